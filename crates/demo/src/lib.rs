@@ -1,0 +1,12 @@
+//! The demo file: a recorded conversation between a server and its services.
+//!
+//! Pure: bytes in, records out, and back. No clock, no files of its own, no unsafe.
+#![forbid(unsafe_code)]
+
+mod frame;
+mod op;
+mod record;
+
+pub use frame::{FrameRule, Framer};
+pub use op::{Class, Op};
+pub use record::{HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, Record, WAIT_FOREVER, part_size};

@@ -1,0 +1,221 @@
+//! One recorded call as it stands in memory: what the recorder writes into its ring, what a
+//! replay walks over, and what the demo file stores in a denser form.
+//!
+//! ```text
+//! 0      4    6    8         16        24         32        36        40
+//! +------+----+----+---------+---------+----------+---------+---------+---------+
+//! | size | op |thr | order   | time    | ret      | fd      | aux     | parts … |
+//! +------+----+----+---------+---------+----------+---------+---------+---------+
+//!
+//! part:  0      1     4        8
+//!        +------+-----+--------+-----------------------------+
+//!        | kind | 0   | length | bytes, padded to 8 with 0   |
+//!        +------+-----+--------+-----------------------------+
+//! ```
+//!
+//! All integers are little-endian; `size` counts the whole record and is a multiple of 8.
+
+/// Bytes of a record before its parts.
+pub const HEAD_BYTES: usize = 40;
+/// Bytes of a part before its content.
+pub const PART_HEAD_BYTES: usize = 8;
+
+/// The fixed part of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Head {
+    /// Bytes of the whole record, this head included; a multiple of 8, at least [`HEAD_BYTES`].
+    pub size: u32,
+    /// Number of the call, see [`crate::Op`].
+    pub op: u16,
+    /// Thread within the process in order of creation; 0 is the one that ran `main`.
+    pub thread: u16,
+    /// Place of the call among all calls of its process.
+    pub order: u64,
+    /// When the call returned, in nanoseconds since the recording started. Files keep it only for
+    /// waits and for calls that moved bytes, rounded down to microseconds; any other record has
+    /// the time of the one before it. (In the recorder's ring: ticks of the time-stamp counter.)
+    pub time: u64,
+    /// What the call returned: its value, or the negated `errno`. Clocks: nanoseconds.
+    pub ret: i64,
+    /// The descriptor the call was about, or -1.
+    pub fd: i32,
+    /// What the call was asked, depending on its class. Waits: the timeout in milliseconds rounded
+    /// up, [`WAIT_FOREVER`] for none. `clock_gettime`: the clock's id. Bytes in and out: how many
+    /// the server asked for. `fcntl`: the command. `ioctl`: the request. Others: see `preload`.
+    pub aux: u32,
+}
+
+/// The timeout of a wait that has none.
+pub const WAIT_FOREVER: u32 = u32::MAX;
+
+impl Head {
+    /// The head as it stands in memory and in files.
+    pub fn to_bytes(&self) -> [u8; HEAD_BYTES] {
+        let mut out = [0; HEAD_BYTES];
+        out[0..4].copy_from_slice(&self.size.to_le_bytes());
+        out[4..6].copy_from_slice(&self.op.to_le_bytes());
+        out[6..8].copy_from_slice(&self.thread.to_le_bytes());
+        out[8..16].copy_from_slice(&self.order.to_le_bytes());
+        out[16..24].copy_from_slice(&self.time.to_le_bytes());
+        out[24..32].copy_from_slice(&self.ret.to_le_bytes());
+        out[32..36].copy_from_slice(&self.fd.to_le_bytes());
+        out[36..40].copy_from_slice(&self.aux.to_le_bytes());
+        out
+    }
+
+    /// Reads a head; `None` under [`HEAD_BYTES`] bytes or when `size` cannot be.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Head> {
+        let bytes: &[u8; HEAD_BYTES] = bytes.get(..HEAD_BYTES)?.try_into().ok()?;
+        let head = Head {
+            size: u32::from_le_bytes(bytes[0..4].try_into().ok()?),
+            op: u16::from_le_bytes(bytes[4..6].try_into().ok()?),
+            thread: u16::from_le_bytes(bytes[6..8].try_into().ok()?),
+            order: u64::from_le_bytes(bytes[8..16].try_into().ok()?),
+            time: u64::from_le_bytes(bytes[16..24].try_into().ok()?),
+            ret: i64::from_le_bytes(bytes[24..32].try_into().ok()?),
+            fd: i32::from_le_bytes(bytes[32..36].try_into().ok()?),
+            aux: u32::from_le_bytes(bytes[36..40].try_into().ok()?),
+        };
+        (head.size as usize >= HEAD_BYTES && head.size.is_multiple_of(8)).then_some(head)
+    }
+}
+
+/// What the bytes of a part are. The number is part of the demo file format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum PartKind {
+    /// Payload that reached the server.
+    In = 1,
+    /// Payload that left the server; what a replay compares.
+    Out = 2,
+    /// A `sockaddr` as the kernel lays it out. `bind`, `connect` and `accept` carry two: the
+    /// argument or the peer, then the local address the kernel chose.
+    Addr = 3,
+    /// Ancillary data (`cmsghdr` and content).
+    Control = 4,
+    /// Ready descriptors of a wait: `fd: i32, events: u32` each.
+    Ready = 5,
+    /// Any other result bytes, in the C layout of the call.
+    Value = 6,
+    /// A path or name, without a terminating zero.
+    Path = 7,
+    /// Opens one message of `recvmmsg`/`sendmmsg`: `length: u32, flags: u32`; its `Addr`,
+    /// `Control` and payload parts follow.
+    Message = 8,
+}
+
+impl PartKind {
+    /// The kind with this number, if this version knows it.
+    pub const fn from_number(number: u8) -> Option<PartKind> {
+        Some(match number {
+            1 => PartKind::In,
+            2 => PartKind::Out,
+            3 => PartKind::Addr,
+            4 => PartKind::Control,
+            5 => PartKind::Ready,
+            6 => PartKind::Value,
+            7 => PartKind::Path,
+            8 => PartKind::Message,
+            _ => return None,
+        })
+    }
+}
+
+/// One part of a record: its kind's number and its bytes without padding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Part<'a> {
+    /// Number of the kind, see [`PartKind::from_number`].
+    pub kind: u8,
+    /// Where the content starts, counted from the record's first byte.
+    pub offset: usize,
+    /// The content.
+    pub bytes: &'a [u8],
+}
+
+/// Bytes that a part with `length` bytes of content takes, head and padding included.
+pub const fn part_size(length: usize) -> usize {
+    PART_HEAD_BYTES + length.next_multiple_of(8)
+}
+
+/// Walks over the parts of one record; stops early where the bytes do not add up.
+#[derive(Debug, Clone)]
+pub struct Parts<'a> {
+    record: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Parts<'a> {
+    /// `record`: a whole record, head included.
+    pub fn new(record: &'a [u8]) -> Parts<'a> {
+        Parts { record, at: HEAD_BYTES }
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let head = self.record.get(self.at..self.at + PART_HEAD_BYTES)?;
+        let length = u32::from_le_bytes(head[4..8].try_into().ok()?) as usize;
+        let offset = self.at + PART_HEAD_BYTES;
+        let bytes = self.record.get(offset..offset.checked_add(length)?)?;
+        self.at += part_size(length);
+        Some(Part { kind: head[0], offset, bytes })
+    }
+}
+
+/// A whole record that owns its bytes, for tools that build or edit records.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The fixed part; `size` always equals the bytes of head and parts.
+    pub head: Head,
+    bytes: Vec<u8>,
+}
+
+impl Record {
+    /// A record without parts. `head.size` is set here.
+    pub fn new(mut head: Head) -> Record {
+        head.size = HEAD_BYTES as u32;
+        Record { head, bytes: head.to_bytes().to_vec() }
+    }
+
+    /// Adds a part at the end.
+    pub fn with_part(mut self, kind: PartKind, content: &[u8]) -> Record {
+        self.bytes.extend_from_slice(&[kind as u8, 0, 0, 0]);
+        self.bytes.extend_from_slice(&(content.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(content);
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        self.head.size = self.bytes.len() as u32;
+        self.bytes[..4].copy_from_slice(&self.head.size.to_le_bytes());
+        self
+    }
+
+    /// The record as it stands in memory.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Op;
+
+    #[test]
+    fn parts_come_back_as_they_were_put_in() {
+        let head = Head { size: 0, op: Op::Recvfrom as u16, thread: 0, order: 7, time: 9, ret: 5, fd: 3, aux: 1400 };
+        let record = Record::new(head).with_part(PartKind::Addr, &[2; 16]).with_part(PartKind::In, b"hello");
+        assert_eq!(Head::from_bytes(record.as_bytes()), Some(record.head));
+        let parts: Vec<_> = Parts::new(record.as_bytes()).map(|part| (part.kind, part.bytes.to_vec())).collect();
+        assert_eq!(parts, [(3, vec![2; 16]), (1, b"hello".to_vec())]);
+    }
+
+    #[test]
+    fn a_part_longer_than_its_record_ends_the_walk() {
+        let head = Head { size: 0, op: 1, thread: 0, order: 0, time: 0, ret: 0, fd: -1, aux: 0 };
+        let mut bytes = Record::new(head).with_part(PartKind::In, b"hello").as_bytes().to_vec();
+        bytes[HEAD_BYTES + 4] = 200;
+        assert_eq!(Parts::new(&bytes).count(), 0);
+    }
+}
