@@ -6,6 +6,8 @@
 mod frame;
 mod op;
 mod record;
+#[cfg(feature = "file")]
+pub mod tolerance;
 
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};

@@ -1,0 +1,192 @@
+//! How tolerated differences add up over a replay: how many, how large, and whether they grow.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Rules, Tolerated};
+
+/// Gathers the tolerated differences of one replay.
+#[derive(Debug, Clone, Default)]
+pub struct Drift {
+    outputs_judged: u64,
+    outputs_differing: u64,
+    fields_differing: u64,
+    fields: BTreeMap<(usize, usize), Series>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Series {
+    differing: u64,
+    worst: Option<Worst>,
+    /// Largest difference of each frame that has one, frames ascending.
+    frame_max: Vec<(u64, f64)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Worst {
+    difference: f64,
+    frame: u64,
+    record: u64,
+    offset: usize,
+}
+
+/// What a tolerant replay found.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct ToleranceSummary {
+    /// Outputs that were compared.
+    pub outputs_judged: u64,
+    /// Outputs with at least one tolerated difference.
+    pub outputs_differing: u64,
+    /// Fields that differed, over all outputs.
+    pub fields_differing: u64,
+    /// Each field of the rules that differed at least once, in the order of the file.
+    pub fields: Vec<FieldDrift>,
+}
+
+/// One field of the rules, over the whole replay.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FieldDrift {
+    /// Place of the rule in the file, from 0.
+    pub rule: usize,
+    /// Place of the field in its rule, from 0.
+    pub field: usize,
+    /// The field in words.
+    pub name: String,
+    /// How often it differed.
+    pub differing: u64,
+    /// Largest difference in the field's unit; 0 for a masked field, whose size means nothing.
+    pub largest: f64,
+    /// Frame of the largest difference.
+    pub largest_frame: u64,
+    /// Record of the largest difference.
+    pub largest_record: u64,
+    /// Where in its output the largest difference was.
+    pub largest_offset: usize,
+    /// Over the frames; `None` for a masked field.
+    pub growth: Option<Growth>,
+}
+
+/// How the largest difference per frame moves over the frames in which the field differed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Growth {
+    /// Frames with a difference: what the other numbers rest on.
+    pub frames: usize,
+    /// First frame with a difference.
+    pub first_frame: u64,
+    /// Last frame with a difference.
+    pub last_frame: u64,
+    /// Median of the per-frame maxima in the first tenth of those frames.
+    pub first_tenth_median: f64,
+    /// Median of the per-frame maxima in the last tenth of those frames.
+    pub last_tenth_median: f64,
+    /// Slope of the least-squares line through (frame, maximum), per frame; 0 under 2 frames.
+    pub slope_per_frame: f64,
+    /// Share of the variance that the line explains, 0 to 1; 0 when there is none.
+    pub r_squared: f64,
+    /// The largest difference of each frame, frames ascending.
+    pub frame_max: Vec<(u64, f64)>,
+}
+
+impl Drift {
+    /// Nothing judged yet.
+    pub fn new() -> Drift {
+        Drift::default()
+    }
+
+    /// Counts an output that was equal byte for byte.
+    pub fn add_identical(&mut self) {
+        self.outputs_judged += 1;
+    }
+
+    /// Adds what was tolerated in one output of `frame`, which is `record` of its process.
+    pub fn add(&mut self, frame: u64, record: u64, tolerated: &Tolerated) {
+        self.outputs_judged += 1;
+        self.outputs_differing += 1;
+        self.fields_differing += tolerated.fields.len() as u64;
+        for found in &tolerated.fields {
+            let series = self.fields.entry((tolerated.rule, found.field)).or_default();
+            series.differing += 1;
+            let difference = found.difference.unwrap_or(0.0);
+            if series.worst.is_none_or(|worst| difference > worst.difference) {
+                series.worst = Some(Worst { difference, frame, record, offset: found.offset });
+            }
+            if found.difference.is_none() {
+                continue;
+            }
+            // Processes take turns, so a frame may come up again after a later one.
+            match series.frame_max.binary_search_by_key(&frame, |&(frame, _)| frame) {
+                Ok(at) => series.frame_max[at].1 = series.frame_max[at].1.max(difference),
+                Err(at) => series.frame_max.insert(at, (frame, difference)),
+            }
+        }
+    }
+
+    /// True when nothing has differed so far.
+    pub fn is_empty(&self) -> bool {
+        self.outputs_differing == 0
+    }
+
+    /// The findings; `rules` are those that judged.
+    pub fn summary(&self, rules: &Rules) -> ToleranceSummary {
+        let fields = self.fields.iter().filter_map(|(&(rule, field), series)| {
+            let worst = series.worst?;
+            Some(FieldDrift {
+                rule,
+                field,
+                name: rules.describe(rule, field),
+                differing: series.differing,
+                largest: worst.difference,
+                largest_frame: worst.frame,
+                largest_record: worst.record,
+                largest_offset: worst.offset,
+                growth: growth(&series.frame_max),
+            })
+        });
+        ToleranceSummary {
+            outputs_judged: self.outputs_judged,
+            outputs_differing: self.outputs_differing,
+            fields_differing: self.fields_differing,
+            fields: fields.collect(),
+        }
+    }
+}
+
+fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
+    let (&(first_frame, _), &(last_frame, _)) = (frame_max.first()?, frame_max.last()?);
+    let tenth = frame_max.len().div_ceil(10);
+    let (slope_per_frame, r_squared) = least_squares(frame_max);
+    Some(Growth {
+        frames: frame_max.len(),
+        first_frame,
+        last_frame,
+        first_tenth_median: median(&frame_max[..tenth]),
+        last_tenth_median: median(&frame_max[frame_max.len() - tenth..]),
+        slope_per_frame,
+        r_squared,
+        frame_max: frame_max.to_vec(),
+    })
+}
+
+fn median(points: &[(u64, f64)]) -> f64 {
+    let mut values: Vec<f64> = points.iter().map(|&(_, value)| value).collect();
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+}
+
+/// Slope and coefficient of determination of the least-squares line, both 0 where undefined.
+fn least_squares(points: &[(u64, f64)]) -> (f64, f64) {
+    let n = points.len() as f64;
+    let mean_x = points.iter().map(|&(x, _)| x as f64).sum::<f64>() / n;
+    let mean_y = points.iter().map(|&(_, y)| y).sum::<f64>() / n;
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for &(x, y) in points {
+        let (dx, dy) = (x as f64 - mean_x, y - mean_y);
+        xx += dx * dx;
+        xy += dx * dy;
+        yy += dy * dy;
+    }
+    let finite = |value: f64| if value.is_finite() { value } else { 0.0 };
+    (finite(xy / xx), finite(xy * xy / (xx * yy)))
+}
