@@ -7,6 +7,10 @@ mod frame;
 mod op;
 mod record;
 #[cfg(feature = "file")]
+pub mod address;
+#[cfg(feature = "file")]
+pub mod pcap;
+#[cfg(feature = "file")]
 pub mod tolerance;
 
 pub use frame::{FrameRule, Framer};
