@@ -3,16 +3,24 @@
 //! Pure: bytes in, records out, and back. No clock, no files of its own, no unsafe.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "file")]
+mod file;
 mod frame;
 mod op;
 mod record;
 #[cfg(feature = "file")]
 pub mod address;
 #[cfg(feature = "file")]
+pub mod anonymize;
+#[cfg(feature = "file")]
+pub mod dump;
+#[cfg(feature = "file")]
 pub mod pcap;
 #[cfg(feature = "file")]
 pub mod tolerance;
 
+#[cfg(feature = "file")]
+pub use file::*;
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};
 pub use record::{HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, Record, WAIT_FOREVER, part_size};
