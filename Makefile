@@ -1,0 +1,21 @@
+# What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
+# prints the line that does; `demo` and `test` do so by themselves.
+
+.PHONY: demo test bench check setup
+
+demo:
+	@scripts/demo
+
+test: setup
+	cargo test --workspace
+
+bench:
+	cargo bench --workspace
+
+check:
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+
+setup:
+	@scripts/setup test
