@@ -8,9 +8,10 @@ use crate::{Class, Head, Op};
 /// none. Waits that follow each other with nothing but clock reads and waits between them end one
 /// frame together, so a loop that splits its sleep is still one turn. With [`FrameRule::On`]
 /// every such call of the main thread ends a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FrameRule {
     /// The first wait of the main thread that may block.
+    #[default]
     BlockingWait,
     /// Every call of this kind by the main thread.
     On(Op),

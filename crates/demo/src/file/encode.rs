@@ -1,0 +1,496 @@
+//! Raw records in, the columns of a block of records out.
+
+use std::collections::HashMap;
+
+use super::layout::*;
+use super::varint;
+use crate::{Class, HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, WAIT_FOREVER, part_size};
+
+/// Fills one block of records at a time.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    meta: Vec<u8>,
+    heads: Vec<u8>,
+    definitions: Vec<u8>,
+    fine: Split,
+    coarse: Coarse,
+    time: Split,
+    ret: Split,
+    wide: Vec<u8>,
+    aux: Vec<u8>,
+    lengths: Vec<u8>,
+    words: Vec<u8>,
+    word_bytes: Vec<u8>,
+    payload_in: Vec<u8>,
+    payload_out: Vec<u8>,
+    other: Vec<u8>,
+
+    /// Template of every record so far.
+    ids: Vec<u16>,
+    templates: Vec<Known>,
+    template_ids: HashMap<Template, u16>,
+    shapes: Vec<Shape>,
+    word_ids: HashMap<Box<[u8]>, u16>,
+    slots: Vec<i64>,
+    slot_ids: HashMap<Clock, usize>,
+    /// Templates that each call has so far, by its number modulo the length.
+    templates_of: Vec<u16>,
+    processes: Vec<Process>,
+    raw_bytes: usize,
+    /// Reused for the shape of the record at hand.
+    shape: Shape,
+}
+
+#[derive(Debug)]
+struct Known {
+    template: Template,
+    slot: usize,
+    /// The template that last followed this one: usually the next one, too.
+    successor: u16,
+}
+
+#[derive(Debug)]
+struct Process {
+    id: u16,
+    first_order: u64,
+    base_time_us: u64,
+    time_us: u64,
+}
+
+/// Clocks that share deltas: equal values up to their unit.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Clock {
+    id: u32,
+    unit: i64,
+    /// Clocks of CPU time belong to one process and thread.
+    owner: Option<(u16, u16)>,
+}
+
+/// Where a process stands when a block begins.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Place {
+    pub(crate) order: u64,
+    pub(crate) time_us: u64,
+}
+
+/// Constants of one call past this number go to columns: they do not repeat enough to be templates.
+const MAX_TEMPLATES_PER_CALL: u16 = 48;
+
+impl Encoder {
+    pub(crate) fn records(&self) -> usize {
+        self.ids.len()
+    }
+
+    pub(crate) fn raw_bytes(&self) -> usize {
+        self.raw_bytes
+    }
+
+    /// Appends a record. `record`: as long as its head says. `place`: where its process stands
+    /// before it; the time that the demo keeps for it is put there.
+    pub(crate) fn push(&mut self, process: u16, record: &[u8], head: &Head, place: &mut Place) {
+        let process = self.process_index(process, place);
+        let mut template = Template {
+            op: head.op,
+            thread: head.thread,
+            process,
+            shape: 0,
+            fd: head.fd,
+            aux: head.aux,
+            ret: head.ret,
+            flags: 0,
+        };
+        self.classify(head, &mut template);
+        if record.len() > HEAD_BYTES {
+            let by_ret = template.flags & RET_MASK == RET_COLUMN;
+            if !split_parts(record, head.ret, by_ret, &mut self.shape) {
+                self.shape.clear();
+                template.flags |= OPAQUE;
+            }
+        } else {
+            self.shape.clear();
+        }
+        let id = self.template_id(template, head);
+        self.ids.push(id);
+        self.raw_bytes += record.len();
+
+        let flags = self.templates[id as usize].template.flags;
+        if flags & TIMED != 0 {
+            let state = &mut self.processes[process as usize];
+            let time_us = head.time / 1000;
+            self.time.put(time_us.wrapping_sub(state.time_us) as i64, &mut self.wide);
+            state.time_us = time_us;
+            place.time_us = time_us;
+        }
+        match flags & RET_MASK {
+            RET_COLUMN => self.ret.put(head.ret, &mut self.wide),
+            RET_CLOCK => {
+                let known = &self.templates[id as usize];
+                let last = std::mem::replace(&mut self.slots[known.slot], head.ret);
+                match known.template.ret {
+                    1 => self.fine.put(head.ret.wrapping_sub(last), &mut self.wide),
+                    unit => self.coarse.put((head.ret - last) / unit, &mut self.wide),
+                }
+            }
+            _ => {}
+        }
+        if flags & AUX_MASK == AUX_COLUMN {
+            varint::put(&mut self.aux, u64::from(head.aux));
+        }
+        if flags & OPAQUE != 0 {
+            varint::put(&mut self.lengths, (record.len() - HEAD_BYTES) as u64);
+            self.other.extend_from_slice(&record[HEAD_BYTES..]);
+        } else if record.len() > HEAD_BYTES {
+            self.push_parts(id, record);
+        }
+    }
+
+    fn process_index(&mut self, id: u16, place: &Place) -> u16 {
+        // Nearly always the process of the record before, or one of a few.
+        if let Some(index) = self.processes.iter().position(|process| process.id == id) {
+            return index as u16;
+        }
+        self.processes.push(Process {
+            id,
+            first_order: place.order,
+            base_time_us: place.time_us,
+            time_us: place.time_us,
+        });
+        (self.processes.len() - 1) as u16
+    }
+
+    /// Decides by the call's class what goes into the template and what into columns.
+    fn classify(&self, head: &Head, template: &mut Template) {
+        let op = Op::from_number(head.op);
+        let class = op.map(Op::class);
+        let moved = matches!(class, Some(Class::Input | Class::Output | Class::Log)) && head.ret > 0;
+        let timed = match class {
+            Some(Class::Wait | Class::Output) => true,
+            Some(Class::Input) => head.ret > 0,
+            _ => false,
+        };
+        let mut flags = if timed { TIMED } else { 0 };
+        if let Some(unit) = op.and_then(|op| clock_unit(op, head.ret)) {
+            flags |= RET_CLOCK;
+            template.ret = unit;
+        } else if moved {
+            flags |= RET_COLUMN;
+            template.ret = 0;
+        }
+        if moved && i64::from(head.aux) == head.ret {
+            flags |= AUX_RET;
+            template.aux = 0;
+        } else if class == Some(Class::Wait) && head.aux != 0 && head.aux != WAIT_FOREVER {
+            flags |= AUX_COLUMN;
+            template.aux = 0;
+        }
+        if self
+            .templates_of
+            .get(head.op as usize % TEMPLATE_COUNTS)
+            .is_some_and(|&count| count >= MAX_TEMPLATES_PER_CALL)
+        {
+            if flags & RET_MASK == RET_CONST {
+                flags |= RET_COLUMN;
+                template.ret = 0;
+            }
+            if flags & AUX_MASK == 0 {
+                flags |= AUX_COLUMN;
+                template.aux = 0;
+            }
+        }
+        template.flags = flags;
+    }
+
+    fn template_id(&mut self, mut template: Template, head: &Head) -> u16 {
+        let mut new_shape = false;
+        match self.shapes.iter().position(|shape| *shape == self.shape) {
+            Some(index) => template.shape = index as u16,
+            None => {
+                template.shape = self.shapes.len() as u16;
+                new_shape = true;
+            }
+        }
+        let last = self.ids.last().copied();
+        if !new_shape {
+            let guess = last.map_or(0, |last| self.templates[last as usize].successor);
+            if self.templates.get(guess as usize).is_some_and(|known| known.template == template) {
+                return guess;
+            }
+        }
+        let id = match self.template_ids.get(&template) {
+            Some(&id) => id,
+            None => self.define(template, head, new_shape),
+        };
+        if let Some(last) = last {
+            self.templates[last as usize].successor = id;
+        }
+        id
+    }
+
+    fn define(&mut self, template: Template, head: &Head, new_shape: bool) -> u16 {
+        let mut slot = 0;
+        if template.flags & RET_MASK == RET_CLOCK {
+            let clock = Clock::of(head, template.process, template.ret);
+            slot = *self.slot_ids.entry(clock).or_insert_with(|| {
+                self.slots.push(0);
+                self.slots.len() - 1
+            });
+        }
+        template.put(&mut self.definitions, slot, new_shape.then_some(&self.shape));
+        if new_shape {
+            self.shapes.push(self.shape.clone());
+        }
+        let id = self.templates.len() as u16;
+        self.templates.push(Known { template, slot, successor: 0 });
+        self.template_ids.insert(template, id);
+        self.templates_of.resize(TEMPLATE_COUNTS, 0);
+        self.templates_of[head.op as usize % TEMPLATE_COUNTS] += 1;
+        id
+    }
+
+    fn push_parts(&mut self, id: u16, record: &[u8]) {
+        let shape = &self.shapes[self.templates[id as usize].template.shape as usize];
+        let mut at = HEAD_BYTES;
+        for &(kind, mode) in shape {
+            let length = part_length(record, at);
+            let content = &record[at + PART_HEAD_BYTES..at + PART_HEAD_BYTES + length];
+            at += part_size(length);
+            if mode == Mode::Word {
+                if let Some(&word) = self.word_ids.get(content) {
+                    varint::put(&mut self.words, u64::from(word) + 1);
+                    continue;
+                }
+                varint::put(&mut self.words, 0);
+                varint::put_bytes(&mut self.word_bytes, content);
+                if self.word_ids.len() < MAX_WORDS {
+                    self.word_ids.insert(content.into(), self.word_ids.len() as u16);
+                }
+                continue;
+            }
+            if mode == Mode::Length {
+                varint::put(&mut self.lengths, length as u64);
+            }
+            match PartKind::from_number(kind) {
+                Some(PartKind::In) => self.payload_in.extend_from_slice(content),
+                Some(PartKind::Out) => self.payload_out.extend_from_slice(content),
+                _ => self.other.extend_from_slice(content),
+            }
+        }
+    }
+
+    /// True when the block must end because a table is full.
+    pub(crate) fn is_full(&self) -> bool {
+        self.templates.len() + 1 >= MAX_TEMPLATES || self.shapes.len() + 1 >= MAX_SHAPES
+    }
+
+    /// Completes the columns; call [`Encoder::clear`] when they are written.
+    pub(crate) fn finish(&mut self) -> [(u16, &[u8]); 18] {
+        varint::put(&mut self.meta, self.ids.len() as u64);
+        varint::put(&mut self.meta, self.raw_bytes as u64);
+        varint::put(&mut self.meta, self.processes.len() as u64);
+        for process in &self.processes {
+            varint::put(&mut self.meta, u64::from(process.id));
+            varint::put(&mut self.meta, process.first_order);
+            varint::put(&mut self.meta, process.base_time_us);
+        }
+        put_heads(&mut self.heads, &self.ids);
+        self.coarse.flush();
+        [
+            (META, &self.meta),
+            (HEADS, &self.heads),
+            (TEMPLATES, &self.definitions),
+            (FINE_LOW, &self.fine.low),
+            (FINE_HIGH, &self.fine.high),
+            (COARSE, &self.coarse.tokens),
+            (TIME_LOW, &self.time.low),
+            (TIME_HIGH, &self.time.high),
+            (RET_LOW, &self.ret.low),
+            (RET_HIGH, &self.ret.high),
+            (WIDE, &self.wide),
+            (AUX, &self.aux),
+            (LENGTHS, &self.lengths),
+            (WORDS, &self.words),
+            (WORD_BYTES, &self.word_bytes),
+            (PAYLOAD_IN, &self.payload_in),
+            (PAYLOAD_OUT, &self.payload_out),
+            (OTHER, &self.other),
+        ]
+    }
+
+    /// Forgets everything: the next block stands alone.
+    pub(crate) fn clear(&mut self) {
+        for column in [
+            &mut self.meta,
+            &mut self.heads,
+            &mut self.definitions,
+            &mut self.fine.low,
+            &mut self.fine.high,
+            &mut self.coarse.tokens,
+            &mut self.time.low,
+            &mut self.time.high,
+            &mut self.ret.low,
+            &mut self.ret.high,
+            &mut self.wide,
+            &mut self.aux,
+            &mut self.lengths,
+            &mut self.words,
+            &mut self.word_bytes,
+            &mut self.payload_in,
+            &mut self.payload_out,
+            &mut self.other,
+        ] {
+            column.clear();
+        }
+        self.coarse.zeros = 0;
+        self.ids.clear();
+        self.templates.clear();
+        self.template_ids.clear();
+        self.shapes.clear();
+        self.word_ids.clear();
+        self.slots.clear();
+        self.slot_ids.clear();
+        self.templates_of.clear();
+        self.processes.clear();
+        self.raw_bytes = 0;
+    }
+}
+
+const TEMPLATE_COUNTS: usize = 512;
+
+impl Clock {
+    fn of(head: &Head, process: u16, unit: i64) -> Clock {
+        // Linux: 0 is CLOCK_REALTIME, 2 and 3 are the CPU time of the process and of the thread.
+        let id = match Op::from_number(head.op) {
+            Some(Op::ClockGettime) => head.aux,
+            Some(Op::Clock) => 2,
+            _ => 0,
+        };
+        let owner = matches!(id, 2 | 3).then_some((process, head.thread));
+        Clock { id, unit, owner }
+    }
+}
+
+/// The unit in nanoseconds that the values of a clock are multiples of; `None` when it is no clock.
+fn clock_unit(op: Op, value: i64) -> Option<i64> {
+    let unit = match op {
+        Op::ClockGettime | Op::TimespecGet => 1,
+        Op::Gettimeofday | Op::Clock => 1000,
+        Op::Time => 1_000_000_000,
+        _ => return None,
+    };
+    // A failed call, or a value from elsewhere, is not on the grid: nanoseconds hold anything.
+    Some(if value >= 0 && value % unit == 0 { unit } else { 1 })
+}
+
+fn part_length(record: &[u8], at: usize) -> usize {
+    u32::from_le_bytes([record[at + 4], record[at + 5], record[at + 6], record[at + 7]]) as usize
+}
+
+/// Lists the parts of a record; false when decoding them could not give the same bytes back.
+fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool {
+    shape.clear();
+    let mut at = HEAD_BYTES;
+    while at < record.len() {
+        if record.len() - at < PART_HEAD_BYTES || record[at + 1..at + 4] != [0; 3] || shape.len() == MAX_SHAPE_PARTS {
+            return false;
+        }
+        let length = part_length(record, at);
+        let Some(padding) = record.get(at + PART_HEAD_BYTES + length..at + part_size(length)) else { return false };
+        if padding.iter().any(|&byte| byte != 0) {
+            return false;
+        }
+        let kind = record[at];
+        let payload = matches!(PartKind::from_number(kind), Some(PartKind::In | PartKind::Out));
+        let mode = if by_ret && payload && length as i64 == ret {
+            Mode::Ret
+        } else if !payload && length <= MAX_WORD_BYTES {
+            Mode::Word
+        } else {
+            Mode::Length
+        };
+        shape.push((kind, mode));
+        at += part_size(length);
+    }
+    true
+}
+
+/// Template numbers, with runs of short patterns: 0 says that the last `period` records repeat for
+/// `count` more; any other number is a template plus one.
+fn put_heads(out: &mut Vec<u8>, ids: &[u16]) {
+    // Below this a run costs as much as it saves.
+    const SHORTEST_RUN: usize = 8;
+    let mut at = 0;
+    while at < ids.len() {
+        let mut best = (0, 0);
+        for period in 1..=MAX_PERIOD.min(at) {
+            if ids[at] == ids[at - period] {
+                let run = ids[at..].iter().zip(&ids[at - period..]).take_while(|(new, old)| new == old).count();
+                if run > best.0 {
+                    best = (run, period);
+                }
+            }
+        }
+        let (run, period) = best;
+        if run >= SHORTEST_RUN {
+            out.push(0);
+            varint::put(out, period as u64);
+            varint::put(out, run as u64);
+            at += run;
+        } else {
+            varint::put(out, u64::from(ids[at]) + 1);
+            at += 1;
+        }
+    }
+}
+
+/// Numbers as a low and a high byte in two columns: each compresses best beside its own kind.
+#[derive(Debug, Default)]
+struct Split {
+    low: Vec<u8>,
+    high: Vec<u8>,
+}
+
+impl Split {
+    #[inline]
+    fn put(&mut self, value: i64, wide: &mut Vec<u8>) {
+        if (0..255 << 8).contains(&value) {
+            self.low.push(value as u8);
+            self.high.push((value >> 8) as u8);
+        } else {
+            self.high.push(255);
+            varint::put_signed(wide, value);
+        }
+    }
+}
+
+/// Deltas of a coarse clock, mostly 0 or 1: a byte holds how many zeros come first, then one delta.
+#[derive(Debug, Default)]
+struct Coarse {
+    tokens: Vec<u8>,
+    zeros: u8,
+}
+
+impl Coarse {
+    #[inline]
+    fn put(&mut self, delta: i64, wide: &mut Vec<u8>) {
+        if delta == 0 {
+            self.zeros += 1;
+            if self.zeros == 15 {
+                self.flush();
+            }
+            return;
+        }
+        let nibble = if (1..15).contains(&delta) { delta as u8 } else { 15 };
+        self.tokens.push(self.zeros << 4 | nibble);
+        self.zeros = 0;
+        if nibble == 15 {
+            varint::put_signed(wide, delta);
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.zeros > 0 {
+            self.tokens.push(self.zeros << 4);
+            self.zeros = 0;
+        }
+    }
+}

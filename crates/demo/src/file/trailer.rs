@@ -1,0 +1,209 @@
+//! What is known only when a recording ends.
+
+use super::error::BlockProblem;
+use super::fields;
+use super::varint::{self, Input};
+
+/// What the server touched, how it ended, and what the demo holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Trailer {
+    /// Files that the server opened.
+    pub files: Vec<FileEntry>,
+    /// Objects that were loaded into the server.
+    pub objects: Vec<ObjectEntry>,
+    /// How the server ended.
+    pub exit: Exit,
+    /// What the demo holds; [`crate::Writer::finish`] counts it and overrides what stands here.
+    pub totals: Totals,
+    /// How long the recording took.
+    pub duration_ns: u64,
+    /// What could not be recorded, in words.
+    pub notes: Vec<String>,
+}
+
+/// A file that the server opened.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileEntry {
+    /// Its absolute path.
+    pub path: Vec<u8>,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Its hash, as the recorder computes it; all zero when it was not hashed.
+    pub hash: [u8; 32],
+    /// What the server did with it.
+    pub role: FileRole,
+}
+
+/// What a server did with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileRole {
+    /// Only read: must be there, and equal, when replaying.
+    #[default]
+    Read,
+    /// Written outside of any state directory.
+    Written,
+    /// In a state directory, so restored for each replay.
+    State,
+    /// The server's executable.
+    Executable,
+    /// Asked for and not there.
+    Missing,
+    /// A role that this version does not know.
+    Other(u8),
+}
+
+impl FileRole {
+    const fn number(self) -> u8 {
+        match self {
+            FileRole::Read => 0,
+            FileRole::Written => 1,
+            FileRole::State => 2,
+            FileRole::Executable => 3,
+            FileRole::Missing => 4,
+            FileRole::Other(number) => number,
+        }
+    }
+
+    const fn from_number(number: u8) -> FileRole {
+        match number {
+            0 => FileRole::Read,
+            1 => FileRole::Written,
+            2 => FileRole::State,
+            3 => FileRole::Executable,
+            4 => FileRole::Missing,
+            _ => FileRole::Other(number),
+        }
+    }
+}
+
+/// An object that was loaded into the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ObjectEntry {
+    /// Its path.
+    pub path: Vec<u8>,
+    /// Its GNU build id; empty when it has none.
+    pub build_id: Vec<u8>,
+}
+
+/// How a recorded server ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Exit {
+    /// It exited with this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+    /// The recording ended first.
+    #[default]
+    Cut,
+}
+
+/// What a demo holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Processes that have records.
+    pub processes: u32,
+    /// Records of all processes.
+    pub records: u64,
+    /// Frames of process 0.
+    pub frames: u64,
+    /// Blocks, from the header to the commit marker.
+    pub blocks: u32,
+    /// Bytes of all records in their raw form.
+    pub raw_bytes: u64,
+    /// Bytes of all state archives.
+    pub state_bytes: u64,
+    /// Bytes of the whole file.
+    pub file_bytes: u64,
+}
+
+const FILE: u64 = 1;
+const OBJECT: u64 = 2;
+const EXIT: u64 = 3;
+const TOTALS: u64 = 4;
+const DURATION: u64 = 5;
+const NOTE: u64 = 6;
+
+impl Trailer {
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut field = Vec::new();
+        for file in &self.files {
+            field.clear();
+            field.push(file.role.number());
+            varint::put(&mut field, file.size_bytes);
+            field.extend_from_slice(&file.hash);
+            varint::put_bytes(&mut field, &file.path);
+            fields::put(&mut out, FILE, &field);
+        }
+        for object in &self.objects {
+            field.clear();
+            varint::put_bytes(&mut field, &object.path);
+            varint::put_bytes(&mut field, &object.build_id);
+            fields::put(&mut out, OBJECT, &field);
+        }
+        let (kind, value) = match self.exit {
+            Exit::Code(code) => (0, code),
+            Exit::Signal(signal) => (1, signal),
+            Exit::Cut => (2, 0),
+        };
+        field.clear();
+        field.push(kind);
+        varint::put_signed(&mut field, i64::from(value));
+        fields::put(&mut out, EXIT, &field);
+        let Totals { processes, records, frames, blocks, raw_bytes, state_bytes, file_bytes: _ } = self.totals;
+        field.clear();
+        for number in [u64::from(processes), records, frames, u64::from(blocks), raw_bytes, state_bytes] {
+            varint::put(&mut field, number);
+        }
+        fields::put(&mut out, TOTALS, &field);
+        fields::put_number(&mut out, DURATION, self.duration_ns);
+        for note in &self.notes {
+            fields::put(&mut out, NOTE, note.as_bytes());
+        }
+        out
+    }
+
+    /// `file_bytes`: the size of the file, which cannot stand in itself.
+    pub(crate) fn from_bytes(bytes: &[u8], file_bytes: u64) -> Result<Trailer, BlockProblem> {
+        let mut trailer = Trailer::default();
+        fields::each(bytes, "trailer field", |tag, field| {
+            let mut input = Input::new(field);
+            match tag {
+                FILE => trailer.files.push(FileEntry {
+                    role: FileRole::from_number(input.byte()?),
+                    size_bytes: input.number()?,
+                    hash: input.bytes(32)?.try_into().ok()?,
+                    path: input.prefixed()?.to_vec(),
+                }),
+                OBJECT => trailer
+                    .objects
+                    .push(ObjectEntry { path: input.prefixed()?.to_vec(), build_id: input.prefixed()?.to_vec() }),
+                EXIT => {
+                    let (kind, value) = (input.byte()?, i32::try_from(input.signed()?).ok()?);
+                    trailer.exit = match kind {
+                        0 => Exit::Code(value),
+                        1 => Exit::Signal(value),
+                        2 => Exit::Cut,
+                        _ => return None,
+                    };
+                }
+                TOTALS => {
+                    trailer.totals = Totals {
+                        processes: input.fitting()?,
+                        records: input.number()?,
+                        frames: input.number()?,
+                        blocks: input.fitting()?,
+                        raw_bytes: input.number()?,
+                        state_bytes: input.number()?,
+                        file_bytes,
+                    }
+                }
+                DURATION => trailer.duration_ns = input.number()?,
+                NOTE => trailer.notes.push(fields::text(field)?),
+                _ => {}
+            }
+            Some(())
+        })?;
+        Ok(trailer)
+    }
+}
