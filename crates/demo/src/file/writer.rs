@@ -99,8 +99,7 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Record`] when `record` is not as long as its head says, [`WriteError::TooLarge`]
     /// past [`MAX_RECORD_BYTES`]; both leave the demo as it was. [`WriteError::Io`] from the stream.
     pub fn push(&mut self, process: u16, record: &[u8]) -> Result<(), WriteError> {
-        let place = self.places.entry(process).or_default();
-        let order = place.order;
+        let order = self.places.get(&process).map_or(0, |place| place.order);
         let Some(head) = Head::from_bytes(record).filter(|head| head.size as usize == record.len()) else {
             let expected = record.first_chunk().map_or(0, |size| u64::from(u32::from_le_bytes(*size)));
             return Err(WriteError::Record { process, order, expected, found: record.len() as u64 });
@@ -109,6 +108,7 @@ impl<W: Write> Writer<W> {
             let (limit, found) = (MAX_RECORD_BYTES as u64, record.len() as u64);
             return Err(WriteError::TooLarge { what: "bytes of a record", limit, found });
         }
+        let place = self.places.entry(process).or_default();
         self.encoder.push(process, record, &head, place);
         place.order += 1;
         let time_ns = place.time_us.wrapping_mul(1000);
@@ -205,7 +205,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    fn write_block(&mut self, kind: Kind, columns: &[(u16, &[u8])]) -> Result<(), WriteError> {
+    pub(crate) fn write_block(&mut self, kind: Kind, columns: &[(u16, &[u8])]) -> Result<(), WriteError> {
         let block = self.packer.pack(kind, columns)?;
         self.out.write_all(block)?;
         self.index.push_block(&BlockEntry { kind, offset: self.offset });

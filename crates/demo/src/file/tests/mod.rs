@@ -1,9 +1,14 @@
 //! Tests of the file as a whole.
 
+mod cuts;
+mod newer;
 mod round_trips;
+mod sizes;
+mod synthetic;
 
 use std::io::Cursor;
 
+use super::block::Kind;
 use super::*;
 use crate::{HEAD_BYTES, Head, Op, PartKind, Record};
 
