@@ -167,6 +167,13 @@ ops! {
     159 IfIndextoname "if_indextoname" Identity;
     160 Getpgrp "getpgrp" Identity;
     161 Setsid "setsid" Identity;
+    162 Alarm "alarm" Identity;
+    163 Setitimer "setitimer" Identity;
+    164 TimerCreate "timer_create" Identity;
+    165 TimerSettime "timer_settime" Identity;
+    166 TimerGettime "timer_gettime" Identity;
+    167 Getitimer "getitimer" Identity;
+    168 TimerGetoverrun "timer_getoverrun" Identity;
 
     // names
     176 Getaddrinfo "getaddrinfo" Name;
@@ -192,8 +199,9 @@ ops! {
     207 SpinLock "pthread_spin_lock" Thread;
     208 SpinTrylock "pthread_spin_trylock" Thread;
     209 SemGetvalue "sem_getvalue" Thread;
-    210 Once "pthread_once" Thread;
-    211 ThreadStart "thread start" Thread;
+    210 RwlockTimedrdlock "pthread_rwlock_timedrdlock" Thread;
+    211 RwlockTimedwrlock "pthread_rwlock_timedwrlock" Thread;
+    212 ThreadTryjoin "pthread_tryjoin_np" Thread;
 
     // processes
     224 Fork "fork" Process;

@@ -1,0 +1,302 @@
+//! The memory that a server under preload shares with the process that started it.
+//!
+//! ```text
+//! 0                         CONTROL_BYTES            + RING_BYTES        FRAMES_OFFSET
+//! +-------------------------+------------------------+-----------------+----------------------+
+//! | Control                 | ring of thread slot 0  | ring of slot 1… | one FrameTime for    |
+//! |  Report, Process slots, |                        |                 | each frame (replays) |
+//! |  Thread slots           |                        |                 |                      |
+//! +-------------------------+------------------------+-----------------+----------------------+
+//! ```
+//!
+//! It stands at a fixed address, far from where the loader, the heap and the stacks live, so that
+//! a recorded and a replayed server see the same addresses. Each ring has one writer, the thread
+//! that owns the slot, and one reader, the recorder outside.
+
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// First bytes of the control page; changes with every change of a layout in this file.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c1");
+/// Where the channel is mapped inside the server.
+pub const BASE: usize = 0x2000_0000_0000;
+/// Where the tape of a replay is mapped inside the server.
+pub const TAPE_BASE: usize = 0x2100_0000_0000;
+/// Bytes of the control area.
+pub const CONTROL_BYTES: usize = 1 << 20;
+/// Bytes of one ring; a power of two. Each is mapped twice in a row, so no record wraps.
+pub const RING_BYTES: usize = 8 << 20;
+/// Processes of one recording.
+pub const PROCESSES: usize = 256;
+/// Threads of one recording that may live at the same time, over all processes.
+pub const THREADS: usize = 1024;
+
+/// Where the frame list stands in the channel's file: behind the last ring.
+pub const FRAMES_OFFSET: usize = CONTROL_BYTES + THREADS * RING_BYTES;
+/// Where the frame list is mapped inside the server.
+pub const FRAMES_BASE: usize = 0x2200_0000_0000;
+
+/// Descriptor of the channel inside the server; high, so that the server's own numbers stay.
+pub const CHANNEL_FD: i32 = 1000;
+/// Descriptor of the preload library's image inside the server.
+pub const LIBRARY_FD: i32 = 1001;
+/// Descriptor of the tape inside the server.
+pub const TAPE_FD: i32 = 1002;
+/// Set for the server and taken out of its environment before `main`.
+pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
+/// What `LD_PRELOAD` names.
+pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
+/// Exit status of a server that the player ended.
+pub const PLAYER_EXIT: i32 = 0;
+
+/// What the library does in this server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Mode {
+    /// Write down every hooked call.
+    Record = 1,
+    /// Answer every hooked call from the tape.
+    Replay = 2,
+}
+
+/// The control area.
+#[repr(C)]
+pub struct Control {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// A [`Mode`].
+    pub mode: u32,
+    /// Process id of the one outside.
+    pub outside_pid: i32,
+    /// Names of objects whose own calls are not the server's, each ended by a zero byte.
+    pub excluded: [u8; 2048],
+    /// 1: payloads that differ are written to the observed ring instead of ending the replay.
+    pub tolerant: u32,
+    /// 1: children that run another program stay under preload.
+    pub follow_exec: u32,
+    /// Number of thread slots handed out so far.
+    pub thread_slots_used: AtomicU32,
+    /// Number of processes so far.
+    pub processes_used: AtomicU32,
+    /// Bytes of the tape.
+    pub tape_bytes: u64,
+    /// Frames that the frame list has room for.
+    pub frame_capacity: u64,
+    /// Frames measured so far.
+    pub frames: AtomicU64,
+    /// 1 when the library asks for the objects of its process to be searched for raw system
+    /// calls, 2 when none was found, 3 when some were. A futex.
+    pub scan: AtomicU32,
+    /// Process that asks for the scan.
+    pub scan_pid: AtomicI32,
+    /// Taken while a thread slot is being chosen.
+    pub slot_lock: AtomicU32,
+    /// Why the replay ended early, if it did.
+    pub report: Report,
+    /// One slot a process.
+    pub processes: [Process; PROCESSES],
+    /// One slot a thread.
+    pub threads: [Thread; THREADS],
+}
+
+const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
+
+/// One process under preload.
+#[repr(C)]
+pub struct Process {
+    /// 0 not started, 1 running, 2 ended by itself.
+    pub state: AtomicU32,
+    /// Process id.
+    pub pid: AtomicI32,
+    /// Record run: the next global order number. Replay: the number whose turn it is.
+    pub order: AtomicU64,
+    /// Threads made so far, the main thread included.
+    pub threads: AtomicU32,
+    /// Exit status given to `exit`.
+    pub exit_status: AtomicI32,
+}
+
+/// One thread under preload.
+#[repr(C, align(64))]
+pub struct Thread {
+    /// 0 free, 1 in use, 2 ended: free again once the reader has emptied the ring.
+    pub state: AtomicU32,
+    /// Index of the process.
+    pub process: AtomicU32,
+    /// Thread within the process.
+    pub thread: AtomicU32,
+    /// Replay: 1 while the thread waits for its turn. A futex.
+    pub waiting: AtomicU32,
+    /// Replay: the call the thread is in, 0 outside.
+    pub call: AtomicU32,
+    /// Kernel's thread id.
+    pub tid: AtomicI32,
+    /// Replay: the record the thread stands before.
+    pub record: AtomicU64,
+    /// Replay: the turn it waits for.
+    pub turn: AtomicU64,
+    /// Ring: bytes written so far. Alone on its line with what the writer writes.
+    pub head: Line<AtomicU64>,
+    /// Ring: bytes read so far.
+    pub tail: Line<AtomicU64>,
+    /// Replay: what the thread counted.
+    pub counts: Counts,
+}
+
+/// A value that has a cache line to itself.
+#[repr(C, align(64))]
+pub struct Line<T>(pub T);
+
+/// What a replaying thread counts. Only the thread itself writes.
+#[repr(C)]
+#[derive(Default)]
+pub struct Counts {
+    /// Records answered.
+    pub records: AtomicU64,
+    /// Calls that sent something and were compared.
+    pub outputs: AtomicU64,
+    /// Bytes compared and found equal.
+    pub output_bytes: AtomicU64,
+    /// Outputs that differ within a run that tolerates it.
+    pub outputs_differing: AtomicU64,
+    /// Clock reads the recorded build did not make.
+    pub clocks_added: AtomicU64,
+    /// Clock reads only the recorded build made.
+    pub clocks_removed: AtomicU64,
+    /// Other calls passed over or answered without a record.
+    pub resynced: AtomicU64,
+    /// Bytes of log text that differ.
+    pub log_bytes_differing: AtomicU64,
+    /// Records that were answered out of order.
+    pub reordered: AtomicU64,
+}
+
+/// How a replay stopped following its demo.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Stop {
+    /// Sent bytes differ, are missing or were not expected.
+    Output = 1,
+    /// A call came where the demo has another one.
+    Order = 2,
+    /// A call of which the demo has no record.
+    Unrecorded = 3,
+    /// The build ended before the demo did.
+    EarlyExit = 4,
+    /// The demo ended and the build goes on.
+    LateExit = 5,
+    /// A file of the recording is not there.
+    MissingFile = 6,
+}
+
+impl Stop {
+    /// The class with this number.
+    pub fn from_number(number: u32) -> Option<Stop> {
+        [Stop::Output, Stop::Order, Stop::Unrecorded, Stop::EarlyExit, Stop::LateExit, Stop::MissingFile]
+            .into_iter()
+            .find(|&stop| stop as u32 == number)
+    }
+}
+
+/// Bytes of either side shown in a report.
+pub const WINDOW_BYTES: usize = 128;
+/// Callers shown in a report.
+pub const CALLERS: usize = 12;
+/// Bytes of a caller's description.
+pub const CALLER_BYTES: usize = 160;
+
+/// Facts of the first divergence, written by the player.
+#[repr(C)]
+pub struct Report {
+    /// 0 none, 1 being written, 2 complete.
+    pub state: AtomicU32,
+    /// A [`Stop`].
+    pub class: u32,
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// The call the build made, 0 for none.
+    pub op: u32,
+    /// Its descriptor.
+    pub fd: i32,
+    /// Record of the process that was expected.
+    pub record: u64,
+    /// First byte that differs, or `u64::MAX`.
+    pub byte: u64,
+    /// Bytes the demo has for this output.
+    pub expected_bytes: u64,
+    /// Bytes the build sent.
+    pub found_bytes: u64,
+    /// Place of the two windows within the output.
+    pub window_start: u64,
+    /// Bytes used of `expected`.
+    pub expected_len: u32,
+    /// Bytes used of `found`.
+    pub found_len: u32,
+    /// What the demo has around the byte.
+    pub expected: [u8; WINDOW_BYTES],
+    /// What the build sent there.
+    pub found: [u8; WINDOW_BYTES],
+    /// Bytes used of `detail`.
+    pub detail_len: u32,
+    /// Callers described.
+    pub callers: u32,
+    /// A path or a short text.
+    pub detail: [u8; 512],
+    /// `object+0xoffset (symbol)`, innermost first, each ended by a zero byte.
+    pub caller: [[u8; CALLER_BYTES]; CALLERS],
+}
+
+/// What one frame of a replay took.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameTime {
+    /// Nanoseconds from the end of one wait to the start of the next.
+    pub wall_ns: u64,
+    /// Nanoseconds of CPU time of the main thread.
+    pub cpu_ns: u64,
+}
+
+/// The tape: what a replay walks over.
+///
+/// ```text
+/// TapeHead, then `streams` × TapeStream, then each stream's records, then for each process with
+/// several threads the owner of every turn (u16 a turn).
+/// ```
+///
+/// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:
+/// `time` is the turn, counted over the ordered records of the process, and `op` may carry
+/// [`FRAME_END`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct TapeHead {
+    /// [`MAGIC`].
+    pub magic: u64,
+    /// Number of [`TapeStream`]s.
+    pub streams: u64,
+}
+
+/// The records of one thread.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct TapeStream {
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// First byte of its records.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+    /// First byte of the turn owners of its process, 0 when it has one thread.
+    pub turns: u64,
+    /// Number of turns.
+    pub turn_count: u64,
+}
+
+/// Set in a tape record's `op` when the record ends a frame.
+pub const FRAME_END: u16 = 0x4000;
+/// Set by the player in a tape record's `op` when it was answered ahead of its place.
+pub const TAKEN: u16 = 0x8000;
+/// Bits of a tape record's `op` that are the call's number.
+pub const OP_MASK: u16 = 0x3fff;

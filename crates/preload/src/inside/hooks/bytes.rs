@@ -1,0 +1,257 @@
+//! Reading and writing descriptors. Ordinary files go straight to the kernel; what is written to
+//! the inherited output is a log.
+
+use super::super::descriptors::{Kind, is_recorded, kind};
+use super::super::player::{self, count};
+use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::socket::{received, runs_of, scatter, sent, vector_length};
+use super::{asked, recorded};
+use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
+use prony_demo::{Op, PartKind};
+use std::ptr::{null, null_mut};
+
+/// Text for a person: recorded, written for real in a replay too, and compared loosely.
+unsafe fn logged(
+    fd: c_int,
+    total: usize,
+    content: impl Fn(usize) -> Piece,
+    runs: impl Iterator<Item = player::Run>,
+    real: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let (thread, recording) = enter();
+    let value = real();
+    let errno = errno();
+    if recording {
+        let piece = if value > 0 { content(value as usize) } else { Piece::Nothing };
+        recorder::emit(thread, Op::LogWrite, fd, asked(total), outcome(value), &[piece]);
+    } else if let Some(answer) = player::take_log(thread, fd) {
+        let mut rest = answer.part(PartKind::Out, 0);
+        let mut differing = rest.len().abs_diff(total);
+        for (bytes, length) in runs {
+            let (now, after) = rest.split_at(length.min(rest.len()));
+            let found = std::slice::from_raw_parts(bytes, now.len());
+            differing += now.iter().zip(found).filter(|(a, b)| a != b).count();
+            rest = after;
+        }
+        count!(thread, log_bytes_differing, differing as u64);
+        player::done(thread, answer);
+    }
+    set_errno(errno);
+    leave(thread);
+    value
+}
+
+/// `readv` and `preadv`: bytes spread over several buffers.
+unsafe fn received_vector(
+    op: Op,
+    fd: c_int,
+    vector: *const iovec,
+    buffers: c_int,
+    real: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let buffers = buffers.max(0) as usize;
+    recorded(
+        op,
+        fd,
+        asked(vector_length(vector, buffers)),
+        real,
+        |count| [if count > 0 { Piece::Vector(PartKind::In, vector, count as usize) } else { Piece::Nothing }],
+        |answer, count| {
+            if count > 0 {
+                scatter(answer.part(PartKind::In, 0), vector, buffers);
+            }
+        },
+    )
+}
+
+hooks! {
+    [__read] fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::read(fd, buffer, length);
+        }
+        received(Op::Read, fd, buffer, length, null_mut(), null_mut(), || real::read(fd, buffer, length))
+    }
+
+    fn __read_chk(fd: c_int, buffer: *mut c_void, length: size_t, _room: size_t) -> ssize_t {
+        read(fd, buffer, length)
+    }
+
+    [pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::pread(fd, buffer, length, at);
+        }
+        received(Op::Pread, fd, buffer, length, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
+    }
+
+    [__pread64_chk] fn __pread_chk(
+        fd: c_int,
+        buffer: *mut c_void,
+        length: size_t,
+        at: off_t,
+        _room: size_t,
+    ) -> ssize_t {
+        pread(fd, buffer, length, at)
+    }
+
+    fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::readv(fd, vector, buffers);
+        }
+        received_vector(Op::Readv, fd, vector, buffers, || real::readv(fd, vector, buffers))
+    }
+
+    [preadv64] fn preadv(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::preadv(fd, vector, buffers, at);
+        }
+        received_vector(Op::Preadv, fd, vector, buffers, || real::preadv(fd, vector, buffers, at))
+    }
+
+    [__write] fn write(fd: c_int, buffer: *const c_void, length: size_t) -> ssize_t {
+        let content = |count| Piece::Bytes(PartKind::Out, buffer.cast(), count);
+        let runs = std::iter::once((buffer.cast(), length));
+        match kind(fd) {
+            Kind::Recorded => {
+                sent(Op::Write, fd, length, null(), 0, content, runs, || real::write(fd, buffer, length))
+            }
+            Kind::Log => logged(fd, length, content, runs, || real::write(fd, buffer, length)),
+            _ => real::write(fd, buffer, length),
+        }
+    }
+
+    fn writev(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
+        let kind = kind(fd);
+        if kind != Kind::Recorded && kind != Kind::Log {
+            return real::writev(fd, vector, buffers);
+        }
+        let content = |count| Piece::Vector(PartKind::Out, vector, count);
+        let used = buffers.max(0) as usize;
+        let total = vector_length(vector, used);
+        if kind == Kind::Log {
+            return logged(fd, total, content, runs_of(vector, used), || real::writev(fd, vector, buffers));
+        }
+        sent(Op::Writev, fd, total, null(), 0, content, runs_of(vector, used), || real::writev(fd, vector, buffers))
+    }
+
+    [pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::pwrite(fd, buffer, length, at);
+        }
+        sent(
+            Op::Pwrite,
+            fd,
+            length,
+            null(),
+            0,
+            |count| Piece::Bytes(PartKind::Out, buffer.cast(), count),
+            std::iter::once((buffer.cast(), length)),
+            || real::pwrite(fd, buffer, length, at),
+        )
+    }
+
+    [pwritev64] fn pwritev(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
+        if !is_recorded(fd) {
+            return real::pwritev(fd, vector, buffers, at);
+        }
+        let used = buffers.max(0) as usize;
+        sent(
+            Op::Pwritev,
+            fd,
+            vector_length(vector, used),
+            null(),
+            0,
+            |count| Piece::Vector(PartKind::Out, vector, count),
+            runs_of(vector, used),
+            || real::pwritev(fd, vector, buffers, at),
+        )
+    }
+
+    [sendfile64] fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
+        if !is_recorded(to) {
+            return real::sendfile(to, from, at, count);
+        }
+        let (thread, recording) = enter();
+        let place = if at.is_null() { libc::lseek(from, 0, libc::SEEK_CUR) } else { *at };
+        let value;
+        if recording {
+            value = super::blocking(thread, || real::sendfile(to, from, at, count));
+            let errno = errno();
+            // What was sent stands in the page cache now; it is read back so that a replay can
+            // compare it.
+            let content = Mapped::of(from, place, value.max(0) as usize);
+            recorder::emit(thread, Op::Sendfile, to, asked(count), outcome(value), &[content.piece()]);
+            set_errno(errno);
+        } else {
+            let answer = player::take(thread, Op::Sendfile, to);
+            let sent = answer.ret().max(0) as usize;
+            let content = Mapped::of(from, place, sent);
+            if sent > 0 {
+                player::compare_content(thread, answer, Op::Sendfile, to, (content.bytes, content.length));
+                if at.is_null() {
+                    libc::lseek(from, place + sent as off_t, libc::SEEK_SET);
+                } else {
+                    *at = place + sent as off_t;
+                }
+            }
+            value = answer.value();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
+    }
+
+    /// `splice` moves bytes where nobody can look at them; servers fall back to `read` and `write`.
+    fn splice(
+        from: c_int,
+        from_at: *mut libc::loff_t,
+        to: c_int,
+        to_at: *mut libc::loff_t,
+        count: size_t,
+        flags: libc::c_uint,
+    ) -> ssize_t {
+        if !is_recorded(from) && !is_recorded(to) {
+            return real::splice(from, from_at, to, to_at, count, flags);
+        }
+        set_errno(libc::EINVAL);
+        -1
+    }
+}
+
+/// Part of a file in memory.
+struct Mapped {
+    start: *mut c_void,
+    mapped: usize,
+    bytes: *const u8,
+    length: usize,
+}
+
+impl Mapped {
+    unsafe fn of(fd: c_int, at: off_t, length: usize) -> Mapped {
+        let page = at & 4095;
+        let mapped = length + page as usize;
+        let start = if length == 0 {
+            libc::MAP_FAILED
+        } else {
+            libc::mmap(null_mut(), mapped, libc::PROT_READ, libc::MAP_PRIVATE, fd, at - page)
+        };
+        if start == libc::MAP_FAILED {
+            return Mapped { start: null_mut(), mapped: 0, bytes: null(), length: 0 };
+        }
+        Mapped { start, mapped, bytes: start.cast::<u8>().add(page as usize), length }
+    }
+
+    fn piece(&self) -> Piece {
+        Piece::some(PartKind::Out, self.bytes, self.length)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if !self.start.is_null() {
+            // SAFETY: mapped in `of` with this length and not unmapped since.
+            unsafe { libc::munmap(self.start, self.mapped) };
+        }
+    }
+}

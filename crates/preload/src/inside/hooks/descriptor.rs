@@ -1,0 +1,337 @@
+//! Making, copying, changing and closing descriptors.
+
+use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
+use super::super::player;
+use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::{recorded, recorded_plain};
+use libc::{c_char, c_int, c_uint, c_ulong, c_void, itimerspec, sigset_t};
+use prony_demo::{Op, PartKind};
+
+/// A call that makes two descriptors.
+pub(super) unsafe fn pair(
+    op: Op,
+    to: *mut c_int,
+    nonblocking: bool,
+    like: StandIn,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let failed = recorded(
+        op,
+        -1,
+        0,
+        || real() as isize,
+        |failed| [if failed == 0 { Piece::Bytes(PartKind::Value, to.cast(), 8) } else { Piece::Nothing }],
+        |answer, _| {
+            if answer.copy_part(PartKind::Value, 0, to.cast(), 8) == 8 {
+                descriptors::stand_in(*to, like);
+                descriptors::stand_in(*to.add(1), like);
+            }
+        },
+    );
+    if failed == 0 {
+        for at in 0..2 {
+            descriptors::opened(*to.add(at));
+            descriptors::set_nonblocking(*to.add(at), nonblocking);
+        }
+    }
+    failed as c_int
+}
+
+/// A call that makes one descriptor that is not a socket.
+unsafe fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
+    let fd = recorded(
+        op,
+        -1,
+        aux,
+        || real() as isize,
+        |_| [],
+        |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
+    ) as c_int;
+    descriptors::opened(fd);
+    descriptors::set_nonblocking(fd, nonblocking);
+    fd
+}
+
+/// A copy of a recorded descriptor. The stand-in is a real descriptor, so a replay copies it for
+/// real where the number is chosen by the server.
+unsafe fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let new = recorded(
+        Op::Dup,
+        fd,
+        0,
+        || real() as isize,
+        |_| [],
+        |_, new| {
+            if new >= 0 {
+                libc::dup2(fd, new as c_int);
+            }
+        },
+    ) as c_int;
+    if new >= 0 {
+        descriptors::copy(fd, new);
+    }
+    new
+}
+
+/// Bytes that a request writes through its argument.
+fn written_by(request: c_ulong) -> usize {
+    const READ: c_ulong = 2;
+    match request {
+        libc::FIONREAD | libc::TIOCOUTQ => size_of::<c_int>(),
+        libc::TCGETS => size_of::<libc::termios>(),
+        libc::TIOCGWINSZ => size_of::<libc::winsize>(),
+        libc::TIOCGPGRP => size_of::<libc::pid_t>(),
+        // The requests on interfaces are older than the encoding of sizes; all but the list write
+        // a `struct ifreq`.
+        0x8912 => 0,
+        0x8901..=0x89ff => size_of::<libc::ifreq>(),
+        _ if (request >> 30) & READ != 0 => (request >> 16 & 0x3fff) as usize,
+        _ => 0,
+    }
+}
+
+const SIOCGIFCONF: c_ulong = 0x8912;
+
+/// The list of interfaces: a length and a pointer to the room for it.
+#[repr(C)]
+struct InterfaceList {
+    length: c_int,
+    buffer: *mut u8,
+}
+
+hooks! {
+    [__close] fn close(fd: c_int) -> c_int {
+        match kind(fd) {
+            Kind::Own => {
+                set_errno(libc::EBADF);
+                return -1;
+            }
+            Kind::File | Kind::Log => {
+                descriptors::set(fd, Kind::File);
+                return real::close(fd);
+            }
+            Kind::Recorded => {}
+        }
+        descriptors::set(fd, Kind::File);
+        recorded(Op::Close, fd, 0, || real::close(fd) as isize, |_| [], |_, _| {
+            libc::close(fd);
+        }) as c_int
+    }
+
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+        let end = (libc::sysconf(libc::_SC_OPEN_MAX).max(0) as c_uint).saturating_sub(1).min(last);
+        if flags as c_uint & libc::CLOSE_RANGE_CLOEXEC != 0 {
+            return real::close_range(first, last, flags);
+        }
+        for fd in first..=end {
+            if kind(fd as c_int) == Kind::Recorded {
+                close(fd as c_int);
+            } else if kind(fd as c_int) != Kind::Own {
+                descriptors::set(fd as c_int, Kind::File);
+                real::close_range(fd, fd, 0);
+            }
+        }
+        0
+    }
+
+    fn closefrom(first: c_int) -> () {
+        close_range(first.max(0) as c_uint, c_uint::MAX, 0);
+    }
+
+    fn dup(fd: c_int) -> c_int {
+        if is_recorded(fd) {
+            return duplicated(fd, || real::dup(fd));
+        }
+        let new = real::dup(fd);
+        descriptors::copy(fd, new);
+        new
+    }
+
+    [__dup2] fn dup2(fd: c_int, new: c_int) -> c_int {
+        dup3_any(fd, new, || real::dup2(fd, new))
+    }
+
+    fn dup3(fd: c_int, new: c_int, flags: c_int) -> c_int {
+        dup3_any(fd, new, || real::dup3(fd, new, flags))
+    }
+
+    [__pipe] fn pipe(to: *mut c_int) -> c_int {
+        pair(Op::Pipe, to, false, StandIn::Other, || real::pipe(to))
+    }
+
+    fn pipe2(to: *mut c_int, flags: c_int) -> c_int {
+        pair(Op::Pipe, to, flags & libc::O_NONBLOCK != 0, StandIn::Other, || real::pipe2(to, flags))
+    }
+
+    fn eventfd(count: c_uint, flags: c_int) -> c_int {
+        made(Op::Eventfd, count, flags & libc::EFD_NONBLOCK != 0, || real::eventfd(count, flags))
+    }
+
+    fn eventfd_read(fd: c_int, to: *mut u64) -> c_int {
+        if !is_recorded(fd) {
+            return real::eventfd_read(fd, to);
+        }
+        let count = super::socket::received(
+            Op::Read, fd, to.cast(), 8, std::ptr::null_mut(), std::ptr::null_mut(),
+            || if real::eventfd_read(fd, to) == 0 { 8 } else { -1 },
+        );
+        if count == 8 { 0 } else { -1 }
+    }
+
+    fn eventfd_write(fd: c_int, value: u64) -> c_int {
+        if !is_recorded(fd) {
+            return real::eventfd_write(fd, value);
+        }
+        let bytes: *const u8 = (&raw const value).cast();
+        let count = super::socket::sent(
+            Op::Write, fd, 8, std::ptr::null(), 0,
+            |count| Piece::Bytes(PartKind::Out, bytes, count),
+            std::iter::once((bytes, 8)),
+            || if real::eventfd_write(fd, value) == 0 { 8 } else { -1 },
+        );
+        if count == 8 { 0 } else { -1 }
+    }
+
+    fn timerfd_create(clock: c_int, flags: c_int) -> c_int {
+        made(Op::TimerfdCreate, clock as u32, flags & libc::TFD_NONBLOCK != 0, || real::timerfd_create(clock, flags))
+    }
+
+    fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+        recorded(
+            Op::TimerfdSettime,
+            fd,
+            flags as u32,
+            || real::timerfd_settime(fd, flags, new, old) as isize,
+            |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
+            |answer, _| answer.copy_value(old),
+        ) as c_int
+    }
+
+    fn timerfd_gettime(fd: c_int, to: *mut itimerspec) -> c_int {
+        recorded(
+            Op::TimerfdGettime,
+            fd,
+            0,
+            || real::timerfd_gettime(fd, to) as isize,
+            |failed| [if failed == 0 { Piece::value(&*to) } else { Piece::Nothing }],
+            |answer, _| answer.copy_value(to),
+        ) as c_int
+    }
+
+    fn signalfd(fd: c_int, mask: *const sigset_t, flags: c_int) -> c_int {
+        if fd >= 0 {
+            return recorded_plain(Op::Signalfd, fd, flags as u32, || real::signalfd(fd, mask, flags) as isize) as c_int;
+        }
+        made(Op::Signalfd, flags as u32, flags & libc::SFD_NONBLOCK != 0, || real::signalfd(fd, mask, flags))
+    }
+
+    fn inotify_init() -> c_int {
+        made(Op::InotifyInit, 0, false, || real::inotify_init())
+    }
+
+    fn inotify_init1(flags: c_int) -> c_int {
+        made(Op::InotifyInit, flags as u32, flags & libc::IN_NONBLOCK != 0, || real::inotify_init1(flags))
+    }
+
+    fn inotify_add_watch(fd: c_int, path: *const c_char, mask: u32) -> c_int {
+        recorded(
+            Op::InotifyAddWatch,
+            fd,
+            mask,
+            || real::inotify_add_watch(fd, path, mask) as isize,
+            |_| [Piece::path(path)],
+            |_, _| {},
+        ) as c_int
+    }
+
+    fn inotify_rm_watch(fd: c_int, watch: c_int) -> c_int {
+        recorded_plain(Op::InotifyRmWatch, fd, watch as u32, || real::inotify_rm_watch(fd, watch) as isize) as c_int
+    }
+
+    // `fcntl` and `ioctl` take one argument of varying type; on the calling conventions of x86-64
+    // and aarch64 it comes in the same register as a fixed third argument.
+    [fcntl64, __fcntl] fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+        if command == libc::F_DUPFD || command == libc::F_DUPFD_CLOEXEC {
+            if is_recorded(fd) {
+                return duplicated(fd, || real::fcntl(fd, command, argument));
+            }
+            let new = real::fcntl(fd, command, argument);
+            descriptors::copy(fd, new);
+            return new;
+        }
+        if !is_recorded(fd) {
+            return real::fcntl(fd, command, argument);
+        }
+        if command == libc::F_SETFL {
+            descriptors::set_nonblocking(fd, argument as c_int & libc::O_NONBLOCK != 0);
+        }
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = real::fcntl(fd, command, argument);
+            let errno = errno();
+            recorder::emit(thread, Op::Fcntl, fd, command as u32, outcome(value as isize), &[]);
+            set_errno(errno);
+        } else {
+            // The flags of a descriptor are asked and set in pairs; each command has its own order.
+            let answer = player::take_with(thread, Op::Fcntl, fd, command as u32);
+            value = answer.value() as c_int;
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
+    }
+
+    fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+        if !is_recorded(fd) {
+            return real::ioctl(fd, request, argument);
+        }
+        if request == libc::FIONBIO && !argument.is_null() {
+            descriptors::set_nonblocking(fd, *argument.cast::<c_int>() != 0);
+        }
+        let list = argument.cast::<InterfaceList>();
+        recorded(
+            Op::Ioctl,
+            fd,
+            request as u32,
+            || real::ioctl(fd, request, argument) as isize,
+            |failed| match request {
+                _ if failed == -1 || argument.is_null() => [Piece::Nothing],
+                SIOCGIFCONF if (*list).buffer.is_null() => [Piece::Nothing],
+                SIOCGIFCONF => [Piece::some(PartKind::Value, (*list).buffer, (*list).length.max(0) as usize)],
+                _ => [Piece::some(PartKind::Value, argument.cast(), written_by(request))],
+            },
+            |answer, failed| {
+                if failed == -1 || argument.is_null() {
+                } else if request == SIOCGIFCONF {
+                    if !(*list).buffer.is_null() {
+                        let room = (*list).length.max(0) as usize;
+                        (*list).length = answer.copy_part(PartKind::Value, 0, (*list).buffer, room) as c_int;
+                    }
+                } else {
+                    answer.copy_part(PartKind::Value, 0, argument.cast(), written_by(request));
+                }
+            },
+        ) as c_int
+    }
+}
+
+unsafe fn dup3_any(fd: c_int, new: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if kind(new) == Kind::Own {
+        set_errno(libc::EBUSY);
+        return -1;
+    }
+    if fd == new {
+        return real();
+    }
+    if is_recorded(fd) {
+        return duplicated(fd, real);
+    }
+    let result = real();
+    if result >= 0 {
+        descriptors::copy(fd, result);
+    }
+    result
+}

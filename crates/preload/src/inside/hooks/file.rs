@@ -1,0 +1,356 @@
+//! Opening files. An ordinary file is the server's asset or state: it is opened for real, and its
+//! name is noted. What the kernel makes up (`/proc`, `/sys`) is read once, recorded, and given to
+//! the server as a file in memory. Devices are part of the conversation.
+
+use super::super::descriptors::{self, Kind, StandIn, is_recorded};
+use super::super::player;
+use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::super::report;
+use libc::{FILE, c_char, c_int, c_void, mode_t, off_t, size_t, ssize_t};
+use prony_demo::{Op, PartKind};
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicPtr, AtomicI32, Ordering};
+
+/// What a path leads to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Ordinary,
+    Kernel,
+    Device,
+}
+
+unsafe fn place_of(path: *const c_char) -> Place {
+    if path.is_null() || *path != b'/' as c_char {
+        return Place::Ordinary;
+    }
+    let path = CStr::from_ptr(path).to_bytes();
+    let under = |folder: &[u8]| path.starts_with(folder);
+    if under(b"/dev/") {
+        let same_everywhere = [b"/dev/null" as &[u8], b"/dev/zero", b"/dev/full", b"/dev/stdin", b"/dev/stdout"];
+        let plain = same_everywhere.contains(&path)
+            || path == b"/dev/stderr"
+            || under(b"/dev/shm/")
+            || under(b"/dev/fd/")
+            || under(b"/dev/hugepages/");
+        return if plain { Place::Ordinary } else { Place::Device };
+    }
+    if under(b"/proc/") || under(b"/sys/") {
+        let follows = under(b"/proc/self/fd/") || path.ends_with(b"/exe") || path.ends_with(b"/root");
+        return if follows { Place::Ordinary } else { Place::Kernel };
+    }
+    Place::Ordinary
+}
+
+fn writes(flags: c_int) -> bool {
+    flags & libc::O_ACCMODE != libc::O_RDONLY
+}
+
+/// Opens `path`, by whatever `real` is.
+unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    match place_of(path) {
+        Place::Ordinary => {
+            let (thread, recording) = enter();
+            let fd = real();
+            let errno = errno();
+            descriptors::set(fd, Kind::File);
+            if recording && fd >= 0 {
+                recorder::emit(thread, Op::NoteFile, fd, flags as u32, i64::from(fd), &[Piece::path(path)]);
+            }
+            set_errno(errno);
+            leave(thread);
+            fd
+        }
+        Place::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
+        Place::Kernel | Place::Device => device(path, flags, real),
+    }
+}
+
+/// A device, or a kernel file that is written to: what is read and written is recorded.
+unsafe fn device(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let fd = super::recorded(
+        Op::OpenDevice,
+        -1,
+        flags as u32,
+        || real() as isize,
+        |_| [Piece::path(path)],
+        |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
+    ) as c_int;
+    descriptors::opened(fd);
+    descriptors::set_nonblocking(fd, flags & libc::O_NONBLOCK != 0);
+    fd
+}
+
+/// Kernel files larger than this are cut in the recording, and the server sees them cut.
+const SNAPSHOT_BYTES: usize = 16 << 20;
+
+/// A file in memory with this content, under the number `at`.
+unsafe fn in_memory(content: &[u8], at: c_int) {
+    let fd = libc::memfd_create(c"prony-snapshot".as_ptr(), 0);
+    let mut rest = content;
+    while !rest.is_empty() {
+        let wrote = libc::write(fd, rest.as_ptr().cast(), rest.len());
+        if wrote <= 0 {
+            report::fatal(&[b"no memory for the content of a file under /proc or /sys"]);
+        }
+        rest = &rest[wrote as usize..];
+    }
+    libc::lseek(fd, 0, libc::SEEK_SET);
+    if fd != at {
+        libc::dup2(fd, at);
+        libc::close(fd);
+    }
+    descriptors::set(at, Kind::File);
+}
+
+unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    let fd;
+    if recording {
+        fd = real();
+        let errno = errno();
+        let content = if fd >= 0 { ReadWhole::of(fd) } else { ReadWhole::EMPTY };
+        let pieces = [Piece::path(path), Piece::Bytes(PartKind::Value, content.start, content.length)];
+        let ret = outcome(fd as isize);
+        if fd >= 0 && !content.readable {
+            // A directory, or something that cannot be read as a whole: left as it is.
+            recorder::emit(thread, Op::NoteFile, fd, 0, i64::from(fd), &pieces[..1]);
+        } else {
+            set_errno(errno);
+            recorder::emit(thread, Op::Snapshot, -1, 0, ret, &pieces);
+            if fd >= 0 {
+                in_memory(content.as_slice(), fd);
+            }
+        }
+        set_errno(errno);
+    } else if let Some(answer) = player::take_path(thread, Op::Snapshot, CStr::from_ptr(path).to_bytes()) {
+        fd = answer.value() as c_int;
+        let errno = errno();
+        if fd >= 0 {
+            in_memory(answer.part(PartKind::Value, 0), fd);
+        }
+        set_errno(errno);
+        player::done(thread, answer);
+    } else {
+        fd = real();
+    }
+    leave(thread);
+    fd
+}
+
+/// Content of a file whose size the kernel does not tell.
+struct ReadWhole {
+    start: *const u8,
+    length: usize,
+    readable: bool,
+}
+
+impl ReadWhole {
+    const EMPTY: ReadWhole = ReadWhole { start: std::ptr::null(), length: 0, readable: true };
+
+    unsafe fn of(fd: c_int) -> ReadWhole {
+        let room = libc::mmap(
+            std::ptr::null_mut(),
+            SNAPSHOT_BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        );
+        if room == libc::MAP_FAILED {
+            return ReadWhole { readable: false, ..ReadWhole::EMPTY };
+        }
+        let mut length = 0;
+        let mut readable = true;
+        while length < SNAPSHOT_BYTES {
+            match libc::read(fd, room.byte_add(length), SNAPSHOT_BYTES - length) {
+                0 => break,
+                -1 if errno() == libc::EINTR => {}
+                -1 => {
+                    readable = length > 0;
+                    break;
+                }
+                count => length += count as usize,
+            }
+        }
+        ReadWhole { start: room.cast(), length, readable }
+    }
+
+    fn as_slice(&self) -> &[u8] {
+        if self.length == 0 {
+            return &[];
+        }
+        // SAFETY: `length` bytes were read to `start`, which stays mapped until `drop`.
+        unsafe { std::slice::from_raw_parts(self.start, self.length) }
+    }
+}
+
+impl Drop for ReadWhole {
+    fn drop(&mut self) {
+        if !self.start.is_null() {
+            // SAFETY: mapped in `of` with this size.
+            unsafe { libc::munmap(self.start.cast_mut().cast(), SNAPSHOT_BYTES) };
+        }
+    }
+}
+
+/// Flags of `open` for a mode of `fopen`.
+unsafe fn flags_of(mode: *const c_char) -> c_int {
+    let mode = CStr::from_ptr(mode).to_bytes();
+    let base = match (mode.first(), mode.contains(&b'+')) {
+        (Some(b'r'), false) => libc::O_RDONLY,
+        (Some(b'r'), true) => libc::O_RDWR,
+        (Some(b'w'), false) => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+        (Some(b'w'), true) => libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC,
+        (_, false) => libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND,
+        (_, true) => libc::O_RDWR | libc::O_CREAT | libc::O_APPEND,
+    };
+    base | if mode.contains(&b'e') { libc::O_CLOEXEC } else { 0 }
+}
+
+/// Streams of this library: libc reads and writes them by calling back, so their bytes pass the
+/// hooks; `fileno` has to be answered from here.
+static STREAMS: [(AtomicPtr<FILE>, AtomicI32); 64] =
+    [const { (AtomicPtr::new(std::ptr::null_mut()), AtomicI32::new(-1)) }; 64];
+
+#[repr(C)]
+struct CookieFunctions {
+    read: unsafe extern "C" fn(*mut c_void, *mut c_char, size_t) -> ssize_t,
+    write: unsafe extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t,
+    seek: Option<unsafe extern "C" fn(*mut c_void, *mut off_t, c_int) -> c_int>,
+    close: unsafe extern "C" fn(*mut c_void) -> c_int,
+}
+
+unsafe extern "C" {
+    fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: CookieFunctions) -> *mut FILE;
+}
+
+unsafe extern "C" fn stream_read(cookie: *mut c_void, buffer: *mut c_char, length: size_t) -> ssize_t {
+    libc::read(cookie as c_int, buffer.cast(), length)
+}
+
+unsafe extern "C" fn stream_write(cookie: *mut c_void, buffer: *const c_char, length: size_t) -> ssize_t {
+    let wrote = libc::write(cookie as c_int, buffer.cast(), length);
+    // The contract of a cookie's write: 0 on failure, never negative.
+    wrote.max(0)
+}
+
+unsafe extern "C" fn stream_close(cookie: *mut c_void) -> c_int {
+    for (_, fd) in STREAMS.iter().filter(|(_, fd)| fd.load(Ordering::Relaxed) == cookie as c_int) {
+        fd.store(-1, Ordering::Relaxed);
+    }
+    libc::close(cookie as c_int)
+}
+
+/// A stream whose bytes pass the hooks.
+pub(super) unsafe fn stream(fd: c_int, mode: *const c_char) -> *mut FILE {
+    let functions = CookieFunctions { read: stream_read, write: stream_write, seek: None, close: stream_close };
+    let file = fopencookie(fd as usize as *mut c_void, mode, functions);
+    if let Some((stream, number)) = STREAMS.iter().find(|(_, number)| number.load(Ordering::Relaxed) == -1) {
+        stream.store(file, Ordering::Relaxed);
+        number.store(fd, Ordering::Relaxed);
+    }
+    file
+}
+
+hooks! {
+    [__open] fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+        opened(path, flags, || real::open(path, flags, mode))
+    }
+
+    [__open64] fn open64(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+        opened(path, flags, || real::open64(path, flags, mode))
+    }
+
+    [__open64_2] fn __open_2(path: *const c_char, flags: c_int) -> c_int {
+        opened(path, flags, || real::__open_2(path, flags))
+    }
+
+    [openat64] fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+        opened(path, flags, || real::openat(folder, path, flags, mode))
+    }
+
+    [__openat64_2] fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+        opened(path, flags, || real::__openat_2(folder, path, flags))
+    }
+
+    [creat64] fn creat(path: *const c_char, mode: mode_t) -> c_int {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
+        opened(path, flags, || real::creat(path, mode))
+    }
+
+    [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
+        let flags = flags_of(mode);
+        match place_of(path) {
+            Place::Ordinary => {
+                let (thread, recording) = enter();
+                let file = real::fopen(path, mode);
+                let errno = errno();
+                if !file.is_null() {
+                    descriptors::set(libc::fileno(file), Kind::File);
+                    if recording {
+                        recorder::emit(thread, Op::NoteFile, -1, flags as u32, 0, &[Piece::path(path)]);
+                    }
+                }
+                set_errno(errno);
+                leave(thread);
+                file
+            }
+            _ => {
+                let fd = open(path, flags, 0o666);
+                if fd < 0 { std::ptr::null_mut() } else { fdopen(fd, mode) }
+            }
+        }
+    }
+
+    fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+        if is_recorded(fd) { stream(fd, mode) } else { real::fdopen(fd, mode) }
+    }
+
+    [fileno_unlocked] fn fileno(file: *mut FILE) -> c_int {
+        let ours = |(stream, fd): &&(AtomicPtr<FILE>, AtomicI32)| {
+            stream.load(Ordering::Relaxed) == file && fd.load(Ordering::Relaxed) >= 0
+        };
+        match STREAMS.iter().find(ours) {
+            Some((_, fd)) => fd.load(Ordering::Relaxed),
+            None => real::fileno(file),
+        }
+    }
+
+    [mmap64] fn mmap(
+        at: *mut c_void,
+        length: size_t,
+        protection: c_int,
+        flags: c_int,
+        fd: c_int,
+        offset: off_t,
+    ) -> *mut c_void {
+        let shared = flags & libc::MAP_TYPE != libc::MAP_PRIVATE;
+        if shared && protection & libc::PROT_WRITE != 0 {
+            cannot_record(b"shared writable mapping", length);
+        }
+        real::mmap(at, length, protection, flags, fd, offset)
+    }
+}
+
+/// Notes, once for each kind and caller, something that a replay cannot bring back.
+pub(super) unsafe fn cannot_record(what: &'static [u8], detail: usize) {
+    let (thread, recording) = enter();
+    if recording {
+        let before = errno();
+        let mut text = [0; 200];
+        let mut line = report::Text { to: &mut text, used: 0 };
+        line.put(what);
+        line.put(b" of ");
+        line.decimal(detail as u64);
+        line.put(b" bytes");
+        report::put_caller(&mut line);
+        let length = line.used;
+        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), length);
+        recorder::emit(thread, Op::NoteUnrecordable, -1, 0, 0, &[note]);
+        report::say(&[&text[..length]]);
+        set_errno(before);
+    }
+    leave(thread);
+}

@@ -1,0 +1,242 @@
+//! Who and where the server is, and its randomness.
+
+use super::super::process::{enter, errno, leave, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::super::report;
+use super::{asked, recorded, recorded_plain};
+use libc::{c_char, c_int, c_long, c_uint, c_void, pid_t, size_t, ssize_t};
+use prony_demo::{Op, PartKind};
+
+/// Calls that fill `length` bytes at `to` when they succeed.
+unsafe fn filled(op: Op, aux: u32, to: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
+    recorded(
+        op,
+        -1,
+        aux,
+        real,
+        |failed| [if failed == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, length) }],
+        |answer, _| {
+            answer.copy_part(PartKind::Value, 0, to, length);
+        },
+    )
+}
+
+unsafe fn random(op: Op, to: *mut c_void, length: usize, real: impl FnOnce() -> isize) -> isize {
+    recorded(
+        op,
+        -1,
+        asked(length),
+        real,
+        |result| match result {
+            -1 => [Piece::Nothing],
+            // `getentropy` and `arc4random_buf` fill everything and return nothing of use.
+            0 => [Piece::some(PartKind::In, to.cast(), length)],
+            count => [Piece::some(PartKind::In, to.cast(), count as usize)],
+        },
+        |answer, _| {
+            answer.copy_part(PartKind::In, 0, to.cast(), length);
+        },
+    )
+}
+
+hooks! {
+    fn getrandom(to: *mut c_void, length: size_t, flags: c_uint) -> ssize_t {
+        random(Op::Getrandom, to, length, || real::getrandom(to, length, flags))
+    }
+
+    fn getentropy(to: *mut c_void, length: size_t) -> c_int {
+        random(Op::Getentropy, to, length, || real::getentropy(to, length) as isize) as c_int
+    }
+
+    fn arc4random() -> u32 {
+        let mut value = 0u32;
+        random(Op::Arc4random, (&raw mut value).cast(), 4, || {
+            value = real::arc4random();
+            0
+        });
+        value
+    }
+
+    fn arc4random_uniform(bound: u32) -> u32 {
+        let mut value = 0u32;
+        random(Op::Arc4random, (&raw mut value).cast(), 4, || {
+            value = real::arc4random_uniform(bound);
+            0
+        });
+        value
+    }
+
+    fn arc4random_buf(to: *mut c_void, length: size_t) -> () {
+        random(Op::Arc4random, to, length, || {
+            real::arc4random_buf(to, length);
+            0
+        });
+    }
+
+    [__getpid] fn getpid() -> pid_t {
+        recorded_plain(Op::Getpid, -1, 0, || real::getpid() as isize) as pid_t
+    }
+
+    fn getppid() -> pid_t {
+        recorded_plain(Op::Getppid, -1, 0, || real::getppid() as isize) as pid_t
+    }
+
+    fn gettid() -> pid_t {
+        recorded_plain(Op::Gettid, -1, 0, || real::gettid() as isize) as pid_t
+    }
+
+    fn getpgrp() -> pid_t {
+        recorded_plain(Op::Getpgrp, -1, 0, || real::getpgrp() as isize) as pid_t
+    }
+
+    fn getpgid(pid: pid_t) -> pid_t {
+        recorded_plain(Op::Getpgrp, -1, 1, || real::getpgid(pid) as isize) as pid_t
+    }
+
+    fn getsid(pid: pid_t) -> pid_t {
+        recorded_plain(Op::Getpgrp, -1, 2, || real::getsid(pid) as isize) as pid_t
+    }
+
+    fn setsid() -> pid_t {
+        recorded_plain(Op::Setsid, -1, 0, || real::setsid() as isize) as pid_t
+    }
+
+    fn gethostname(to: *mut c_char, length: size_t) -> c_int {
+        filled(Op::Gethostname, 0, to.cast(), length.min(256), || real::gethostname(to, length) as isize) as c_int
+    }
+
+    fn __gethostname_chk(to: *mut c_char, length: size_t, _room: size_t) -> c_int {
+        gethostname(to, length)
+    }
+
+    fn uname(to: *mut libc::utsname) -> c_int {
+        filled(Op::Uname, 0, to.cast(), size_of::<libc::utsname>(), || real::uname(to) as isize) as c_int
+    }
+
+    fn sysinfo(to: *mut libc::sysinfo) -> c_int {
+        filled(Op::Sysinfo, 0, to.cast(), size_of::<libc::sysinfo>(), || real::sysinfo(to) as isize) as c_int
+    }
+
+    fn getloadavg(to: *mut f64, count: c_int) -> c_int {
+        let length = count.clamp(0, 3) as usize * 8;
+        filled(Op::Getloadavg, 0, to.cast(), length, || real::getloadavg(to, count) as isize) as c_int
+    }
+
+    [__sysconf] fn sysconf(name: c_int) -> c_long {
+        // Of what `sysconf` tells only the number of processors and the free memory change
+        // between machines and moments.
+        let varies = [libc::_SC_NPROCESSORS_CONF, libc::_SC_NPROCESSORS_ONLN, libc::_SC_PHYS_PAGES, libc::_SC_AVPHYS_PAGES];
+        if !varies.contains(&name) {
+            return real::sysconf(name);
+        }
+        recorded_plain(Op::Sysconf, -1, name as u32, || real::sysconf(name) as isize) as c_long
+    }
+
+    fn get_nprocs() -> c_int {
+        recorded_plain(Op::Sysconf, -1, libc::_SC_NPROCESSORS_ONLN as u32, || real::get_nprocs() as isize) as c_int
+    }
+
+    fn get_nprocs_conf() -> c_int {
+        recorded_plain(Op::Sysconf, -1, libc::_SC_NPROCESSORS_CONF as u32, || real::get_nprocs_conf() as isize) as c_int
+    }
+
+    fn sched_getaffinity(pid: pid_t, length: size_t, to: *mut c_void) -> c_int {
+        filled(Op::SchedGetaffinity, 0, to.cast(), length, || real::sched_getaffinity(pid, length, to) as isize) as c_int
+    }
+
+    fn sched_getcpu() -> c_int {
+        recorded_plain(Op::Getcpu, -1, 0, || real::sched_getcpu() as isize) as c_int
+    }
+
+    fn if_nametoindex(name: *const c_char) -> c_uint {
+        recorded_plain(Op::IfNametoindex, -1, 0, || real::if_nametoindex(name) as isize) as c_uint
+    }
+
+    fn if_indextoname(index: c_uint, to: *mut c_char) -> *mut c_char {
+        let found = filled(Op::IfIndextoname, index, to.cast(), libc::IF_NAMESIZE, || {
+            if real::if_indextoname(index, to).is_null() { -1 } else { 0 }
+        });
+        if found == 0 { to } else { std::ptr::null_mut() }
+    }
+
+    // `syscall` takes up to six arguments, which on both calling conventions come in the
+    // registers of fixed ones. Calls with a hook of their own go there.
+    fn syscall(
+        number: c_long,
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+    ) -> c_long {
+        raw(number, [a, b, c, d, e, f], || real::syscall(number, a, b, c, d, e, f))
+    }
+}
+
+/// What a server asks the kernel without a function of libc in between.
+pub(in super::super) unsafe fn raw(number: c_long, [a, b, c, d, e, f]: [usize; 6], real: impl FnOnce() -> c_long) -> c_long {
+    let _ = (e, f);
+    match number {
+        libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
+        libc::SYS_gettid => c_long::from(libc::gettid()),
+        libc::SYS_getpid => c_long::from(libc::getpid()),
+        libc::SYS_getppid => c_long::from(libc::getppid()),
+        libc::SYS_clock_gettime => c_long::from(libc::clock_gettime(a as c_int, b as *mut libc::timespec)),
+        libc::SYS_gettimeofday => c_long::from(libc::gettimeofday(a as *mut libc::timeval, b as *mut _)),
+        libc::SYS_read => libc::read(a as c_int, b as *mut c_void, c) as c_long,
+        libc::SYS_write => libc::write(a as c_int, b as *const c_void, c) as c_long,
+        libc::SYS_close => c_long::from(libc::close(a as c_int)),
+        libc::SYS_socket => c_long::from(libc::socket(a as c_int, b as c_int, c as c_int)),
+        libc::SYS_bind => c_long::from(libc::bind(a as c_int, b as *const libc::sockaddr, c as u32)),
+        libc::SYS_connect => c_long::from(libc::connect(a as c_int, b as *const libc::sockaddr, c as u32)),
+        libc::SYS_listen => c_long::from(libc::listen(a as c_int, b as c_int)),
+        libc::SYS_accept4 => {
+            c_long::from(libc::accept4(a as c_int, b as *mut libc::sockaddr, c as *mut u32, d as c_int))
+        }
+        libc::SYS_recvfrom => libc::recvfrom(
+            a as c_int, b as *mut c_void, c, d as c_int, e as *mut libc::sockaddr, f as *mut u32,
+        ) as c_long,
+        libc::SYS_sendto => libc::sendto(
+            a as c_int, b as *const c_void, c, d as c_int, e as *const libc::sockaddr, f as u32,
+        ) as c_long,
+        libc::SYS_recvmsg => libc::recvmsg(a as c_int, b as *mut libc::msghdr, c as c_int) as c_long,
+        libc::SYS_sendmsg => libc::sendmsg(a as c_int, b as *const libc::msghdr, c as c_int) as c_long,
+        libc::SYS_eventfd2 => c_long::from(libc::eventfd(a as c_uint, b as c_int)),
+        libc::SYS_epoll_create1 => c_long::from(libc::epoll_create1(a as c_int)),
+        libc::SYS_epoll_ctl => {
+            c_long::from(libc::epoll_ctl(a as c_int, b as c_int, c as c_int, d as *mut libc::epoll_event))
+        }
+        libc::SYS_getcpu => {
+            let cpu = libc::sched_getcpu();
+            if a != 0 {
+                *(a as *mut c_uint) = cpu as c_uint;
+            }
+            0
+        }
+        libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
+            say_once(b"io_uring is answered with ENOSYS: what moves through it cannot be recorded");
+            set_errno(libc::ENOSYS);
+            -1
+        }
+        _ => real(),
+    }
+}
+
+/// Tells the person and the demo something, the first time.
+unsafe fn say_once(text: &'static [u8]) {
+    static SAID: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    if SAID.swap(true, std::sync::atomic::Ordering::Relaxed) {
+        return;
+    }
+    let (thread, recording) = enter();
+    if recording {
+        let before = errno();
+        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), text.len());
+        recorder::emit(thread, Op::NoteUnrecordable, -1, 0, 0, &[note]);
+        report::say(&[text]);
+        set_errno(before);
+    }
+    leave(thread);
+}

@@ -1,0 +1,79 @@
+//! Every hooked call, by family. A new call is one line in `prony_demo::Op` and one function here.
+
+mod bytes;
+mod descriptor;
+mod file;
+mod identity;
+mod name;
+mod process;
+mod signal;
+mod socket;
+mod sync;
+mod time;
+mod wait;
+
+use super::player::{self, Answer};
+use super::process::{enter, errno, leave, outcome, set_errno};
+use super::recorder::{self, Piece};
+use super::signals;
+use super::thread::Thread;
+use prony_demo::Op;
+use std::sync::atomic::Ordering;
+
+/// Runs a real call that may block: a handler may run while it does.
+#[inline(always)]
+pub unsafe fn blocking<T>(thread: *mut Thread, real: impl FnOnce() -> T) -> T {
+    (*thread).blocking = true;
+    while (*thread).pending.load(Ordering::Relaxed) != 0 {
+        (*thread).blocking = false;
+        signals::deliver_pending(thread);
+        (*thread).blocking = true;
+    }
+    let value = real();
+    (*thread).blocking = false;
+    value
+}
+
+/// A call whose result and result bytes are recorded, and given back by a replay.
+///
+/// `pieces` names the result bytes after the real call returned; `answer` copies them to where the
+/// server wants them.
+#[inline(always)]
+pub unsafe fn recorded<const N: usize>(
+    op: Op,
+    fd: i32,
+    aux: u32,
+    real: impl FnOnce() -> isize,
+    pieces: impl FnOnce(isize) -> [Piece; N],
+    answer: impl FnOnce(Answer, isize),
+) -> isize {
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = blocking(thread, real);
+        let errno = errno();
+        recorder::emit(thread, op, fd, aux, outcome(value), &pieces(value));
+        set_errno(errno);
+    } else {
+        let found = player::take(thread, op, fd);
+        value = found.value();
+        let errno = errno();
+        answer(found, value);
+        set_errno(errno);
+        player::done(thread, found);
+    }
+    leave(thread);
+    value
+}
+
+/// A call of which only the result matters.
+#[inline(always)]
+pub unsafe fn recorded_plain(op: Op, fd: i32, aux: u32, real: impl FnOnce() -> isize) -> isize {
+    recorded(op, fd, aux, real, |_| [], |_, _| {})
+}
+
+/// A count of bytes as `aux` holds it.
+#[inline(always)]
+pub fn asked(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,409 @@
+//! Processes: each child made by `fork` has a stream of its own in the demo. A child that runs
+//! another program leaves the recording there; what the server learns of it is recorded.
+
+use super::super::objects;
+use super::super::player;
+use super::super::process::{self, become_child, enter, errno, exiting, leave, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::recorded;
+use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
+use libc::{FILE, c_char, c_int, id_t, pid_t, rusage, siginfo_t};
+use prony_demo::{Op, PartKind};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+
+unsafe fn forked(real: impl Fn() -> pid_t) -> pid_t {
+    let (thread, recording) = enter();
+    let pid;
+    if recording {
+        let index = process::next_index();
+        pid = real();
+        let before = errno();
+        if pid == 0 {
+            become_child(index);
+            objects::watch_raw_calls();
+        } else {
+            recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[]);
+        }
+        set_errno(before);
+    } else {
+        let answer = player::take(thread, Op::Fork, -1);
+        let recorded = answer.value() as pid_t;
+        let index = answer.aux();
+        player::done(thread, answer);
+        if recorded > 0 && real() == 0 {
+            become_child(index);
+            pid = 0;
+        } else {
+            pid = recorded;
+        }
+    }
+    leave(thread);
+    pid
+}
+
+/// What a status of `wait` and the resources of a child look like in a record.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ended {
+    status: c_int,
+    padding: c_int,
+    used: rusage,
+}
+
+unsafe fn waited(
+    pid: pid_t,
+    status: *mut c_int,
+    used: *mut rusage,
+    real: impl FnOnce(*mut c_int, *mut rusage) -> pid_t,
+) -> pid_t {
+    let mut ended: Ended = std::mem::zeroed();
+    let to = &raw mut ended;
+    let found = recorded(
+        Op::Wait,
+        -1,
+        pid as u32,
+        || real(&raw mut (*to).status, &raw mut (*to).used) as isize,
+        |found| [if found > 0 { Piece::Bytes(PartKind::Value, to.cast(), size_of::<Ended>()) } else { Piece::Nothing }],
+        |answer, _| answer.copy_value(to),
+    ) as pid_t;
+    if found > 0 {
+        if !status.is_null() {
+            *status = ended.status;
+        }
+        if !used.is_null() {
+            *used = ended.used;
+        }
+    }
+    found
+}
+
+/// The environment of a program that stays under preload: the server's own, and two more.
+struct Followed {
+    list: *mut *const c_char,
+    mark: [u8; 32],
+}
+
+unsafe fn followed(environment: *const *const c_char, index: u32, to: &mut Followed) -> *const *const c_char {
+    const PRELOAD: &std::ffi::CStr = c"LD_PRELOAD=/proc/self/fd/1001";
+    let mut count = 0;
+    while !environment.is_null() && !(*environment.add(count)).is_null() {
+        count += 1;
+    }
+    to.list = libc::malloc((count + 3) * size_of::<*const c_char>()).cast();
+    let mut text = super::super::report::Text { to: &mut to.mark, used: 0 };
+    text.put(b"PRONY_CHANNEL=");
+    text.decimal(u64::from(index));
+    *to.list = PRELOAD.as_ptr();
+    *to.list.add(1) = to.mark.as_ptr().cast();
+    let mut used = 2;
+    for at in 0..count {
+        // The server's own preloads would have to stand behind ours; a wrapper that sets them is rare.
+        if libc::strncmp(*environment.add(at), c"LD_PRELOAD=".as_ptr(), 11) != 0 {
+            *to.list.add(used) = *environment.add(at);
+            used += 1;
+        }
+    }
+    *to.list.add(used) = null();
+    to.list.cast_const()
+}
+
+/// Runs another program in this process. `real` gets the environment to use.
+unsafe fn executed(
+    path: *const c_char,
+    environment: *const *const c_char,
+    real: impl FnOnce(*const *const c_char) -> c_int,
+) -> c_int {
+    let (thread, recording) = enter();
+    let control = process::control();
+    let follow = process::index() == 0 || (*control).follow_exec != 0;
+    let mut room = Followed { list: null_mut(), mark: [0; 32] };
+    let index;
+    if recording {
+        // A program that is not there is an ordinary failure; a path without a slash is searched
+        // for by libc, so it cannot be told beforehand.
+        let searched = libc::strchr(path, c_int::from(b'/')).is_null();
+        if !searched && libc::access(path, libc::X_OK) != 0 {
+            let before = errno();
+            recorder::emit(thread, Op::Exec, -1, 0, -i64::from(before), &[Piece::path(path)]);
+            leave(thread);
+            set_errno(before);
+            return -1;
+        }
+        index = if follow { process::next_index() } else { 0 };
+        recorder::emit(thread, Op::Exec, -1, index, 0, &[Piece::path(path)]);
+    } else {
+        let answer = player::take(thread, Op::Exec, -1);
+        if answer.ret() < 0 {
+            let result = answer.value();
+            player::done(thread, answer);
+            leave(thread);
+            return result as c_int;
+        }
+        index = answer.aux();
+        player::done(thread, answer);
+        if index == 0 {
+            player::end_process(0);
+        }
+    }
+    let environment = if index > 0 { followed(environment, index, &mut room) } else { environment };
+    if index == 0 {
+        for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
+    let result = real(environment);
+    libc::free(room.list.cast());
+    leave(thread);
+    result
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// Streams made by `popen`: the stream and the process behind it.
+static CHILDREN: [(AtomicPtr<FILE>, AtomicI32); 32] =
+    [const { (AtomicPtr::new(null_mut()), AtomicI32::new(0)) }; 32];
+
+hooks! {
+    [__fork] fn fork() -> pid_t {
+        forked(|| real::fork())
+    }
+
+    // A child of `vfork` shares the stack of its parent until it runs a program, which a hook that
+    // returns cannot offer; `fork` keeps the contract, with a copy.
+    [__vfork] fn vfork() -> pid_t {
+        fork()
+    }
+
+    fn daemon(stay: c_int, keep_output: c_int) -> c_int {
+        match fork() {
+            -1 => return -1,
+            0 => {}
+            _ => _exit(0),
+        }
+        if libc::setsid() == -1 {
+            return -1;
+        }
+        if stay == 0 {
+            libc::chdir(c"/".as_ptr());
+        }
+        if keep_output == 0 {
+            let nothing = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+            for fd in 0..3 {
+                libc::dup2(nothing, fd);
+            }
+            if nothing > 2 {
+                libc::close(nothing);
+            }
+        }
+        0
+    }
+
+    fn wait(status: *mut c_int) -> pid_t {
+        waited(-1, status, null_mut(), |status, used| real_wait4(-1, status, 0, used))
+    }
+
+    [__waitpid] fn waitpid(pid: pid_t, status: *mut c_int, options: c_int) -> pid_t {
+        waited(pid, status, null_mut(), |status, used| real_wait4(pid, status, options, used))
+    }
+
+    fn wait3(status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+        waited(-1, status, used, |status, used| real_wait4(-1, status, options, used))
+    }
+
+    fn wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+        waited(pid, status, used, |status, used| real::wait4(pid, status, options, used))
+    }
+
+    fn waitid(kind: libc::idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int {
+        recorded(
+            Op::Wait,
+            -1,
+            id,
+            || real::waitid(kind, id, info, options) as isize,
+            |failed| [if failed == 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing }],
+            |answer, _| answer.copy_value(info),
+        ) as c_int
+    }
+
+    fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        executed(path, environment, |environment| real::execve(path, arguments, environment))
+    }
+
+    fn execv(path: *const c_char, arguments: *const *const c_char) -> c_int {
+        execve(path, arguments, environ)
+    }
+
+    fn execvpe(file: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {
+        executed(file, environment, |environment| real::execvpe(file, arguments, environment))
+    }
+
+    fn execvp(file: *const c_char, arguments: *const *const c_char) -> c_int {
+        execvpe(file, arguments, environ)
+    }
+
+    fn system(command: *const c_char) -> c_int {
+        recorded(
+            Op::System,
+            -1,
+            0,
+            || real::system(command) as isize,
+            |_| [Piece::path(command)],
+            |_, _| {},
+        ) as c_int
+    }
+
+    fn posix_spawn(
+        to: *mut pid_t,
+        path: *const c_char,
+        actions: *const libc::posix_spawn_file_actions_t,
+        attributes: *const libc::posix_spawnattr_t,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char,
+    ) -> c_int {
+        spawned(to, path, || real::posix_spawn(to, path, actions, attributes, arguments, environment))
+    }
+
+    fn posix_spawnp(
+        to: *mut pid_t,
+        file: *const c_char,
+        actions: *const libc::posix_spawn_file_actions_t,
+        attributes: *const libc::posix_spawnattr_t,
+        arguments: *const *mut c_char,
+        environment: *const *mut c_char,
+    ) -> c_int {
+        spawned(to, file, || real::posix_spawnp(to, file, actions, attributes, arguments, environment))
+    }
+
+    // A stream to a child: a pipe of the recording with a shell at its other end.
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut FILE {
+        let reading = *mode == b'r' as c_char;
+        let mut ends = [0; 2];
+        if libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) == -1 {
+            return null_mut();
+        }
+        let (ours, theirs) = if reading { (ends[0], ends[1]) } else { (ends[1], ends[0]) };
+        let arguments = [c"sh".as_ptr().cast_mut(), c"-c".as_ptr().cast_mut(), command.cast_mut(), null_mut()];
+        let mut actions: libc::posix_spawn_file_actions_t = std::mem::zeroed();
+        libc::posix_spawn_file_actions_init(&mut actions);
+        libc::posix_spawn_file_actions_adddup2(&mut actions, theirs, c_int::from(reading));
+        let mut pid = 0;
+        let failed =
+            libc::posix_spawn(&mut pid, c"/bin/sh".as_ptr(), &actions, null(), arguments.as_ptr(), environ.cast());
+        libc::posix_spawn_file_actions_destroy(&mut actions);
+        libc::close(theirs);
+        if failed != 0 {
+            libc::close(ours);
+            set_errno(failed);
+            return null_mut();
+        }
+        let stream = super::file::stream(ours, mode);
+        if let Some((place, child)) = CHILDREN.iter().find(|(_, child)| child.load(Ordering::Relaxed) == 0) {
+            place.store(stream, Ordering::Relaxed);
+            child.store(pid, Ordering::Relaxed);
+        }
+        stream
+    }
+
+    fn pclose(stream: *mut FILE) -> c_int {
+        let Some((_, child)) = CHILDREN
+            .iter()
+            .find(|(place, child)| place.load(Ordering::Relaxed) == stream && child.load(Ordering::Relaxed) > 0)
+        else {
+            return real::pclose(stream);
+        };
+        let pid = child.swap(0, Ordering::Relaxed);
+        libc::fclose(stream);
+        let mut status = 0;
+        loop {
+            match libc::waitpid(pid, &mut status, 0) {
+                -1 if errno() == libc::EINTR => {}
+                -1 => return -1,
+                _ => return status,
+            }
+        }
+    }
+
+    [_Exit] fn _exit(status: c_int) -> ! {
+        exiting(status);
+        real::_exit(status)
+    }
+
+    fn quick_exit(status: c_int) -> ! {
+        exiting(status);
+        real::quick_exit(status)
+    }
+}
+
+unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+    // Stepped aside, so this passes straight through the hook.
+    libc::wait4(pid, status, options, used)
+}
+
+unsafe fn spawned(to: *mut pid_t, path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
+    recorded(
+        Op::Spawn,
+        -1,
+        0,
+        || real() as isize,
+        |failed| {
+            let pid = if failed == 0 && !to.is_null() { Piece::value(&*to) } else { Piece::Nothing };
+            [Piece::path(path), pid]
+        },
+        |answer, _| answer.copy_value(to),
+    ) as c_int
+}
+
+/// `execl` and its kin take a list of arguments that ends with a null pointer. The stubs lay the
+/// ones in registers in front of the ones on the stack, which makes the list an array.
+#[cfg(target_arch = "x86_64")]
+mod lists {
+    use super::*;
+
+    macro_rules! list_stub {
+        ($name:ident, $array:path) => {
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                std::arch::naked_asm!(
+                    "pop rax",
+                    "push r9",
+                    "push r8",
+                    "push rcx",
+                    "push rdx",
+                    "push rsi",
+                    "mov rsi, rsp",
+                    "push rax",
+                    "call {array}",
+                    "pop rcx",
+                    "add rsp, 40",
+                    "jmp rcx",
+                    array = sym $array,
+                )
+            }
+        };
+    }
+
+    unsafe extern "C" fn execl_array(path: *const c_char, arguments: *const *const c_char) -> c_int {
+        execve(path, arguments, environ)
+    }
+
+    unsafe extern "C" fn execlp_array(file: *const c_char, arguments: *const *const c_char) -> c_int {
+        execvpe(file, arguments, environ)
+    }
+
+    unsafe extern "C" fn execle_array(path: *const c_char, arguments: *const *const c_char) -> c_int {
+        let mut count = 0;
+        while !(*arguments.add(count)).is_null() {
+            count += 1;
+        }
+        execve(path, arguments, (*arguments.add(count + 1)).cast())
+    }
+
+    list_stub!(execl, execl_array);
+    list_stub!(execlp, execlp_array);
+    list_stub!(execle, execle_array);
+}

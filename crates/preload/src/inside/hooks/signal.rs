@@ -1,0 +1,124 @@
+//! Signal actions, sending signals, and timers that send them.
+
+use super::super::process::errno;
+use super::super::real::hooks;
+use super::super::recorder::Piece;
+use super::super::signals;
+use super::super::thread::Aside;
+use super::{recorded, recorded_plain};
+use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, timer_t};
+use prony_demo::Op;
+use std::ptr::null_mut;
+
+unsafe fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
+    let mut new: libc::sigaction = std::mem::zeroed();
+    new.sa_sigaction = handler;
+    new.sa_flags = flags;
+    libc::sigemptyset(&mut new.sa_mask);
+    let mut old: libc::sigaction = std::mem::zeroed();
+    // Through the hook below, which keeps the handler.
+    if libc::sigaction(signal, &new, &mut old) == -1 { libc::SIG_ERR } else { old.sa_sigaction }
+}
+
+/// Sends a signal to this process or another. In a replay only what has no handler is sent: the
+/// tape delivers the rest.
+unsafe fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
+    recorded(
+        Op::Kill,
+        -1,
+        signal as u32,
+        || real() as isize,
+        |_| [Piece::value(&aux)],
+        |_, _| {
+            if aux == 0 && !signals::is_handled(signal) {
+                real();
+            }
+        },
+    ) as c_int
+}
+
+/// Timers that signal are not armed in a replay.
+unsafe fn timer<T>(op: Op, aux: u32, old: *mut T, real: impl FnOnce() -> c_int) -> c_int {
+    recorded(
+        op,
+        -1,
+        aux,
+        || real() as isize,
+        |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
+        |answer, _| answer.copy_value(old),
+    ) as c_int
+}
+
+hooks! {
+    [__sigaction] fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+        let _aside = Aside::step();
+        signals::change(signal, new, old, |signal, new, old| real::sigaction(signal, new, old))
+    }
+
+    [bsd_signal] fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {
+        set_simple(number, handler, libc::SA_RESTART)
+    }
+
+    [sysv_signal] fn __sysv_signal(number: c_int, handler: sighandler_t) -> sighandler_t {
+        set_simple(number, handler, libc::SA_RESETHAND | libc::SA_NODEFER)
+    }
+
+    fn kill(pid: pid_t, signal: c_int) -> c_int {
+        let own = pid == libc::getpid() || pid == 0;
+        sent(if own { 0 } else { pid }, signal, || real::kill(if own { own_pid() } else { pid }, signal))
+    }
+
+    fn raise(signal: c_int) -> c_int {
+        sent(0, signal, || real::raise(signal))
+    }
+
+    fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
+        recorded_plain(Op::Kill, -1, signal as u32, || real::pthread_kill(thread, signal) as isize) as c_int
+    }
+
+    fn alarm(seconds: c_uint) -> c_uint {
+        recorded_plain(Op::Alarm, -1, seconds, || real::alarm(seconds) as isize) as c_uint
+    }
+
+    fn ualarm(after: libc::useconds_t, every: libc::useconds_t) -> libc::useconds_t {
+        recorded_plain(Op::Alarm, -1, after, || real::ualarm(after, every) as isize) as libc::useconds_t
+    }
+
+    fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
+        timer(Op::Setitimer, which as u32, old, || real::setitimer(which, new, old))
+    }
+
+    fn getitimer(which: c_int, to: *mut itimerval) -> c_int {
+        timer(Op::Getitimer, which as u32, to, || real::getitimer(which, to))
+    }
+
+    fn timer_create(clock: libc::clockid_t, event: *mut libc::sigevent, to: *mut timer_t) -> c_int {
+        timer(Op::TimerCreate, clock as u32, to, || real::timer_create(clock, event, to))
+    }
+
+    fn timer_settime(which: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+        timer(Op::TimerSettime, flags as u32, old, || real::timer_settime(which, flags, new, old))
+    }
+
+    fn timer_gettime(which: timer_t, to: *mut itimerspec) -> c_int {
+        timer(Op::TimerGettime, 0, to, || real::timer_gettime(which, to))
+    }
+
+    fn timer_delete(which: timer_t) -> c_int {
+        timer(Op::TimerSettime, 0, null_mut::<c_void>(), || real::timer_delete(which))
+    }
+
+    fn timer_getoverrun(which: timer_t) -> c_int {
+        recorded_plain(Op::TimerGetoverrun, -1, 0, || real::timer_getoverrun(which) as isize) as c_int
+    }
+}
+
+/// The kernel's number of this process, which in a replay is not the recorded one.
+unsafe fn own_pid() -> pid_t {
+    let _aside = Aside::step();
+    let before = errno();
+    let pid = libc::getpid();
+    super::super::process::set_errno(before);
+    pid
+}
+

@@ -1,0 +1,572 @@
+//! Sockets: making them, naming them, and messages with addresses and ancillary data.
+
+use super::super::descriptors::{self, StandIn};
+use super::super::player::{self, Answer, compare_address, compare_output};
+use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::super::thread::Thread;
+use super::{asked, blocking, recorded, recorded_plain};
+use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
+use prony_demo::{Op, PartKind};
+use std::ptr::null_mut;
+
+/// Room for any socket address.
+type AnyAddress = libc::sockaddr_storage;
+
+/// An address the kernel wrote: at most as much as there was room for.
+unsafe fn address_piece(address: *const sockaddr, room: socklen_t, length: *const socklen_t, worked: bool) -> Piece {
+    if !worked || address.is_null() || length.is_null() {
+        return Piece::Nothing;
+    }
+    Piece::some(PartKind::Addr, address.cast(), (*length).min(room) as usize)
+}
+
+unsafe fn room(length: *const socklen_t) -> socklen_t {
+    if length.is_null() { 0 } else { *length }
+}
+
+unsafe fn give_address(answer: Answer, nth: usize, address: *mut sockaddr, length: *mut socklen_t) {
+    if address.is_null() || length.is_null() {
+        return;
+    }
+    let bytes = answer.part(PartKind::Addr, nth);
+    answer.copy_part(PartKind::Addr, nth, address.cast(), *length as usize);
+    *length = bytes.len() as socklen_t;
+}
+
+/// Asks the kernel which local address a socket has got; for the record only.
+unsafe fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
+    let mut length = size_of::<AnyAddress>() as socklen_t;
+    let before = errno();
+    let failed = libc::getsockname(fd, (to as *mut AnyAddress).cast(), &mut length);
+    set_errno(before);
+    if failed != 0 {
+        return Piece::Nothing;
+    }
+    Piece::some(PartKind::Addr, (to as *const AnyAddress).cast(), (length as usize).min(size_of::<AnyAddress>()))
+}
+
+/// `bind` and `connect`: the address asked for, then the one the socket has got.
+unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, real: impl FnOnce() -> isize) -> c_int {
+    let mut local: AnyAddress = std::mem::zeroed();
+    recorded(
+        op,
+        fd,
+        0,
+        real,
+        |_| [Piece::some(PartKind::Addr, address.cast(), length as usize), local_address(fd, &mut local)],
+        |_, _| {},
+    ) as c_int
+}
+
+unsafe fn accepted(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    flags: c_int,
+    real: impl FnOnce(*mut sockaddr, *mut socklen_t) -> c_int,
+) -> c_int {
+    // The peer is recorded even if the server does not ask for it.
+    let mut peer: AnyAddress = std::mem::zeroed();
+    let peer: *mut AnyAddress = &raw mut peer;
+    let mut peer_length = size_of::<AnyAddress>() as socklen_t;
+    let peer_length: *mut socklen_t = &raw mut peer_length;
+    let mut local: AnyAddress = std::mem::zeroed();
+    let wanted = room(length) as usize;
+    let new = recorded(
+        Op::Accept,
+        fd,
+        flags as u32,
+        || {
+            let new = real(peer.cast(), peer_length);
+            if new >= 0 && !address.is_null() && !length.is_null() {
+                let kept = wanted.min(*peer_length as usize);
+                peer.cast::<u8>().copy_to_nonoverlapping(address.cast(), kept);
+                *length = *peer_length;
+            }
+            new as isize
+        },
+        |new| {
+            if new < 0 {
+                return [Piece::Nothing, Piece::Nothing];
+            }
+            let length = (*peer_length as usize).min(size_of::<AnyAddress>());
+            [Piece::some(PartKind::Addr, peer.cast(), length), local_address(new as c_int, &mut local)]
+        },
+        |answer, new| {
+            if new >= 0 {
+                give_address(answer, 0, address, length);
+                descriptors::stand_in(new as c_int, StandIn::Socket);
+            }
+        },
+    ) as c_int;
+    descriptors::opened(new);
+    descriptors::set_nonblocking(new, flags & libc::SOCK_NONBLOCK != 0);
+    new
+}
+
+/// Records bytes and address of one received message, or gives them to the server.
+pub(super) unsafe fn received(
+    op: Op,
+    fd: c_int,
+    buffer: *mut c_void,
+    length: size_t,
+    address: *mut sockaddr,
+    address_length: *mut socklen_t,
+    real: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let room = room(address_length);
+    recorded(
+        op,
+        fd,
+        asked(length),
+        real,
+        |count| {
+            [
+                address_piece(address, room, address_length, count >= 0),
+                Piece::some(PartKind::In, buffer.cast(), (count.max(0) as usize).min(length)),
+            ]
+        },
+        |answer, count| {
+            if count >= 0 {
+                give_address(answer, 0, address, address_length);
+                answer.copy_part(PartKind::In, 0, buffer.cast(), length);
+            }
+        },
+    )
+}
+
+/// Records one sent message, or compares it.
+#[allow(clippy::too_many_arguments)]
+pub(super) unsafe fn sent(
+    op: Op,
+    fd: c_int,
+    total: usize,
+    address: *const sockaddr,
+    address_length: socklen_t,
+    content: impl Fn(usize) -> Piece,
+    runs: impl Iterator<Item = player::Run> + Clone,
+    real: impl FnOnce() -> ssize_t,
+) -> ssize_t {
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = blocking(thread, real);
+        let errno = errno();
+        let pieces = [
+            Piece::some(PartKind::Addr, address.cast(), address_length as usize),
+            if value > 0 { content(value as usize) } else { Piece::Nothing },
+        ];
+        recorder::emit(thread, op, fd, asked(total), outcome(value), &pieces);
+        set_errno(errno);
+    } else {
+        let answer = player::take(thread, op, fd);
+        if !address.is_null() {
+            let found = std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize);
+            compare_address(thread, answer, op, fd, 0, found);
+        }
+        if answer.ret() >= 0 {
+            compare_output(thread, answer, op, fd, 0, total, runs);
+        }
+        value = answer.value();
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
+}
+
+/// The buffers of a vector as runs of bytes.
+pub(super) unsafe fn runs_of(vector: *const libc::iovec, count: usize) -> impl Iterator<Item = player::Run> + Clone {
+    let vector = if count == 0 { &[] } else { std::slice::from_raw_parts(vector, count) };
+    vector.iter().map(|buffer| (buffer.iov_base.cast_const().cast(), buffer.iov_len))
+}
+
+pub(super) unsafe fn vector_length(vector: *const libc::iovec, count: usize) -> usize {
+    runs_of(vector, count).map(|(_, length)| length).sum()
+}
+
+/// Spreads recorded bytes over the server's buffers.
+pub(super) unsafe fn scatter(mut bytes: &[u8], vector: *const libc::iovec, count: usize) {
+    for (to, length) in runs_of(vector, count) {
+        let (now, rest) = bytes.split_at(length.min(bytes.len()));
+        now.as_ptr().copy_to_nonoverlapping(to.cast_mut(), now.len());
+        bytes = rest;
+    }
+}
+
+/// Descriptors that came along with a message belong to the conversation.
+unsafe fn adopt_descriptors(message: *const msghdr, replaying: bool) {
+    let mut control = libc::CMSG_FIRSTHDR(message);
+    while !control.is_null() {
+        if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
+            let count = ((*control).cmsg_len as usize - libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
+            let fds = libc::CMSG_DATA(control).cast::<c_int>();
+            for at in 0..count {
+                let fd = fds.add(at).read_unaligned();
+                if replaying {
+                    descriptors::stand_in(fd, StandIn::Socket);
+                }
+                descriptors::opened(fd);
+            }
+        }
+        control = libc::CMSG_NXTHDR(message, control);
+    }
+}
+
+unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: usize) -> [Piece; 3] {
+    let name = if (*message).msg_name.is_null() { 0 } else { (*message).msg_namelen.min(name_room) };
+    [
+        Piece::some(PartKind::Addr, (*message).msg_name.cast(), name as usize),
+        Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen as usize),
+        if count > 0 { Piece::Vector(PartKind::In, (*message).msg_iov, count) } else { Piece::Nothing },
+    ]
+}
+
+/// Gives one recorded message to the server. `address`, `control` and `content` are its parts.
+unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], content: &[u8], flags: c_int) {
+    if !(*message).msg_name.is_null() {
+        let kept = address.len().min((*message).msg_namelen as usize);
+        address.as_ptr().copy_to_nonoverlapping((*message).msg_name.cast(), kept);
+        (*message).msg_namelen = address.len() as socklen_t;
+    }
+    let kept = control.len().min((*message).msg_controllen as usize);
+    if !(*message).msg_control.is_null() {
+        control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), kept);
+    }
+    (*message).msg_controllen = kept as _;
+    (*message).msg_flags = flags;
+    scatter(content, (*message).msg_iov, (*message).msg_iovlen as usize);
+    adopt_descriptors(message, true);
+}
+
+/// Messages of one `recvmmsg` or `sendmmsg`; more than this are left for the next call.
+const MESSAGES: usize = 128;
+
+/// What stands before each message of several: length and flags.
+type MessageHead = [u32; 2];
+
+/// The parts of the messages of a record, in order.
+unsafe fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static [u8]; 4])> {
+    let mut parts = answer.parts().peekable();
+    std::iter::from_fn(move || {
+        let head = parts.next().filter(|part| part.kind == PartKind::Message as u8)?;
+        let word = |at: usize| u32::from_le_bytes(head.bytes[at..at + 4].try_into().unwrap_or_default());
+        let mut found: [&'static [u8]; 4] = [&[]; 4];
+        while let Some(part) = parts.next_if(|part| part.kind != PartKind::Message as u8) {
+            match PartKind::from_number(part.kind) {
+                Some(PartKind::Addr) => found[0] = part.bytes,
+                Some(PartKind::Control) => found[1] = part.bytes,
+                Some(PartKind::In) => found[2] = part.bytes,
+                Some(PartKind::Out) => found[3] = part.bytes,
+                _ => {}
+            }
+        }
+        (head.bytes.len() >= 8).then(|| ([word(0), word(4)], found))
+    })
+}
+
+unsafe fn receive_several(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: usize,
+    real: impl FnOnce(usize) -> c_int,
+) -> c_int {
+    let (thread, recording) = enter();
+    let count = count.min(MESSAGES);
+    let value;
+    if recording {
+        let mut rooms = [0; MESSAGES];
+        for (at, room) in rooms.iter_mut().enumerate().take(count) {
+            *room = (*messages.add(at)).msg_hdr.msg_namelen;
+        }
+        value = blocking(thread, || real(count));
+        emit_several(thread, Op::Recvmmsg, fd, count, value, |at| {
+            let message = messages.add(at);
+            adopt_descriptors(&(*message).msg_hdr, false);
+            let head = [(*message).msg_len, (*message).msg_hdr.msg_flags as u32];
+            (head, message_pieces(&(*message).msg_hdr, rooms[at], (*message).msg_len as usize))
+        });
+    } else {
+        let answer = player::take(thread, Op::Recvmmsg, fd);
+        for (at, (head, [address, control, content, _])) in each_message(answer).enumerate().take(count) {
+            let message = messages.add(at);
+            (*message).msg_len = head[0];
+            give_message(&mut (*message).msg_hdr, address, control, content, head[1] as c_int);
+        }
+        value = answer.value() as c_int;
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
+}
+
+unsafe fn emit_several(
+    thread: *mut Thread,
+    op: Op,
+    fd: c_int,
+    count: usize,
+    value: c_int,
+    message: impl Fn(usize) -> (MessageHead, [Piece; 3]),
+) {
+    let errno = errno();
+    let mut heads = [[0u32; 2]; MESSAGES];
+    let mut pieces = [Piece::Nothing; MESSAGES * 4];
+    let used = value.max(0) as usize;
+    for at in 0..used {
+        let (head, found) = message(at);
+        heads[at] = head;
+        pieces[at * 4] = Piece::Bytes(PartKind::Message, heads[at].as_ptr().cast(), size_of::<MessageHead>());
+        pieces[at * 4 + 1..at * 4 + 4].copy_from_slice(&found);
+    }
+    recorder::emit(thread, op, fd, asked(count), outcome(value as isize), &pieces[..used * 4]);
+    set_errno(errno);
+}
+
+hooks! {
+    fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+        let what = [domain, kind, protocol];
+        let fd = recorded(
+            Op::Socket,
+            -1,
+            domain as u32,
+            || real::socket(domain, kind, protocol) as isize,
+            |_| [Piece::value(&what)],
+            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Socket),
+        ) as c_int;
+        descriptors::opened(fd);
+        descriptors::set_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
+        fd
+    }
+
+    fn socketpair(domain: c_int, kind: c_int, protocol: c_int, to: *mut c_int) -> c_int {
+        super::descriptor::pair(Op::Socketpair, to, kind & libc::SOCK_NONBLOCK != 0, StandIn::Socket, || {
+            real::socketpair(domain, kind, protocol, to)
+        })
+    }
+
+    fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+        named(Op::Bind, fd, address, length, || real::bind(fd, address, length) as isize)
+    }
+
+    [__connect] fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+        named(Op::Connect, fd, address, length, || real::connect(fd, address, length) as isize)
+    }
+
+    fn listen(fd: c_int, backlog: c_int) -> c_int {
+        recorded_plain(Op::Listen, fd, backlog as u32, || real::listen(fd, backlog) as isize) as c_int
+    }
+
+    fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+        accepted(fd, address, length, 0, |address, length| real::accept(fd, address, length))
+    }
+
+    fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
+        accepted(fd, address, length, flags, |address, length| real::accept4(fd, address, length, flags))
+    }
+
+    fn shutdown(fd: c_int, how: c_int) -> c_int {
+        recorded_plain(Op::Shutdown, fd, how as u32, || real::shutdown(fd, how) as isize) as c_int
+    }
+
+    fn getsockopt(fd: c_int, level: c_int, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int {
+        recorded(
+            Op::Getsockopt,
+            fd,
+            (level as u32) << 16 | name as u32 & 0xffff,
+            || real::getsockopt(fd, level, name, to, length) as isize,
+            |failed| [if failed == 0 { Piece::some(PartKind::Value, to.cast(), *length as usize) } else { Piece::Nothing }],
+            |answer, failed| {
+                if failed == 0 {
+                    *length = answer.copy_part(PartKind::Value, 0, to.cast(), *length as usize) as socklen_t;
+                }
+            },
+        ) as c_int
+    }
+
+    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
+        recorded(
+            Op::Setsockopt,
+            fd,
+            (level as u32) << 16 | name as u32 & 0xffff,
+            || real::setsockopt(fd, level, name, value, length) as isize,
+            |_| [Piece::some(PartKind::Value, value.cast(), length as usize)],
+            |_, _| {},
+        ) as c_int
+    }
+
+    fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+        let room = room(length);
+        recorded(
+            Op::Getsockname,
+            fd,
+            0,
+            || real::getsockname(fd, address, length) as isize,
+            |failed| [address_piece(address, room, length, failed == 0)],
+            |answer, _| give_address(answer, 0, address, length),
+        ) as c_int
+    }
+
+    fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+        let room = room(length);
+        recorded(
+            Op::Getpeername,
+            fd,
+            0,
+            || real::getpeername(fd, address, length) as isize,
+            |failed| [address_piece(address, room, length, failed == 0)],
+            |answer, _| give_address(answer, 0, address, length),
+        ) as c_int
+    }
+
+    fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+        received(Op::Recv, fd, buffer, length, null_mut(), null_mut(), || real::recv(fd, buffer, length, flags))
+    }
+
+    fn __recv_chk(fd: c_int, buffer: *mut c_void, length: size_t, _room: size_t, flags: c_int) -> ssize_t {
+        recv(fd, buffer, length, flags)
+    }
+
+    fn recvfrom(
+        fd: c_int,
+        buffer: *mut c_void,
+        length: size_t,
+        flags: c_int,
+        address: *mut sockaddr,
+        address_length: *mut socklen_t,
+    ) -> ssize_t {
+        received(Op::Recvfrom, fd, buffer, length, address, address_length, || {
+            real::recvfrom(fd, buffer, length, flags, address, address_length)
+        })
+    }
+
+    fn __recvfrom_chk(
+        fd: c_int,
+        buffer: *mut c_void,
+        length: size_t,
+        _room: size_t,
+        flags: c_int,
+        address: *mut sockaddr,
+        address_length: *mut socklen_t,
+    ) -> ssize_t {
+        recvfrom(fd, buffer, length, flags, address, address_length)
+    }
+
+    fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+        let name_room = (*message).msg_namelen;
+        let length = vector_length((*message).msg_iov, (*message).msg_iovlen as usize);
+        let mut came_flags = 0u32;
+        recorded(
+            Op::Recvmsg,
+            fd,
+            asked(length),
+            || real::recvmsg(fd, message, flags),
+            |count| {
+                if count < 0 {
+                    return [Piece::Nothing; 4];
+                }
+                adopt_descriptors(message, false);
+                came_flags = (*message).msg_flags as u32;
+                let [address, control, content] = message_pieces(message, name_room, (count as usize).min(length));
+                [address, control, content, Piece::value(&came_flags)]
+            },
+            |answer, count| {
+                if count >= 0 {
+                    let flags = answer.read_value::<c_int>().unwrap_or(0);
+                    let content = answer.part(PartKind::In, 0);
+                    let control = answer.part(PartKind::Control, 0);
+                    give_message(message, answer.part(PartKind::Addr, 0), control, content, flags);
+                }
+            },
+        )
+    }
+
+    fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int, timeout: *mut timespec) -> c_int {
+        receive_several(fd, messages, count as usize, |count| {
+            real::recvmmsg(fd, messages, count as libc::c_uint, flags, timeout)
+        })
+    }
+
+    [__send] fn send(fd: c_int, buffer: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+        sent(
+            Op::Send,
+            fd,
+            length,
+            null_mut(),
+            0,
+            |count| Piece::Bytes(PartKind::Out, buffer.cast(), count),
+            std::iter::once((buffer.cast(), length)),
+            || real::send(fd, buffer, length, flags),
+        )
+    }
+
+    fn sendto(
+        fd: c_int,
+        buffer: *const c_void,
+        length: size_t,
+        flags: c_int,
+        address: *const sockaddr,
+        address_length: socklen_t,
+    ) -> ssize_t {
+        sent(
+            Op::Sendto,
+            fd,
+            length,
+            address,
+            address_length,
+            |count| Piece::Bytes(PartKind::Out, buffer.cast(), count),
+            std::iter::once((buffer.cast(), length)),
+            || real::sendto(fd, buffer, length, flags, address, address_length),
+        )
+    }
+
+    fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+        let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen as usize);
+        sent(
+            Op::Sendmsg,
+            fd,
+            vector_length(vector, count),
+            (*message).msg_name.cast(),
+            (*message).msg_namelen,
+            |count| Piece::Vector(PartKind::Out, vector, count),
+            runs_of(vector, count),
+            || real::sendmsg(fd, message, flags),
+        )
+    }
+
+    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int) -> c_int {
+        let (thread, recording) = enter();
+        let count = (count as usize).min(MESSAGES);
+        let value;
+        if recording {
+            value = blocking(thread, || real::sendmmsg(fd, messages, count as libc::c_uint, flags));
+            emit_several(thread, Op::Sendmmsg, fd, count, value, |at| {
+                let message = messages.add(at);
+                let header = &(*message).msg_hdr;
+                let name = Piece::some(PartKind::Addr, header.msg_name.cast(), header.msg_namelen as usize);
+                let content = Piece::Vector(PartKind::Out, header.msg_iov, (*message).msg_len as usize);
+                ([(*message).msg_len, 0], [name, Piece::Nothing, content])
+            });
+        } else {
+            let answer = player::take(thread, Op::Sendmmsg, fd);
+            let mut outputs = 0;
+            for (at, (head, [address, ..])) in each_message(answer).enumerate().take(count) {
+                let message = messages.add(at);
+                let header = &(*message).msg_hdr;
+                if !address.is_empty() && !header.msg_name.is_null() {
+                    let found = std::slice::from_raw_parts(header.msg_name.cast::<u8>(), header.msg_namelen as usize);
+                    compare_address(thread, answer, Op::Sendmmsg, fd, at, found);
+                }
+                let (vector, buffers) = (header.msg_iov, header.msg_iovlen as usize);
+                let total = vector_length(vector, buffers);
+                compare_output(thread, answer, Op::Sendmmsg, fd, outputs, total, runs_of(vector, buffers));
+                outputs += usize::from(head[0] > 0);
+                (*message).msg_len = head[0];
+            }
+            value = answer.value() as c_int;
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
+    }
+}

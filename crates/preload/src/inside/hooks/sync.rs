@@ -1,0 +1,397 @@
+//! Threads and what orders them.
+//!
+//! While a process has one thread, locks are not recorded. From the second thread on each
+//! acquisition is recorded after it happened, so the order of the records is an order in which
+//! the acquisitions are possible; a replay makes every thread wait for its turn and then really
+//! acquires. Releases need no record: they come before the next acquisition by themselves.
+
+use super::super::player;
+use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
+use super::super::real::hooks;
+use super::super::recorder;
+
+use super::blocking;
+use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
+use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
+use prony_demo::Op;
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+
+/// What a new thread starts with.
+struct Start {
+    routine: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+    index: u16,
+}
+
+extern "C" fn run(start: *mut c_void) -> *mut c_void {
+    // SAFETY: `pthread_create` below hands over a `Start` that it took from `malloc`.
+    unsafe {
+        let start: *mut Start = start.cast();
+        let Start { routine, argument, index } = start.read();
+        libc::free(start.cast());
+        attach_thread(index);
+        let guard = Ended;
+        let value = routine(argument);
+        drop(guard);
+        value
+    }
+}
+
+/// Gives the thread's slot back, also when the thread ends by `pthread_exit`.
+struct Ended;
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        // SAFETY: runs on the thread that ends.
+        unsafe { detach_thread() }
+    }
+}
+
+unsafe fn created(
+    real: impl FnOnce(extern "C" fn(*mut c_void) -> *mut c_void, *mut c_void) -> c_int,
+    routine: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    let (thread, recording) = enter();
+    process::now_threaded();
+    let start: *mut Start = libc::malloc(size_of::<Start>()).cast();
+    let result;
+    if recording {
+        let index = (*process::slot()).threads.fetch_add(1, Ordering::Relaxed);
+        start.write(Start { routine, argument, index: index as u16 });
+        // The record comes first: the new thread's calls follow it in the order.
+        recorder::emit(thread, Op::ThreadCreate, -1, index, 0, &[]);
+        result = real(run, start.cast());
+    } else {
+        let answer = player::take(thread, Op::ThreadCreate, -1);
+        start.write(Start { routine, argument, index: answer.aux() as u16 });
+        result = real(run, start.cast());
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
+}
+
+/// An acquisition: recorded once it is had. `acquire` waits for it, for real.
+#[inline(always)]
+unsafe fn acquired(op: Op, real: impl FnOnce() -> c_int, acquire: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    let result;
+    if recording {
+        result = blocking(thread, real);
+        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
+    } else {
+        let answer = player::take(thread, op, -1);
+        result = answer.ret() as c_int;
+        if result == 0 || result == libc::EOWNERDEAD {
+            acquire();
+        }
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
+}
+
+/// Waiting on a condition gives the mutex up and has it again at the end. A replay needs no
+/// signal: the turn says when the wait ended.
+unsafe fn waited(
+    op: Op,
+    mutex: *mut pthread_mutex_t,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let (thread, recording) = enter();
+    let result;
+    if recording {
+        result = blocking(thread, real);
+        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
+    } else {
+        libc::pthread_mutex_unlock(mutex);
+        let answer = player::take(thread, op, -1);
+        result = answer.ret() as c_int;
+        libc::pthread_mutex_lock(mutex);
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
+}
+
+/// Semaphores return -1 and set `errno`.
+unsafe fn semaphore(op: Op, real: impl FnOnce() -> c_int, acquire: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    let result;
+    if recording {
+        result = blocking(thread, real);
+        let errno = process::errno();
+        recorder::emit(thread, op, -1, 0, process::outcome(result as isize), &[]);
+        process::set_errno(errno);
+    } else {
+        let answer = player::take(thread, op, -1);
+        if answer.ret() == 0 {
+            acquire();
+        }
+        result = answer.value() as c_int;
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
+}
+
+unsafe fn wait_semaphore(semaphore: *mut sem_t) -> c_int {
+    while libc::sem_wait(semaphore) == -1 && process::errno() == libc::EINTR {}
+    0
+}
+
+unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    let result;
+    if recording {
+        result = blocking(thread, real);
+        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
+    } else {
+        // The turn first: the thread to be joined still needs the turns before it.
+        let answer = player::take(thread, op, -1);
+        result = answer.ret() as c_int;
+        if result == 0 {
+            join();
+        }
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
+}
+
+type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
+
+hooks! {
+    fn pthread_create(
+        to: *mut pthread_t,
+        attributes: *const pthread_attr_t,
+        routine: Routine,
+        argument: *mut c_void,
+    ) -> c_int {
+        created(|run, start| real::pthread_create(to, attributes, run, start), routine, argument)
+    }
+
+    fn pthread_join(other: pthread_t, value: *mut *mut c_void) -> c_int {
+        joined(Op::ThreadJoin, || real::pthread_join(other, value), || real::pthread_join(other, value))
+    }
+
+    fn pthread_tryjoin_np(other: pthread_t, value: *mut *mut c_void) -> c_int {
+        joined(Op::ThreadTryjoin, || real::pthread_tryjoin_np(other, value), || libc::pthread_join(other, value))
+    }
+
+    fn pthread_timedjoin_np(other: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int {
+        joined(Op::ThreadTryjoin, || real::pthread_timedjoin_np(other, value, time), || libc::pthread_join(other, value))
+    }
+
+    [__pthread_mutex_lock] fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
+        if !threaded() {
+            return real::pthread_mutex_lock(mutex);
+        }
+        acquired(Op::MutexLock, || real::pthread_mutex_lock(mutex), || real::pthread_mutex_lock(mutex))
+    }
+
+    [__pthread_mutex_trylock] fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
+        if !threaded() {
+            return real::pthread_mutex_trylock(mutex);
+        }
+        acquired(Op::MutexTrylock, || real::pthread_mutex_trylock(mutex), || libc::pthread_mutex_lock(mutex))
+    }
+
+    fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
+        if !threaded() {
+            return real::pthread_mutex_timedlock(mutex, time);
+        }
+        acquired(Op::MutexTimedlock, || real::pthread_mutex_timedlock(mutex, time), || libc::pthread_mutex_lock(mutex))
+    }
+
+    fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
+        if !threaded() {
+            return real::pthread_mutex_clocklock(mutex, clock, time);
+        }
+        acquired(
+            Op::MutexTimedlock,
+            || real::pthread_mutex_clocklock(mutex, clock, time),
+            || libc::pthread_mutex_lock(mutex),
+        )
+    }
+
+    fn pthread_cond_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
+        if !threaded() {
+            return real::pthread_cond_wait(condition, mutex);
+        }
+        waited(Op::CondWait, mutex, || real::pthread_cond_wait(condition, mutex))
+    }
+
+    fn pthread_cond_timedwait(
+        condition: *mut pthread_cond_t,
+        mutex: *mut pthread_mutex_t,
+        time: *const timespec,
+    ) -> c_int {
+        // Timed, so it ends alone too: its outcome is recorded even in a process of one thread.
+        waited(Op::CondTimedwait, mutex, || real::pthread_cond_timedwait(condition, mutex, time))
+    }
+
+    fn pthread_cond_clockwait(
+        condition: *mut pthread_cond_t,
+        mutex: *mut pthread_mutex_t,
+        clock: clockid_t,
+        time: *const timespec,
+    ) -> c_int {
+        waited(Op::CondTimedwait, mutex, || real::pthread_cond_clockwait(condition, mutex, clock, time))
+    }
+
+    fn sem_wait(to: *mut sem_t) -> c_int {
+        if !threaded() {
+            return real::sem_wait(to);
+        }
+        semaphore(Op::SemWait, || real::sem_wait(to), || wait_semaphore(to))
+    }
+
+    fn sem_trywait(to: *mut sem_t) -> c_int {
+        if !threaded() {
+            return real::sem_trywait(to);
+        }
+        semaphore(Op::SemTrywait, || real::sem_trywait(to), || wait_semaphore(to))
+    }
+
+    fn sem_timedwait(to: *mut sem_t, time: *const timespec) -> c_int {
+        semaphore(Op::SemTimedwait, || real::sem_timedwait(to, time), || wait_semaphore(to))
+    }
+
+    fn sem_clockwait(to: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
+        semaphore(Op::SemTimedwait, || real::sem_clockwait(to, clock, time), || wait_semaphore(to))
+    }
+
+    fn sem_getvalue(to: *mut sem_t, value: *mut c_int) -> c_int {
+        if !threaded() {
+            return real::sem_getvalue(to, value);
+        }
+        super::recorded(
+            Op::SemGetvalue,
+            -1,
+            0,
+            || real::sem_getvalue(to, value) as isize,
+            |_| [recorder::Piece::value(&*value)],
+            |answer, _| answer.copy_value(value),
+        ) as c_int
+    }
+
+    fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_rdlock(lock);
+        }
+        acquired(Op::RwlockRdlock, || real::pthread_rwlock_rdlock(lock), || real::pthread_rwlock_rdlock(lock))
+    }
+
+    fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_wrlock(lock);
+        }
+        acquired(Op::RwlockWrlock, || real::pthread_rwlock_wrlock(lock), || real::pthread_rwlock_wrlock(lock))
+    }
+
+    fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_tryrdlock(lock);
+        }
+        acquired(Op::RwlockTryrdlock, || real::pthread_rwlock_tryrdlock(lock), || libc::pthread_rwlock_rdlock(lock))
+    }
+
+    fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_trywrlock(lock);
+        }
+        acquired(Op::RwlockTrywrlock, || real::pthread_rwlock_trywrlock(lock), || libc::pthread_rwlock_wrlock(lock))
+    }
+
+    fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_timedrdlock(lock, time);
+        }
+        acquired(
+            Op::RwlockTimedrdlock,
+            || real::pthread_rwlock_timedrdlock(lock, time),
+            || libc::pthread_rwlock_rdlock(lock),
+        )
+    }
+
+    fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
+        if !threaded() {
+            return real::pthread_rwlock_timedwrlock(lock, time);
+        }
+        acquired(
+            Op::RwlockTimedwrlock,
+            || real::pthread_rwlock_timedwrlock(lock, time),
+            || libc::pthread_rwlock_wrlock(lock),
+        )
+    }
+
+    fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_spin_lock(lock);
+        }
+        acquired(Op::SpinLock, || real::pthread_spin_lock(lock), || real::pthread_spin_lock(lock))
+    }
+
+    fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
+        if !threaded() {
+            return real::pthread_spin_trylock(lock);
+        }
+        acquired(Op::SpinTrylock, || real::pthread_spin_trylock(lock), || libc::pthread_spin_lock(lock))
+    }
+
+    fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
+        if !threaded() {
+            return real::pthread_barrier_wait(barrier);
+        }
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = blocking(thread, || real::pthread_barrier_wait(barrier));
+            recorder::emit(thread, Op::BarrierWait, -1, 0, i64::from(result), &[]);
+        } else {
+            // All meet here first; the turns order only the way out.
+            real::pthread_barrier_wait(barrier);
+            let answer = player::take(thread, Op::BarrierWait, -1);
+            result = answer.ret() as c_int;
+            player::done(thread, answer);
+        }
+        leave(thread);
+        result
+    }
+}
+
+mod c11 {
+    //! The threads of C11 and their locks, which libc makes of its own without passing a hook.
+    use super::*;
+
+    type Thrd = pthread_t;
+
+    hooks! {
+        fn thrd_create(to: *mut Thrd, routine: extern "C" fn(*mut c_void) -> c_int, argument: *mut c_void) -> c_int {
+            // Returning an `int` in place of a pointer leaves it where `thrd_join` finds it.
+            let routine = std::mem::transmute::<extern "C" fn(*mut c_void) -> c_int, Routine>(routine);
+            if libc::pthread_create(to, std::ptr::null(), routine, argument) == 0 { 0 } else { 2 }
+        }
+
+        fn thrd_join(other: Thrd, value: *mut c_int) -> c_int {
+            let mut found: *mut c_void = null_mut();
+            let result = libc::pthread_join(other, &mut found);
+            if !value.is_null() {
+                *value = found as isize as c_int;
+            }
+            if result == 0 { 0 } else { 2 }
+        }
+
+        fn mtx_lock(mutex: *mut pthread_mutex_t) -> c_int {
+            if libc::pthread_mutex_lock(mutex) == 0 { 0 } else { 2 }
+        }
+
+        fn cnd_wait(condition: *mut pthread_cond_t, mutex: *mut pthread_mutex_t) -> c_int {
+            if libc::pthread_cond_wait(condition, mutex) == 0 { 0 } else { 2 }
+        }
+    }
+}
+

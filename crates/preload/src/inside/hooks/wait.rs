@@ -1,0 +1,450 @@
+//! Waits for descriptors and for time, and what `epoll` attaches to them.
+
+use super::super::process::{enter, errno, leave, outcome, returned, set_errno};
+use super::super::real::hooks;
+use super::super::recorder::{self, Piece};
+use super::super::thread::Thread;
+use super::super::{descriptors, epoll, player};
+use super::{blocking, recorded};
+use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval, useconds_t};
+use prony_demo::{Op, PartKind, WAIT_FOREVER};
+
+/// A ready descriptor as it is recorded.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Ready {
+    fd: i32,
+    events: u32,
+}
+
+const READABLE: u32 = 1;
+const WRITABLE: u32 = 2;
+const EXCEPTIONAL: u32 = 4;
+
+/// Ready descriptors of one wait that are gathered on the stack; a wait that returns more is
+/// asked for less.
+const MOST_READY: usize = 1024;
+
+fn in_milliseconds(seconds: i64, nanoseconds: i64) -> u32 {
+    let milliseconds = seconds.saturating_mul(1000).saturating_add((nanoseconds + 999_999) / 1_000_000);
+    u32::try_from(milliseconds).unwrap_or(0).min(WAIT_FOREVER - 1)
+}
+
+unsafe fn timeout_of(time: *const timespec) -> u32 {
+    if time.is_null() { WAIT_FOREVER } else { in_milliseconds((*time).tv_sec, (*time).tv_nsec) }
+}
+
+fn timeout_of_ms(timeout: c_int) -> u32 {
+    u32::try_from(timeout).unwrap_or(WAIT_FOREVER)
+}
+
+/// Records a wait, or answers it. `gather` fills the list of ready descriptors after the real
+/// call; `give` hands recorded ones to the server and returns how many it took.
+#[inline(always)]
+unsafe fn wait(
+    op: Op,
+    fd: i32,
+    timeout_ms: u32,
+    real: impl FnOnce() -> c_int,
+    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> usize,
+    give: impl FnOnce(&[u8]) -> c_int,
+) -> c_int {
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = if timeout_ms == 0 { real() } else { blocking(thread, real) };
+        if value > 0 {
+            emit_ready(thread, op, fd, timeout_ms, value, gather);
+        } else {
+            let errno = errno();
+            recorder::emit(thread, op, fd, timeout_ms, outcome(value as isize), &[]);
+            set_errno(errno);
+        }
+    } else {
+        let answer = player::take_wait(thread, op, fd, timeout_ms);
+        let ready = answer.part(PartKind::Ready, 0);
+        let given = give(ready);
+        value = if answer.ret() > 0 { given } else { returned(answer.ret()) as c_int };
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
+}
+
+#[inline(never)]
+unsafe fn emit_ready(
+    thread: *mut Thread,
+    op: Op,
+    fd: i32,
+    timeout_ms: u32,
+    value: c_int,
+    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> usize,
+) {
+    let mut ready = std::mem::MaybeUninit::<[Ready; MOST_READY]>::uninit();
+    let count = gather(&mut *ready.as_mut_ptr(), value);
+    let piece = Piece::some(PartKind::Ready, ready.as_ptr().cast(), count * size_of::<Ready>());
+    recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece]);
+}
+
+fn each_ready(ready: &[u8]) -> impl Iterator<Item = (i32, u32)> + '_ {
+    ready.chunks_exact(8).map(|pair| {
+        let (fd, events) = pair.split_at(4);
+        (
+            i32::from_le_bytes(fd.try_into().expect("split at four")),
+            u32::from_le_bytes(events.try_into().expect("four are left")),
+        )
+    })
+}
+
+unsafe fn is_set(fd: i32, set: *const fd_set) -> bool {
+    !set.is_null() && libc::FD_ISSET(fd, set)
+}
+
+unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; MOST_READY]) -> usize {
+    let mut used = 0;
+    for fd in 0..count.min(libc::FD_SETSIZE as c_int) {
+        let mut events = 0;
+        for (set, event) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]) {
+            events |= if is_set(fd, *set) { event } else { 0 };
+        }
+        if events != 0 && used < MOST_READY {
+            ready[used] = Ready { fd, events };
+            used += 1;
+        }
+    }
+    used
+}
+
+unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], ready: &[u8]) -> c_int {
+    let mut given = 0;
+    let words = (count.max(0) as usize).div_ceil(64).min(libc::FD_SETSIZE / 64);
+    let mut wanted = [[0u64; libc::FD_SETSIZE / 64]; 3];
+    for (set, wanted) in sets.iter().zip(&mut wanted) {
+        if !set.is_null() {
+            let bits = std::slice::from_raw_parts_mut((*set).cast::<u64>(), words);
+            wanted[..words].copy_from_slice(bits);
+            bits.fill(0);
+        }
+    }
+    for (fd, events) in each_ready(ready).filter(|&(fd, _)| fd >= 0 && fd < count) {
+        for ((set, event), wanted) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]).zip(&wanted) {
+            let asked = wanted[fd as usize / 64] >> (fd % 64) & 1 == 1;
+            if events & event != 0 && asked && !set.is_null() {
+                libc::FD_SET(fd, *set);
+                given += 1;
+            }
+        }
+    }
+    given
+}
+
+/// What finds no place in the list is left for the next `poll`.
+unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_READY]) -> usize {
+    let mut used = 0;
+    for entry in std::slice::from_raw_parts_mut(fds, count as usize) {
+        if entry.revents != 0 && used == MOST_READY {
+            entry.revents = 0;
+        } else if entry.revents != 0 {
+            ready[used] = Ready { fd: entry.fd, events: u32::from(entry.revents as u16) };
+            used += 1;
+        }
+    }
+    used
+}
+
+unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, ready: &[u8]) -> c_int {
+    let fds = if count == 0 { &mut [] } else { std::slice::from_raw_parts_mut(fds, count as usize) };
+    for entry in fds.iter_mut() {
+        entry.revents = 0;
+    }
+    // The server usually asks in the order it asked when recorded.
+    let mut place = 0;
+    let mut given = 0;
+    for (fd, events) in each_ready(ready) {
+        let found = (0..fds.len()).map(|step| (place + step) % fds.len()).find(|&at| fds[at].fd == fd);
+        if let Some(at) = found {
+            fds[at].revents = events as i16;
+            place = at + 1;
+            given += 1;
+        }
+    }
+    given
+}
+
+unsafe fn wait_poll(op: Op, fds: *mut pollfd, count: nfds_t, timeout_ms: u32, real: impl FnOnce() -> c_int) -> c_int {
+    wait(
+        op,
+        -1,
+        timeout_ms,
+        || real().min(MOST_READY as c_int),
+        |ready, _| gather_poll(fds, count, ready),
+        |ready| give_poll(fds, count, ready),
+    )
+}
+
+unsafe fn wait_epoll(
+    op: Op,
+    epoll: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    timeout_ms: u32,
+    real: impl FnOnce(c_int) -> c_int,
+) -> c_int {
+    let count = count.min(MOST_READY as c_int);
+    wait(
+        op,
+        epoll,
+        timeout_ms,
+        || real(count),
+        |ready, value| {
+            for (place, at) in ready.iter_mut().zip(0..value as usize) {
+                let event = events.add(at);
+                let (fd, data) = epoll::registered((*event).u64);
+                (*event).u64 = data;
+                *place = Ready { fd, events: (*event).events };
+            }
+            value as usize
+        },
+        |ready| {
+            let mut given = 0;
+            for (fd, bits) in each_ready(ready) {
+                if let (Some(data), true) = (epoll::data(epoll, fd), given < count) {
+                    *events.add(given as usize) = epoll_event { events: bits, u64: data };
+                    given += 1;
+                }
+            }
+            given
+        },
+    )
+}
+
+/// A sleep: nothing but time passes, and a replay does not let it pass. What is left of an
+/// interrupted one is in the value part.
+unsafe fn sleep_for(op: Op, timeout_ms: u32, left: *mut timespec, real: impl FnOnce() -> isize) -> isize {
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = blocking(thread, real);
+        let errno = errno();
+        let rest = if value != 0 && !left.is_null() { Piece::value(&*left) } else { Piece::Nothing };
+        recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[rest]);
+        set_errno(errno);
+    } else {
+        let answer = player::take_wait(thread, op, -1, timeout_ms);
+        answer.copy_value(left);
+        value = answer.value();
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
+}
+
+hooks! {
+    fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
+        let timeout_ms = if timeout.is_null() {
+            WAIT_FOREVER
+        } else {
+            in_milliseconds((*timeout).tv_sec, (*timeout).tv_usec * 1000)
+        };
+        let sets = [read, write, except];
+        wait(
+            Op::Select,
+            -1,
+            timeout_ms,
+            || real::select(count, read, write, except, timeout),
+            |ready, _| gather_sets(count, sets, ready),
+            |ready| give_sets(count, sets, ready),
+        )
+    }
+
+    fn pselect(
+        count: c_int,
+        read: *mut fd_set,
+        write: *mut fd_set,
+        except: *mut fd_set,
+        timeout: *const timespec,
+        mask: *const sigset_t,
+    ) -> c_int {
+        let sets = [read, write, except];
+        wait(
+            Op::Pselect,
+            -1,
+            timeout_of(timeout),
+            || real::pselect(count, read, write, except, timeout, mask),
+            |ready, _| gather_sets(count, sets, ready),
+            |ready| give_sets(count, sets, ready),
+        )
+    }
+
+    [__poll] fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+        wait_poll(Op::Poll, fds, count, timeout_of_ms(timeout), || real::poll(fds, count, timeout))
+    }
+
+    fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, _length: usize) -> c_int {
+        poll(fds, count, timeout)
+    }
+
+    fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+        wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || real::ppoll(fds, count, timeout, mask))
+    }
+
+    fn __ppoll_chk(
+        fds: *mut pollfd,
+        count: nfds_t,
+        timeout: *const timespec,
+        mask: *const sigset_t,
+        _length: usize,
+    ) -> c_int {
+        ppoll(fds, count, timeout, mask)
+    }
+
+    fn epoll_wait(epoll: c_int, events: *mut epoll_event, count: c_int, timeout: c_int) -> c_int {
+        wait_epoll(Op::EpollWait, epoll, events, count, timeout_of_ms(timeout), |count| {
+            real::epoll_wait(epoll, events, count, timeout)
+        })
+    }
+
+    fn epoll_pwait(
+        epoll: c_int,
+        events: *mut epoll_event,
+        count: c_int,
+        timeout: c_int,
+        mask: *const sigset_t,
+    ) -> c_int {
+        wait_epoll(Op::EpollWait, epoll, events, count, timeout_of_ms(timeout), |count| {
+            real::epoll_pwait(epoll, events, count, timeout, mask)
+        })
+    }
+
+    fn epoll_pwait2(
+        epoll: c_int,
+        events: *mut epoll_event,
+        count: c_int,
+        timeout: *const timespec,
+        mask: *const sigset_t,
+    ) -> c_int {
+        wait_epoll(Op::EpollWait, epoll, events, count, timeout_of(timeout), |count| {
+            real::epoll_pwait2(epoll, events, count, timeout, mask)
+        })
+    }
+
+    fn epoll_create(size: c_int) -> c_int {
+        created(|| real::epoll_create(size))
+    }
+
+    fn epoll_create1(flags: c_int) -> c_int {
+        created(|| real::epoll_create1(flags))
+    }
+
+    fn epoll_ctl(epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+        // Registered before the kernel knows it: the event may arrive on another thread at once.
+        let mut asked = epoll_event { events: 0, u64: 0 };
+        if operation != libc::EPOLL_CTL_DEL && !event.is_null() {
+            let Some(number) = epoll::register(epoll, fd, (*event).u64) else {
+                set_errno(libc::ENOSPC);
+                return -1;
+            };
+            asked = epoll_event { events: (*event).events, u64: number };
+        }
+        recorded(
+            Op::EpollCtl,
+            fd,
+            operation as u32,
+            || real::epoll_ctl(epoll, operation, fd, if event.is_null() { event } else { &mut asked }) as isize,
+            |_| [],
+            |_, _| {},
+        ) as c_int
+    }
+
+    fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+        sleep_for(Op::Nanosleep, timeout_of(time), left, || real::nanosleep(time, left) as isize) as c_int
+    }
+
+    fn clock_nanosleep(clock: libc::clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int {
+        // An absolute time says nothing about how long; it is a wait that may block.
+        let timeout_ms = if flags & libc::TIMER_ABSTIME != 0 { WAIT_FOREVER - 1 } else { timeout_of(time) };
+        sleep_for(Op::ClockNanosleep, timeout_ms, left, || {
+            real::clock_nanosleep(clock, flags, time, left) as isize
+        }) as c_int
+    }
+
+    fn usleep(time: useconds_t) -> c_int {
+        let timeout_ms = time.div_ceil(1000);
+        sleep_for(Op::Usleep, timeout_ms, std::ptr::null_mut(), || real::usleep(time) as isize) as c_int
+    }
+
+    fn sleep(seconds: libc::c_uint) -> libc::c_uint {
+        let timeout_ms = seconds.saturating_mul(1000).min(WAIT_FOREVER - 1);
+        sleep_for(Op::Sleep, timeout_ms, std::ptr::null_mut(), || real::sleep(seconds) as isize) as libc::c_uint
+    }
+
+    fn pause() -> c_int {
+        sleep_for(Op::Pause, WAIT_FOREVER, std::ptr::null_mut(), || real::pause() as isize) as c_int
+    }
+
+    fn sigsuspend(mask: *const sigset_t) -> c_int {
+        sleep_for(Op::Sigsuspend, WAIT_FOREVER, std::ptr::null_mut(), || real::sigsuspend(mask) as isize) as c_int
+    }
+}
+
+unsafe fn created(real: impl FnOnce() -> c_int) -> c_int {
+    let fd = recorded(
+        Op::EpollCreate,
+        -1,
+        0,
+        || real() as isize,
+        |_| [],
+        |_, fd| descriptors::stand_in(fd as c_int, descriptors::StandIn::Other),
+    ) as c_int;
+    descriptors::opened(fd);
+    fd
+}
+
+/// `sigwait` and its kin return the signal and leave details in the value part.
+unsafe fn wait_for_signal(op: Op, timeout_ms: u32, info: *mut libc::siginfo_t, real: impl FnOnce() -> isize) -> isize {
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = blocking(thread, real);
+        let errno = errno();
+        let piece = if value > 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing };
+        recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[piece]);
+        set_errno(errno);
+    } else {
+        let answer = player::take_wait(thread, op, -1, timeout_ms);
+        answer.copy_value(info);
+        value = answer.value();
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
+}
+
+mod signal_waits {
+    use super::*;
+
+    hooks! {
+        fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
+            // Returns an error number, not -1: the signal itself is what is recorded.
+            let mut failed = 0;
+            let value = wait_for_signal(Op::Sigwait, WAIT_FOREVER, std::ptr::null_mut(), || {
+                failed = real::sigwait(set, signal);
+                if failed == 0 { *signal as isize } else { 0 }
+            });
+            if value > 0 {
+                *signal = value as c_int;
+            }
+            failed
+        }
+
+        fn sigwaitinfo(set: *const sigset_t, info: *mut libc::siginfo_t) -> c_int {
+            wait_for_signal(Op::Sigtimedwait, WAIT_FOREVER, info, || real::sigwaitinfo(set, info) as isize) as c_int
+        }
+
+        fn sigtimedwait(set: *const sigset_t, info: *mut libc::siginfo_t, timeout: *const timespec) -> c_int {
+            wait_for_signal(Op::Sigtimedwait, timeout_of(timeout), info, || {
+                real::sigtimedwait(set, info, timeout) as isize
+            }) as c_int
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! The library inside the server. It never unwinds into C, takes no memory from the server's
+//! allocator while it holds a lock, and leaves `errno` as the real call set it.
+//!
+//! Safety: every hook is called by C code under the contract of the function whose name it
+//! bears; the pointers it reads and writes are those the contract makes valid. The modules below
+//! state only what goes beyond that.
+#![allow(unsafe_op_in_unsafe_fn)]
+
+mod descriptors;
+mod epoll;
+mod hooks;
+mod objects;
+mod player;
+mod process;
+mod real;
+mod recorder;
+mod report;
+mod signals;
+mod thread;

@@ -1,0 +1,244 @@
+//! The objects of the process: which of them make calls that are not the server's, and whether any
+//! of them asks the kernel behind libc's back.
+
+use super::process::{self, control, enter, errno, leave, set_errno};
+use super::recorder::{self, Piece};
+use super::report::{self, Text};
+use super::thread::{Aside, RECORDING};
+use crate::channel::Control;
+use prony_demo::{Op, PartKind};
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+// Tags of the dynamic section (ELF specification, figure 2-10).
+const DT_PLTRELSZ: usize = 2;
+const DT_STRTAB: usize = 5;
+const DT_SYMTAB: usize = 6;
+const DT_RELA: usize = 7;
+const DT_RELASZ: usize = 8;
+const DT_JMPREL: usize = 23;
+
+// Relocations that hold the address of a function (psABI of x86-64 and of aarch64).
+const RELOCATION_ABSOLUTE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 257 };
+const RELOCATION_DATA: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 1025 };
+const RELOCATION_CALL: u32 = if cfg!(target_arch = "x86_64") { 7 } else { 1026 };
+
+/// Lets the excluded objects (allocators that read the clock from a thread of their own) call the
+/// real functions: their tables are rewritten once, so no hook has to ask who calls.
+pub unsafe fn exclude(control: *mut Control) {
+    libc::dl_iterate_phdr(Some(exclude_object), control.cast());
+}
+
+unsafe extern "C" fn exclude_object(info: *mut libc::dl_phdr_info, _size: usize, control: *mut c_void) -> c_int {
+    let control: *mut Control = control.cast();
+    let path = CStr::from_ptr((*info).dlpi_name).to_bytes();
+    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let mut names = (*control).excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    if !name.is_empty() && names.any(|excluded| name.starts_with(excluded)) {
+        rewrite_calls(&*info);
+    }
+    0
+}
+
+unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
+    let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+    let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
+    let mut entry = (info.dlpi_addr + dynamic.p_vaddr) as *const [u64; 2];
+    let mut found = [0u64; 24];
+    while (*entry)[0] != 0 {
+        if let Some(place) = found.get_mut((*entry)[0] as usize) {
+            *place = (*entry)[1];
+        }
+        entry = entry.add(1);
+    }
+    let mut own: libc::Dl_info = std::mem::zeroed();
+    libc::dladdr(rewrite_calls as *const c_void, &mut own);
+    for (table, bytes) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
+        let relocations = found[table] as *const [u64; 3];
+        for at in 0..found[bytes] as usize / 24 {
+            let [place, what, _] = *relocations.add(at);
+            if ![RELOCATION_ABSOLUTE, RELOCATION_DATA, RELOCATION_CALL].contains(&(what as u32)) {
+                continue;
+            }
+            // An `Elf64_Sym`: the name is its first four bytes, the whole is 24.
+            let symbol = (found[DT_SYMTAB] as *const u8).add((what >> 32) as usize * 24);
+            let name = (found[DT_STRTAB] as *const libc::c_char).add(symbol.cast::<u32>().read() as usize);
+            let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
+            let mut holder: libc::Dl_info = std::mem::zeroed();
+            if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase != own.dli_fbase {
+                continue;
+            }
+            let real = libc::dlsym(libc::RTLD_NEXT, name);
+            if !real.is_null() {
+                store((info.dlpi_addr + place) as *mut *mut c_void, real);
+            }
+        }
+    }
+}
+
+/// Writes a slot of a table that the loader may have made read-only.
+unsafe fn store(slot: *mut *mut c_void, value: *mut c_void) {
+    let page = (slot as usize & !4095) as *mut c_void;
+    let protection = protection_of(slot as usize);
+    libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
+    *slot = value;
+    libc::mprotect(page, 4096, protection);
+}
+
+/// Tables the loader protects after relocation lie in the range its `PT_GNU_RELRO` names.
+unsafe fn protection_of(address: usize) -> c_int {
+    struct Search {
+        address: usize,
+        protection: c_int,
+    }
+    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
+        let search: *mut Search = search.cast();
+        for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
+            let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+            let end = (start + header.p_memsz as usize) & !4095;
+            if header.p_type == libc::PT_GNU_RELRO && (start & !4095..end).contains(&(*search).address) {
+                (*search).protection = libc::PROT_READ;
+            }
+        }
+        0
+    }
+    let mut search = Search { address, protection: libc::PROT_READ | libc::PROT_WRITE };
+    libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast());
+    search.protection
+}
+
+/// Start and end of the code of libc, from where every ordinary system call comes.
+static LIBC_START: AtomicUsize = AtomicUsize::new(0);
+static LIBC_END: AtomicUsize = AtomicUsize::new(0);
+
+/// Asks the recorder whether any object of this process holds a system call instruction of its
+/// own, and if so has the kernel report the calls that do not come from libc.
+///
+/// The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
+/// where it can find something. It ends with the thread, and does not follow `exec`.
+pub unsafe fn watch_raw_calls() {
+    if process::mode() != RECORDING {
+        return;
+    }
+    let control = control();
+    (*control).scan_pid.store(libc::getpid(), Ordering::Relaxed);
+    (*control).scan.store(1, Ordering::Release);
+    let word = (*control).scan.as_ptr();
+    let until = libc::timespec { tv_sec: 5, tv_nsec: 0 };
+    libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &until);
+    if (*control).scan.load(Ordering::Acquire) == 3 {
+        trap_raw_calls();
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe fn trap_raw_calls() {
+    unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *mut c_void) -> c_int {
+        let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
+        if !name.ends_with(b"/libc.so.6") {
+            return 0;
+        }
+        for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
+            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+                LIBC_START.store(start, Ordering::Relaxed);
+                LIBC_END.store(start + header.p_memsz as usize, Ordering::Relaxed);
+            }
+        }
+        1
+    }
+    libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());
+    let mut action: libc::sigaction = std::mem::zeroed();
+    action.sa_sigaction = raw_call as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+    libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+    watch_thread();
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn trap_raw_calls() {}
+
+/// Has the kernel report raw system calls of the calling thread, if it does for the first one.
+pub unsafe fn watch_thread() {
+    const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
+    const PR_SYS_DISPATCH_ON: usize = 1;
+    static REPORT_ALL: u8 = 1;
+    let start = LIBC_START.load(Ordering::Relaxed);
+    if start != 0 {
+        let length = LIBC_END.load(Ordering::Relaxed) - start;
+        libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL);
+    }
+}
+
+/// Objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
+unsafe fn is_harmless(address: *mut c_void) -> bool {
+    let mut found: libc::Dl_info = std::mem::zeroed();
+    if libc::dladdr(address, &mut found) == 0 || found.dli_fname.is_null() {
+        return false;
+    }
+    let path = CStr::from_ptr(found.dli_fname).to_bytes();
+    path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
+}
+
+/// Called by the kernel for a system call from outside of libc: says so, once for each number,
+/// and makes the call through libc.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+    let before = errno();
+    let context: *mut libc::ucontext_t = context.cast();
+    let registers = &mut (*context).uc_mcontext.gregs;
+    // `siginfo_t` of SIGSYS: the address of the instruction, then the number.
+    let address: *mut c_void = info.byte_add(16).cast::<*mut c_void>().read();
+    let number = info.byte_add(24).cast::<c_int>().read();
+    let harmless = is_harmless(address);
+    if !harmless {
+        let bit = 1u64 << (number % 64);
+        let first = SAID.get(number as usize / 64).is_some_and(|said| said.fetch_or(bit, Ordering::Relaxed) & bit == 0);
+        if first {
+            note_raw_call(number, address);
+        }
+    }
+    let argument = |register: c_int| registers[register as usize] as usize;
+    let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
+    let [d, e, f] = [libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
+    let number = libc::c_long::from(number);
+    let real = || libc::syscall(number, a, b, c, d, e, f);
+    let result = if harmless {
+        let _aside = Aside::step();
+        real()
+    } else if number == libc::SYS_io_uring_setup {
+        set_errno(libc::ENOSYS);
+        -1
+    } else {
+        let _aside = Aside::step();
+        real()
+    };
+    registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
+    set_errno(before);
+}
+
+unsafe fn note_raw_call(number: c_int, address: *mut c_void) {
+    let mut text = [0; 240];
+    let mut line = Text { to: &mut text, used: 0 };
+    line.put(b"unrecorded system call ");
+    line.decimal(number as u64);
+    line.put(b" from ");
+    let mut found: libc::Dl_info = std::mem::zeroed();
+    if libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null() {
+        line.put(CStr::from_ptr(found.dli_fname).to_bytes());
+        line.put(b"+0x");
+        line.hex(address as usize - found.dli_fbase as usize);
+    } else {
+        line.put(b"0x");
+        line.hex(address as usize);
+    }
+    let used = line.used;
+    let (thread, recording) = enter();
+    if recording {
+        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), used);
+        recorder::emit(thread, Op::NoteUnrecordable, -1, number as u32, 0, &[note]);
+    }
+    leave(thread);
+    report::say(&[&text[..used]]);
+}

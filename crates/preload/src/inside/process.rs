@@ -1,0 +1,280 @@
+//! What this process is to the recording: its slot, its mode, and how threads join it.
+
+use super::thread::{self, Thread};
+use super::{objects, player, recorder, report, signals};
+use crate::channel::{self, Control};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+
+static CONTROL: AtomicPtr<Control> = AtomicPtr::new(null_mut());
+static INDEX: AtomicU32 = AtomicU32::new(0);
+static MODE: AtomicU8 = AtomicU8::new(thread::ASIDE);
+/// More than one thread was ever made in this process.
+static THREADED: AtomicBool = AtomicBool::new(false);
+
+/// The control area. Only valid once [`attach`] has run, which every hook's first check ensures.
+#[inline(always)]
+pub fn control() -> *mut Control {
+    CONTROL.load(Ordering::Relaxed)
+}
+
+/// Index of this process in the recording.
+pub fn index() -> u32 {
+    INDEX.load(Ordering::Relaxed)
+}
+
+/// The slot of this process.
+#[inline(always)]
+pub fn slot() -> *mut channel::Process {
+    // SAFETY: the index is below `PROCESSES`, and the control area is mapped for good.
+    unsafe { &raw mut (*control()).processes[index() as usize] }
+}
+
+/// [`thread::RECORDING`] or [`thread::REPLAYING`] while this process takes part.
+pub fn mode() -> u8 {
+    MODE.load(Ordering::Relaxed)
+}
+
+/// True once the process has had a second thread; from then on its order matters.
+#[inline(always)]
+pub fn threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
+/// From now on locks are recorded.
+pub fn now_threaded() {
+    THREADED.store(true, Ordering::Relaxed);
+}
+
+/// Stops taking part: every hook passes through from here on.
+pub fn detach() {
+    MODE.store(thread::ASIDE, Ordering::Relaxed);
+    // SAFETY: the block belongs to the calling thread.
+    unsafe {
+        (*thread::this()).live = thread::ASIDE;
+        (*thread::this()).mode = thread::ASIDE;
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = at_load;
+
+/// Runs when the loader has relocated every object and before `main`.
+extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, _envp: *const *const c_char) {
+    // SAFETY: the loader runs initialisers on one thread; the environment is not shared yet.
+    unsafe {
+        let mark = libc::getenv(c"PRONY_CHANNEL".as_ptr());
+        if mark.is_null() {
+            return;
+        }
+        let index = libc::atoi(mark) as u32;
+        libc::unsetenv(c"PRONY_CHANNEL".as_ptr());
+        restore_preload_variable();
+        attach(index);
+    }
+}
+
+/// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
+/// setting, if any, stands.
+unsafe fn restore_preload_variable() {
+    let value = libc::getenv(c"LD_PRELOAD".as_ptr());
+    if value.is_null() {
+        return;
+    }
+    let own = channel::LIBRARY_PATH.as_bytes();
+    let rest = value.add(own.len());
+    if *rest == 0 {
+        libc::unsetenv(c"LD_PRELOAD".as_ptr());
+    } else {
+        // "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
+        libc::memmove(value.cast(), rest.add(1).cast(), libc::strlen(rest.add(1)) + 1);
+    }
+}
+
+/// Joins this process to the recording as number `index`.
+unsafe fn attach(index: u32) {
+    let control: *mut Control = libc::mmap(
+        channel::BASE as *mut c_void,
+        channel::CONTROL_BYTES,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE,
+        channel::CHANNEL_FD,
+        0,
+    )
+    .cast();
+    if control as usize != channel::BASE || (*control).magic != channel::MAGIC {
+        report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
+    }
+    CONTROL.store(control, Ordering::Relaxed);
+    INDEX.store(index, Ordering::Relaxed);
+    MODE.store((*control).mode as u8, Ordering::Relaxed);
+    (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
+    (*slot()).threads.store(1, Ordering::Relaxed);
+    super::descriptors::inherit();
+    if mode() == thread::REPLAYING {
+        player::map_tape();
+    }
+    objects::exclude(control);
+    on_exit(at_exit, null_mut());
+    (*slot()).state.store(1, Ordering::Release);
+    attach_thread(0);
+    objects::watch_raw_calls();
+}
+
+unsafe extern "C" {
+    /// Handlers run last in, first out; this one is registered before those of the loader and the
+    /// server, so it comes last. Unlike `atexit` it learns the status.
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+extern "C" fn at_exit(status: c_int, _argument: *mut c_void) {
+    // SAFETY: runs on the thread that called `exit`.
+    unsafe { exiting(status) }
+}
+
+/// The process ends with this status: the last record.
+pub unsafe fn exiting(status: c_int) {
+    let thread = thread::this();
+    if !(*thread).attached || mode() == thread::ASIDE {
+        return;
+    }
+    (*thread).live = thread::ASIDE;
+    if mode() == thread::RECORDING {
+        recorder::emit(thread, prony_demo::Op::Exit, -1, status as u32, 0, &[]);
+    } else {
+        player::exiting(thread, status);
+    }
+    (*slot()).exit_status.store(status, Ordering::Relaxed);
+    (*slot()).state.store(2, Ordering::Release);
+    detach();
+}
+
+/// Joins the calling thread to the recording under the number its creator chose.
+pub unsafe fn attach_thread(index: u16) {
+    let thread = thread::this();
+    let slot = claim_slot(index);
+    (*thread).slot = slot;
+    (*thread).index = index;
+    (*thread).attached = true;
+    (*thread).mode = mode();
+    recorder::map_ring(thread);
+    if mode() == thread::REPLAYING {
+        player::start_thread(thread);
+    }
+    (*thread).live = mode();
+}
+
+/// The calling thread ends.
+pub unsafe fn detach_thread() {
+    let thread = thread::this();
+    if (*thread).attached {
+        (*thread).live = thread::ASIDE;
+        (*thread).attached = false;
+        recorder::unmap_ring(thread);
+        (*(*thread).slot).state.store(2, Ordering::Release);
+    }
+}
+
+unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
+    let control = control();
+    while (*control).slot_lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        std::hint::spin_loop();
+    }
+    let used = (*control).thread_slots_used.load(Ordering::Relaxed) as usize;
+    let replaying = mode() == thread::REPLAYING;
+    let free = |slot: &channel::Thread| match slot.state.load(Ordering::Acquire) {
+        0 => true,
+        // An ended thread's counts are still to be read after a replay, so its slot is not reused.
+        2 => !replaying && slot.tail.0.load(Ordering::Acquire) == slot.head.0.load(Ordering::Relaxed),
+        _ => false,
+    };
+    let place = (0..used).find(|&place| free(&(*control).threads[place])).unwrap_or(used);
+    if place >= channel::THREADS {
+        report::fatal(&[b"more than 1024 threads at the same time"]);
+    }
+    if place == used {
+        (*control).thread_slots_used.store(used as u32 + 1, Ordering::Release);
+    }
+    let slot = &raw mut (*control).threads[place];
+    (*slot).process.store(self::index(), Ordering::Relaxed);
+    (*slot).thread.store(index as u32, Ordering::Relaxed);
+    (*slot).tid.store(libc::syscall(libc::SYS_gettid) as i32, Ordering::Relaxed);
+    (*slot).state.store(1, Ordering::Release);
+    (*control).slot_lock.store(0, Ordering::Release);
+    slot
+}
+
+/// Runs in the child of a `fork`: it becomes process `index`, with one thread.
+pub unsafe fn become_child(index: u32) {
+    INDEX.store(index, Ordering::Relaxed);
+    THREADED.store(false, Ordering::Relaxed);
+    (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
+    (*slot()).threads.store(1, Ordering::Relaxed);
+    (*slot()).state.store(1, Ordering::Release);
+    let thread = thread::this();
+    // The parent's ring stays mapped in the parent only.
+    recorder::unmap_ring(thread);
+    (*thread).pending.store(0, Ordering::Relaxed);
+    attach_thread(0);
+    (*thread).live = thread::ASIDE;
+}
+
+/// Chooses the index of a process about to be made.
+pub unsafe fn next_index() -> u32 {
+    let index = (*control()).processes_used.fetch_add(1, Ordering::Relaxed);
+    if index as usize >= channel::PROCESSES {
+        report::fatal(&[b"more than 256 processes in one recording"]);
+    }
+    index
+}
+
+/// `errno` of the calling thread.
+#[inline(always)]
+pub fn errno() -> i32 {
+    // SAFETY: always a valid pointer to the thread's own integer.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets `errno` of the calling thread.
+#[inline(always)]
+pub fn set_errno(value: i32) {
+    // SAFETY: as in `errno`.
+    unsafe { *libc::__errno_location() = value }
+}
+
+/// A call's result as it is recorded: the value, or the negated `errno`.
+#[inline(always)]
+pub fn outcome(value: isize) -> i64 {
+    if value == -1 { -i64::from(errno()) } else { value as i64 }
+}
+
+/// A recorded result as the call returns it.
+#[inline(always)]
+pub fn returned(ret: i64) -> isize {
+    if ret < 0 {
+        set_errno(-ret as i32);
+        -1
+    } else {
+        ret as isize
+    }
+}
+
+/// Thread state and kind of the calling thread, with the library stepped aside.
+#[inline(always)]
+pub unsafe fn enter() -> (*mut Thread, bool) {
+    let thread = thread::this();
+    signals::deliver_pending(thread);
+    let recording = (*thread).live == thread::RECORDING;
+    (*thread).live = thread::ASIDE;
+    (thread, recording)
+}
+
+/// Leaves a hook: signals that were held back run now.
+#[inline(always)]
+pub unsafe fn leave(thread: *mut Thread) {
+    (*thread).live = (*thread).mode;
+    signals::deliver_pending(thread);
+}
+

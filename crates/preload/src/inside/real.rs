@@ -1,0 +1,97 @@
+//! The functions that the hooks stand in front of.
+
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// Address of the real function behind a hook, looked up on first use.
+pub struct Real {
+    address: AtomicPtr<c_void>,
+    name: &'static CStr,
+}
+
+impl Real {
+    /// A function not looked up yet.
+    pub const fn named(name: &'static CStr) -> Real {
+        Real { address: AtomicPtr::new(std::ptr::null_mut()), name }
+    }
+
+    /// The address; the process is stopped when no object after this library has the name,
+    /// which means that the program itself could not have been linked.
+    #[inline(always)]
+    pub fn address(&self) -> *mut c_void {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.is_null() { self.look_up() } else { address }
+    }
+
+    #[cold]
+    fn look_up(&self) -> *mut c_void {
+        // SAFETY: both names are C strings. `dlsym` without a version finds the oldest
+        // `pthread_cond_*` and `sem_*` of glibc on x86-64, so their current version is asked for first.
+        let address = unsafe {
+            let mut found: *mut c_void = std::ptr::null_mut();
+            for version in [c"GLIBC_2.3.2", c"GLIBC_2.3.3"] {
+                if found.is_null() && self.name.to_bytes().starts_with(b"pthread_cond_") {
+                    found = libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr());
+                }
+            }
+            if found.is_null() { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } else { found }
+        };
+        if address.is_null() {
+            super::report::fatal(&[b"this system has no function ", self.name.to_bytes()]);
+        }
+        self.address.store(address, Ordering::Relaxed);
+        address
+    }
+}
+
+/// Declares hooks: each line is the C signature; the body decides what is recorded.
+///
+/// A hook passes straight through when its thread is not attached or is already inside the
+/// library. `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
+/// further names under which libc exports the same function.
+macro_rules! hooks {
+    // One hook and the function behind it.
+    (@hook $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
+        $(#[$meta])*
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments, unreachable_code)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            if (*$crate::inside::thread::this()).live == $crate::inside::thread::ASIDE {
+                return real::$name($($arg),*);
+            }
+            $body
+        }
+    };
+    (@real $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
+        #[inline(always)]
+        pub unsafe fn $name($($arg: $ty),*) -> $ret {
+            static REAL: $crate::inside::real::Real = $crate::inside::real::Real::named(
+                match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                    Ok(name) => name,
+                    Err(_) => panic!("a function name has no zero byte"),
+                });
+            type Function = unsafe extern "C" fn($($ty),*) -> $ret;
+            let function: Function = std::mem::transmute::<*mut std::ffi::c_void, Function>(REAL.address());
+            function($($arg),*)
+        }
+    };
+    (@alias $alias:ident $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
+        #[unsafe(no_mangle)]
+        #[allow(clippy::too_many_arguments)]
+        pub unsafe extern "C" fn $alias($($arg: $ty),*) -> $ret {
+            $name($($arg),*)
+        }
+    };
+    ($($(#[$meta:meta])* $([$($alias:ident),*])? fn $name:ident $args:tt -> $ret:ty $body:block)*) => {
+        /// The functions behind the hooks of this module.
+        #[allow(dead_code, clippy::too_many_arguments)]
+        mod real {
+            use super::*;
+            $($crate::inside::real::hooks!(@real $name $args $ret);)*
+        }
+        $($crate::inside::real::hooks!(@hook $(#[$meta])* $name $args $ret, $body);)*
+        $($($($crate::inside::real::hooks!(@alias $alias $name $args $ret);)*)?)*
+    };
+}
+
+pub(super) use hooks;

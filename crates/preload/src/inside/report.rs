@@ -1,0 +1,220 @@
+//! How the library says that it cannot go on: facts into the control area, then the end.
+
+use super::process::{control, index};
+use super::thread::{ASIDE, Thread};
+use crate::channel::{CALLER_BYTES, CALLERS, Stop, WINDOW_BYTES};
+use prony_demo::{Head, Op};
+use std::ffi::{CStr, c_void};
+use std::sync::atomic::Ordering;
+
+/// What was expected and what was found.
+pub struct Finding<'a> {
+    op: Op,
+    fd: i32,
+    record: u64,
+    byte: Option<usize>,
+    expected: &'a [u8],
+    found: [u8; WINDOW_BYTES],
+    found_len: usize,
+    expected_bytes: usize,
+    found_bytes: usize,
+    window_start: usize,
+    /// A path or a short text.
+    pub detail: &'a [u8],
+}
+
+impl<'a> Finding<'a> {
+    /// A call that is not the one of `record`.
+    pub unsafe fn call(op: Op, fd: i32, record: *const Head) -> Finding<'a> {
+        Finding {
+            op,
+            fd,
+            record: (*record).order,
+            byte: None,
+            expected: &[],
+            found: [0; WINDOW_BYTES],
+            found_len: 0,
+            expected_bytes: 0,
+            found_bytes: 0,
+            window_start: 0,
+            detail: &[],
+        }
+    }
+
+    /// The output of `record` was not sent.
+    pub unsafe fn missing(op: Op, fd: i32, record: *const Head) -> Finding<'a> {
+        Finding { detail: b"not sent", ..Finding::call(op, fd, record) }
+    }
+
+    /// Output that differs from the record at byte `at`.
+    pub unsafe fn differing(
+        op: Op,
+        fd: i32,
+        record: *const Head,
+        expected: &'a [u8],
+        found_bytes: usize,
+        at: usize,
+        runs: impl Iterator<Item = (*const u8, usize)>,
+    ) -> Finding<'a> {
+        let start = at.saturating_sub(WINDOW_BYTES / 2) & !15;
+        let mut finding = Finding {
+            byte: Some(at),
+            expected: &expected[start.min(expected.len())..expected.len().min(start + WINDOW_BYTES)],
+            expected_bytes: expected.len(),
+            found_bytes,
+            window_start: start,
+            ..Finding::call(op, fd, record)
+        };
+        let mut place = 0;
+        for (bytes, length) in runs {
+            let run = std::slice::from_raw_parts(bytes, length);
+            let from = start.clamp(place, place + length) - place;
+            let room = WINDOW_BYTES - finding.found_len;
+            let shown = &run[from..length.min(from + room)];
+            finding.found[finding.found_len..finding.found_len + shown.len()].copy_from_slice(shown);
+            finding.found_len += shown.len();
+            place += length;
+        }
+        finding
+    }
+}
+
+/// Writes down the first divergence and ends the process.
+#[cold]
+pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
+    (*thread).live = ASIDE;
+    let report = &raw mut (*control()).report;
+    if (*report).state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Another thread was first; its finding counts.
+        loop {
+            libc::syscall(libc::SYS_pause);
+        }
+    }
+    (*report).class = class as u32;
+    (*report).process = index();
+    (*report).thread = u32::from((*thread).index);
+    (*report).op = finding.op as u32;
+    (*report).fd = finding.fd;
+    (*report).record = finding.record;
+    (*report).byte = finding.byte.map_or(u64::MAX, |byte| byte as u64);
+    (*report).expected_bytes = finding.expected_bytes as u64;
+    (*report).found_bytes = finding.found_bytes as u64;
+    (*report).window_start = finding.window_start as u64;
+    (*report).expected_len = copy(finding.expected, &mut (*report).expected);
+    (*report).found_len = copy(&finding.found[..finding.found_len], &mut (*report).found);
+    (*report).detail_len = copy(finding.detail, &mut (*report).detail);
+    describe_callers(&mut *report);
+    (*report).state.store(2, Ordering::Release);
+    libc::_exit(0)
+}
+
+fn copy(from: &[u8], to: &mut [u8]) -> u32 {
+    let length = from.len().min(to.len());
+    to[..length].copy_from_slice(&from[..length]);
+    length as u32
+}
+
+unsafe extern "C" {
+    fn backtrace(buffer: *mut *mut c_void, size: i32) -> i32;
+}
+
+/// Names the objects and functions on the stack. May allocate: the process ends right after.
+unsafe fn describe_callers(report: &mut crate::channel::Report) {
+    let mut frames = [std::ptr::null_mut(); 40];
+    let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
+    for &address in &frames[..count] {
+        if report.callers as usize == CALLERS {
+            break;
+        }
+        let line = &mut report.caller[report.callers as usize];
+        let mut text = Text { to: &mut line[..CALLER_BYTES - 1], used: 0 };
+        if put_place(&mut text, address) {
+            report.callers += 1;
+        }
+    }
+}
+
+/// Adds `object+0xoffset (function)`; false for an address of this library or of no object.
+pub unsafe fn put_place(text: &mut Text, address: *mut c_void) -> bool {
+    let mut own: libc::Dl_info = std::mem::zeroed();
+    let mut found: libc::Dl_info = std::mem::zeroed();
+    libc::dladdr(stop as *const c_void, &mut own);
+    if libc::dladdr(address, &mut found) == 0 || found.dli_fbase == own.dli_fbase {
+        return false;
+    }
+    let object = CStr::from_ptr(found.dli_fname).to_bytes();
+    text.put(object.rsplit(|&byte| byte == b'/').next().unwrap_or(object));
+    text.put(b"+0x");
+    text.hex(address as usize - found.dli_fbase as usize);
+    if !found.dli_sname.is_null() {
+        text.put(b" (");
+        text.put(CStr::from_ptr(found.dli_sname).to_bytes());
+        text.put(b")");
+    }
+    true
+}
+
+/// Adds who called the hook that is running.
+pub unsafe fn put_caller(text: &mut Text) {
+    let mut frames = [std::ptr::null_mut(); 16];
+    let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
+    text.put(b" by ");
+    let _ = frames[..count].iter().any(|&address| put_place(text, address));
+}
+
+/// Text in a fixed place, cut where the place ends.
+pub struct Text<'a> {
+    /// Where it goes.
+    pub to: &'a mut [u8],
+    /// Bytes so far.
+    pub used: usize,
+}
+
+impl Text<'_> {
+    /// Adds bytes.
+    pub fn put(&mut self, bytes: &[u8]) {
+        let length = bytes.len().min(self.to.len() - self.used);
+        self.to[self.used..self.used + length].copy_from_slice(&bytes[..length]);
+        self.used += length;
+    }
+
+    /// Adds a number in base 16.
+    pub fn hex(&mut self, value: usize) {
+        let digits = (usize::BITS - value.leading_zeros()).div_ceil(4).max(1);
+        for digit in (0..digits).rev() {
+            self.put(&[b"0123456789abcdef"[value >> (digit * 4) & 15]]);
+        }
+    }
+
+    /// Adds a number in base 10.
+    pub fn decimal(&mut self, value: u64) {
+        if value >= 10 {
+            self.decimal(value / 10);
+        }
+        self.put(&[b'0' + (value % 10) as u8]);
+    }
+}
+
+/// Says on standard error why the library cannot work in this process, and ends it.
+#[cold]
+pub fn fatal(text: &[&[u8]]) -> ! {
+    say(text);
+    // SAFETY: ends the process without running handlers.
+    unsafe { libc::_exit(127) }
+}
+
+/// Says something on standard error.
+#[cold]
+pub fn say(text: &[&[u8]]) {
+    let mut line = [0; 512];
+    let mut out = Text { to: &mut line, used: 0 };
+    out.put(b"prony: ");
+    for part in text {
+        out.put(part);
+    }
+    out.put(b"\n");
+    let used = out.used;
+    let _aside = super::thread::Aside::step();
+    // SAFETY: writes bytes of this function's own.
+    unsafe { libc::write(2, line.as_ptr().cast(), used) };
+}

@@ -1,0 +1,185 @@
+//! Signals reach the server's handlers only at hooked calls, so that a replay can deliver them at
+//! the same place.
+//!
+//! While recording, the kernel calls [`wrapper`] instead of the server's handler. Inside a call
+//! that may block the handler runs at once, and its record stands before the call's own. Anywhere
+//! else the signal is held back until the next hooked call of the thread begins or ends. While
+//! replaying, no signal but a fault reaches a handler: the tape says when they run.
+
+use super::player;
+use super::process::{self, errno, set_errno};
+use super::recorder::{self, Piece};
+use super::thread::{self, ASIDE, REPLAYING, Thread};
+use prony_demo::{Op, PartKind};
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering;
+
+const SIGNALS: usize = 65;
+
+struct Actions {
+    /// What the server set.
+    set: UnsafeCell<[Option<libc::sigaction>; SIGNALS]>,
+    /// Details of signals held back.
+    info: UnsafeCell<[libc::siginfo_t; SIGNALS]>,
+}
+
+// SAFETY: as in C, changing the action of a signal while it arrives on another thread is a race of
+// the server's own; `info` is written by the handler of that signal, which is masked meanwhile.
+unsafe impl Sync for Actions {}
+
+static ACTIONS: Actions = Actions {
+    set: UnsafeCell::new([None; SIGNALS]),
+    // SAFETY: all zero is a valid siginfo_t.
+    info: UnsafeCell::new(unsafe { std::mem::zeroed() }),
+};
+
+/// Faults are the server's own doing and come at the same instruction in every run.
+fn is_fault(signal: c_int) -> bool {
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS]
+        .contains(&signal)
+}
+
+
+/// `sigaction` as the server sees it.
+pub unsafe fn change(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+    real: impl Fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
+) -> c_int {
+    let place = signal as usize;
+    if is_fault(signal) || place == 0 || place >= SIGNALS {
+        return real(signal, new, old);
+    }
+    let set = &mut (*ACTIONS.set.get())[place];
+    let before = *set;
+    if !new.is_null() {
+        let handler = (*new).sa_sigaction;
+        let mut installed = *new;
+        let handled = handler != libc::SIG_DFL && handler != libc::SIG_IGN;
+        if handled {
+            installed.sa_sigaction = wrapper as *const () as usize;
+            installed.sa_flags |= libc::SA_SIGINFO;
+        }
+        let replaying = process::mode() == REPLAYING;
+        if replaying {
+            // Nothing real may end or interrupt a replay.
+            installed.sa_sigaction = if handler == libc::SIG_DFL { libc::SIG_DFL } else { libc::SIG_IGN };
+            installed.sa_flags &= !libc::SA_SIGINFO;
+        }
+        let keep_default = replaying && signal == libc::SIGCHLD;
+        if !keep_default && real(signal, &installed, old) == -1 {
+            return -1;
+        }
+        *set = handled.then_some(*new);
+    } else if real(signal, new, old) == -1 {
+        return -1;
+    }
+    if let (Some(before), false) = (before, old.is_null()) {
+        *old = before;
+    }
+    0
+}
+
+/// Called by the kernel.
+unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let before = errno();
+    let thread = thread::this();
+    let place = signal as usize;
+    if !(*thread).attached || process::mode() == ASIDE {
+        run_handler(signal, info, context);
+    } else if (*thread).blocking {
+        (*thread).blocking = false;
+        record_and_run(thread, signal, info, context);
+        (*thread).blocking = true;
+    } else {
+        (*ACTIONS.info.get())[place] = *info;
+        (*thread).pending.fetch_or(1 << (place - 1), Ordering::Relaxed);
+    }
+    set_errno(before);
+}
+
+unsafe fn record_and_run(thread: *mut Thread, signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
+    recorder::emit(thread, Op::Signal, -1, signal as u32, 0, &[piece]);
+    let live = (*thread).live;
+    (*thread).live = (*thread).mode;
+    run_handler(signal, info, context);
+    (*thread).live = live;
+}
+
+unsafe fn run_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(action) = (*ACTIONS.set.get())[signal as usize] else { return };
+    if action.sa_flags & libc::SA_RESETHAND != 0 {
+        (*ACTIONS.set.get())[signal as usize] = None;
+    }
+    if action.sa_flags & libc::SA_SIGINFO != 0 {
+        type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        let handler = std::mem::transmute::<usize, Handler>(action.sa_sigaction);
+        handler(signal, info, context);
+    } else {
+        let handler = std::mem::transmute::<usize, unsafe extern "C" fn(c_int)>(action.sa_sigaction);
+        handler(signal);
+    }
+}
+
+/// Runs what was held back (recording) or what the tape has next (replaying).
+#[inline(always)]
+pub unsafe fn deliver_pending(thread: *mut Thread) {
+    if (*thread).mode == REPLAYING {
+        if player::signal_is_next(thread) {
+            deliver_recorded(thread);
+        }
+    } else if (*thread).pending.load(Ordering::Relaxed) != 0 {
+        deliver_held_back(thread);
+    }
+}
+
+#[cold]
+unsafe fn deliver_held_back(thread: *mut Thread) {
+    let before = errno();
+    loop {
+        let pending = (*thread).pending.load(Ordering::Relaxed);
+        if pending == 0 {
+            break;
+        }
+        let place = pending.trailing_zeros() as usize + 1;
+        (*thread).pending.fetch_and(!(1 << (place - 1)), Ordering::Relaxed);
+        let mut info = (*ACTIONS.info.get())[place];
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let mut context: libc::ucontext_t = std::mem::zeroed();
+        record_and_run(thread, place as c_int, &mut info, (&raw mut context).cast());
+        (*thread).live = live;
+    }
+    set_errno(before);
+}
+
+#[cold]
+unsafe fn deliver_recorded(thread: *mut Thread) {
+    let before = errno();
+    while player::signal_is_next(thread) {
+        replay_signal(thread);
+    }
+    set_errno(before);
+}
+
+/// The next record is a signal: its handler runs now.
+pub unsafe fn replay_signal(thread: *mut Thread) {
+    let live = std::mem::replace(&mut (*thread).live, ASIDE);
+    let answer = player::take(thread, Op::Signal, -1);
+    let signal = answer.aux() as c_int;
+    let mut info: libc::siginfo_t = std::mem::zeroed();
+    answer.copy_value(&mut info);
+    player::done(thread, answer);
+    let mut context: libc::ucontext_t = std::mem::zeroed();
+    (*thread).live = (*thread).mode;
+    run_handler(signal, &mut info, (&raw mut context).cast());
+    (*thread).live = live;
+}
+
+/// True if the server has a handler for this signal.
+pub fn is_handled(signal: c_int) -> bool {
+    // SAFETY: see `Sync for Actions`.
+    unsafe { (*ACTIONS.set.get()).get(signal as usize).is_some_and(Option::is_some) }
+}

@@ -1,0 +1,175 @@
+//! What the library keeps for each thread, in static thread-local storage.
+//!
+//! The block is declared in assembly: `thread_local!` in a shared object goes through
+//! `__tls_get_addr`, which costs more than the rest of a clock hook and may allocate on first
+//! use; the attribute for the initial-exec model is not in stable Rust.
+
+use crate::channel;
+use prony_demo::Head;
+use std::arch::{asm, global_asm};
+use std::sync::atomic::AtomicU64;
+
+const BLOCK_BYTES: usize = 1024;
+
+#[cfg(target_arch = "x86_64")]
+global_asm!(
+    ".section .tbss.prony_thread,\"awT\",@nobits",
+    ".p2align 6",
+    ".hidden prony_thread",
+    ".globl prony_thread",
+    ".type prony_thread, @object",
+    ".size prony_thread, 1024",
+    "prony_thread:",
+    ".zero 1024",
+    ".text",
+);
+
+#[cfg(target_arch = "aarch64")]
+global_asm!(
+    ".section .tbss.prony_thread,\"awT\",%nobits",
+    ".p2align 6",
+    ".hidden prony_thread",
+    ".globl prony_thread",
+    ".type prony_thread, %object",
+    ".size prony_thread, 1024",
+    "prony_thread:",
+    ".zero 1024",
+    ".text",
+);
+
+/// Whether hooked calls of a thread are the server's.
+pub const ASIDE: u8 = 0;
+/// Calls are written down.
+pub const RECORDING: u8 = channel::Mode::Record as u8;
+/// Calls are answered from the tape.
+pub const REPLAYING: u8 = channel::Mode::Replay as u8;
+
+/// State of one thread; all zero until the thread is attached.
+#[repr(C)]
+pub struct Thread {
+    /// [`ASIDE`] before attaching and inside the library, else [`RECORDING`] or [`REPLAYING`].
+    pub live: u8,
+    /// True while a real call that may block is under way and a handler may run at once.
+    pub blocking: bool,
+    /// What `live` is outside of the library.
+    pub mode: u8,
+    /// Attached as a thread of the server.
+    pub attached: bool,
+    /// Thread within the process.
+    pub index: u16,
+    /// Signals that came while no handler could run, one bit each, from bit 1.
+    pub pending: AtomicU64,
+    /// The slot in the control area.
+    pub slot: *mut channel::Thread,
+
+    /// Recorder: start of the ring.
+    pub ring: *mut u8,
+    /// Recorder: bytes written.
+    pub head: u64,
+    /// Recorder: how far the reader was when last looked at.
+    pub tail_seen: u64,
+
+    /// Player: the next record.
+    pub cursor: *mut Head,
+    /// Player: one past the last record.
+    pub end: *mut Head,
+    /// Player: the tape has other threads, so turns are waited for.
+    pub ordered: bool,
+    /// Player: first byte of the turn owners.
+    pub turns: *const u16,
+    /// Player: number of turns.
+    pub turn_count: u64,
+    /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
+    /// `clock` and `timespec_get`.
+    pub clocks: [i64; 16],
+    /// Player: when the frame under way started.
+    pub frame_wall: u64,
+    /// Player: CPU time at that moment.
+    pub frame_cpu: u64,
+    /// Player: true once a frame has started.
+    pub in_frame: bool,
+    /// Player: the payload of this record differs within a run that tolerates it.
+    pub scratch: [u8; 256],
+}
+
+const _: () = assert!(size_of::<Thread>() <= BLOCK_BYTES);
+
+/// The calling thread's block.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn this() -> *mut Thread {
+    let block: *mut Thread;
+    // SAFETY: reads the thread pointer and a constant of the loader; the library is always part
+    // of the initial set of objects, which the initial-exec model requires.
+    unsafe {
+        asm!(
+            "mov {block}, qword ptr fs:[0]",
+            "add {block}, qword ptr [rip + prony_thread@GOTTPOFF]",
+            block = out(reg) block,
+            options(pure, nomem, nostack),
+        );
+    }
+    block
+}
+
+/// The calling thread's block.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub fn this() -> *mut Thread {
+    let block: *mut Thread;
+    // SAFETY: as on x86-64.
+    unsafe {
+        asm!(
+            "mrs {block}, tpidr_el0",
+            "adrp {offset}, :gottprel:prony_thread",
+            "ldr {offset}, [{offset}, #:gottprel_lo12:prony_thread]",
+            "add {block}, {block}, {offset}",
+            block = out(reg) block,
+            offset = out(reg) _,
+            options(pure, nomem, nostack),
+        );
+    }
+    block
+}
+
+/// Ticks of the time-stamp counter: one rate, all cores, no system call.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: `rdtsc` has no operand and exists on every x86-64.
+    unsafe {
+        std::arch::x86_64::_rdtsc()
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: user space may read the virtual counter.
+    unsafe {
+        let ticks: u64;
+        asm!("mrs {}, cntvct_el0", out(reg) ticks, options(nomem, nostack));
+        ticks
+    }
+}
+
+/// Steps aside: until dropped, hooked calls of this thread go to the real functions.
+pub struct Aside(*mut Thread, u8);
+
+impl Aside {
+    /// Steps aside on the calling thread.
+    #[inline(always)]
+    pub fn step() -> Aside {
+        let thread = this();
+        // SAFETY: the block belongs to the calling thread alone.
+        unsafe {
+            let before = (*thread).live;
+            (*thread).live = ASIDE;
+            Aside(thread, before)
+        }
+    }
+}
+
+impl Drop for Aside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: as in `step`.
+        unsafe { (*self.0).live = self.1 }
+    }
+}

@@ -1,0 +1,15 @@
+//! What lives inside a recorded server, and the channel that leads to it.
+//!
+//! Built as it is, this crate is what `replay` holds from outside: the layout of the shared memory
+//! and a launcher. With the feature `hooks`, and as a cdylib, it is the library that is
+//! preloaded: every function of the table in `inside::hooks` under its C name.
+
+mod channel;
+#[cfg(feature = "hooks")]
+mod inside;
+#[cfg(not(feature = "hooks"))]
+mod outside;
+
+pub use channel::*;
+#[cfg(not(feature = "hooks"))]
+pub use outside::*;
