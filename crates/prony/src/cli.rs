@@ -1,0 +1,340 @@
+//! Every flag of every verb.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::numbers::duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  prony record -o match.demo --for 30s -- ./server +map dm1
+  prony replay match.demo
+  prony replay match.demo --repeat 5 -- ./server-new +map dm1
+  prony demo pcap match.demo | tshark -r -
+
+Exit codes:
+  0  good
+  1  a finding: diverged, tolerant, damaged
+  2  could not run: usage, file, permission
+  3  ran, but the result cannot be trusted: weak demo, starved thread, other environment
+
+The answer goes to standard output, all talk to standard error; --json answers in JSON.";
+
+/// Record a server's whole conversation with the outside world once; replay it, bit for bit, against every build.
+#[derive(Debug, Parser)]
+#[command(name = "prony", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Run a server and record its conversation into a demo
+    Record(RecordArgs),
+    /// Run a build on a demo and check every byte it sends
+    Replay(ReplayArgs),
+    /// Look into a demo, or make another file of it
+    Demo(DemoArgs),
+}
+
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  prony record -o match.demo --for 30s -- ./server +map dm1
+  prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
+
+The server ends by itself, by --for, or by Ctrl-C, which it gets as usual; the demo is closed cleanly each time.
+A demo holds whatever the server read and sent, secrets included: its file is for its owner only.";
+
+/// Run a server and record its conversation into a demo.
+#[derive(Debug, Args)]
+#[command(after_help = RECORD_EXAMPLES)]
+pub struct RecordArgs {
+    /// Write the demo here
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// End the recording after this time: 30s, 500ms, 2m
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
+    pub limit: Option<Duration>,
+    /// The server and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+
+    /// Keep what is in this directory now and restore it for each replay; for all a server writes and reads back
+    #[arg(long, value_name = "DIR", help_heading = "What belongs to the demo")]
+    pub state: Vec<PathBuf>,
+    /// Do not record calls that this library makes itself, as an allocator that reads the clock
+    #[arg(long, value_name = "NAME", help_heading = "What belongs to the demo")]
+    pub exclude_object: Vec<String>,
+    /// End a frame at each of these calls of the main thread instead of at the first wait that may block
+    #[arg(long, value_name = "CALL", value_parser = call, help_heading = "What belongs to the demo")]
+    pub frame_on: Option<prony_demo::Op>,
+
+    /// Compress as zstd does at this level
+    #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "The file")]
+    pub level: i32,
+    /// Replace FILE if it exists
+    #[arg(long, help_heading = "The file")]
+    pub force: bool,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+  prony replay match.demo                           the recorded command
+  prony replay match.demo -- ./server-new +map dm1  another build
+  prony replay match.demo --repeat 10 --json        ten measured replays
+  prony replay match.demo --tolerance floats.toml   numbers that may differ a little
+
+Exit codes:
+  0  identical: at least one byte was verified, and all were equal
+  1  diverged; or tolerant: not equal, but within the limits of --tolerance
+  2  could not run
+  3  the result means little: hardly any output, a starved thread, another environment";
+
+/// Run a build on a demo and check every byte it sends.
+#[derive(Debug, Args)]
+#[command(after_help = REPLAY_EXAMPLES)]
+pub struct ReplayArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// The build to run and its arguments; the recorded command if left out
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+
+    /// Replay so many times, for a median and a spread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is measured")]
+    pub repeat: u32,
+    /// Give the time of every frame, in JSON
+    #[arg(long, requires = "json", help_heading = "What is measured")]
+    pub frame_list: bool,
+
+    /// Rules for numbers that may differ; what they excuse is called tolerant, never identical
+    #[arg(long, value_name = "FILE", help_heading = "What counts as equal")]
+    pub tolerance: Option<PathBuf>,
+    /// Replay a cut demo up to its last whole block
+    #[arg(long, help_heading = "What counts as equal")]
+    pub allow_truncated: bool,
+    /// Take the result for good although this machine differs from the recording's
+    #[arg(long, help_heading = "What counts as equal")]
+    pub ignore_environment: bool,
+
+    /// Call a thread starved that waits this long for its turn
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "How it runs")]
+    pub watchdog: Duration,
+    /// Restore state directories where they were recorded instead of in a place of their own
+    #[arg(long, help_heading = "How it runs")]
+    pub restore_in_place: bool,
+    /// Let the server print
+    #[arg(long, help_heading = "How it runs")]
+    pub show_output: bool,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Look into a demo, or make another file of it.
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub struct DemoArgs {
+    #[command(subcommand)]
+    pub verb: DemoVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum DemoVerb {
+    /// Say what was recorded, where and when
+    Info(InfoArgs),
+    /// Print the recorded calls, a line each
+    Dump(DumpArgs),
+    /// List the frames: when they ended and how long they took
+    Frames(FramesArgs),
+    /// Export UDP and TCP traffic for Wireshark and tshark
+    Pcap(PcapArgs),
+    /// Copy a demo without addresses, host names and given strings
+    Anonymize(AnonymizeArgs),
+    /// Check every byte of a demo
+    Verify(VerifyArgs),
+}
+
+/// Say what was recorded, where and when.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Count the calls; reads the whole demo
+    #[arg(long)]
+    pub calls: bool,
+    /// Answer in JSON, with files, objects and environment
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DUMP_EXAMPLES: &str = "\
+Examples:
+  prony demo dump match.demo --frames 312
+  prony demo dump match.demo --frames 300..320 --call sendto --full
+  prony demo dump match.demo --json | jq 'select(.call == \"sendto\")'";
+
+/// Print the recorded calls, a line each.
+#[derive(Debug, Args)]
+#[command(after_help = DUMP_EXAMPLES)]
+pub struct DumpArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Only these frames: 312, 300..320 (without 320), 300.. or ..20
+    #[arg(long, value_name = "A..B", value_parser = frames)]
+    pub frames: Option<FrameRange>,
+    /// Only this call; may be given several times
+    #[arg(long, value_name = "CALL", value_parser = call)]
+    pub call: Vec<prony_demo::Op>,
+    /// Only this process; 0 is the server that was started
+    #[arg(long, value_name = "N")]
+    pub process: Option<u16>,
+    /// Show every byte, not only the first sixteen
+    #[arg(long)]
+    pub full: bool,
+    /// One JSON object a line, every byte in hex
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// List the frames: when they ended and how long they took.
+#[derive(Debug, Args)]
+pub struct FramesArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Only these frames: 312, 300..320 (without 320), 300.. or ..20
+    #[arg(long, value_name = "A..B", value_parser = frames)]
+    pub frames: Option<FrameRange>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+const PCAP_EXAMPLES: &str = "\
+Examples:
+  prony demo pcap match.demo | tshark -r -
+  prony demo pcap match.demo -o match.pcap
+
+Headers are made up around the recorded bytes; retransmissions and what the kernel dropped are not in a demo.";
+
+/// Export UDP and TCP traffic for Wireshark and tshark.
+#[derive(Debug, Args)]
+#[command(after_help = PCAP_EXAMPLES)]
+pub struct PcapArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Write here instead of to standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Replace the file of -o if it exists
+    #[arg(long, requires = "output")]
+    pub force: bool,
+    /// Say in JSON what the file holds; needs -o
+    #[arg(long, requires = "output")]
+    pub json: bool,
+}
+
+const ANONYMIZE_EXAMPLES: &str = "\
+Examples:
+  prony demo anonymize match.demo -o public.demo
+  prony demo anonymize match.demo -o public.demo --replace hunter2 --replace alice=carol
+
+Replacements are as long as what they replace and the same everywhere, so the result still replays; `prony replay`
+tells. What is compressed, encrypted or encoded cannot be found. Variables a server hardly needs are dropped.";
+
+/// Copy a demo without addresses, host names and given strings.
+#[derive(Debug, Args)]
+#[command(after_help = ANONYMIZE_EXAMPLES)]
+pub struct AnonymizeArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Write the new demo here
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Replace this string wherever it stands: by NEW, of the same length, or by other letters and digits
+    #[arg(long, value_name = "OLD[=NEW]")]
+    pub replace: Vec<String>,
+    /// Leave addresses as they are
+    #[arg(long)]
+    pub keep_addresses: bool,
+    /// Replace loopback addresses too, by others of 127.0.0.0/8
+    #[arg(long, conflicts_with = "keep_addresses")]
+    pub map_loopback: bool,
+    /// Keep this variable of the environment
+    #[arg(long, value_name = "NAME")]
+    pub keep_variable: Vec<String>,
+    /// Choose the replacements again as before; without it, nobody can
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Replace the file of -o if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// Say in JSON what was replaced
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Check every byte of a demo: checksums, records, index and commit marker.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 sound, 1 cut or damaged, 2 no demo.")]
+pub struct VerifyArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Some frames that follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameRange {
+    /// The first.
+    pub first: u64,
+    /// The one after the last; `None`: to the end.
+    pub end: Option<u64>,
+}
+
+fn frames(text: &str) -> Result<FrameRange, String> {
+    let wrong = || "expected frames as 312, 300..320, 300.. or ..20".to_owned();
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let range = match text.split_once("..") {
+        None => {
+            let first = number(text)?;
+            FrameRange { first, end: first.checked_add(1) }
+        }
+        Some((first, end)) => FrameRange {
+            first: if first.is_empty() { 0 } else { number(first)? },
+            end: match (end, end.strip_prefix('=')) {
+                ("", _) => None,
+                (_, Some(last)) => number(last)?.checked_add(1),
+                (end, None) => Some(number(end)?),
+            },
+        },
+    };
+    match range.end {
+        Some(end) if end <= range.first => Err("expected the first frame before the last".to_owned()),
+        _ => Ok(range),
+    }
+}
+
+fn call(name: &str) -> Result<prony_demo::Op, String> {
+    prony_demo::Op::from_name(name)
+        .ok_or_else(|| "expected the C name of a call that prony records, as sendto".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,265 @@
+//! `prony demo info`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use prony_demo::dump::call_name;
+use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::cli::InfoArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{bytes, count, date, significant, thousands};
+use crate::output;
+
+/// What is known of a demo without reading its records.
+struct Facts<'a> {
+    header: &'a Header,
+    trailer: Option<&'a Trailer>,
+    /// Of a cut demo: what remains.
+    remains: Option<String>,
+    records: u64,
+    frames: u64,
+    file_bytes: u64,
+    duration_ns: u64,
+    calls: Option<BTreeMap<String, CallCount>>,
+}
+
+/// How often a call was made and what it moved.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+struct CallCount {
+    calls: u64,
+    bytes_in: u64,
+    bytes_out: u64,
+}
+
+/// # Errors
+/// When the demo cannot be read.
+pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
+    let mut demo = super::open("read", &args.demo)?;
+    let calls = if args.calls { Some(count_calls(&mut demo, &args.demo)?) } else { None };
+    let totals = demo.trailer().map(|trailer| trailer.totals);
+    let last_frame_ns = demo.frames().last().map_or(0, |frame| frame.time_ns);
+    let facts = Facts {
+        header: demo.header(),
+        trailer: demo.trailer(),
+        remains: demo.truncation().map(ToString::to_string),
+        records: demo.truncation().map_or_else(|| totals.map_or(0, |totals| totals.records), |cut| cut.records),
+        frames: demo.frames().len() as u64,
+        file_bytes: demo.file_bytes(),
+        duration_ns: demo.trailer().map_or(last_frame_ns, |trailer| trailer.duration_ns),
+        calls,
+    };
+    if args.json {
+        output::print_json(&answer(&facts))?
+    } else {
+        output::print(&text(&args.demo, &facts))?
+    }
+    Ok(Exit::Good)
+}
+
+fn count_calls(demo: &mut super::OpenDemo, path: &Path) -> Result<BTreeMap<String, CallCount>, Failure> {
+    let mut counts: BTreeMap<u16, CallCount> = BTreeMap::new();
+    let read = demo.for_each_record(|_, record| {
+        if let Some(head) = Head::from_bytes(record) {
+            let count = counts.entry(head.op).or_default();
+            count.calls += 1;
+            for part in Parts::new(record) {
+                match PartKind::from_number(part.kind) {
+                    Some(PartKind::In) => count.bytes_in += part.bytes.len() as u64,
+                    Some(PartKind::Out) => count.bytes_out += part.bytes.len() as u64,
+                    _ => {}
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    });
+    read.map_err(|error| Failure::demo("read", path, &error))?;
+    Ok(counts.into_iter().map(|(op, count)| (call_name(op), count)).collect())
+}
+
+fn text(path: &Path, facts: &Facts<'_>) -> String {
+    let Facts { header, trailer, .. } = facts;
+    let mut out = String::new();
+    let mut line = |name: &str, value: String| {
+        if !value.is_empty() {
+            let _ = writeln!(out, "  {name:<12}{value}");
+        }
+    };
+    line("command", command(header));
+    line("executable", executable(header));
+    line("in", lossy(&header.cwd));
+    let machine = [header.architecture.as_str(), &header.cpu_model, &header.kernel_release];
+    line("machine", machine.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
+    line("recorded", format!("{} by prony {}", date(header.recorded_at_unix_ns), header.prony_version));
+    let seconds = facts.duration_ns as f64 / 1e9;
+    line(
+        "holds",
+        format!("{} s, {}, {}", significant(seconds), count(facts.frames, "frame"), count(facts.records, "call")),
+    );
+    line("frames end", frame_rule(header.frame_rule));
+    if let Some(Totals { processes, raw_bytes, state_bytes, .. }) = trailer.map(|trailer| trailer.totals) {
+        let ratio = if facts.file_bytes > 0 { raw_bytes as f64 / facts.file_bytes as f64 } else { 0.0 };
+        line(
+            "file",
+            format!("{}, records unpack to {} ({}×)", bytes(facts.file_bytes), bytes(raw_bytes), significant(ratio)),
+        );
+        line("processes", if processes > 1 { processes.to_string() } else { String::new() });
+        if state_bytes > 0 || !header.state_directories.is_empty() {
+            line("state", format!("{}: {}", bytes(state_bytes), list(&header.state_directories)));
+        }
+    } else {
+        line("file", bytes(facts.file_bytes));
+        line("state", list(&header.state_directories));
+    }
+    line("left out", list(&header.excluded_objects));
+    line("environment", count(header.environment.len() as u64, "variable"));
+    if let Some(trailer) = trailer {
+        line("server", server_exit(trailer.exit));
+        let opened = |role| trailer.files.iter().filter(|file| file.role == role).count() as u64;
+        let roles = [(FileRole::Read, "read"), (FileRole::Written, "written"), (FileRole::State, "in state")];
+        let roles = roles.into_iter().filter(|&(role, _)| opened(role) > 0);
+        let roles: Vec<String> = roles.map(|(role, word)| format!("{} {word}", thousands(opened(role)))).collect();
+        line("files", roles.join(", "));
+        for note in &trailer.notes {
+            line("note", note.clone());
+        }
+    }
+    if let Some(remains) = &facts.remains {
+        line("cut", remains.clone());
+    }
+    if let Some(calls) = &facts.calls {
+        let _ = writeln!(out, "\n  {:<26}{:>12}{:>12}{:>12}", "call", "calls", "in", "out");
+        let mut calls: Vec<_> = calls.iter().collect();
+        calls.sort_by_key(|(_, count)| std::cmp::Reverse(count.calls));
+        for (name, count) in calls {
+            let moved = |number: u64| if number > 0 { bytes(number) } else { String::new() };
+            let row = format!(
+                "  {name:<26}{:>12}{:>12}{:>12}",
+                thousands(count.calls),
+                moved(count.bytes_in),
+                moved(count.bytes_out)
+            );
+            let _ = writeln!(out, "{}", row.trim_end());
+        }
+    }
+    format!("{}\n{out}", path.display())
+}
+
+fn command(header: &Header) -> String {
+    let quoted = |argument: &Vec<u8>| {
+        let text = lossy(argument);
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_+=./:,@%".contains(c);
+        // As a shell takes it.
+        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+    };
+    header.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn executable(header: &Header) -> String {
+    match hex(&header.build_id) {
+        id if id.is_empty() => lossy(&header.executable),
+        id => format!("{} (build id {id})", lossy(&header.executable)),
+    }
+}
+
+fn frame_rule(rule: FrameRule) -> String {
+    match rule {
+        FrameRule::BlockingWait => "at the first wait that may block".to_owned(),
+        FrameRule::On(op) => format!("at {}", op.name()),
+    }
+}
+
+fn server_exit(exit: ServerExit) -> String {
+    match exit {
+        ServerExit::Code(code) => format!("exited with {code}"),
+        ServerExit::Signal(signal) => format!("was ended by signal {signal}"),
+        ServerExit::Cut => "was still running when the recording ended".to_owned(),
+    }
+}
+
+fn list(paths: &[Vec<u8>]) -> String {
+    paths.iter().map(|path| lossy(path)).collect::<Vec<_>>().join(", ")
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn answer(facts: &Facts<'_>) -> Value {
+    let header = facts.header;
+    let texts = |list: &[Vec<u8>]| list.iter().map(|text| lossy(text)).collect::<Vec<_>>();
+    let pairs = header.environment.iter().map(|(name, value)| [lossy(name), lossy(value)]).collect::<Vec<_>>();
+    let properties: BTreeMap<&str, String> =
+        header.properties.iter().map(|(name, value)| (name.as_str(), lossy(value))).collect();
+    let mut answer = json!({
+        "argv": texts(&header.argv),
+        "executable": lossy(&header.executable),
+        "build_id": hex(&header.build_id),
+        "cwd": lossy(&header.cwd),
+        "architecture": header.architecture,
+        "cpu_model": header.cpu_model,
+        "cpu_flags": header.cpu_flags,
+        "kernel_release": header.kernel_release,
+        "recorded_at_unix_ns": header.recorded_at_unix_ns,
+        "recorded_at": date(header.recorded_at_unix_ns),
+        "prony_version": header.prony_version,
+        "frame_on": match header.frame_rule {
+            FrameRule::BlockingWait => None,
+            FrameRule::On(op) => Some(op.name()),
+        },
+        "state_directories": texts(&header.state_directories),
+        "excluded_objects": texts(&header.excluded_objects),
+        "environment": pairs,
+        "properties": properties,
+        "recorded_s": facts.duration_ns as f64 / 1e9,
+        "records": facts.records,
+        "frames": facts.frames,
+        "file_bytes": facts.file_bytes,
+        "complete": facts.remains.is_none(),
+    });
+    if let Some(remains) = &facts.remains {
+        answer["cut"] = json!(remains);
+    }
+    if let Some(trailer) = facts.trailer {
+        answer["processes"] = json!(trailer.totals.processes);
+        answer["blocks"] = json!(trailer.totals.blocks);
+        answer["raw_bytes"] = json!(trailer.totals.raw_bytes);
+        answer["state_bytes"] = json!(trailer.totals.state_bytes);
+        answer["exit"] = match trailer.exit {
+            ServerExit::Code(code) => json!({ "code": code }),
+            ServerExit::Signal(signal) => json!({ "signal": signal }),
+            ServerExit::Cut => Value::Null,
+        };
+        answer["files"] = trailer.files.iter().map(file).collect();
+        answer["objects"] = trailer
+            .objects
+            .iter()
+            .map(|object| json!({ "path": lossy(&object.path), "build_id": hex(&object.build_id) }))
+            .collect();
+        answer["notes"] = json!(trailer.notes);
+    }
+    if let Some(calls) = &facts.calls {
+        answer["calls"] = json!(calls);
+    }
+    answer
+}
+
+fn file(file: &FileEntry) -> Value {
+    let role = match file.role {
+        FileRole::Other(number) => format!("role {number}"),
+        known => format!("{known:?}").to_lowercase(),
+    };
+    json!({ "path": lossy(&file.path), "size_bytes": file.size_bytes, "hash": hex(&file.hash), "role": role })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! `prony demo verify`.
+
+use std::path::Path;
+
+use prony_demo::{Problem, VerifyReport};
+use serde_json::json;
+
+use crate::cli::VerifyArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{bytes, count, thousands};
+use crate::output;
+
+/// Problems that are printed; a damaged index may disagree in every frame.
+const SHOWN: usize = 20;
+
+/// # Errors
+/// When the file is no demo.
+pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
+    let mut demo = super::open_quietly("verify", &args.demo)?;
+    let report = demo.verify().map_err(|error| Failure::demo("verify", &args.demo, &error))?;
+    if args.json {
+        output::print_json(&answer(&report))?;
+    } else {
+        output::print(&text(&args.demo, &report))?;
+    }
+    if report.is_sound() {
+        return Ok(Exit::Good);
+    }
+    if let Some(hint) = hint(&args.demo, &report) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(Exit::Finding)
+}
+
+fn hint(path: &Path, report: &VerifyReport) -> Option<String> {
+    report.problems.iter().find_map(|problem| match problem {
+        Problem::Truncated(cut) if cut.frames > 0 => Some(format!(
+            "`prony replay {} --allow-truncated` replays the {} before the damage",
+            path.display(),
+            count(cut.frames, "whole frame")
+        )),
+        _ => None,
+    })
+}
+
+fn text(path: &Path, report: &VerifyReport) -> String {
+    let totals = &report.totals;
+    let holds = format!(
+        "{} in {}, {} of {} unpacked",
+        count(totals.records, "record"),
+        count(totals.frames, "frame"),
+        count(u64::from(totals.blocks), "block"),
+        bytes(totals.raw_bytes),
+    );
+    if report.is_sound() {
+        return format!("{}: sound\n  {holds}, every checksum right\n", path.display());
+    }
+    let mut out = format!("{}: {}\n", path.display(), count(report.problems.len() as u64, "problem"));
+    for problem in report.problems.iter().take(SHOWN) {
+        out += &format!("  {problem}\n");
+    }
+    if report.problems.len() > SHOWN {
+        out += &format!("  and {} more\n", thousands((report.problems.len() - SHOWN) as u64));
+    }
+    out + &format!("  readable: {holds}\n")
+}
+
+fn answer(report: &VerifyReport) -> serde_json::Value {
+    let totals = &report.totals;
+    json!({
+        "sound": report.is_sound(),
+        "committed": report.committed,
+        "processes": totals.processes,
+        "records": totals.records,
+        "frames": totals.frames,
+        "blocks": totals.blocks,
+        "raw_bytes": totals.raw_bytes,
+        "state_bytes": totals.state_bytes,
+        "problems": report.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,131 @@
+//! What went wrong, and what to do next.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use prony_demo::{Cause, DemoError, Truncation, WriteError};
+
+use crate::numbers::count;
+
+/// Why a command could not run. Prints as one `error:` line and, where there is a next step, one `hint:` line.
+#[derive(Debug)]
+pub struct Failure {
+    error: String,
+    hint: Option<String>,
+    closed_pipe: bool,
+}
+
+impl Failure {
+    /// `error`: thing, place, expected and found, without `error:`.
+    pub fn new(error: impl Into<String>) -> Failure {
+        Failure { error: error.into(), hint: None, closed_pipe: false }
+    }
+
+    /// Adds the next step.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Nobody reads the answer any more.
+    pub fn is_closed_pipe(&self) -> bool {
+        self.closed_pipe
+    }
+
+    /// The answer could not be written to standard output.
+    pub fn stdout(error: &io::Error) -> Failure {
+        let closed_pipe = error.kind() == io::ErrorKind::BrokenPipe;
+        Failure { closed_pipe, ..Failure::new(format!("cannot write to standard output: {}", io_text(error))) }
+    }
+
+    /// A file could not be read or written; `verb`: what was to be done with it.
+    pub fn io(verb: &str, path: &Path, error: &io::Error) -> Failure {
+        let failure = Failure::new(format!("cannot {verb} {}: {}", path.display(), io_text(error)));
+        match error.kind() {
+            io::ErrorKind::StorageFull => failure.hint("make room, or name a file on another disk with -o"),
+            _ => failure,
+        }
+    }
+
+    /// A demo could not be opened or read; `verb`: what was to be done with it.
+    pub fn demo(verb: &str, path: &Path, error: &DemoError) -> Failure {
+        let file = path.display();
+        if let DemoError::Io(error) = error {
+            let failure = Failure::io(verb, path, error);
+            return match error.kind() {
+                io::ErrorKind::NotFound => failure.hint(format!("`prony record -o {file} -- COMMAND` makes a demo")),
+                io::ErrorKind::PermissionDenied => {
+                    failure.hint("only the user who recorded a demo may read it: it holds secrets")
+                }
+                _ => failure,
+            };
+        }
+        let failure = Failure::new(format!("cannot {verb} {file}: {error}"));
+        match error {
+            DemoError::Io(_) => failure,
+            DemoError::NotADemo { .. } => {
+                failure.hint("this is no demo; `prony record -o FILE -- COMMAND` makes one".to_owned())
+            }
+            DemoError::TooShort { .. } => {
+                failure.hint("the recording was cut before anything of it reached the disk: record again")
+            }
+            DemoError::FileHead { .. } => failure.hint("the file was altered: use a copy of the original"),
+            DemoError::Version { newer: true, .. } => failure.hint("a newer prony made it: update this one"),
+            DemoError::Version { newer: false, .. } => {
+                failure.hint("an older prony made it: use that version, or record again")
+            }
+            DemoError::Block { .. } => failure
+                .hint(format!("the file was cut or altered; `prony demo verify {file}` says what of it is whole")),
+            DemoError::NoFrame { .. } => failure.hint(format!("`prony demo frames {file}` lists them")),
+        }
+    }
+
+    /// A demo ends early, and nobody allowed that.
+    pub fn truncated(path: &Path, cut: &Truncation) -> Failure {
+        let Truncation { offset, cause, blocks, frames, .. } = cut;
+        let what = match cause {
+            Cause::Block(problem) => format!("block {blocks} at byte {offset:#x}: {problem}"),
+            Cause::NoCommit => format!("expected a commit marker at byte {offset:#x}, found the end of the file"),
+            Cause::BytesAfterCommit => format!("expected the end of the file at byte {offset:#x}, found more bytes"),
+            Cause::Index => format!("the index at byte {offset:#x} disagrees with the blocks"),
+        };
+        let failure = Failure::new(format!("cannot replay {}: {what}", path.display()));
+        match frames {
+            0 => failure.hint("the file was cut or altered before its first whole frame: record again"),
+            _ => failure.hint(format!(
+                "the file was cut or altered; --allow-truncated replays the {} before it",
+                count(*frames, "whole frame")
+            )),
+        }
+    }
+
+    /// A demo could not be written.
+    pub fn write(path: &Path, error: &WriteError) -> Failure {
+        match error {
+            WriteError::Io(error) => Failure::io("write", path, error),
+            error => Failure::new(format!("cannot write {}: {error}", path.display())),
+        }
+    }
+}
+
+/// The kernel's words without its number, in lower case as all our messages are.
+fn io_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "error: {}", self.error)?;
+        if let Some(hint) = &self.hint {
+            writeln!(f, "hint: {hint}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! The command `prony`: flags, messages, hints, exit codes.
+//!
+//! Standard output carries the answer, standard error the talk. Libraries say what is wrong;
+//! only here is known what to do about it.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod demo;
+mod exit;
+mod failure;
+mod numbers;
+mod output;
+mod record;
+mod replay;
+mod report;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use cli::{Cli, DemoVerb, Verb};
+use exit::Exit;
+
+fn main() -> ExitCode {
+    let answered = match Cli::parse().verb {
+        Verb::Record(args) => record::run(&args, record::start),
+        Verb::Replay(args) => replay::run(&args, replay::start),
+        Verb::Demo(demo) => match demo.verb {
+            DemoVerb::Info(args) => demo::info::run(&args),
+            DemoVerb::Dump(args) => demo::dump::run(&args),
+            DemoVerb::Frames(args) => demo::frames::run(&args),
+            DemoVerb::Pcap(args) => demo::pcap::run(&args),
+            DemoVerb::Anonymize(args) => demo::anonymize::run(&args),
+            DemoVerb::Verify(args) => demo::verify::run(&args),
+        },
+    };
+    match answered {
+        Ok(exit) => exit.into(),
+        // Whoever read the output has seen enough: `prony demo dump x.demo | head`.
+        Err(failure) if failure.is_closed_pipe() => Exit::Good.into(),
+        Err(failure) => {
+            eprint!("{failure}");
+            Exit::CouldNotRun.into()
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Where answers go: standard output, and files that are whole or not there.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Standard output with a large buffer.
+pub fn stdout() -> BufWriter<io::StdoutLock<'static>> {
+    BufWriter::with_capacity(1 << 16, io::stdout().lock())
+}
+
+/// Prints the answer.
+///
+/// # Errors
+/// When standard output does not take it.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut out = stdout();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))
+}
+
+/// Prints the answer as one JSON document.
+///
+/// # Errors
+/// When standard output does not take it.
+pub fn print_json(answer: &impl Serialize) -> Result<(), Failure> {
+    let text =
+        serde_json::to_string_pretty(answer).map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
+    print(&(text + "\n"))
+}
+
+/// A file in the making: under a temporary name beside its own until it is complete. Readable by
+/// its owner only, as demos and what is made of them hold secrets.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    temporary: PathBuf,
+    file: Option<File>,
+}
+
+impl NewFile {
+    /// `force`: an existing file may be replaced.
+    ///
+    /// # Errors
+    /// When the file is there already, or the directory does not take it.
+    pub fn create(path: &Path, force: bool) -> Result<NewFile, Failure> {
+        if !force && path.symlink_metadata().is_ok() {
+            return Err(
+                Failure::new(format!("cannot write {}: file exists", path.display())).hint("--force replaces it")
+            );
+        }
+        let Some(name) = path.file_name() else {
+            return Err(Failure::new(format!("cannot write {}: expected the name of a file", path.display())));
+        };
+        let mut hidden = std::ffi::OsString::from(".");
+        hidden.push(name);
+        hidden.push(format!(".{}.tmp", std::process::id()));
+        let temporary = path.with_file_name(hidden);
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
+        let file = file.map_err(|error| Failure::io("write", path, &error))?;
+        Ok(NewFile { path: path.to_owned(), temporary, file: Some(file) })
+    }
+
+    /// The file to write to.
+    pub fn file(&mut self) -> &mut File {
+        self.file.as_mut().expect("only `finish` takes the file")
+    }
+
+    /// Syncs the content and gives the file its name.
+    ///
+    /// # Errors
+    /// When the disk does not take it; then nothing is left behind.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let file = self.file.take().expect("only `finish` takes the file");
+        file.sync_all()
+            .and_then(|()| fs::rename(&self.temporary, &self.path))
+            .and_then(|()| match self.path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+                // The new name is on disk only when the directory is.
+                Some(parent) => File::open(parent)?.sync_all(),
+                None => File::open(".")?.sync_all(),
+            })
+            .map_err(|error| {
+                let _ = fs::remove_file(&self.temporary);
+                Failure::io("write", &self.path, &error)
+            })
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if self.file.is_some() {
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}

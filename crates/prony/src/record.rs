@@ -1,0 +1,95 @@
+//! `prony record`: shows what a recording left.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::cli::RecordArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{bytes, count, significant};
+use crate::output;
+use crate::report::RecordReport;
+
+/// Records, answers and says how it went; `record` does the recording.
+///
+/// # Errors
+/// What kept it from running.
+pub fn run(
+    args: &RecordArgs,
+    record: impl FnOnce(&RecordArgs) -> Result<RecordReport, Failure>,
+) -> Result<Exit, Failure> {
+    if !args.force && args.output.symlink_metadata().is_ok() {
+        return Err(Failure::new(format!("cannot record to {}: file exists", args.output.display()))
+            .hint("--force replaces it"));
+    }
+    let report = record(args)?;
+    if args.json {
+        output::print_json(&answer(&args.output, &report))?;
+    } else {
+        output::print(&text(&args.output, &report))?;
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {}", warning.text);
+    }
+    if report.output_bytes == 0 {
+        eprintln!("hint: the server sent nothing, so a replay has nothing to compare: record while clients are busy");
+    } else {
+        eprintln!("hint: `prony replay {}` checks it", args.output.display());
+    }
+    Ok(if report.output_bytes == 0 { Exit::NotTrusted } else { Exit::Good })
+}
+
+/// The answer for people.
+fn text(demo: &Path, report: &RecordReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{}: recorded {} s, {}, {}",
+        demo.display(),
+        significant(report.recorded_s),
+        count(report.frames, "frame"),
+        bytes(report.file_bytes),
+    );
+    let processes = match report.processes {
+        0 | 1 => String::new(),
+        several => format!(" of {several} processes"),
+    };
+    let _ = writeln!(
+        out,
+        "  {}{processes}, {} with {}",
+        count(report.records, "call"),
+        count(report.outputs, "output"),
+        count(report.output_bytes, "byte"),
+    );
+    let _ = writeln!(out, "  the server {}", report.exit);
+    out
+}
+
+fn answer(demo: &Path, report: &RecordReport) -> serde_json::Value {
+    json!({
+        "demo": demo.to_string_lossy(),
+        "recorded_s": report.recorded_s,
+        "processes": report.processes,
+        "records": report.records,
+        "frames": report.frames,
+        "outputs": report.outputs,
+        "output_bytes": report.output_bytes,
+        "file_bytes": report.file_bytes,
+        "exit": report.exit,
+        "warnings": report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>(),
+    })
+}
+
+/// Starts the server under the recorder.
+///
+/// # Errors
+/// What kept it from running.
+pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
+    let command = args.command.first().map(|command| command.to_string_lossy()).unwrap_or_default();
+    Err(Failure::new(format!("cannot record {command}: this prony was built without the recorder")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,230 @@
+//! `prony replay`: shows what the replay of a demo found.
+
+mod divergence;
+mod json;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use prony_demo::tolerance::{Rules, ToleranceSummary};
+
+use crate::cli::ReplayArgs;
+use crate::demo;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{Spread, count, significant, thousands};
+use crate::output;
+use crate::report::{DivergenceClass, ReplayReport, Verdict};
+
+/// Replays, answers and says how it went; `replay` does the replaying.
+///
+/// # Errors
+/// What kept it from running.
+pub fn run(
+    args: &ReplayArgs,
+    replay: impl FnOnce(&ReplayArgs, Option<Rules>) -> Result<ReplayReport, Failure>,
+) -> Result<Exit, Failure> {
+    let rules = args.tolerance.as_deref().map(rules).transpose()?;
+    let demo = demo::open_quietly("replay", &args.demo)?;
+    match demo.truncation() {
+        Some(cut) if !args.allow_truncated => return Err(Failure::truncated(&args.demo, cut)),
+        Some(cut) => eprintln!("warning: {} ends early: {cut}", args.demo.display()),
+        None => {}
+    }
+    drop(demo);
+    let report = replay(args, rules)?;
+    if args.json {
+        output::print_json(&json::answer(&report, args.frame_list))?;
+    } else {
+        output::print(&text(&args.demo, &report))?;
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {}", warning.text);
+    }
+    if let Some(hint) = hint(args, &report) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(exit(&report))
+}
+
+/// Reads a tolerance file.
+fn rules(path: &Path) -> Result<Rules, Failure> {
+    let text = fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
+    Rules::parse(&text).map_err(|error| {
+        Failure::new(format!("cannot use {}: {error}", path.display()))
+            .hint("docs/guide/record-replay.md shows a tolerance file with every key")
+    })
+}
+
+/// 0 only when bytes were verified and all of them were equal.
+fn exit(report: &ReplayReport) -> Exit {
+    match (&report.verdict, &report.divergence) {
+        (Verdict::Identical, _) if report.output_bytes_verified > 0 => Exit::Good,
+        (Verdict::Identical | Verdict::Weak(_), _) => Exit::NotTrusted,
+        // The thread may only have been slow, so nothing is known of the build.
+        (Verdict::Diverged, Some(divergence)) if divergence.class == DivergenceClass::Starvation => Exit::NotTrusted,
+        (Verdict::Diverged | Verdict::Tolerant, _) => Exit::Finding,
+    }
+}
+
+/// The answer for people.
+fn text(demo: &Path, report: &ReplayReport) -> String {
+    let name = demo.file_name().unwrap_or(demo.as_os_str()).to_string_lossy();
+    let mut out = String::new();
+    let _ = match (&report.verdict, &report.divergence) {
+        (Verdict::Diverged, Some(found)) => writeln!(out, "{name}: diverged: {}", divergence::name(found.class)),
+        (Verdict::Diverged, None) => writeln!(out, "{name}: diverged"),
+        (Verdict::Identical, _) => writeln!(out, "{name}: identical"),
+        (Verdict::Tolerant, _) => writeln!(out, "{name}: tolerant, not identical"),
+        (Verdict::Weak(_), _) => writeln!(out, "{name}: nothing diverged, but that means little"),
+    };
+    if let Verdict::Weak(reasons) = &report.verdict {
+        for reason in reasons {
+            let _ = writeln!(out, "  because {reason}");
+        }
+    }
+    if let Some(found) = &report.divergence {
+        divergence::describe(&mut out, found);
+    }
+    let verified = format!(
+        "{}, {} verified over {}",
+        count(report.outputs_verified, "output"),
+        count(report.output_bytes_verified, "byte"),
+        count(report.frames, "frame")
+    );
+    let _ = match report.divergence {
+        Some(_) => writeln!(out, "  before it: {verified}"),
+        None => writeln!(out, "  {verified}"),
+    };
+    if let Some(tolerance) = &report.tolerance {
+        tolerated(&mut out, tolerance);
+    }
+    if report.divergence.is_none() {
+        times(&mut out, report);
+    }
+    changes(&mut out, report);
+    out
+}
+
+fn times(out: &mut String, report: &ReplayReport) {
+    let Some(wall) = Spread::of(report.wall_s.iter().copied()) else { return };
+    let speedup = report.recorded_s / wall.median;
+    let _ = writeln!(
+        out,
+        "  replayed {} s in {} s ({}× real time), {} frames/s, {}",
+        significant(report.recorded_s),
+        significant(wall.median),
+        significant(speedup),
+        thousands((report.frames as f64 / wall.median) as u64),
+        replays(&wall),
+    );
+    if let Some(cpu) = Spread::of(report.cpu_s.iter().copied()) {
+        let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
+    }
+    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6)) {
+        let _ = writeln!(
+            out,
+            "  frame  min {}  median {}  p99 {}  max {} ms, n = {}",
+            significant(frame.min),
+            significant(frame.median),
+            significant(frame.p99),
+            significant(frame.max),
+            thousands(frame.n as u64),
+        );
+    }
+}
+
+/// What a time rests on: `one replay`, or the spread of several.
+fn replays(spread: &Spread) -> String {
+    match spread.n {
+        1 => "one replay".to_owned(),
+        n => format!("median of {n} replays from {} to {} s", significant(spread.min), significant(spread.max)),
+    }
+}
+
+fn tolerated(out: &mut String, found: &ToleranceSummary) {
+    let _ = writeln!(
+        out,
+        "  {} of {} differed in {}, all within their limits",
+        thousands(found.outputs_differing),
+        count(found.outputs_judged, "output"),
+        count(found.fields_differing, "field"),
+    );
+    for field in &found.fields {
+        let _ = write!(out, "  rule {}, {}: ", field.rule + 1, field.name);
+        let Some(growth) = &field.growth else {
+            let _ = writeln!(out, "{} masked", count(field.differing, "difference"));
+            continue;
+        };
+        let _ = writeln!(
+            out,
+            "{}, largest {} in frame {} (record {}, byte {})",
+            count(field.differing, "difference"),
+            significant_small(field.largest),
+            thousands(field.largest_frame),
+            thousands(field.largest_record),
+            field.largest_offset,
+        );
+        let _ = writeln!(
+            out,
+            "    frames {} to {}: median of the largest per frame {} in the first tenth, {} in the last, \
+             {} per frame (r² {}, n = {})",
+            thousands(growth.first_frame),
+            thousands(growth.last_frame),
+            significant_small(growth.first_tenth_median),
+            significant_small(growth.last_tenth_median),
+            significant_small(growth.slope_per_frame),
+            significant(growth.r_squared),
+            thousands(growth.frames as u64),
+        );
+    }
+}
+
+/// Differences of floats may be tiny, where an exponent says more than zeros.
+fn significant_small(value: f64) -> String {
+    if value != 0.0 && value.abs() < 1e-3 { format!("{value:.2e}") } else { significant(value) }
+}
+
+fn changes(out: &mut String, report: &ReplayReport) {
+    let mut lines = Vec::new();
+    if report.clocks_added > 0 {
+        lines.push(format!("{} added", count(report.clocks_added, "clock read")));
+    }
+    if report.clocks_removed > 0 {
+        lines.push(format!("{} left out", count(report.clocks_removed, "clock read")));
+    }
+    if report.resynced > 0 {
+        lines.push(format!("{} re-synchronised", count(report.resynced, "wait")));
+    }
+    if report.log_bytes_differing > 0 {
+        lines.push(format!("{} of log differing", count(report.log_bytes_differing, "byte")));
+    }
+    if !lines.is_empty() {
+        let _ = writeln!(out, "  otherwise: {}", lines.join(", "));
+    }
+}
+
+/// The next step.
+fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
+    match (&report.verdict, &report.divergence) {
+        (Verdict::Weak(_), _) => Some(if args.ignore_environment {
+            "record a server that answers somebody: without output there is nothing to compare".to_owned()
+        } else {
+            "record where clients are busy; --ignore-environment accepts another machine".to_owned()
+        }),
+        (_, Some(found)) => divergence::hint(args, found),
+        _ => None,
+    }
+}
+
+/// Starts the build under the demo.
+///
+/// # Errors
+/// What kept it from running.
+pub fn start(args: &ReplayArgs, _rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+    Err(Failure::new(format!("cannot replay {}: this prony was built without the player", args.demo.display())))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+//! One divergence: what, where, both sides, what came before, and what to do next.
+
+use std::fmt::Write;
+
+use prony_demo::dump::printable;
+
+use crate::cli::ReplayArgs;
+use crate::numbers::thousands;
+use crate::report::{Divergence, DivergenceClass};
+
+/// Bytes of either side that are shown; the window of the report may be larger.
+const SHOWN_BYTES: usize = 32;
+/// Of these, before the byte that differs.
+const SHOWN_BEFORE: usize = 12;
+
+/// The words for a class.
+pub(super) fn name(class: DivergenceClass) -> &'static str {
+    match class {
+        DivergenceClass::Output => "other output",
+        DivergenceClass::Order => "other order of calls",
+        DivergenceClass::UnrecordedCall => "a call that was not recorded",
+        DivergenceClass::Starvation => "a thread starved",
+        DivergenceClass::EarlyExit => "early exit",
+        DivergenceClass::LateExit => "late exit",
+        DivergenceClass::MissingFile => "missing file",
+        DivergenceClass::Crash => "crash",
+    }
+}
+
+/// The class as JSON has it.
+pub(super) fn key(class: DivergenceClass) -> &'static str {
+    match class {
+        DivergenceClass::Output => "output",
+        DivergenceClass::Order => "order",
+        DivergenceClass::UnrecordedCall => "unrecorded_call",
+        DivergenceClass::Starvation => "starvation",
+        DivergenceClass::EarlyExit => "early_exit",
+        DivergenceClass::LateExit => "late_exit",
+        DivergenceClass::MissingFile => "missing_file",
+        DivergenceClass::Crash => "crash",
+    }
+}
+
+/// Appends everything that is known of a divergence.
+pub(super) fn describe(out: &mut String, found: &Divergence) {
+    let process = if found.process > 0 { format!(" of process {}", found.process) } else { String::new() };
+    let fd = if found.fd >= 0 { format!(", descriptor {}", found.fd) } else { String::new() };
+    let byte = found.byte.map_or_else(String::new, |byte| format!(", byte {}", thousands(byte)));
+    let _ = writeln!(
+        out,
+        "  record {}{process}, frame {}, thread {}: {}{fd}{byte}",
+        thousands(found.record),
+        thousands(found.frame),
+        found.thread,
+        found.call,
+    );
+    if !found.detail.is_empty() {
+        let _ = writeln!(out, "  {}", found.detail);
+    }
+    if !found.expected_call.is_empty() && found.expected_call != found.call {
+        let _ = writeln!(out, "  recorded call: {}", found.expected_call);
+    }
+    if !(found.expected.is_empty() && found.found.is_empty()) {
+        both_sides(out, found);
+    }
+    section(out, "calls before it", &found.recent);
+    section(out, "made at", &found.backtrace);
+}
+
+fn section(out: &mut String, title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "  {title}:");
+        for line in lines {
+            let _ = writeln!(out, "    {line}");
+        }
+    }
+}
+
+/// Hex and text of both sides, the first differing byte marked below.
+fn both_sides(out: &mut String, found: &Divergence) {
+    let differs = found
+        .expected
+        .iter()
+        .zip(&found.found)
+        .position(|(expected, found)| expected != found)
+        .unwrap_or(found.expected.len().min(found.found.len()));
+    let from = differs.saturating_sub(SHOWN_BEFORE);
+    let shown = |side: &[u8]| side.get(from..side.len().min(from + SHOWN_BYTES)).unwrap_or_default().to_vec();
+    let (expected, other) = (shown(&found.expected), shown(&found.found));
+    let width = expected.len().max(other.len()) * 3;
+    // The window begins before the byte that differs; its first byte's place follows from both.
+    let start = found.byte.map(|byte| byte.saturating_sub((differs - from) as u64));
+    if let Some(start) = start.filter(|&start| start > 0) {
+        let _ = writeln!(out, "  from byte {} on:", thousands(start));
+    }
+    for (name, side) in [("expected", &expected), ("found", &other)] {
+        let _ = writeln!(out, "    {name:<8}  {:<width$} |{}|", prony_demo::dump::hex(side), printable(side));
+    }
+    let _ = writeln!(out, "    {:<8}  {}^^", "", " ".repeat((differs - from) * 3));
+}
+
+/// The next step for a class, given the flags already in use.
+pub(super) fn hint(args: &ReplayArgs, found: &Divergence) -> Option<String> {
+    let demo = args.demo.display();
+    let show = format!("`prony demo dump {demo} --frames {} --full` shows what was recorded there", found.frame);
+    Some(match found.class {
+        DivergenceClass::Output if args.tolerance.is_none() => {
+            format!("{show}; numbers that may differ a little go into a file for --tolerance")
+        }
+        DivergenceClass::Output => show,
+        DivergenceClass::Order => {
+            format!("{show}; a build that works in another order needs a recording of its own")
+        }
+        DivergenceClass::UnrecordedCall if args.command.is_empty() => {
+            format!("{show}; if a library makes the call, record again with --exclude-object LIBRARY")
+        }
+        DivergenceClass::UnrecordedCall => {
+            format!("{show}; record this build, or leave out its library with --exclude-object when recording")
+        }
+        DivergenceClass::Starvation => {
+            format!("--watchdog {}s gives a slow thread more time; {show}", args.watchdog.as_secs().max(1) * 6)
+        }
+        DivergenceClass::EarlyExit | DivergenceClass::Crash if !args.show_output => {
+            format!("--show-output lets the server say why; {show}")
+        }
+        DivergenceClass::EarlyExit | DivergenceClass::Crash => show,
+        DivergenceClass::LateExit => {
+            format!("the recording ends there and the build goes on; `prony demo info {demo}` says how it ended")
+        }
+        DivergenceClass::MissingFile => {
+            "put the file where it was, or record again with --state for the directory it lies in".to_owned()
+        }
+    })
+}

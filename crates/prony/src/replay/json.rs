@@ -1,0 +1,117 @@
+//! The answer of a replay as JSON.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::divergence;
+use crate::numbers::Spread;
+use crate::report::{Divergence, ReplayReport, Verdict};
+
+/// The word that `verdict` has.
+fn verdict(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Identical => "identical",
+        Verdict::Tolerant => "tolerant",
+        Verdict::Diverged => "diverged",
+        Verdict::Weak(_) => "weak",
+    }
+}
+
+/// `frame_list`: with the time of every frame.
+pub(super) fn answer(report: &ReplayReport, frame_list: bool) -> Value {
+    let mut answer = Map::new();
+    let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);
+    let wall = Spread::of(report.wall_s.iter().copied());
+    let cpu = Spread::of(report.cpu_s.iter().copied());
+    put("verdict", verdict(&report.verdict).into());
+    if let Verdict::Weak(reasons) = &report.verdict {
+        put("reasons", json!(reasons));
+    }
+    put("frames", report.frames.into());
+    put("records", report.records.into());
+    put("outputs_verified", report.outputs_verified.into());
+    put("output_bytes_verified", report.output_bytes_verified.into());
+    put("replays", report.wall_s.len().into());
+    put("wall_s", json!(wall.map(|wall| wall.median)));
+    put("cpu_s", json!(cpu.map(|cpu| cpu.median)));
+    if report.wall_s.len() > 1 {
+        put("wall_s_spread", json!(wall.map(spread)));
+        put("cpu_s_spread", json!(cpu.map(spread)));
+        put("wall_s_list", json!(report.wall_s));
+        put("cpu_s_list", json!(report.cpu_s));
+    }
+    put("recorded_s", json!(report.recorded_s));
+    put("speedup", json!(wall.map(|wall| report.recorded_s / wall.median)));
+    let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ns as f64 / 1e6)).map(spread);
+    put("frame_ms", json!(milliseconds(&report.frame_wall_ns)));
+    put("frame_cpu_ms", json!(milliseconds(&report.frame_cpu_ns)));
+    if frame_list {
+        let list: Vec<Value> = report
+            .frame_wall_ns
+            .iter()
+            .enumerate()
+            .map(|(frame, &wall)| {
+                let cpu = report.frame_cpu_ns.get(frame).map(|&cpu| cpu as f64 / 1e6);
+                json!({ "frame": frame, "wall_ms": wall as f64 / 1e6, "cpu_ms": cpu })
+            })
+            .collect();
+        put("frame_list", list.into());
+    }
+    put("clocks_added", report.clocks_added.into());
+    put("clocks_removed", report.clocks_removed.into());
+    put("resynced", report.resynced.into());
+    put("log_bytes_differing", report.log_bytes_differing.into());
+    put("warnings", report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>().into());
+    if let Some(tolerance) = &report.tolerance {
+        put("tolerance", json!(tolerance));
+    }
+    if let Some(found) = &report.divergence {
+        put("divergence", json!(Facts::of(found)));
+    }
+    Value::Object(answer)
+}
+
+fn spread(spread: Spread) -> Value {
+    let Spread { min, median, p99, max, n } = spread;
+    json!({ "min": min, "median": median, "p99": p99, "max": max, "n": n })
+}
+
+#[derive(Serialize)]
+struct Facts<'a> {
+    class: &'static str,
+    process: u16,
+    thread: u16,
+    record: u64,
+    frame: u64,
+    call: &'a str,
+    fd: i32,
+    byte: Option<u64>,
+    expected_hex: String,
+    found_hex: String,
+    expected_call: &'a str,
+    recent: &'a [String],
+    backtrace: &'a [String],
+    detail: &'a str,
+}
+
+impl Facts<'_> {
+    fn of(found: &Divergence) -> Facts<'_> {
+        let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        Facts {
+            class: divergence::key(found.class),
+            process: found.process,
+            thread: found.thread,
+            record: found.record,
+            frame: found.frame,
+            call: &found.call,
+            fd: found.fd,
+            byte: found.byte,
+            expected_hex: digits(&found.expected),
+            found_hex: digits(&found.found),
+            expected_call: &found.expected_call,
+            recent: &found.recent,
+            backtrace: &found.backtrace,
+            detail: &found.detail,
+        }
+    }
+}

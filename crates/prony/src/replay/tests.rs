@@ -1,0 +1,198 @@
+use std::time::Duration;
+
+use clap::Parser;
+use prony_demo::tolerance::{Drift, FieldDifference, Tolerated};
+
+use super::*;
+use crate::cli::{Cli, Verb};
+use crate::report::{Divergence, Warning};
+
+fn args(flags: &[&str]) -> ReplayArgs {
+    let line = ["prony", "replay", "teeworlds.demo"].iter().chain(flags);
+    match Cli::try_parse_from(line).expect("valid flags").verb {
+        Verb::Replay(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn identical() -> ReplayReport {
+    ReplayReport {
+        verdict: Verdict::Identical,
+        frames: 1312,
+        records: 318_204,
+        outputs_verified: 5213,
+        output_bytes_verified: 412_881,
+        wall_s: vec![0.142],
+        cpu_s: vec![0.141],
+        recorded_s: 26.0,
+        frame_wall_ns: (1..=1312).map(|frame| 21_000 + frame * 120 + frame / 1300 * 100_000).collect(),
+        frame_cpu_ns: vec![20_000; 1312],
+        divergence: None,
+        clocks_added: 0,
+        clocks_removed: 0,
+        resynced: 0,
+        log_bytes_differing: 0,
+        warnings: Vec::new(),
+        tolerance: None,
+    }
+}
+
+fn divergence(class: DivergenceClass) -> Divergence {
+    Divergence {
+        class,
+        process: 0,
+        thread: 0,
+        record: 48_211,
+        frame: 312,
+        call: "sendto(7, 61)".to_owned(),
+        fd: 7,
+        byte: Some(40),
+        expected: (24..56).collect(),
+        found: (24..56).map(|byte| if byte == 40 { 0xff } else { byte }).collect(),
+        expected_call: "sendto(7, 61)".to_owned(),
+        recent: vec!["#48,209 recvfrom(7, 1400) = 33".to_owned(), "#48,210 clock_gettime(1) = 5.000000042s".to_owned()],
+        backtrace: vec!["teeworlds_srv+0x1a2b CServer::SendMsg".to_owned()],
+        detail: String::new(),
+    }
+}
+
+fn diverged(found: Divergence) -> ReplayReport {
+    ReplayReport { verdict: Verdict::Diverged, divergence: Some(found), ..identical() }
+}
+
+fn shown(report: &ReplayReport, flags: &[&str]) -> String {
+    let args = args(flags);
+    let hint = hint(&args, report).map_or_else(String::new, |hint| format!("hint: {hint}\n"));
+    text(&args.demo, report) + &hint
+}
+
+#[test]
+fn an_identical_replay_says_how_fast_it_was() {
+    insta::assert_snapshot!("identical", shown(&identical(), &[]));
+    assert_eq!(exit(&identical()), Exit::Good);
+}
+
+#[test]
+fn several_replays_give_a_median_and_a_spread() {
+    let report = ReplayReport {
+        wall_s: vec![0.142, 0.139, 0.151, 0.140, 0.141],
+        cpu_s: vec![0.141, 0.138, 0.150, 0.139, 0.140],
+        clocks_added: 12,
+        clocks_removed: 1,
+        resynced: 3,
+        log_bytes_differing: 88,
+        ..identical()
+    };
+    insta::assert_snapshot!("repeated", shown(&report, &["--repeat", "5"]));
+    let mut answer = json::answer(&report, false);
+    insta::assert_snapshot!("repeated_json", serde_json::to_string_pretty(&answer).expect("plain values"));
+    answer = json::answer(&report, true);
+    assert_eq!(answer["frame_list"].as_array().map(Vec::len), Some(1312));
+}
+
+#[test]
+fn bytes_that_nobody_verified_are_not_identical() {
+    let nothing = ReplayReport { output_bytes_verified: 0, outputs_verified: 0, ..identical() };
+    assert_eq!(exit(&nothing), Exit::NotTrusted);
+    let reasons =
+        vec!["0 of 1,312 frames sent anything".to_owned(), "the CPU lacks avx2, which the recording's had".to_owned()];
+    let weak = ReplayReport { verdict: Verdict::Weak(reasons), ..nothing };
+    insta::assert_snapshot!("weak", shown(&weak, &[]));
+    assert_eq!(exit(&weak), Exit::NotTrusted);
+    assert_eq!(json::answer(&weak, false)["verdict"], "weak");
+}
+
+#[test]
+fn a_tolerant_replay_is_never_called_identical() {
+    let rules = Rules::parse(
+        "[[datagram]]\nfields = [{ at = 12, type = \"f32le\", within = 0.001 }, { at = 40, length = 4, mask = true }]",
+    )
+    .expect("valid rules");
+    let mut drift = Drift::new();
+    for frame in 0..100 {
+        drift.add_identical();
+        let fields = vec![
+            FieldDifference { field: 0, offset: 12, difference: Some(1e-6 * frame as f64) },
+            FieldDifference { field: 1, offset: 40, difference: None },
+        ];
+        drift.add(frame, frame * 7, &Tolerated { rule: 0, fields });
+    }
+    let report = ReplayReport { verdict: Verdict::Tolerant, tolerance: Some(drift.summary(&rules)), ..identical() };
+    let shown = shown(&report, &["--tolerance", "floats.toml"]);
+    insta::assert_snapshot!("tolerant", shown);
+    assert_eq!(exit(&report), Exit::Finding);
+    assert_eq!(json::answer(&report, false)["tolerance"]["fields_differing"], 200);
+}
+
+#[test]
+fn every_class_of_divergence_has_its_words_and_its_next_step() {
+    use DivergenceClass::*;
+    for class in [Output, Order, UnrecordedCall, Starvation, EarlyExit, LateExit, MissingFile, Crash] {
+        let mut found = divergence(class);
+        if class != Output {
+            (found.byte, found.expected, found.found) = (None, Vec::new(), Vec::new());
+        }
+        match class {
+            Order => found.expected_call = "recvfrom(7, 1400)".to_owned(),
+            UnrecordedCall => (found.call, found.fd) = ("getrandom(16)".to_owned(), -1),
+            Starvation => found.detail = "thread 3 waited 10 s for its turn, which thread 1 holds".to_owned(),
+            MissingFile => {
+                (found.call, found.detail) =
+                    ("open".to_owned(), "/srv/maps/dm1.map: expected 81,212 bytes, found none".to_owned())
+            }
+            Crash => (found.call, found.detail) = ("sendto".to_owned(), "signal 11 at 0x0".to_owned()),
+            _ => {}
+        }
+        let report = diverged(found);
+        insta::assert_snapshot!(format!("diverged_{}", super::divergence::key(class)), shown(&report, &[]));
+        let expected = if class == Starvation { Exit::NotTrusted } else { Exit::Finding };
+        assert_eq!(exit(&report), expected, "{class:?}");
+    }
+}
+
+#[test]
+fn a_divergence_has_its_facts_as_json_fields() {
+    let report = diverged(divergence(DivergenceClass::Output));
+    insta::assert_snapshot!(
+        "diverged_json",
+        serde_json::to_string_pretty(&json::answer(&report, false)["divergence"]).expect("plain values")
+    );
+}
+
+#[test]
+fn an_output_that_is_too_short_is_marked_where_it_ends() {
+    let mut found = divergence(DivergenceClass::Output);
+    (found.byte, found.found) = (Some(3), vec![0, 1, 2]);
+    found.expected = vec![0, 1, 2, 3, 4];
+    let text = text(Path::new("x.demo"), &diverged(found));
+    assert!(
+        text.contains(
+            "\n    expected  00 01 02 03 04  |.....|\n    found     00 01 02        |...|\n                       ^^\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_watchdog_hint_depends_on_the_flag_in_use() {
+    let report = diverged(divergence(DivergenceClass::Starvation));
+    let hint = hint(&args(&["--watchdog", "20s"]), &report).expect("there is a next step");
+    assert!(hint.starts_with("--watchdog 120s "), "{hint}");
+    assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
+}
+
+#[test]
+fn a_wrong_tolerance_file_names_its_line() {
+    let path = std::env::temp_dir().join(format!("prony-tolerance-{}.toml", std::process::id()));
+    fs::write(&path, "[[datagram]]\nfields = [{ at = 0, type = \"f31le\", within = 1 }]\n").expect("writable");
+    let failure = rules(&path).expect_err("f31le is no type").to_string();
+    fs::remove_file(&path).expect("just made");
+    assert!(failure.contains("line 2, column 28: type: expected one of f32le"), "{failure}");
+    assert!(rules(Path::new("/nonexistent.toml")).is_err());
+}
+
+#[test]
+fn warnings_are_part_of_the_json_answer() {
+    let report = ReplayReport { warnings: vec![Warning { text: "look".to_owned() }], ..identical() };
+    assert_eq!(json::answer(&report, false)["warnings"][0], "look");
+}

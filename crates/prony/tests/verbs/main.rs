@@ -1,0 +1,5 @@
+//! The verbs on a small demo made here: the real command, its output, files and exit codes.
+
+mod demo;
+mod pcap;
+mod sample;
