@@ -8,7 +8,8 @@
 //! Limits: bytes that are compressed, encrypted or encoded cannot be searched; neither is a string
 //! that two records share, nor an address as raw bytes inside a payload. A string that the
 //! server's own program contains, or whose bytes it computes with (a checksum, a hash table's
-//! order), can change what the server does. A replay of the result tells.
+//! order), can change what the server does; so can an address that it reads from a file on disk
+//! and sends to. A replay of the result tells.
 
 mod addresses;
 mod words;
@@ -19,8 +20,8 @@ use std::net::{IpAddr, Ipv4Addr};
 use serde::Serialize;
 
 use crate::address::{FAMILY_INET, FAMILY_INET6};
-use crate::{Class, HEAD_BYTES, Head, Op, PartKind, Parts};
-use addresses::AddressMap;
+use crate::{Class, Head, Op, PartKind, Parts};
+use addresses::{AddressMap, Random};
 use words::Words;
 
 /// Host names shorter than this are replaced where they are known to be host names, but not
@@ -31,6 +32,10 @@ const UTSNAME_FIELD_BYTES: usize = 65;
 const UTSNAME_FIELDS: usize = 6;
 const UTSNAME_NODE: usize = 1;
 const UTSNAME_DOMAIN: usize = 5;
+/// `AF_PACKET`, the family of an interface's own address.
+const FAMILY_PACKET: u16 = 17;
+/// Ethernet's and that of all that look like it.
+const HARDWARE_BYTES: usize = 6;
 
 /// Variables that servers and libraries read to decide what they do; the rest is dropped.
 const KEPT_VARIABLES: &[&str] = &["PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "SHELL", "PWD"];
@@ -114,6 +119,7 @@ impl Learner {
             match place {
                 Place::Ip4(at) => self.addresses.extend(ip4(record, at).map(IpAddr::V4)),
                 Place::Ip6(at) => self.addresses.extend(ip6(record, at)),
+                Place::Hardware(_) => {}
                 Place::Name(at, length) => {
                     let name = &record[at..at + length];
                     match std::str::from_utf8(name).ok().and_then(|name| name.parse::<IpAddr>().ok()) {
@@ -217,6 +223,11 @@ impl Anonymizer {
                     }
                     new != was
                 }),
+                Place::Hardware(at) => {
+                    let new = hardware_address(self.options.seed, &record[at..at + HARDWARE_BYTES]);
+                    record[at..at + HARDWARE_BYTES].copy_from_slice(&new);
+                    true
+                }
                 Place::Name(..) => false,
             };
             self.report.addresses_rewritten += u64::from(changed);
@@ -256,42 +267,43 @@ enum Place {
     Ip4(usize),
     Ip6(usize),
     Name(usize, usize),
+    Hardware(usize),
 }
 
 fn places(op: Option<Op>, record: &[u8]) -> impl Iterator<Item = Place> {
     let mut found = Vec::new();
-    let mut names = 0;
+    let mut paths = 0;
     for part in Parts::new(record) {
         match (PartKind::from_number(part.kind), op) {
+            // The bare addresses of a `hostent`.
+            (Some(PartKind::Addr), Some(Op::Gethostbyname)) => match part.bytes.len() {
+                4 => found.push(Place::Ip4(part.offset)),
+                16 => found.push(Place::Ip6(part.offset)),
+                _ => {}
+            },
             (Some(PartKind::Addr), _) => found.extend(socket_address(part.bytes, part.offset)),
             (Some(PartKind::Control), _) => control(part.bytes, part.offset, &mut found),
             (Some(PartKind::Value), Some(Op::Gethostname)) => found.push(c_string(part.bytes, part.offset)),
             (Some(PartKind::Value), Some(Op::Uname)) if part.bytes.len() >= UTSNAME_FIELD_BYTES * UTSNAME_FIELDS => {
                 for field in [UTSNAME_NODE, UTSNAME_DOMAIN] {
                     let at = field * UTSNAME_FIELD_BYTES;
-                    let name = c_string(&part.bytes[at..at + UTSNAME_FIELD_BYTES], part.offset + at);
+                    let name = &part.bytes[at..at + UTSNAME_FIELD_BYTES];
                     // What the kernel says when no domain is set.
-                    if !matches!(name, Place::Name(at, length) if &record[at..at + length] == b"(none)") {
-                        found.push(name);
+                    if !name.starts_with(b"(none)\0") {
+                        found.push(c_string(name, part.offset + at));
                     }
                 }
             }
-            (Some(PartKind::Value), Some(Op::Getifaddrs)) => {
-                for at in (0..part.bytes.len()).step_by(4) {
-                    found.extend(socket_address_of_interface(&part.bytes[at..], part.offset + at));
-                }
-            }
             (Some(PartKind::Path), Some(op)) if op.class() == Class::Name => {
-                // The node; what follows is the service.
-                if names == 0 {
+                // Node, service, canonical name.
+                if paths != 1 {
                     found.push(c_string(part.bytes, part.offset));
                 }
-                names += 1;
+                paths += 1;
             }
             _ => {}
         }
     }
-    found.retain(|place| matches!(place, Place::Ip4(at) | Place::Ip6(at) | Place::Name(at, _) if *at >= HEAD_BYTES));
     found.into_iter()
 }
 
@@ -307,17 +319,11 @@ fn socket_address(bytes: &[u8], at: usize) -> Option<Place> {
     match u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?) {
         FAMILY_INET if bytes.len() >= 8 => Some(Place::Ip4(at + 4)),
         FAMILY_INET6 if bytes.len() >= 24 => Some(Place::Ip6(at + 8)),
+        // struct sockaddr_ll: the length of the hardware address at 11, itself at 12.
+        FAMILY_PACKET if bytes.len() >= 12 + HARDWARE_BYTES && usize::from(bytes[11]) == HARDWARE_BYTES => {
+            Some(Place::Hardware(at + 12))
+        }
         _ => None,
-    }
-}
-
-/// An interface's addresses have no port, so that part of them tells them from other bytes.
-fn socket_address_of_interface(bytes: &[u8], at: usize) -> Option<Place> {
-    (bytes.get(2..4)? == [0, 0]).then_some(())?;
-    match socket_address(bytes, at)? {
-        Place::Ip4(_) if bytes.get(8..16)? != [0; 8] => None,
-        Place::Ip6(_) if bytes.get(4..8)? != [0; 4] => None,
-        place => Some(place),
     }
 }
 
@@ -338,6 +344,18 @@ fn control(bytes: &[u8], base: usize, found: &mut Vec<Place>) {
         }
         at += length.next_multiple_of(8);
     }
+}
+
+/// Another hardware address of the same kind: loopback's zeros stay, others become locally
+/// administered unicast ones (IEEE 802: the two lowest bits of the first byte).
+fn hardware_address(seed: u64, old: &[u8]) -> [u8; HARDWARE_BYTES] {
+    if old.iter().all(|&byte| byte == 0) {
+        return [0; HARDWARE_BYTES];
+    }
+    let mut random = Random::new(seed, old);
+    let mut new: [u8; HARDWARE_BYTES] = std::array::from_fn(|_| random.below(256) as u8);
+    new[0] = new[0] & !1 | 2;
+    new
 }
 
 fn ip4(record: &[u8], at: usize) -> Option<Ipv4Addr> {

@@ -10,6 +10,7 @@
 mod errno;
 
 use std::fmt;
+use std::net::IpAddr;
 
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
@@ -97,15 +98,15 @@ impl fmt::Display for Line<'_> {
         }
         for part in self.parts() {
             write!(f, " ")?;
-            part_text(f, &part, self.full)?;
+            part_text(f, op, &part, self.full)?;
         }
         Ok(())
     }
 }
 
-fn part_text(f: &mut fmt::Formatter<'_>, part: &Part<'_>, full: bool) -> fmt::Result {
+fn part_text(f: &mut fmt::Formatter<'_>, op: u16, part: &Part<'_>, full: bool) -> fmt::Result {
     match PartKind::from_number(part.kind) {
-        Some(PartKind::Addr) => match Address::from_bytes(part.bytes) {
+        Some(PartKind::Addr) => match address(op, part.bytes) {
             Some(address) => write!(f, "{address}"),
             None => bytes_text(f, "address", part.bytes, full),
         },
@@ -123,6 +124,15 @@ fn part_text(f: &mut fmt::Formatter<'_>, part: &Part<'_>, full: bool) -> fmt::Re
         },
         _ => bytes_text(f, &kind_name(part.kind), part.bytes, full),
     }
+}
+
+/// What an `Addr` part says: a `sockaddr`, or the bare address of a `hostent`.
+fn address(op: u16, bytes: &[u8]) -> Option<String> {
+    if op == Op::Gethostbyname as u16 {
+        let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);
+        return four.or_else(|_| <[u8; 16]>::try_from(bytes).map(IpAddr::from)).ok().map(|ip| ip.to_string());
+    }
+    Address::from_bytes(bytes).map(|address| address.to_string())
 }
 
 fn kind_name(kind: u8) -> String {
@@ -197,35 +207,35 @@ impl Serialize for Line<'_> {
         if let Some(error) = self.error() {
             map.serialize_entry("error", &error)?;
         }
-        map.serialize_entry("parts", &PartList(self.parts()))?;
+        map.serialize_entry("parts", &PartList(head.op, self.parts()))?;
         map.end()
     }
 }
 
-struct PartList<'a>(Parts<'a>);
+struct PartList<'a>(u16, Parts<'a>);
 
 impl Serialize for PartList<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut list = serializer.serialize_seq(None)?;
-        for part in self.0.clone() {
-            list.serialize_element(&PartObject(part))?;
+        for part in self.1.clone() {
+            list.serialize_element(&PartObject(self.0, part))?;
         }
         list.end()
     }
 }
 
-struct PartObject<'a>(Part<'a>);
+struct PartObject<'a>(u16, Part<'a>);
 
 impl Serialize for PartObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Part { kind, bytes, .. } = self.0;
+        let Part { kind, bytes, .. } = self.1;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("kind", &kind_name(kind))?;
         map.serialize_entry("length", &bytes.len())?;
         match PartKind::from_number(kind) {
             Some(PartKind::Addr) => {
-                if let Some(address) = Address::from_bytes(bytes) {
-                    map.serialize_entry("address", &address.to_string())?;
+                if let Some(address) = address(self.0, bytes) {
+                    map.serialize_entry("address", &address)?;
                 }
             }
             Some(PartKind::Ready) => map.serialize_entry("ready", &ready(bytes).collect::<Vec<_>>())?,

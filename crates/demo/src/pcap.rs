@@ -18,7 +18,7 @@ use serde::Serialize;
 use crate::address::{Address, FAMILY_INET, FAMILY_INET6, FAMILY_UNIX};
 use crate::{Head, Op, PartKind, Parts};
 use packet::{ACK, FIN, PUSH, SEGMENT_MAX, SYN, Segment, UDP_PAYLOAD_MAX};
-use sockets::{Kind, Socket, Sockets, ends};
+use sockets::{Kind, Socket, Sockets, Stream, ends};
 
 /// `tcpdump` writes this for nanosecond files.
 const MAGIC_NANOSECONDS: u32 = 0xa1b2_3c4d;
@@ -28,6 +28,7 @@ const SNAP_LENGTH: u32 = 262_144;
 const LINK_TYPE_RAW: u32 = 101;
 
 const EINPROGRESS: i64 = 115;
+const SHUT_RD: u32 = 0;
 const F_DUPFD: u32 = 0;
 const F_DUPFD_CLOEXEC: u32 = 1030;
 
@@ -138,6 +139,11 @@ impl Pcap {
                 }
             }
             Op::Close => self.close(head.time, at),
+            Op::Shutdown if head.aux > SHUT_RD => {
+                if let Some(packet) = self.sockets.find(at).and_then(finish_local) {
+                    self.packet(head.time, &packet);
+                }
+            }
             Op::Dup => self.duplicate(head.time, at, (process, head.ret as i32)),
             Op::Fcntl if matches!(head.aux, F_DUPFD | F_DUPFD_CLOEXEC) => {
                 self.duplicate(head.time, at, (process, head.ret as i32));
@@ -318,7 +324,7 @@ impl Pcap {
         let Some(socket) = self.sockets.find(at) else { return };
         let Some((local, peer)) = stream_ends(socket) else { return };
         // A listening socket that answers several connections begins each of them at zero.
-        socket.stream = sockets::Stream { open: true, peer_finished: false, local_next: 1, peer_next: 1 };
+        socket.stream = Stream { open: true, local_next: 1, peer_next: 1, ..Stream::default() };
         let (client, server) = if from_here { (local, peer) } else { (peer, local) };
         self.packet(time, &packet::tcp(client, server, Segment { sequence: 0, acknowledged: 0, flags: SYN }, &[]));
         self.packet(
@@ -331,16 +337,17 @@ impl Pcap {
 
     /// Says goodbye for a socket whose last descriptor was closed.
     fn finish(&mut self, time: u64, closed: Option<Socket>) {
-        let Some(socket) = closed.filter(|socket| socket.stream.open) else { return };
-        let Some((local, peer)) = stream_ends(&socket) else { return };
-        let (mine, theirs) = (socket.stream.local_next, socket.stream.peer_next);
-        let fin = Segment { sequence: mine, acknowledged: theirs, flags: FIN | ACK };
-        self.packet(time, &packet::tcp(local, peer, fin, &[]));
-        let acknowledged = mine.wrapping_add(1);
-        let answer = if socket.stream.peer_finished { ACK } else { FIN | ACK };
-        self.packet(time, &packet::tcp(peer, local, Segment { sequence: theirs, acknowledged, flags: answer }, &[]));
-        if !socket.stream.peer_finished {
-            let last = Segment { sequence: acknowledged, acknowledged: theirs.wrapping_add(1), flags: ACK };
+        let Some(mut socket) = closed else { return };
+        if let Some(packet) = finish_local(&mut socket) {
+            self.packet(time, &packet);
+        }
+        let Some((local, peer)) = stream_ends(&socket).filter(|_| socket.stream.open) else { return };
+        let Stream { peer_finished, local_next, peer_next, .. } = socket.stream;
+        let flags = if peer_finished { ACK } else { FIN | ACK };
+        let answer = Segment { sequence: peer_next, acknowledged: local_next, flags };
+        self.packet(time, &packet::tcp(peer, local, answer, &[]));
+        if !peer_finished {
+            let last = Segment { sequence: local_next, acknowledged: peer_next.wrapping_add(1), flags: ACK };
             self.packet(time, &packet::tcp(local, peer, last, &[]));
         }
     }
@@ -355,6 +362,19 @@ impl Pcap {
         self.out.extend_from_slice(packet);
         self.summary.packets += 1;
     }
+}
+
+/// The server's FIN, once.
+fn finish_local(socket: &mut Socket) -> Option<Vec<u8>> {
+    let (local, peer) = stream_ends(socket)?;
+    let stream = &mut socket.stream;
+    if !stream.open || stream.local_finished {
+        return None;
+    }
+    stream.local_finished = true;
+    let fin = Segment { sequence: stream.local_next, acknowledged: stream.peer_next, flags: FIN | ACK };
+    stream.local_next = stream.local_next.wrapping_add(1);
+    Some(packet::tcp(local, peer, fin, &[]))
 }
 
 fn stream_ends(socket: &Socket) -> Option<(SocketAddr, SocketAddr)> {

@@ -124,19 +124,52 @@ fn interface_addresses_and_packet_info_are_addresses_too() {
     let mut control = 28u64.to_le_bytes().to_vec();
     control.extend([0i32.to_le_bytes(), 8i32.to_le_bytes(), 2i32.to_le_bytes()].concat());
     control.extend([10, 1, 2, 3, 10, 1, 2, 3]);
-    let value = [b"eth0\0\0\0\0".to_vec(), sockaddr("10.1.2.3:0"), sockaddr("255.255.255.0:0")].concat();
+    let mut hardware = vec![17, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 6, 0x52, 0x54, 0, 1, 2, 3, 0, 0];
     let (parts, report) = anonymized(
         AnonymizeOptions::default(),
         &[
             record(Op::Recvmsg).with_part(PartKind::Control, &control),
-            record(Op::Getifaddrs).with_part(PartKind::Value, &value),
+            record(Op::Getifaddrs)
+                .with_part(PartKind::Value, &[0; 16])
+                .with_part(PartKind::Path, b"eth0")
+                .with_part(PartKind::Addr, &sockaddr("10.1.2.3:0"))
+                .with_part(PartKind::Addr, &sockaddr("255.255.255.0:0"))
+                .with_part(PartKind::Addr, &hardware),
         ],
     );
     assert_eq!(parts[0][0][20..24], parts[0][0][24..28]);
-    assert_eq!(parts[0][0][20..24], parts[1][0][12..16]);
+    assert_eq!(parts[0][0][20..24], parts[1][2][4..8]);
     assert_ne!(parts[0][0][20..24], [10, 1, 2, 3]);
-    assert_eq!(parts[1][0][24..], sockaddr("255.255.255.0:0"));
-    assert_eq!((report.addresses, report.addresses_rewritten), (1, 3));
+    assert_eq!(parts[1][1], b"eth0");
+    assert_eq!(parts[1][3], sockaddr("255.255.255.0:0"));
+    assert_eq!(parts[1][4][12] & 3, 2, "locally administered and of one machine");
+    assert_ne!(parts[1][4][12..18], hardware[12..18]);
+    hardware[12..18].copy_from_slice(&parts[1][4][12..18]);
+    assert_eq!(parts[1][4], hardware, "nothing else of it changes");
+    assert_eq!((report.addresses, report.addresses_rewritten), (1, 4));
+}
+
+#[test]
+fn the_answers_of_a_resolver_are_names_and_addresses() {
+    let (parts, _) = anonymized(
+        AnonymizeOptions::default(),
+        &[
+            record(Op::Gethostbyname)
+                .with_part(PartKind::Path, b"old.example")
+                .with_part(PartKind::Addr, &[198, 51, 100, 4]),
+            record(Op::Getaddrinfo)
+                .with_part(PartKind::Path, b"198.51.100.4")
+                .with_part(PartKind::Path, b"http")
+                .with_part(PartKind::Path, b"real.example"),
+        ],
+    );
+    let address = Ipv4Addr::from(<[u8; 4]>::try_from(&parts[0][1][..]).expect("four bytes")).to_string();
+    assert_ne!(address, "198.51.100.4");
+    assert_eq!(text(&parts[1][0]), address);
+    assert_eq!(text(&parts[1][1]), "http");
+    for name in [text(&parts[0][0]), text(&parts[1][2])] {
+        assert!(!name.contains("example") && name.contains('.'), "{name}");
+    }
 }
 
 #[test]

@@ -33,6 +33,8 @@ fn waits_clocks_and_errors_read_as_what_they_are() {
     assert_eq!(text(&clock), "#412 frame 38 1.203441s t1 clock_gettime(1) = 5.000000042s");
     let nothing = Record::new(head(Op::Recv, 4, 9, -11));
     assert_eq!(text(&nothing), "#412 frame 38 1.203441s t1 recv(4, 9) = -1 EAGAIN");
+    let host = Record::new(head(Op::Gethostbyname, -1, 0, 0)).with_part(PartKind::Addr, &[127, 0, 0, 1]);
+    assert_eq!(text(&host), "#412 frame 38 1.203441s t1 gethostbyname() = 0 127.0.0.1");
     let open = Record::new(head(Op::Snapshot, -1, 0, 6)).with_part(PartKind::Path, b"/proc/stat");
     assert_eq!(text(&open), "#412 frame 38 1.203441s t1 open() = 6 \"/proc/stat\"");
 }

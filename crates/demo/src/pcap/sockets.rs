@@ -34,6 +34,7 @@ pub(super) enum Kind {
 pub(super) struct Stream {
     pub(super) open: bool,
     pub(super) peer_finished: bool,
+    pub(super) local_finished: bool,
     pub(super) local_next: u32,
     pub(super) peer_next: u32,
 }

@@ -166,6 +166,28 @@ fn a_duplicate_keeps_the_connection_open_until_it_closes_too() {
 }
 
 #[test]
+fn a_shutdown_is_the_goodbye_and_close_says_no_other() {
+    let shutdown = Record::new(Head { aux: 1, ..head(Op::Shutdown, 8, 5, 0) });
+    let (packets, _) = made(&[
+        accepted(5, "127.0.0.1:50000", "127.0.0.1:80"),
+        shutdown,
+        received(5, b"bye"),
+        Record::new(head(Op::Read, 9, 5, 0)),
+        Record::new(head(Op::Close, 9, 5, 0)),
+    ]);
+    let lines: Vec<String> = packets.iter().skip(3).map(|(_, packet)| line(packet)).collect();
+    let (there, back) = ("127.0.0.1:50000 > 127.0.0.1:80", "127.0.0.1:80 > 127.0.0.1:50000");
+    let expected = [
+        format!("{back} AF 1 1 "),
+        format!("{there} A 1 2 bye"),
+        format!("{there} AF 4 2 "),
+        format!("{back} A 2 5 "),
+        format!("{there} A 5 2 "),
+    ];
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn unix_sockets_and_files_are_counted_and_left_out() {
     let (packets, summary) = made(&[socket(4, 1, 1), sent(4, b"x"), sent(9, b"y"), sent(9, b"z")]);
     assert!(packets.is_empty());
