@@ -12,6 +12,7 @@
 //! and sends to. A replay of the result tells.
 
 mod addresses;
+mod archive;
 mod words;
 
 use std::collections::BTreeSet;
@@ -237,6 +238,11 @@ impl Anonymizer {
     /// Rewrites text outside of records: arguments, paths, notes, contents of files.
     pub fn text(&mut self, text: &mut [u8]) {
         self.report.texts_rewritten += self.words.replace(text);
+    }
+
+    /// Rewrites names and contents in the tar archive of a state directory.
+    pub fn state_archive(&mut self, archive: &mut [u8]) {
+        archive::each_text(archive, |text| self.text(text));
     }
 
     /// Drops variables that a replay does not need and rewrites the values of those it keeps.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::ops::RangeInclusive;
 
 /// Replaces each address by another that prints with as many digits in the same places, so that a
 /// text that contains it keeps its length; private stays private, public stays public.
@@ -32,7 +33,7 @@ impl AddressMap {
     }
 
     /// What may stand in each octet or group; `None` for an address that says nothing about anybody.
-    fn choices(&self, address: IpAddr) -> Option<Vec<Vec<u16>>> {
+    fn choices(&self, address: IpAddr) -> Option<Vec<RangeInclusive<u16>>> {
         match address {
             IpAddr::V4(v4) => {
                 if scope4(v4) == Scope::Kept || (v4.is_loopback() && !self.map_loopback) {
@@ -42,12 +43,11 @@ impl AddressMap {
                     Scope::Prefix(octets) => octets,
                     _ => 0,
                 };
-                let octets = v4.octets();
-                Some(
-                    (0..4)
-                        .map(|place| if place < kept { vec![octets[place].into()] } else { decimal(octets[place]) })
-                        .collect(),
-                )
+                let choice = |(place, octet): (usize, u8)| match place {
+                    _ if place < kept => u16::from(octet)..=u16::from(octet),
+                    _ => decimal(octet),
+                };
+                Some(v4.octets().into_iter().enumerate().map(choice).collect())
             }
             IpAddr::V6(v6) => {
                 // Beyond 2000::/3 and fc00::/7 the first group says what kind of address it is.
@@ -56,8 +56,8 @@ impl AddressMap {
                 }
                 let groups = v6.segments();
                 let first = match groups[0] {
-                    0x2000..=0x3fff => (0x2000..=0x3fff).collect(),
-                    kept => vec![kept],
+                    0x2000..=0x3fff => 0x2000..=0x3fff,
+                    kept => kept..=kept,
                 };
                 Some(std::iter::once(first).chain(groups[1..].iter().map(|&group| hexadecimal(group))).collect())
             }
@@ -66,17 +66,18 @@ impl AddressMap {
 
     /// Starts somewhere among all combinations and takes the first that is free. There is one:
     /// every address that was given out before came for another of the same digits and scope.
-    fn choose(&self, address: IpAddr, choices: &[Vec<u16>]) -> IpAddr {
+    fn choose(&self, address: IpAddr, choices: &[RangeInclusive<u16>]) -> IpAddr {
         let mut random = Random::new(self.seed, address.to_string().as_bytes());
-        let mut digits: Vec<usize> = choices.iter().map(|choice| random.below(choice.len())).collect();
+        let mut digits: Vec<usize> = choices.iter().map(|choice| random.below(width(choice))).collect();
         loop {
             let candidate = assemble(address, choices, &digits);
             if same_scope(address, candidate) && !self.taken.contains(&candidate) {
                 return candidate;
             }
-            // The next combination, like a counter whose wheels have different sizes.
-            for (digit, choice) in digits.iter_mut().zip(choices).rev() {
-                *digit = (*digit + 1) % choice.len();
+            // The next combination, like a counter whose wheels have different sizes. The first octet
+            // turns fastest, as it decides most about the scope.
+            for (digit, choice) in digits.iter_mut().zip(choices) {
+                *digit = (*digit + 1) % width(choice);
                 if *digit > 0 {
                     break;
                 }
@@ -85,8 +86,12 @@ impl AddressMap {
     }
 }
 
-fn assemble(like: IpAddr, choices: &[Vec<u16>], digits: &[usize]) -> IpAddr {
-    let chosen = |place: usize| choices[place][digits[place]];
+fn width(choice: &RangeInclusive<u16>) -> usize {
+    usize::from(choice.end() - choice.start()) + 1
+}
+
+fn assemble(like: IpAddr, choices: &[RangeInclusive<u16>], digits: &[usize]) -> IpAddr {
+    let chosen = |place: usize| choices[place].start() + digits[place] as u16;
     match like {
         IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(std::array::from_fn(|place| chosen(place) as u8))),
         IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from(std::array::from_fn::<u16, 8, _>(chosen))),
@@ -124,22 +129,22 @@ fn same_scope(one: IpAddr, other: IpAddr) -> bool {
 }
 
 /// Octets with as many decimal digits.
-fn decimal(octet: u8) -> Vec<u16> {
+fn decimal(octet: u8) -> RangeInclusive<u16> {
     match octet {
-        0..10 => (0..10).collect(),
-        10..100 => (10..100).collect(),
-        100.. => (100..256).collect(),
+        0..10 => 0..=9,
+        10..100 => 10..=99,
+        100.. => 100..=255,
     }
 }
 
 /// Groups with as many hexadecimal digits; zero only for zero, because runs of zeros are left out.
-fn hexadecimal(group: u16) -> Vec<u16> {
+fn hexadecimal(group: u16) -> RangeInclusive<u16> {
     match group {
-        0 => vec![0],
-        1..0x10 => (1..0x10).collect(),
-        0x10..0x100 => (0x10..0x100).collect(),
-        0x100..0x1000 => (0x100..0x1000).collect(),
-        0x1000.. => (0x1000..=0xffff).collect(),
+        0 => 0..=0,
+        1..0x10 => 1..=0xf,
+        0x10..0x100 => 0x10..=0xff,
+        0x100..0x1000 => 0x100..=0xfff,
+        0x1000.. => 0x1000..=0xffff,
     }
 }
 

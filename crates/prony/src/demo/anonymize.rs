@@ -77,7 +77,7 @@ fn copy(
         // As a whole: a string may lie across two chunks.
         let mut archive = Vec::new();
         demo.state_archive(dir).read_to_end(&mut archive).map_err(|error| read_failed(error.into()))?;
-        anonymizer.text(&mut archive);
+        anonymizer.state_archive(&mut archive);
         for chunk in archive.chunks(1 << 20) {
             writer.state_chunk(dir, chunk).map_err(write_failed)?;
         }
