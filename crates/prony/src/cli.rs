@@ -47,6 +47,7 @@ Examples:
   prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
 
 The server ends by itself, by --for, or by Ctrl-C, which it gets as usual; the demo is closed cleanly each time.
+The exit code is the server's own; 0 when --for ended it, 3 when it sent nothing, so that nothing could be compared.
 A demo holds whatever the server read and sent, secrets included: its file is for its owner only.";
 
 /// Run a server and record its conversation into a demo.

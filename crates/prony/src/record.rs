@@ -1,7 +1,6 @@
 //! `prony record`: shows what a recording left.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use serde_json::json;
 
@@ -26,9 +25,9 @@ pub fn run(
     }
     let report = record(args)?;
     if args.json {
-        output::print_json(&answer(&args.output, &report))?;
+        output::print_json(&answer(args, &report))?;
     } else {
-        output::print(&text(&args.output, &report))?;
+        output::print(&text(args, &report))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {}", warning.text);
@@ -38,16 +37,38 @@ pub fn run(
     } else {
         eprintln!("hint: `prony replay {}` checks it", args.output.display());
     }
-    Ok(if report.output_bytes == 0 { Exit::NotTrusted } else { Exit::Good })
+    Ok(exit(args, &report))
+}
+
+/// True when the recording ended the server because its time was up.
+fn ended_by_limit(args: &RecordArgs, report: &RecordReport) -> bool {
+    args.limit.is_some_and(|limit| report.recorded_s >= limit.as_secs_f64())
+}
+
+/// The server's own code, as if it had run without `prony`; where that is 0, what the demo is worth.
+fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
+    let code = match (report.exit_code, report.exit_signal) {
+        _ if ended_by_limit(args, report) => 0,
+        (Some(code), _) => code,
+        // As shells say it.
+        (None, Some(signal)) => 128 + signal,
+        (None, None) => 0,
+    };
+    match u8::try_from(code) {
+        Ok(0) if report.output_bytes == 0 => Exit::NotTrusted,
+        Ok(0) => Exit::Good,
+        Ok(code) => Exit::Server(code),
+        Err(_) => Exit::Server(u8::MAX),
+    }
 }
 
 /// The answer for people.
-fn text(demo: &Path, report: &RecordReport) -> String {
+fn text(args: &RecordArgs, report: &RecordReport) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
         "{}: recorded {} s, {}, {}",
-        demo.display(),
+        args.output.display(),
         significant(report.recorded_s),
         count(report.frames, "frame"),
         bytes(report.file_bytes),
@@ -63,13 +84,14 @@ fn text(demo: &Path, report: &RecordReport) -> String {
         count(report.outputs, "output"),
         count(report.output_bytes, "byte"),
     );
-    let _ = writeln!(out, "  the server {}", report.exit);
+    let limit = if ended_by_limit(args, report) { ", when the time of --for was up" } else { "" };
+    let _ = writeln!(out, "  the server {}{limit}", report.exit);
     out
 }
 
-fn answer(demo: &Path, report: &RecordReport) -> serde_json::Value {
+fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
     json!({
-        "demo": demo.to_string_lossy(),
+        "demo": args.output.to_string_lossy(),
         "recorded_s": report.recorded_s,
         "processes": report.processes,
         "records": report.records,
@@ -78,6 +100,9 @@ fn answer(demo: &Path, report: &RecordReport) -> serde_json::Value {
         "output_bytes": report.output_bytes,
         "file_bytes": report.file_bytes,
         "exit": report.exit,
+        "exit_code": report.exit_code,
+        "exit_signal": report.exit_signal,
+        "ended_by_limit": ended_by_limit(args, report),
         "warnings": report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>(),
     })
 }

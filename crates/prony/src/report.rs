@@ -1,5 +1,4 @@
 //! What a recording and a replay found, as the verbs show it.
-#![cfg_attr(not(test), expect(dead_code, reason = "the recorder and the player make these"))]
 
 use prony_demo::tolerance::ToleranceSummary;
 
@@ -22,6 +21,10 @@ pub struct RecordReport {
     pub file_bytes: u64,
     /// How the server ended.
     pub exit: String,
+    /// Its own exit code, if it exited.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub exit_signal: Option<i32>,
     /// What should be looked at before the demo is relied on.
     pub warnings: Vec<Warning>,
 }

@@ -1,9 +1,19 @@
+use clap::Parser;
+
 use super::*;
+use crate::cli::{Cli, Verb};
 use crate::report::Warning;
 
-#[test]
-fn a_recording_says_what_it_left() {
-    let mut report = RecordReport {
+fn args(flags: &[&str]) -> RecordArgs {
+    let line = ["prony", "record", "-o", "teeworlds.demo"].iter().chain(flags).chain(&["--", "teeworlds-server"]);
+    match Cli::try_parse_from(line).expect("valid flags").verb {
+        Verb::Record(args) => args,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn recorded() -> RecordReport {
+    RecordReport {
         recorded_s: 26.04,
         processes: 1,
         records: 318_204,
@@ -11,15 +21,33 @@ fn a_recording_says_what_it_left() {
         outputs: 5213,
         output_bytes: 412_881,
         file_bytes: 982_114,
-        exit: "was ended by signal 2".to_owned(),
+        exit: "exited with 0".to_owned(),
+        exit_code: Some(0),
+        exit_signal: None,
         warnings: vec![Warning { text: "io_uring is not recorded: the server was told there is none".to_owned() }],
+    }
+}
+
+#[test]
+fn a_recording_says_what_it_left() {
+    let args = args(&["--for", "26s"]);
+    insta::assert_snapshot!("recorded", text(&args, &recorded()));
+    let answer = answer(&args, &recorded());
+    insta::assert_snapshot!("recorded_json", serde_json::to_string_pretty(&answer).expect("plain values"));
+    let several = RecordReport { processes: 3, ..recorded() };
+    assert!(text(&args, &several).contains("318,204 calls of 3 processes"));
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_server_unless_the_recording_ended_it() {
+    let code = |flags: &[&str], exit_code, exit_signal, output_bytes| {
+        exit(&args(flags), &RecordReport { exit_code, exit_signal, output_bytes, ..recorded() })
     };
-    let demo = Path::new("teeworlds.demo");
-    insta::assert_snapshot!("recorded", text(demo, &report));
-    insta::assert_snapshot!(
-        "recorded_json",
-        serde_json::to_string_pretty(&answer(demo, &report)).expect("plain values")
-    );
-    report.processes = 3;
-    assert!(text(demo, &report).contains("318,204 calls of 3 processes"));
+    assert_eq!(code(&[], Some(7), None, 9), Exit::Server(7));
+    assert_eq!(code(&["--for", "60s"], Some(7), None, 9), Exit::Server(7));
+    assert_eq!(code(&["--for", "26s"], Some(7), None, 9), Exit::Good);
+    assert_eq!(code(&[], None, Some(2), 9), Exit::Server(130));
+    assert_eq!(code(&["--for", "26s"], None, Some(15), 9), Exit::Good);
+    assert_eq!(code(&[], Some(0), None, 9), Exit::Good);
+    assert_eq!(code(&[], Some(0), None, 0), Exit::NotTrusted);
 }
