@@ -8,8 +8,13 @@ mod channel;
 #[cfg(feature = "hooks")]
 mod inside;
 #[cfg(not(feature = "hooks"))]
+mod launch;
+#[cfg(not(feature = "hooks"))]
 mod outside;
+mod ticks;
 
 pub use channel::*;
 #[cfg(not(feature = "hooks"))]
-pub use outside::*;
+pub use launch::{Launch, Launched};
+#[cfg(not(feature = "hooks"))]
+pub use outside::{Channel, Counted, Divergence, Mapped, Moment, ThreadState};

@@ -74,6 +74,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "CALL", value_parser = call, help_heading = "What belongs to the demo")]
     pub frame_on: Option<prony_demo::Op>,
 
+    /// Record children that run another program too: a server that a script or a supervisor starts
+    #[arg(long, help_heading = "What belongs to the demo")]
+    pub follow_exec: bool,
+
     /// Compress as zstd does at this level
     #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "The file")]
     pub level: i32,

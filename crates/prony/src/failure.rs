@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use prony_demo::{Cause, DemoError, Truncation, WriteError};
+use prony_replay::ProgramError;
 
 use crate::numbers::count;
 
@@ -97,6 +98,19 @@ impl Failure {
                 "the file was cut or altered; --allow-truncated replays the {} before it",
                 count(*frames, "whole frame")
             )),
+        }
+    }
+
+    /// A command cannot be run under preload; `verb`: what was to be done with it.
+    pub fn program(verb: &str, error: &ProgramError) -> Failure {
+        let failure = Failure::new(format!("cannot {verb}: {error}"));
+        match error {
+            ProgramError::NoCommand => failure.hint(format!("`prony {verb} … -- COMMAND` names the server")),
+            ProgramError::NotFound(..) => failure.hint("name it by its path"),
+            ProgramError::Unreadable { .. } => failure,
+            ProgramError::Unhookable { .. } => {
+                failure.hint("prony stands between a program and the C library; it needs a dynamically linked program")
+            }
         }
     }
 

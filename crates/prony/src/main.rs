@@ -10,6 +10,7 @@ mod exit;
 mod failure;
 mod numbers;
 mod output;
+mod progress;
 mod record;
 mod replay;
 mod report;

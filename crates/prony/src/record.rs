@@ -1,7 +1,10 @@
 //! `prony record`: shows what a recording left.
 
 use std::fmt::Write;
+use std::io::IsTerminal;
 
+use prony_demo::FrameRule;
+use prony_replay::{RecordError, RecordOptions};
 use serde_json::json;
 
 use crate::cli::RecordArgs;
@@ -9,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::{bytes, count, significant};
 use crate::output;
+use crate::progress::ProgressLine;
 use crate::report::RecordReport;
 
 /// Records, answers and says how it went; `record` does the recording.
@@ -107,13 +111,42 @@ fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
     })
 }
 
-/// Starts the server under the recorder.
+/// Runs the server under the recorder.
 ///
 /// # Errors
-/// What kept it from running.
+/// What kept it from being recorded.
 pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
-    let command = args.command.first().map(|command| command.to_string_lossy()).unwrap_or_default();
-    Err(Failure::new(format!("cannot record {command}: this prony was built without the recorder")))
+    let options = RecordOptions {
+        output: args.output.clone(),
+        command: args.command.clone(),
+        state: args.state.clone(),
+        limit: args.limit,
+        frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
+        exclude_objects: args.exclude_object.clone(),
+        level: args.level,
+        follow_exec: args.follow_exec,
+    };
+    // The server's own output shares the terminal; a line that moves would tear it.
+    let mut line = ProgressLine::new(!std::io::stdout().is_terminal());
+    prony_replay::record(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
+}
+
+fn failure(args: &RecordArgs, error: &RecordError) -> Failure {
+    match error {
+        RecordError::Program(error) => Failure::program("record", error),
+        RecordError::Write { path, error } => Failure::write(path.as_ref(), error),
+        RecordError::NotAttached { .. } => Failure::new(format!("cannot record: {error}"))
+            .hint("start it without prony first: it may miss a file or a library"),
+        RecordError::State(error) => {
+            let failure = Failure::new(error.to_string());
+            if args.state.is_empty() {
+                failure
+            } else {
+                failure.hint("--state takes a directory that is there and readable")
+            }
+        }
+        RecordError::Start { .. } | RecordError::System { .. } => Failure::new(error.to_string()),
+    }
 }
 
 #[cfg(test)]

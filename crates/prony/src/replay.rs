@@ -8,6 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use prony_demo::tolerance::{Rules, ToleranceSummary};
+use prony_replay::{ReplayError, ReplayOptions, TapeError};
 
 use crate::cli::ReplayArgs;
 use crate::demo;
@@ -15,6 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::{Spread, count, significant, thousands};
 use crate::output;
+use crate::progress::ProgressLine;
 use crate::report::{DivergenceClass, ReplayReport, Verdict};
 
 /// Replays, answers and says how it went; `replay` does the replaying.
@@ -53,7 +55,7 @@ fn rules(path: &Path) -> Result<Rules, Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
     Rules::parse(&text).map_err(|error| {
         Failure::new(format!("cannot use {}: {error}", path.display()))
-            .hint("docs/guide/record-replay.md shows a tolerance file with every key")
+            .hint("a rule: [[datagram]] with fields = [{ at = 12, type = \"f32le\", within = 0.001 }]")
     })
 }
 
@@ -218,12 +220,43 @@ fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     }
 }
 
-/// Starts the build under the demo.
+/// Runs the build on the demo.
 ///
 /// # Errors
 /// What kept it from running.
-pub fn start(args: &ReplayArgs, _rules: Option<Rules>) -> Result<ReplayReport, Failure> {
-    Err(Failure::new(format!("cannot replay {}: this prony was built without the player", args.demo.display())))
+pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+    let options = ReplayOptions {
+        demo: args.demo.clone(),
+        command: args.command.clone(),
+        repeat: args.repeat,
+        tolerance: rules,
+        watchdog: args.watchdog,
+        allow_truncated: args.allow_truncated,
+        show_output: args.show_output,
+        restore_in_place: args.restore_in_place,
+        ignore_environment: args.ignore_environment,
+    };
+    let mut line = ProgressLine::new(!args.show_output);
+    prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
+}
+
+fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
+    let cannot = || Failure::new(format!("cannot replay {}: {error}", args.demo.display()));
+    match error {
+        ReplayError::Demo(error) | ReplayError::Tape(TapeError::Demo(error)) => {
+            Failure::demo("replay", &args.demo, error)
+        }
+        ReplayError::Program(error) => Failure::program("replay", error),
+        ReplayError::Truncated { .. } => cannot().hint("--allow-truncated replays what is whole"),
+        ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
+        ReplayError::Tape(TapeError::Empty) => cannot().hint("the server made no call: record it while it works"),
+        ReplayError::WorkingDirectory(directory) => cannot().hint(format!("`mkdir -p {directory}`")),
+        ReplayError::Mount(_) => cannot().hint(
+            "run as root or allow user namespaces; --restore-in-place does without, and overwrites the directories themselves",
+        ),
+        ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),
+        ReplayError::State(_) | ReplayError::System { .. } => cannot(),
+    }
 }
 
 #[cfg(test)]

@@ -209,9 +209,8 @@ pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answe
 pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
     let first = skip_clocks(thread);
     let (end, _) = window(thread);
-    let record = find(first, end, |record| {
-        fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path
-    })?;
+    let record =
+        find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
     Some(taken(thread, record))
 }
 
@@ -300,7 +299,13 @@ unsafe fn wait_turn_slowly(thread: *mut Thread, record: *const Head, turn: u64) 
     (*own).waiting.store(1, Ordering::SeqCst);
     while order.load(Ordering::SeqCst) < turn {
         // A wake that comes between the check and the call changes `waiting`, so none is lost.
-        libc::syscall(libc::SYS_futex, (*own).waiting.as_ptr(), libc::FUTEX_WAIT, 1, std::ptr::null::<libc::timespec>());
+        libc::syscall(
+            libc::SYS_futex,
+            (*own).waiting.as_ptr(),
+            libc::FUTEX_WAIT,
+            1,
+            std::ptr::null::<libc::timespec>(),
+        );
         if order.load(Ordering::SeqCst) < turn {
             (*own).waiting.store(1, Ordering::SeqCst);
         }
@@ -447,16 +452,7 @@ unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
 unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
     count!(thread, resynced, 1);
     let scratch: *mut Head = (&raw mut (*thread).scratch).cast();
-    scratch.write_unaligned(Head {
-        size: HEAD_BYTES as u32,
-        op: 0,
-        thread: 0,
-        order: 0,
-        time: 0,
-        ret,
-        fd: -1,
-        aux: 0,
-    });
+    scratch.write_unaligned(Head { size: HEAD_BYTES as u32, op: 0, thread: 0, order: 0, time: 0, ret, fd: -1, aux: 0 });
     Answer { head: scratch }
 }
 
@@ -722,7 +718,6 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
         report::stop(thread, Stop::Output, finding);
     }
 }
-
 
 /// True when a signal stands next on the tape of this thread.
 #[inline(always)]

@@ -277,4 +277,3 @@ pub unsafe fn leave(thread: *mut Thread) {
     (*thread).live = (*thread).mode;
     signals::deliver_pending(thread);
 }
-

@@ -6,8 +6,9 @@
 
 use super::process::{control, slot};
 use super::report;
-use super::thread::{Thread, ticks};
+use super::thread::Thread;
 use crate::channel::{BASE, CHANNEL_FD, CONTROL_BYTES, RING_BYTES};
+use crate::ticks::ticks;
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -186,16 +187,7 @@ pub unsafe fn in_memory<T>(pieces: &[Piece], read: impl FnOnce(*const Head) -> T
     if start.cast() == libc::MAP_FAILED {
         report::fatal(&[b"out of memory"]);
     }
-    start.cast::<Head>().write(Head {
-        size: size as u32,
-        op: 0,
-        thread: 0,
-        order: 0,
-        time: 0,
-        ret: 0,
-        fd: -1,
-        aux: 0,
-    });
+    start.cast::<Head>().write(Head { size: size as u32, op: 0, thread: 0, order: 0, time: 0, ret: 0, fd: -1, aux: 0 });
     put_pieces(start.add(HEAD_BYTES), pieces);
     let value = read(start.cast());
     libc::munmap(start.cast(), size);

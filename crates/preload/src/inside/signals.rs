@@ -40,7 +40,6 @@ fn is_fault(signal: c_int) -> bool {
         .contains(&signal)
 }
 
-
 /// `sigaction` as the server sees it.
 pub unsafe fn change(
     signal: c_int,

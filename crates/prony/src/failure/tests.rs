@@ -30,6 +30,17 @@ fn every_failure_names_the_thing_and_the_next_step() {
     all.push(Failure::write(path, &WriteError::Io(Error::from_raw_os_error(28))).to_string());
     all.push(Failure::write(path, &WriteError::Record { process: 1, order: 7, expected: 40, found: 8 }).to_string());
     all.push(Failure::stdout(&Error::from_raw_os_error(28)).to_string());
+    for error in [
+        ProgramError::NoCommand,
+        ProgramError::NotFound("srv".to_owned(), "/usr/bin:/bin".to_owned()),
+        ProgramError::Unreadable { path: "/srv/run".to_owned(), error: Error::from_raw_os_error(13) },
+        ProgramError::Unhookable {
+            path: "/srv/run".to_owned(),
+            what: "is linked statically, so nothing can be preloaded into it",
+        },
+    ] {
+        all.push(Failure::program("record", &error).to_string());
+    }
     insta::assert_snapshot!(all.join("\n"));
 }
 

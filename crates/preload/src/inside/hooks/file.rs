@@ -11,7 +11,7 @@ use super::super::report;
 use libc::{FILE, c_char, c_int, c_void, mode_t, off_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicPtr, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
 /// What a path leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -176,7 +176,11 @@ hooks! {
 }
 
 /// What a server asks the kernel without a function of libc in between.
-pub(in super::super) unsafe fn raw(number: c_long, [a, b, c, d, e, f]: [usize; 6], real: impl FnOnce() -> c_long) -> c_long {
+pub(in super::super) unsafe fn raw(
+    number: c_long,
+    [a, b, c, d, e, f]: [usize; 6],
+    real: impl FnOnce() -> c_long,
+) -> c_long {
     let _ = (e, f);
     match number {
         libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
@@ -195,12 +199,13 @@ pub(in super::super) unsafe fn raw(number: c_long, [a, b, c, d, e, f]: [usize; 6
         libc::SYS_accept4 => {
             c_long::from(libc::accept4(a as c_int, b as *mut libc::sockaddr, c as *mut u32, d as c_int))
         }
-        libc::SYS_recvfrom => libc::recvfrom(
-            a as c_int, b as *mut c_void, c, d as c_int, e as *mut libc::sockaddr, f as *mut u32,
-        ) as c_long,
-        libc::SYS_sendto => libc::sendto(
-            a as c_int, b as *const c_void, c, d as c_int, e as *const libc::sockaddr, f as u32,
-        ) as c_long,
+        libc::SYS_recvfrom => {
+            libc::recvfrom(a as c_int, b as *mut c_void, c, d as c_int, e as *mut libc::sockaddr, f as *mut u32)
+                as c_long
+        }
+        libc::SYS_sendto => {
+            libc::sendto(a as c_int, b as *const c_void, c, d as c_int, e as *const libc::sockaddr, f as u32) as c_long
+        }
         libc::SYS_recvmsg => libc::recvmsg(a as c_int, b as *mut libc::msghdr, c as c_int) as c_long,
         libc::SYS_sendmsg => libc::sendmsg(a as c_int, b as *const libc::msghdr, c as c_int) as c_long,
         libc::SYS_eventfd2 => c_long::from(libc::eventfd(a as c_uint, b as c_int)),

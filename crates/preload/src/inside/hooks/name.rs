@@ -1,11 +1,11 @@
 //! Name resolution. The results are lists in memory of the resolver; here every list is one block
 //! from `malloc`, in record and replay, so the matching `free…` function has one thing to free.
 
+use super::super::player;
 use super::super::player::Answer;
 use super::super::process::{enter, errno, leave, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::super::player;
 use super::recorded;
 use libc::{addrinfo, c_char, c_int, hostent, ifaddrs, sockaddr, socklen_t};
 use prony_demo::{Op, PartKind};

@@ -164,8 +164,7 @@ unsafe extern "C" {
 }
 
 /// Streams made by `popen`: the stream and the process behind it.
-static CHILDREN: [(AtomicPtr<FILE>, AtomicI32); 32] =
-    [const { (AtomicPtr::new(null_mut()), AtomicI32::new(0)) }; 32];
+static CHILDREN: [(AtomicPtr<FILE>, AtomicI32); 32] = [const { (AtomicPtr::new(null_mut()), AtomicI32::new(0)) }; 32];
 
 hooks! {
     [__fork] fn fork() -> pid_t {

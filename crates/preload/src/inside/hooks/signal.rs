@@ -121,4 +121,3 @@ unsafe fn own_pid() -> pid_t {
     super::super::process::set_errno(before);
     pid
 }
-

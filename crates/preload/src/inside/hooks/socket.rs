@@ -266,12 +266,7 @@ unsafe fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'
     })
 }
 
-unsafe fn receive_several(
-    fd: c_int,
-    messages: *mut mmsghdr,
-    count: usize,
-    real: impl FnOnce(usize) -> c_int,
-) -> c_int {
+unsafe fn receive_several(fd: c_int, messages: *mut mmsghdr, count: usize, real: impl FnOnce(usize) -> c_int) -> c_int {
     let (thread, recording) = enter();
     let count = count.min(MESSAGES);
     let value;

@@ -95,11 +95,7 @@ unsafe fn acquired(op: Op, real: impl FnOnce() -> c_int, acquire: impl FnOnce() 
 
 /// Waiting on a condition gives the mutex up and has it again at the end. A replay needs no
 /// signal: the turn says when the wait ended.
-unsafe fn waited(
-    op: Op,
-    mutex: *mut pthread_mutex_t,
-    real: impl FnOnce() -> c_int,
-) -> c_int {
+unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_int) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
@@ -394,4 +390,3 @@ mod c11 {
         }
     }
 }
-

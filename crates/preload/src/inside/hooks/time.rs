@@ -19,11 +19,7 @@ fn as_timespec(nanoseconds: i64) -> timespec {
 }
 
 #[inline(always)]
-unsafe fn read_clock(
-    op: Op,
-    clock: u32,
-    real: impl FnOnce() -> Option<i64>,
-) -> Option<i64> {
+unsafe fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<i64> {
     let thread: *mut Thread = this();
     let value;
     if (*thread).live == RECORDING {

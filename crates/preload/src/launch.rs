@@ -1,0 +1,283 @@
+//! Starting a server under preload: descriptors at their places, addresses not randomised, state
+//! directories mounted over, in a process group of its own.
+
+use crate::channel::{CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_PATH, TAPE_FD};
+use crate::outside::Channel;
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// A server to be started.
+#[derive(Debug)]
+pub struct Launch<'a> {
+    /// The program and its arguments.
+    pub argv: &'a [OsString],
+    /// The file to run.
+    pub executable: &'a Path,
+    /// Its whole environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// Its working directory.
+    pub cwd: &'a Path,
+    /// Directories to mount over others, in a mount namespace of the server's own: what, where.
+    pub mounts: &'a [(PathBuf, PathBuf)],
+    /// Where its output goes; `None` for where ours goes.
+    pub output: Option<&'a File>,
+    /// Give it our standard input; `/dev/null` otherwise.
+    pub input: bool,
+}
+
+/// A server that was started.
+#[derive(Debug)]
+pub struct Launched {
+    child: Child,
+    ended: Option<ExitStatus>,
+    /// Readable once the process has ended.
+    watch: Option<OwnedFd>,
+}
+
+/// Two names that must have the same length for record and replay: the kernel puts the environment
+/// on the stack, above everything else.
+fn set_preload(command: &mut Command, environment: &[(OsString, OsString)]) {
+    let others = environment.iter().find(|(name, _)| name == "LD_PRELOAD").map(|(_, value)| value.as_os_str());
+    let mut value = OsString::from(LIBRARY_PATH);
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    command.env("LD_PRELOAD", value).env(ENVIRONMENT_MARK, "0");
+}
+
+impl Launch<'_> {
+    /// Starts the server with `channel`, under the library in `library`.
+    ///
+    /// # Errors
+    /// What kept the kernel from it: a missing file, a permission, no mount namespace.
+    pub fn start(&self, channel: &Channel, library: BorrowedFd) -> io::Result<Launched> {
+        let mut command = Command::new(self.executable);
+        if let Some(name) = self.argv.first() {
+            command.arg0(name);
+        }
+        command
+            .args(self.argv.iter().skip(1))
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        set_preload(&mut command, self.environment);
+        command.current_dir(self.cwd);
+        command.stdin(if self.input { Stdio::inherit() } else { Stdio::null() });
+        if let Some(output) = self.output {
+            command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+        }
+        let (memory, tape) = channel.descriptors();
+        let mut places = vec![(memory.as_raw_fd(), CHANNEL_FD), (library.as_raw_fd(), LIBRARY_FD)];
+        places.extend(tape.map(|tape| (tape.as_raw_fd(), TAPE_FD)));
+        let c_string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
+        let mut mounts = Vec::new();
+        for (what, place) in self.mounts {
+            mounts.push((c_string(what)?, c_string(place)?));
+        }
+        // Addresses of the server's own group: SIGINT from the terminal reaches the outside only,
+        // which forwards it.
+        command.process_group(0);
+        // SAFETY: the closure calls only async-signal-safe functions on memory made before the
+        // fork.
+        unsafe {
+            command.pre_exec(move || prepare(&places, &mounts));
+        }
+        Ok(Launched { child: command.spawn()?, ended: None, watch: None })
+    }
+}
+
+/// Runs in the child between `fork` and `exec`.
+fn prepare(places: &[(RawFd, RawFd)], mounts: &[(CString, CString)]) -> io::Result<()> {
+    let check = |result: i32| if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) };
+    // SAFETY: plain system calls on values that live across them.
+    unsafe {
+        for &(from, to) in places {
+            check(libc::dup2(from, to))?;
+        }
+        const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040000;
+        check(libc::personality(ADDR_NO_RANDOMIZE))?;
+        if mounts.is_empty() {
+            return Ok(());
+        }
+        let root = libc::geteuid() == 0;
+        if !root {
+            enter_user_namespace()?;
+        }
+        check(libc::unshare(libc::CLONE_NEWNS))?;
+        let none = std::ptr::null();
+        check(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
+        for (what, place) in mounts {
+            check(libc::mount(what.as_ptr(), place.as_ptr(), none, libc::MS_BIND, none.cast()))?;
+        }
+        // The working directory may lie under a directory that has just been mounted over.
+        let mut cwd = [0; libc::PATH_MAX as usize];
+        if !libc::getcwd(cwd.as_mut_ptr(), cwd.len()).is_null() {
+            libc::chdir(cwd.as_ptr());
+        }
+    }
+    Ok(())
+}
+
+/// A person without root gets a mount namespace by way of a user namespace in which nothing but
+/// their own id exists.
+unsafe fn enter_user_namespace() -> io::Result<()> {
+    unsafe fn write(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
+        // SAFETY: the path is a C string and the text is as long as it says.
+        unsafe {
+            let fd = libc::open(path.as_ptr(), libc::O_WRONLY);
+            if fd < 0 || libc::write(fd, text.as_ptr().cast(), text.len()) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::close(fd);
+        }
+        Ok(())
+    }
+    // `id id 1` without allocating.
+    fn mapping(id: u32, room: &mut [u8; 32]) -> &[u8] {
+        let mut digits = [0; 10];
+        let mut used = 0;
+        let mut rest = id;
+        loop {
+            digits[used] = b'0' + (rest % 10) as u8;
+            used += 1;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let mut at = 0;
+        for _ in 0..2 {
+            for digit in digits[..used].iter().rev() {
+                room[at] = *digit;
+                at += 1;
+            }
+            room[at] = b' ';
+            at += 1;
+        }
+        room[at] = b'1';
+        &room[..=at]
+    }
+    // SAFETY: plain system calls.
+    unsafe {
+        let (user, group) = (libc::geteuid(), libc::getegid());
+        if libc::unshare(libc::CLONE_NEWUSER) == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut room = [0; 32];
+        write(c"/proc/self/setgroups", b"deny")?;
+        write(c"/proc/self/uid_map", mapping(user, &mut room))?;
+        write(c"/proc/self/gid_map", mapping(group, &mut room))
+    }
+}
+
+impl Launched {
+    /// Kernel's id of the process, and of its process group.
+    pub fn pid(&self) -> i32 {
+        self.child.id() as i32
+    }
+
+    /// How the started process ended, if it has.
+    ///
+    /// # Errors
+    /// When the kernel no longer knows the process.
+    pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.ended.is_none() {
+            self.ended = self.child.try_wait()?;
+        }
+        Ok(self.ended)
+    }
+
+    /// Sends a signal to the started process.
+    pub fn signal(&self, signal: i32) {
+        if self.ended.is_none() {
+            // SAFETY: the child has not been reaped, so the number is still its own.
+            unsafe { libc::kill(self.pid(), signal) };
+        }
+    }
+
+    /// Sends a signal to a process that is not a direct child.
+    pub fn signal_process(pid: i32, signal: i32) {
+        // SAFETY: the worst a stale number does is to reach a process of the same user.
+        unsafe { libc::kill(pid, signal) };
+    }
+
+    /// Waits until the started process has ended, at most this long.
+    ///
+    /// # Errors
+    /// When the kernel has no descriptor for the process.
+    pub fn wait_for(&mut self, time: std::time::Duration) -> io::Result<Option<ExitStatus>> {
+        if self.ended()?.is_none() {
+            if self.watch.is_none() {
+                // SAFETY: the child has not been reaped; the descriptor is new and ours.
+                self.watch = unsafe {
+                    let fd = libc::syscall(libc::SYS_pidfd_open, self.pid(), 0) as RawFd;
+                    if fd < 0 {
+                        return Err(io::Error::last_os_error());
+                    }
+                    Some(OwnedFd::from_raw_fd(fd))
+                };
+            }
+            if let Some(watch) = &self.watch {
+                let mut poll = libc::pollfd { fd: watch.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+                // SAFETY: one entry, which lives across the call.
+                unsafe { libc::poll(&mut poll, 1, time.as_millis() as i32) };
+            }
+        }
+        self.ended()
+    }
+
+    /// Ends every process of the group.
+    pub fn kill_group(&self) {
+        // SAFETY: the group was made for this child; members keep its number in use.
+        unsafe { libc::kill(-self.pid(), libc::SIGKILL) };
+    }
+
+    /// CPU time of all ended children of this process, in seconds.
+    pub fn children_cpu_s() -> f64 {
+        // SAFETY: all zero is a valid rusage, which the call fills.
+        let used = unsafe {
+            let mut used: libc::rusage = std::mem::zeroed();
+            libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
+            used
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        seconds(used.ru_utime) + seconds(used.ru_stime)
+    }
+
+    /// Becomes the parent of orphaned grandchildren, so that none outlives a replay unseen.
+    pub fn adopt_orphans() {
+        // SAFETY: sets an attribute of this process.
+        unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    }
+
+    /// Reaps children that ended; true while there are others that run.
+    pub fn reap_orphans() -> bool {
+        loop {
+            // SAFETY: no status is wanted.
+            match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
+                0 => return true,
+                -1 => return false,
+                _ => {}
+            }
+        }
+    }
+
+    /// True if the process still runs (and is not a zombie).
+    pub fn runs(pid: i32) -> bool {
+        std::fs::read_to_string(format!("/proc/{pid}/stat"))
+            .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
+    }
+}
+
+impl Drop for Launched {
+    fn drop(&mut self) {
+        self.kill_group();
+        let _ = self.child.wait();
+    }
+}

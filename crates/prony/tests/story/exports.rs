@@ -1,0 +1,66 @@
+//! What else a demo is good for: Wireshark's tools, a copy without names, a check of its bytes.
+
+use std::fs;
+use std::process::Command;
+
+use crate::failures::{ANSWERS, story};
+use crate::recording::{prony, replay};
+use crate::scratch::{Turn, program, run};
+
+#[test]
+fn a_demo_opens_in_tshark_with_the_right_addresses_and_times() {
+    let _turn = Turn::take();
+    let story = story("tshark");
+    let capture = story.scratch.arg("story.pcap");
+    run(prony().args(["demo", "pcap"]).arg(&story.demo).args(["-o", &capture]));
+    let tshark = program("/usr/bin/tshark", "tshark");
+    let fields = ["frame.time_epoch", "ip.src", "udp.srcport", "ip.dst", "udp.dstport", "data.data"];
+    let listed = run(Command::new(tshark)
+        .args(["-r", &capture, "-d", &format!("udp.port=={},data", story.arguments[0]), "-T", "fields"])
+        .args(fields.iter().flat_map(|field| ["-e", field])));
+    let datagrams: Vec<Vec<&str>> = listed.lines().map(|line| line.split('\t').collect()).collect();
+    let port = story.arguments[0].as_str();
+    let asked: Vec<_> = datagrams.iter().filter(|datagram| datagram[4] == port).collect();
+    let answered = datagrams.iter().filter(|datagram| datagram[2] == port).count();
+    assert_eq!(answered, ANSWERS as usize, "{listed}");
+    // `quit` is the last one.
+    assert_eq!(asked.len(), answered + 1, "{listed}");
+    assert!(datagrams.iter().all(|datagram| datagram[1] == "127.0.0.1" && datagram[3] == "127.0.0.1"), "{listed}");
+    assert_eq!(asked.last().expect("there are some")[5], "71756974", "the bytes are those that were sent: {listed}");
+    let times: Vec<f64> = datagrams.iter().map(|datagram| datagram[0].parse().expect("a time in seconds")).collect();
+    assert!(times.is_sorted(), "{listed}");
+    let now =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("it is after 1970").as_secs_f64();
+    assert!((0.0..600.0).contains(&(now - times[0])), "it was recorded just now: {listed}");
+}
+
+#[test]
+fn a_demo_without_names_still_replays() {
+    let _turn = Turn::take();
+    let story = story("anonymous");
+    let anonymous = story.scratch.path().join("anonymous.demo");
+    let mut anonymize = prony();
+    anonymize.args(["demo", "anonymize"]).arg(&story.demo).arg("-o").arg(&anonymous);
+    run(anonymize.args(["--replace", "question"]));
+    let dump = |demo| run(prony().args(["demo", "dump", "--json"]).arg(demo));
+    // `question` in hex, as the dump has it.
+    let name = "7175657374696f6e";
+    assert!(dump(&story.demo).contains(name), "the recorded datagrams hold the name");
+    assert!(!dump(&anonymous).contains(name), "the name is gone");
+    replay(&story.scratch, &anonymous, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_damaged_demo_fails_its_check() {
+    let _turn = Turn::take();
+    let story = story("verify");
+    let verify = || prony().args(["demo", "verify"]).arg(&story.demo).output().expect("prony starts");
+    assert_eq!(verify().status.code(), Some(0), "a new demo is sound");
+    let mut bytes = fs::read(&story.demo).expect("the demo is there");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&story.demo, bytes).expect("the demo is writable");
+    let damaged = verify();
+    let said = [damaged.stdout, damaged.stderr].concat();
+    assert_eq!(damaged.status.code(), Some(1), "one bit is found: {}", String::from_utf8_lossy(&said));
+}

@@ -1,0 +1,182 @@
+//! Every way in which a recording or a replay can fail, on purpose: `subjects/calls/answers.c`.
+
+use std::fs;
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::calls::compiled;
+use crate::recording::{Recording, Replay, Server, Stop, record_with, replay};
+use crate::scratch::{Scratch, Turn, free_address};
+
+/// Answers that a recording holds; the other builds go wrong at the twentieth.
+pub const ANSWERS: u32 = 40;
+
+/// A recording of `answers.c` that ended at `quit`.
+pub struct Story {
+    pub scratch: Scratch,
+    pub arguments: [String; 2],
+    pub recording: Recording,
+    pub demo: PathBuf,
+}
+
+/// Asks `questions` times and takes both answers to each; false when the server went away.
+fn ask(address: SocketAddr, questions: u32, stop: &Stop) -> bool {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
+    let mut buffer = [0; 1024];
+    for question in 0..questions {
+        // Asked again without an answer: the server may not listen yet.
+        while !stop.is_set() {
+            socket.send_to(format!("question {question}").as_bytes(), address).expect("loopback is reachable");
+            if socket.recv(&mut buffer).is_ok() && socket.recv(&mut buffer).is_ok() {
+                break;
+            }
+        }
+    }
+    !stop.is_set()
+}
+
+fn quit(address: SocketAddr) {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    socket.send_to(b"quit", address).expect("loopback is reachable");
+}
+
+/// Records the plain build.
+pub fn story(name: &str) -> Story {
+    let scratch = Scratch::new(name);
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let arguments = [address.port().to_string(), names];
+    let server = Server::new([vec![compiled(&scratch, "answers.c", &[])], arguments.to_vec()].concat());
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+        assert!(ask(address, ANSWERS, stop), "the server answers");
+        quit(address);
+    });
+    assert!(demo.exists(), "the recording left no demo: {recording}");
+    Story { scratch, arguments, recording, demo }
+}
+
+impl Story {
+    /// Replays the demo against a build with this macro.
+    fn replay_build(&self, change: &str, flags: &[&str]) -> Replay {
+        let build = compiled(&self.scratch, "answers.c", &[&format!("-D{change}")]);
+        replay(&self.scratch, &self.demo, flags, &[vec![build], self.arguments.to_vec()].concat())
+    }
+}
+
+#[track_caller]
+fn assert_diverged(answer: &Replay, class: &str) {
+    assert_eq!(answer.answer["divergence"]["class"], class, "expected another class: {answer}");
+    assert_eq!(answer.code, 1, "a divergence is a finding: {answer}");
+    assert_eq!(answer.answer["verdict"], "diverged", "{answer}");
+}
+
+#[test]
+fn every_way_in_which_a_build_goes_wrong_has_its_word() {
+    let _turn = Turn::take();
+    let story = story("builds");
+    replay(&story.scratch, &story.demo, &[], &[]).assert_identical();
+
+    let output = story.replay_build("OTHER_OUTPUT", &[]);
+    assert_diverged(&output, "output");
+    let facts = &output.answer["divergence"];
+    assert_eq!(facts["byte"], 0, "the first letter differs: {output}");
+    assert_eq!(facts["call"], "sendto", "{output}");
+    assert!(facts["expected_hex"].as_str().is_some_and(|hex| hex.starts_with("616e7377")), "`answ`: {output}");
+    assert!(facts["found_hex"].as_str().is_some_and(|hex| hex.starts_with("606e7377")), "`\\`nsw`: {output}");
+    assert!(facts["recent"].as_array().is_some_and(|calls| !calls.is_empty()), "the calls before it: {output}");
+
+    assert_diverged(&story.replay_build("EXTRA_CALL", &[]), "unrecorded_call");
+    assert_diverged(&story.replay_build("OTHER_ORDER", &[]), "order");
+    assert_diverged(&story.replay_build("CLOSES_EARLY", &[]), "early_exit");
+    assert_diverged(&story.replay_build("NEVER_QUITS", &[]), "late_exit");
+    assert_diverged(&story.replay_build("CRASHES", &[]), "crash");
+}
+
+#[test]
+fn a_build_that_reads_the_clock_more_often_is_identical() {
+    let _turn = Turn::take();
+    let story = story("clocks");
+    let answer = story.replay_build("EXTRA_CLOCKS", &[]);
+    answer.assert_identical();
+    assert!(answer.number("clocks_added") >= u64::from(ANSWERS) * 3, "three more each time: {answer}");
+}
+
+#[test]
+fn a_thread_that_starves_is_named_and_the_result_is_not_trusted() {
+    let _turn = Turn::take();
+    let story = story("starvation");
+    let answer = story.replay_build("SPINS", &["--watchdog", "1s"]);
+    assert_eq!(answer.answer["divergence"]["class"], "starvation", "expected another class: {answer}");
+    assert_eq!(answer.code, 3, "a starved thread says little about the build: {answer}");
+}
+
+#[test]
+fn a_file_that_is_missing_is_named() {
+    let _turn = Turn::take();
+    let story = story("missing");
+    fs::remove_file(&story.arguments[1]).expect("the server's file is there");
+    let answer = replay(&story.scratch, &story.demo, &[], &[]);
+    assert_diverged(&answer, "missing_file");
+    assert!(answer.answer.to_string().contains(&story.arguments[1]), "the file is named: {answer}");
+}
+
+#[test]
+fn a_recording_keeps_the_exit_code_of_its_server() {
+    let _turn = Turn::take();
+    let story = story("exit");
+    assert_eq!(story.recording.code, 7, "`quit` ends the server with 7: {}", story.recording);
+}
+
+#[test]
+fn an_interrupted_recording_passes_the_signal_on_and_closes_its_demo() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("interrupt");
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let server = Server::new([compiled(&scratch, "answers.c", &[]), address.port().to_string(), names]);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+        assert!(ask(address, ANSWERS, stop), "the server answers");
+        stop.interrupt();
+    });
+    assert_eq!(recording.code, 5, "the server's handler ends it with 5: {recording}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_demo_without_output_means_little() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("weak");
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let server = Server::new([compiled(&scratch, "answers.c", &[]), address.port().to_string(), names]);
+    let (recording, demo) = record_with(&scratch, &server, &["--for", "1s"], |stop| stop.wait());
+    let answer = replay(&scratch, &demo, &[], &[]);
+    assert_eq!((answer.code, &answer.answer["verdict"]), (3, &"weak".into()), "{answer}\n{recording}");
+}
+
+#[test]
+fn a_system_call_without_libc_is_named_while_recording() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("raw");
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let server = Server::new([compiled(&scratch, "answers.c", &["-DRAW"]), address.port().to_string(), names]);
+    let (recording, _) = record_with(&scratch, &server, &[], |stop| {
+        ask(address, ANSWERS, stop);
+        quit(address);
+    });
+    assert!(recording.said.contains("unrecorded system call 318"), "the call is named: {recording}");
+}
+
+#[test]
+fn a_static_binary_is_refused_by_name() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("static");
+    let server = Server::new([compiled(&scratch, "answers.c", &["-static"]), "1".into(), "names".into()]);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| stop.wait());
+    assert_eq!(recording.code, 2, "it cannot be recorded: {recording}");
+    assert!(recording.said.contains("static"), "the reason is named: {recording}");
+    assert!(!demo.exists(), "there is no demo of it: {recording}");
+}

@@ -1,0 +1,20 @@
+//! Stories: the real `prony` command records real servers under real clients and replays them.
+//!
+//! Each story records one server for ten seconds on loopback, replays the demo three times, flips
+//! one byte that the server was sent, and cuts the demo in the middle (`proof`). What they need
+//! from Debian is in `scripts/setup`; a story whose server is missing fails with the command that
+//! installs it. Ports come from the kernel, everything a server writes lies in a directory of its
+//! own, and nothing waits for a fixed time: the clients ask until the server answers.
+
+mod calls;
+mod clients;
+mod exports;
+mod failures;
+mod games;
+mod messages;
+mod names;
+mod proof;
+mod recording;
+mod scratch;
+mod stores;
+mod web;

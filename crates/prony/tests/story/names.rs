@@ -1,0 +1,119 @@
+//! Name servers: UDP and TCP, one process or several, with and without threads.
+
+use std::net::SocketAddr;
+
+use crate::clients::dns;
+use crate::proof::{Flip, prove};
+use crate::recording::{Server, record};
+use crate::scratch::{Scratch, Turn, free_address, program};
+
+/// What every configuration below answers.
+const NAMES: &[(&str, &str, &str)] = &[
+    ("one.prony.test", "A", "10.1.2.3"),
+    ("two.prony.test", "A", "10.1.2.4"),
+    ("text.prony.test", "TXT", "a text of the zone"),
+];
+
+/// The same as a zone file, for the authoritative servers.
+const ZONE: &str = "$ORIGIN prony.test.\n$TTL 60\n\
+    @ IN SOA ns hostmaster 1 3600 600 86400 60\n@ IN NS ns\nns IN A 127.0.0.1\n\
+    one IN A 10.1.2.3\ntwo IN A 10.1.2.4\ntext IN TXT \"a text of the zone\"\n";
+
+fn story(scratch: &Scratch, server: &Server, address: SocketAddr) {
+    let (mut dug, mut answered) = (0, 0);
+    let demo = record(scratch, server, |stop| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| answered = dns::ask(address, &["one.prony.test", "two.prony.test", "no.prony.test"], stop));
+            dug = dns::dig(address, NAMES, stop);
+        });
+    });
+    assert!(dug > 10, "dig was answered {dug} times");
+    assert!(answered > 100, "{answered} datagrams were answered");
+    // The number of the question, which comes back in the answer.
+    prove(scratch, &demo, Flip::input(|query| (query.len() > 12 && query.ends_with(&[0, 1, 0, 1])).then_some(0)));
+}
+
+#[test]
+fn dnsmasq_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("dnsmasq");
+    let address = free_address();
+    let configuration = scratch.write(
+        "dnsmasq.conf",
+        format!(
+            "port={}\nlisten-address=127.0.0.1\nbind-interfaces\nno-resolv\nno-hosts\nno-poll\ncache-size=100\n\
+             user=\ngroup=\nlocal=/prony.test/\naddress=/one.prony.test/10.1.2.3\naddress=/two.prony.test/10.1.2.4\n\
+             txt-record=text.prony.test,\"a text of the zone\"\n",
+            address.port()
+        ),
+    );
+    let dnsmasq = program("/usr/sbin/dnsmasq", "dnsmasq-base");
+    let pid = scratch.arg("dnsmasq.pid");
+    let server = Server::new([&dnsmasq, "--keep-in-foreground", "-C", &configuration, "-x", &pid, "--log-facility=-"]);
+    story(&scratch, &server, address);
+}
+
+#[test]
+fn unbound_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("unbound");
+    let address = free_address();
+    let directory = scratch.directory("state");
+    let configuration = scratch.write(
+        "unbound.conf",
+        format!(
+            "server:\n  interface: 127.0.0.1\n  port: {}\n  do-ip6: no\n  do-daemonize: no\n  chroot: \"\"\n\
+             \x20 username: \"\"\n  directory: \"{directory}\"\n  pidfile: \"\"\n  use-syslog: no\n  num-threads: 2\n\
+             \x20 module-config: \"iterator\"\n  local-zone: \"prony.test.\" static\n\
+             \x20 local-data: \"one.prony.test. A 10.1.2.3\"\n  local-data: \"two.prony.test. A 10.1.2.4\"\n\
+             \x20 local-data: 'text.prony.test. TXT \"a text of the zone\"'\n\
+             remote-control:\n  control-enable: no\n",
+            address.port()
+        ),
+    );
+    let server = Server::new([&program("/usr/sbin/unbound", "unbound"), "-d", "-c", &configuration]);
+    story(&scratch, &server, address);
+}
+
+#[test]
+fn nsd_with_its_child_processes_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("nsd");
+    let address = free_address();
+    let state = scratch.directory("state");
+    scratch.write("state/prony.test.zone", ZONE);
+    let configuration = scratch.write(
+        "nsd.conf",
+        format!(
+            "server:\n  ip-address: 127.0.0.1@{}\n  server-count: 1\n  username: \"\"\n  chroot: \"\"\n\
+             \x20 zonesdir: \"{state}\"\n  database: \"\"\n  pidfile: \"\"\n  xfrdfile: \"{state}/xfrd.state\"\n\
+             \x20 zonelistfile: \"{state}/zone.list\"\n  xfrdir: \"{state}\"\n\
+             remote-control:\n  control-enable: no\n\
+             zone:\n  name: \"prony.test\"\n  zonefile: \"prony.test.zone\"\n",
+            address.port()
+        ),
+    );
+    let server = Server::new([&program("/usr/sbin/nsd", "nsd"), "-d", "-c", &configuration]).with_state(state.clone());
+    story(&scratch, &server, address);
+}
+
+#[test]
+fn bind_with_its_threads_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("bind");
+    let address = free_address();
+    let state = scratch.directory("state");
+    scratch.write("state/prony.test.zone", ZONE);
+    let configuration = scratch.write(
+        "named.conf",
+        format!(
+            "options {{ directory \"{state}\"; listen-on port {} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+             recursion no; pid-file none; session-keyfile \"{state}/session.key\"; dnssec-validation no; }};\n\
+             controls {{ }};\nzone \"prony.test\" {{ type primary; file \"prony.test.zone\"; }};\n",
+            address.port()
+        ),
+    );
+    let named = program("/usr/sbin/named", "bind9");
+    let server = Server::new([&named, "-g", "-n", "2", "-c", &configuration]).with_state(state.clone());
+    story(&scratch, &server, address);
+}

@@ -1,0 +1,159 @@
+//! What must hold for the demo of any server: it replays identically, a changed input is found
+//! where it first shows, and a cut demo replays as far as it is whole.
+
+use std::fs::{self, File};
+use std::io::BufReader;
+use std::path::Path;
+
+use prony_demo::{Class, Demo, FrameEntry, Head, Op, PartKind, Parts, rewrite};
+
+use crate::recording::{Replay, replay};
+use crate::scratch::Scratch;
+
+/// Which byte of the input a story changes.
+pub struct Flip {
+    offset: fn(&[u8]) -> Option<usize>,
+}
+
+impl Flip {
+    /// Changes the byte that `offset` names in what the server read; of all inputs that have one,
+    /// the middle one is changed.
+    pub fn input(offset: fn(&[u8]) -> Option<usize>) -> Flip {
+        Flip { offset }
+    }
+
+    /// Where in this record the byte lies.
+    fn place(&self, record: &[u8]) -> Option<usize> {
+        let head = Head::from_bytes(record)?;
+        if Op::from_number(head.op)?.class() != Class::Input {
+            return None;
+        }
+        Parts::new(record)
+            .filter(|part| part.kind == PartKind::In as u8)
+            .find_map(|part| (self.offset)(part.bytes).map(|at| part.offset + at))
+    }
+}
+
+/// Replays `demo` three times, with one input byte changed, and cut in the middle.
+pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
+    for _ in 0..3 {
+        replay(scratch, demo, &[], &[]).assert_identical();
+    }
+    a_changed_input_is_found(scratch, demo, &flip);
+    a_cut_demo_replays_to_its_last_whole_block(scratch, demo);
+}
+
+fn open(demo: &Path) -> Demo<BufReader<File>> {
+    let file = File::open(demo).expect("the demo is there");
+    Demo::open(BufReader::new(file)).unwrap_or_else(|error| panic!("{}: {error}", demo.display()))
+}
+
+/// Where a changed input may first show: not before it was read, and not after the next output
+/// that goes back to whom it came from.
+struct Effect {
+    first_frame: usize,
+    last_frame: usize,
+}
+
+fn a_changed_input_is_found(scratch: &Scratch, demo: &Path, flip: &Flip) {
+    let mut candidates = Vec::new();
+    each_record(demo, |index, _, record| candidates.extend(flip.place(record).map(|_| index)));
+    assert!(!candidates.is_empty(), "the server read nothing that the story could change");
+    let chosen = candidates[candidates.len() / 2];
+    let effect = effect_of(demo, chosen);
+
+    let changed = scratch.path().join("changed.demo");
+    let file = File::create(&changed).expect("the temporary directory is writable");
+    let mut index = 0;
+    rewrite(&mut open(demo), file, |_, record| {
+        if index == chosen {
+            let place = flip.place(record).expect("the same record as before");
+            record[place] ^= 1;
+        }
+        index += 1;
+    })
+    .expect("the demo can be rewritten");
+
+    let answer = replay(scratch, &changed, &[], &[]);
+    assert_eq!(answer.code, 1, "expected a divergence at record {chosen}: {answer}");
+    let frame = divergence_frame(&answer);
+    assert!(
+        (effect.first_frame..=effect.last_frame).contains(&frame),
+        "expected a divergence in frames {} to {}, found one in {frame}: {answer}",
+        effect.first_frame,
+        effect.last_frame
+    );
+}
+
+/// The frame in which a replay says that it diverged.
+pub fn divergence_frame(answer: &Replay) -> usize {
+    let facts = &answer.answer["divergence"];
+    facts["frame"].as_u64().unwrap_or_else(|| panic!("no frame of the divergence in {answer}")) as usize
+}
+
+fn each_record(demo: &Path, mut each: impl FnMut(usize, u16, &[u8])) {
+    let mut demo = open(demo);
+    let mut records = demo.records();
+    let mut index = 0;
+    while let Some((process, record)) = records.next().expect("the demo is whole") {
+        each(index, process, record);
+        index += 1;
+    }
+}
+
+fn effect_of(demo: &Path, chosen: usize) -> Effect {
+    let frames = open(demo).frames().to_vec();
+    let mut input = None;
+    let mut answered = None;
+    let mut last = None;
+    each_record(demo, |index, process, record| {
+        let head = Head::from_bytes(record).expect("the reader checks heads");
+        if process == 0 {
+            last = Some(head);
+        }
+        if index == chosen {
+            input = Some((process, head, peer(record)));
+        } else if let (Some((from, read, whom)), None) = (&input, answered)
+            && process == *from
+            && head.fd == read.fd
+            && Op::from_number(head.op).is_some_and(|op| op.class() == Class::Output)
+            && peer(record) == *whom
+        {
+            answered = Some(head);
+        }
+    });
+    let (process, read, _) = input.expect("the chosen record is in the demo");
+    let end = last.map_or(0, |head| frame_of(&frames, head.order));
+    if process != 0 {
+        // Frames are those of the first process; another one's inputs have no place among them.
+        return Effect { first_frame: 0, last_frame: end };
+    }
+    Effect {
+        first_frame: frame_of(&frames, read.order),
+        last_frame: answered.map_or(end, |head| frame_of(&frames, head.order)),
+    }
+}
+
+/// The address a datagram came from or goes to; none on a stream.
+fn peer(record: &[u8]) -> Option<Vec<u8>> {
+    Parts::new(record).find(|part| part.kind == PartKind::Addr as u8).map(|part| part.bytes.to_vec())
+}
+
+fn frame_of(frames: &[FrameEntry], order: u64) -> usize {
+    frames.partition_point(|frame| frame.last_record < order)
+}
+
+fn a_cut_demo_replays_to_its_last_whole_block(scratch: &Scratch, demo: &Path) {
+    let whole = fs::read(demo).expect("the demo is there");
+    let frames = open(demo).frames().len() as u64;
+    let cut = scratch.path().join("cut.demo");
+    fs::write(&cut, &whole[..whole.len() / 2]).expect("the temporary directory is writable");
+    let left = open(&cut).truncation().expect("half a demo is cut").clone();
+    assert!(left.records > 0 && left.frames < frames, "the first half holds a part of the records: {left}");
+
+    let refused = replay(scratch, &cut, &[], &[]);
+    assert_eq!(refused.code, 2, "a cut demo is not replayed unasked: {refused}");
+    let answer = replay(scratch, &cut, &["--allow-truncated"], &[]);
+    answer.assert_identical();
+    assert_eq!(answer.number("frames"), left.frames, "all whole frames are replayed: {left}\n{answer}");
+}

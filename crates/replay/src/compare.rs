@@ -1,0 +1,119 @@
+//! Judges the outputs that differ in a tolerant run by the rules of the person who allowed it.
+
+use crate::run::Observed;
+use prony_demo::address::Address;
+use prony_demo::tolerance::{Drift, Likeness, Ports, Rules, ToleranceSummary};
+use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind, Parts};
+use std::collections::BTreeMap;
+use std::io::{Read, Seek};
+
+/// The first output that no rule excuses.
+#[derive(Debug)]
+pub(crate) struct Unexcused {
+    pub(crate) process: u16,
+    pub(crate) thread: u16,
+    pub(crate) record: u64,
+    pub(crate) op: u16,
+    pub(crate) fd: i32,
+    pub(crate) byte: usize,
+    pub(crate) expected: Vec<u8>,
+    pub(crate) found: Vec<u8>,
+}
+
+/// Which ports a socket has.
+#[derive(Debug, Default, Clone, Copy)]
+struct Socket {
+    local: Option<u16>,
+    peer: Option<u16>,
+}
+
+/// Follows the ports of sockets through a demo.
+#[derive(Debug, Default)]
+struct Sockets {
+    known: BTreeMap<(u16, i32), Socket>,
+}
+
+fn port(bytes: Option<&[u8]>) -> Option<u16> {
+    Address::from_bytes(bytes?)?.ip().map(|address| address.port())
+}
+
+impl Sockets {
+    fn handle(&mut self, process: u16, head: &Head, op: Op, record: &[u8]) {
+        let addresses = || {
+            let mut parts = Parts::new(record).filter(|part| part.kind == PartKind::Addr as u8).map(|part| part.bytes);
+            (parts.next(), parts.next())
+        };
+        let at = (process, head.fd);
+        match op {
+            Op::Bind if head.ret == 0 => self.known.entry(at).or_default().local = port(addresses().1),
+            Op::Connect => {
+                let (peer, local) = addresses();
+                self.known.insert(at, Socket { local: port(local), peer: port(peer) });
+            }
+            Op::Accept if head.ret >= 0 => {
+                let (peer, local) = addresses();
+                let socket = Socket { local: port(local), peer: port(peer) };
+                self.known.insert((process, head.ret as i32), socket);
+            }
+            Op::Close => {
+                self.known.remove(&at);
+            }
+            _ => {}
+        }
+    }
+
+    fn ports(&self, process: u16, fd: i32, destination: Option<&[u8]>) -> Ports {
+        let socket = self.known.get(&(process, fd)).copied().unwrap_or_default();
+        Ports { local: socket.local, peer: port(destination).or(socket.peer) }
+    }
+}
+
+/// Compares every differing output with the recorded one.
+pub(crate) fn judge<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    rules: &Rules,
+    observed: &[Observed],
+) -> Result<(ToleranceSummary, Option<Unexcused>), DemoError> {
+    let wanted: BTreeMap<(u16, u64), &Observed> =
+        observed.iter().map(|output| ((output.process, output.record), output)).collect();
+    let mut sockets = Sockets::default();
+    let mut drift = Drift::new();
+    let mut framers: BTreeMap<u16, (Framer, u64)> = BTreeMap::new();
+    let rule = demo.header().frame_rule;
+    let mut records = demo.records();
+    while let Some((process, record)) = records.next()? {
+        let Some(head) = Head::from_bytes(record) else { continue };
+        let Some(op) = Op::from_number(head.op) else { continue };
+        let (framer, frame) = framers.entry(process).or_insert_with(|| (Framer::new(rule), 0));
+        *frame += u64::from(framer.ends_frame(&head));
+        sockets.handle(process, &head, op, record);
+        if op.class() != Class::Output || head.ret <= 0 {
+            continue;
+        }
+        let Some(output) = wanted.get(&(process, head.order)) else {
+            drift.add_identical();
+            continue;
+        };
+        let part = |kind| Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes);
+        let expected = part(PartKind::Out).unwrap_or_default();
+        match rules.judge(sockets.ports(process, head.fd, part(PartKind::Addr)), expected, &output.bytes) {
+            Likeness::Identical => drift.add_identical(),
+            Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
+            Likeness::Different { .. } => {
+                let byte = expected.iter().zip(&output.bytes).take_while(|(a, b)| a == b).count();
+                let unexcused = Unexcused {
+                    process,
+                    thread: head.thread,
+                    record: head.order,
+                    op: head.op,
+                    fd: head.fd,
+                    byte,
+                    expected: expected.to_vec(),
+                    found: output.bytes.clone(),
+                };
+                return Ok((drift.summary(rules), Some(unexcused)));
+            }
+        }
+    }
+    Ok((drift.summary(rules), None))
+}

@@ -1,0 +1,29 @@
+//! Starts a server under preload, to record or to replay.
+//!
+//! [`record`] runs a server with the library that this crate carries, gathers what its threads
+//! write down, and makes a demo of it. [`replay`] lays a demo out as a tape, runs a build on it,
+//! and says whether the build did what the recorded one did.
+#![forbid(unsafe_code)]
+
+mod compare;
+mod diverged;
+mod facts;
+mod files;
+mod library;
+mod merge;
+mod program;
+mod raw_calls;
+mod record;
+mod replay;
+mod report;
+mod run;
+mod state;
+mod tape;
+
+pub use files::FilesError;
+pub use program::ProgramError;
+pub use record::{RecordError, RecordOptions, record};
+pub use replay::{ReplayError, ReplayOptions, replay};
+pub use report::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict, Warning};
+pub use state::StateError;
+pub use tape::TapeError;

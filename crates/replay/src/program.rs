@@ -1,0 +1,163 @@
+//! What kind of program a command runs, and whether its calls can be hooked.
+
+use object::elf::{self, FileHeader64};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::{Endianness, Object};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Why a command cannot be run under preload.
+#[derive(Debug, thiserror::Error)]
+pub enum ProgramError {
+    /// There is no command at all.
+    #[error("no command was given")]
+    NoCommand,
+    /// No such program.
+    #[error("no program `{0}`: searched in {1}")]
+    NotFound(String, String),
+    /// The file cannot be read.
+    #[error("cannot read `{path}`: {error}")]
+    Unreadable {
+        /// The program.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// No hook can be put in front of its calls.
+    #[error("`{path}` {what}")]
+    Unhookable {
+        /// The program.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
+}
+
+/// A program that can be run under preload.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// Absolute path of the file.
+    pub(crate) path: PathBuf,
+    /// GNU build id of the file that will run: the interpreter's for a script.
+    pub(crate) build_id: Vec<u8>,
+}
+
+impl Program {
+    /// Finds the program of a command as a shell would, and looks into it.
+    pub(crate) fn find(command: &[OsString], cwd: &Path, search: Option<&OsStr>) -> Result<Program, ProgramError> {
+        let name = command.first().ok_or(ProgramError::NoCommand)?;
+        let path = locate(name, cwd, search)?;
+        let build_id = examine(&path, 0)?;
+        Ok(Program { path, build_id })
+    }
+}
+
+fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, ProgramError> {
+    let shown = name.to_string_lossy().into_owned();
+    if name.as_bytes().contains(&b'/') {
+        let path = cwd.join(name);
+        return if path.is_file() { Ok(path) } else { Err(ProgramError::NotFound(shown, "that very place".into())) };
+    }
+    let search = search.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    search
+        .as_bytes()
+        .split(|&byte| byte == b':')
+        .map(|folder| cwd.join(OsStr::from_bytes(folder)).join(name))
+        .find(|path| fs::metadata(path).is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0))
+        .ok_or_else(|| ProgramError::NotFound(shown, search.to_string_lossy().into_owned()))
+}
+
+/// Returns the build id of what will run, or says why it cannot be hooked.
+fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
+    let shown = || path.display().to_string();
+    let unhookable = |what| ProgramError::Unhookable { path: shown(), what };
+    let bytes = fs::read(path).map_err(|error| ProgramError::Unreadable { path: shown(), error })?;
+    if let Some(line) = bytes.strip_prefix(b"#!") {
+        let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
+        let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
+        if depth > 3 {
+            return Err(unhookable("is a script of a script of a script"));
+        }
+        return examine(Path::new(OsStr::from_bytes(interpreter)), depth + 1);
+    }
+    let file_mode = fs::metadata(path).map(|data| data.permissions().mode()).unwrap_or_default();
+    if file_mode & 0o6000 != 0 {
+        return Err(unhookable("is set-user-id or set-group-id, for which the loader ignores LD_PRELOAD"));
+    }
+    let header = FileHeader64::<Endianness>::parse(&*bytes)
+        .map_err(|_| unhookable("is neither a 64-bit ELF program nor a script"))?;
+    let endian = header.endian().map_err(|_| unhookable("is a damaged ELF file"))?;
+    let expected = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
+    if header.e_machine(endian) != expected {
+        return Err(unhookable("is built for another architecture"));
+    }
+    let segments = header.program_headers(endian, &*bytes).map_err(|_| unhookable("is a damaged ELF file"))?;
+    let sections = header.sections(endian, &*bytes).ok();
+    let has_section = |name: &[u8]| {
+        sections.as_ref().is_some_and(|sections| {
+            sections.iter().any(|section| sections.section_name(endian, section).is_ok_and(|found| found == name))
+        })
+    };
+    if has_section(b".go.buildinfo") || has_section(b".gopclntab") {
+        return Err(unhookable("is a Go program: Go asks the kernel without libc, so its calls cannot be hooked"));
+    }
+    if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
+        return Err(unhookable("is linked statically, so nothing can be preloaded into it"));
+    }
+    let object = object::read::elf::ElfFile64::<Endianness>::parse(&*bytes).ok();
+    let libraries: Vec<String> = needed(&bytes, header, endian);
+    if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
+        return Err(unhookable(
+            "starts a Java virtual machine, whose threads and collector make calls in an order no replay can follow",
+        ));
+    }
+    Ok(object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default())
+}
+
+/// Names of the libraries the program is linked against.
+fn needed(bytes: &[u8], header: &FileHeader64<Endianness>, endian: Endianness) -> Vec<String> {
+    let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
+    let Ok(Some((dynamic, link))) = sections.dynamic(endian, bytes) else { return Vec::new() };
+    let Ok(strings) = sections.strings(endian, bytes, link) else { return Vec::new() };
+    dynamic
+        .iter()
+        .filter(|entry| object::read::elf::Dyn::tag32(*entry, endian) == Some(elf::DT_NEEDED))
+        .filter_map(|entry| strings.get(object::read::elf::Dyn::val32(entry, endian)?).ok())
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect()
+}
+
+/// GNU build id of an object file; empty when it has none.
+pub(crate) fn build_id(path: &Path) -> Vec<u8> {
+    let Ok(bytes) = fs::read(path) else { return Vec::new() };
+    let object = object::read::elf::ElfFile64::<Endianness>::parse(&*bytes).ok();
+    object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default()
+}
+
+/// Code of an object file: place in the file and bytes of each executable section.
+pub(crate) fn code_sections(bytes: &[u8]) -> Vec<(u64, &[u8])> {
+    let Ok(header) = FileHeader64::<Endianness>::parse(bytes) else { return Vec::new() };
+    let Ok(endian) = header.endian() else { return Vec::new() };
+    let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
+    sections
+        .iter()
+        .filter(|section| section.sh_flags(endian) & u64::from(elf::SHF_EXECINSTR) != 0)
+        .filter_map(|section| Some((section.sh_addr(endian), section.data(endian, bytes).ok()?)))
+        .collect()
+}
+
+/// The pairs of our own environment, sorted by name so that a replay can lay them out the same.
+pub(crate) fn own_environment() -> Vec<(OsString, OsString)> {
+    let mut pairs: Vec<_> = std::env::vars_os().collect();
+    pairs.sort();
+    pairs
+}
+
+/// Bytes as a name the system takes.
+pub(crate) fn os(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}

@@ -1,0 +1,84 @@
+//! Searches the objects of a process for system call instructions outside of libc.
+//!
+//! Two bytes of data or of a longer instruction look like a system call every 64 KiB of code, so
+//! the code is decoded from the start of each section: x86 code decoded in order falls into step.
+
+use crate::program::code_sections;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// An object file that a process has mapped.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Loaded {
+    pub(crate) path: PathBuf,
+}
+
+/// The files that a process has mapped as code, by their paths.
+pub(crate) fn loaded_objects(pid: i32) -> io::Result<Vec<Loaded>> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
+    let mut found: Vec<Loaded> = maps
+        .lines()
+        .filter(|line| line.split(' ').nth(1).is_some_and(|access| access.contains('x')))
+        .filter_map(|line| line.find('/').map(|at| Loaded { path: PathBuf::from(&line[at..]) }))
+        .filter(|object| object.path.is_file())
+        .collect();
+    found.sort();
+    found.dedup();
+    Ok(found)
+}
+
+/// True for the objects from which system calls ordinarily come.
+fn is_ordinary(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    ["libc.so.", "ld-linux", "libpthread.so."].iter().any(|ordinary| name.starts_with(ordinary))
+}
+
+/// The objects of a process that hold a system call instruction of their own.
+pub(crate) fn objects_with_raw_calls(objects: &[Loaded]) -> Vec<PathBuf> {
+    objects
+        .iter()
+        .filter(|object| !is_ordinary(&object.path))
+        .filter(|object| fs::read(&object.path).is_ok_and(|bytes| has_raw_call(&bytes)))
+        .map(|object| object.path.clone())
+        .collect()
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_raw_call(bytes: &[u8]) -> bool {
+    use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    code_sections(bytes).into_iter().any(|(address, code)| {
+        if !code.windows(2).any(|pair| pair == SYSCALL) {
+            return false;
+        }
+        let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            if instruction.mnemonic() == Mnemonic::Syscall {
+                return true;
+            }
+        }
+        false
+    })
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn has_raw_call(bytes: &[u8]) -> bool {
+    const SVC_0: [u8; 4] = 0xd400_0001u32.to_le_bytes();
+    code_sections(bytes).iter().any(|(_, code)| code.chunks_exact(4).any(|word| word == SVC_0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libc_is_full_of_system_calls_and_the_test_itself_is_not_libc() {
+        let objects = loaded_objects(std::process::id() as i32).expect("own maps can be read");
+        let libc = objects.iter().find(|object| is_ordinary(&object.path)).expect("a test is linked against libc");
+        assert!(has_raw_call(&fs::read(&libc.path).expect("it is mapped, so it can be read")));
+        assert!(!objects_with_raw_calls(&objects).contains(&libc.path));
+    }
+}

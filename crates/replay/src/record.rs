@@ -1,0 +1,452 @@
+//! Recording: starts a server, gathers what its threads write down, makes a demo of it.
+
+use crate::facts::describe_machine;
+use crate::files::Opened;
+use crate::library;
+use crate::merge::Merger;
+use crate::program::{self, Program, ProgramError};
+use crate::raw_calls::{self, Loaded};
+use crate::report::{Progress, RecordReport, Warning};
+use crate::state::{self, StateError};
+use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
+use prony_demo::{WriteError, Writer, WriterOptions};
+use prony_preload::{Channel, Launch, Launched, Moment};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What to record and how.
+#[derive(Debug, Clone)]
+pub struct RecordOptions {
+    /// Where the demo goes.
+    pub output: PathBuf,
+    /// The server and its arguments.
+    pub command: Vec<OsString>,
+    /// Directories to archive at the start.
+    pub state: Vec<PathBuf>,
+    /// When to end the recording.
+    pub limit: Option<Duration>,
+    /// Where frames end.
+    pub frame_rule: FrameRule,
+    /// Beginnings of the names of further objects whose calls are not the server's.
+    pub exclude_objects: Vec<String>,
+    /// Level of zstd.
+    pub level: i32,
+    /// Children that run another program are recorded too.
+    pub follow_exec: bool,
+}
+
+/// Why a recording could not be made.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The command cannot be run under preload.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// A state directory cannot be archived.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The demo cannot be written.
+    #[error("cannot write `{path}`: {error}")]
+    Write {
+        /// The file; it keeps every whole block that came before.
+        path: String,
+        /// What the system said.
+        error: WriteError,
+    },
+    /// The server cannot be started.
+    #[error("cannot start `{program}`: {error}")]
+    Start {
+        /// The program.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// The library did not come up in the server.
+    #[error("`{program}` ended before the recorder came up in it ({exit}), so nothing was recorded")]
+    NotAttached {
+        /// The program.
+        program: String,
+        /// How it ended.
+        exit: String,
+    },
+    /// Something of the system failed.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was tried.
+        what: &'static str,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
+    move |error| RecordError::System { what, error }
+}
+
+/// How long the recorder sleeps when there was nothing to gather.
+const IDLE: Duration = Duration::from_millis(2);
+/// How often a block is ended, so that a recording that is cut loses no more than this.
+const BLOCK_EVERY: Duration = Duration::from_secs(1);
+/// How long a server has to end by itself once it was asked to.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
+/// to the server. `progress` is called a few times a second.
+///
+/// # Errors
+/// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
+pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
+    let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
+    let environment = program::own_environment();
+    let search = std::env::var_os("PATH");
+    let program = Program::find(&options.command, &cwd, search.as_deref())?;
+    let state = options
+        .state
+        .iter()
+        .map(|path| {
+            fs::canonicalize(path).map_err(|error| StateError::Archive { path: path.display().to_string(), error })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+
+    let excluded: Vec<&[u8]> = library::EXCLUDED
+        .iter()
+        .map(|name| name.as_bytes())
+        .chain(options.exclude_objects.iter().map(|name| name.as_bytes()))
+        .collect();
+    let mut header = Header {
+        executable: program.path.as_os_str().as_bytes().to_vec(),
+        build_id: program.build_id.clone(),
+        argv: options.command.iter().map(|argument| argument.as_bytes().to_vec()).collect(),
+        cwd: cwd.as_os_str().as_bytes().to_vec(),
+        environment: environment
+            .iter()
+            .map(|(name, value)| (name.as_bytes().to_vec(), value.as_bytes().to_vec()))
+            .collect(),
+        recorded_at_unix_ns: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_nanos() as u64),
+        frame_rule: options.frame_rule,
+        state_directories: state.iter().map(|path| path.as_os_str().as_bytes().to_vec()).collect(),
+        excluded_objects: excluded.iter().map(|name| name.to_vec()).collect(),
+        ..Header::default()
+    };
+    describe_machine(&mut header);
+
+    let partial = state::partial_path(&options.output);
+    let write = |error| RecordError::Write { path: partial.display().to_string(), error };
+    let file = state::create_private(&partial).map_err(|error| write(error.into()))?;
+    let mut writer = Writer::new(file, &header, WriterOptions { level: options.level }).map_err(write)?;
+    for (number, path) in state.iter().enumerate() {
+        state::archive(&mut writer, number as u32, path)?;
+    }
+
+    let channel =
+        Channel::to_record(&excluded, options.follow_exec).map_err(system("make the channel to the server"))?;
+    let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
+    let asked = Asked::listen().map_err(system("listen for signals"))?;
+    let launch = Launch {
+        argv: &options.command,
+        executable: &program.path,
+        environment: &environment,
+        cwd: &cwd,
+        mounts: &[],
+        output: None,
+        input: !io::IsTerminal::is_terminal(&io::stdin()),
+    };
+    Launched::adopt_orphans();
+    let started = Moment::now();
+    let server = launch
+        .start(&channel, library.as_fd())
+        .map_err(|error| RecordError::Start { program: program.path.display().to_string(), error })?;
+
+    let mut recording = Recording {
+        channel,
+        server,
+        writer,
+        merger: Merger::default(),
+        opened: Opened::new(&cwd),
+        started,
+        latest: started,
+        objects: Vec::new(),
+        notes: Vec::new(),
+        stamped: Vec::new(),
+        raw_bytes: 0,
+        outputs: 0,
+        output_bytes: 0,
+    };
+    let ended = recording.run(options.limit, &asked, progress).map_err(|error| match error {
+        Broken::Write(error) => write(error),
+        Broken::System(what, error) => RecordError::System { what, error },
+    })?;
+    if !recording.channel.attached() {
+        let _ = fs::remove_file(&partial);
+        let program = program.path.display().to_string();
+        return Err(RecordError::NotAttached { program, exit: describe(ended) });
+    }
+    let report = recording.finish(ended, &state, write)?;
+    fs::rename(&partial, &options.output)
+        .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
+    Ok(report)
+}
+
+/// Signals that ask the recorder to end.
+struct Asked {
+    interrupt: Arc<AtomicBool>,
+    terminate: Arc<AtomicBool>,
+}
+
+impl Asked {
+    fn listen() -> io::Result<Asked> {
+        let asked = Asked { interrupt: Arc::default(), terminate: Arc::default() };
+        signal_hook::flag::register(SIGINT, Arc::clone(&asked.interrupt))?;
+        signal_hook::flag::register(SIGTERM, Arc::clone(&asked.terminate))?;
+        Ok(asked)
+    }
+
+    fn signal(&self) -> Option<i32> {
+        if self.interrupt.swap(false, Ordering::Relaxed) {
+            Some(SIGINT)
+        } else if self.terminate.swap(false, Ordering::Relaxed) {
+            Some(SIGTERM)
+        } else {
+            None
+        }
+    }
+}
+
+/// What broke a recording off.
+enum Broken {
+    Write(WriteError),
+    System(&'static str, io::Error),
+}
+
+impl From<WriteError> for Broken {
+    fn from(error: WriteError) -> Broken {
+        Broken::Write(error)
+    }
+}
+
+struct Recording {
+    channel: Channel,
+    server: Launched,
+    writer: Writer<File>,
+    merger: Merger,
+    opened: Opened,
+    started: Moment,
+    latest: Moment,
+    objects: Vec<Loaded>,
+    notes: Vec<String>,
+    /// The record being stamped.
+    stamped: Vec<u8>,
+    raw_bytes: u64,
+    outputs: u64,
+    output_bytes: u64,
+}
+
+impl Recording {
+    fn run(
+        &mut self,
+        limit: Option<Duration>,
+        asked: &Asked,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<ExitStatus, Broken> {
+        let start = Instant::now();
+        let mut deadline = limit.map(|limit| start + limit);
+        let mut block_at = start + BLOCK_EVERY;
+        let mut kill_at = None;
+        let mut ended = None;
+        loop {
+            if let Some(pid) = self.channel.scan_wanted() {
+                self.search_objects(pid);
+            }
+            let gathered = self.gather(false)?;
+            let now = Instant::now();
+            if now >= block_at {
+                self.writer.flush_block()?;
+                block_at = now + BLOCK_EVERY;
+                progress(Progress::Recording {
+                    seconds: start.elapsed().as_secs_f64(),
+                    raw_bytes: self.raw_bytes,
+                    file_bytes: self.writer.file_bytes(),
+                });
+            }
+            if let Some(signal) = asked.signal() {
+                self.server.signal(signal);
+                kill_at.get_or_insert(now + GRACE);
+            }
+            if deadline.is_some_and(|deadline| now >= deadline) {
+                deadline = None;
+                self.signal_all(SIGTERM);
+                kill_at.get_or_insert(now + GRACE);
+            }
+            if kill_at.is_some_and(|kill_at| now >= kill_at) {
+                self.server.kill_group();
+            }
+            ended = match ended {
+                None => self.server.ended().map_err(|error| Broken::System("wait for the server", error))?,
+                some => some,
+            };
+            if let Some(status) = ended.filter(|_| !self.others_run()) {
+                self.gather(true)?;
+                return Ok(status);
+            }
+            if gathered < 1 << 16 {
+                Channel::pause(IDLE);
+            }
+        }
+    }
+
+    /// Server processes besides the one that was started: a daemon, its workers.
+    fn others_run(&self) -> bool {
+        Launched::reap_orphans();
+        self.channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
+    }
+
+    fn signal_all(&self, signal: i32) {
+        self.server.signal(signal);
+        if self.channel.processes().first().is_some_and(|&first| !Launched::runs(first)) {
+            // The process that was started has gone and left daemons behind.
+            for &pid in self.channel.processes().iter().skip(1).filter(|&&pid| pid > 0) {
+                Launched::signal_process(pid, signal);
+            }
+        }
+    }
+
+    fn search_objects(&mut self, pid: i32) {
+        let found = raw_calls::loaded_objects(pid).unwrap_or_default();
+        let raw = raw_calls::objects_with_raw_calls(&found);
+        self.channel.scan_done(!raw.is_empty());
+        self.objects.extend(found);
+        self.objects.sort();
+        self.objects.dedup();
+    }
+
+    /// Takes what the threads have written into the demo; returns how many bytes it was.
+    fn gather(&mut self, all: bool) -> Result<usize, Broken> {
+        let merger = &mut self.merger;
+        let gathered = self
+            .channel
+            .drain(|process, slot, bytes| merger.add(process, slot, bytes))
+            .map_err(|error| Broken::System("map the ring of a thread", error))?;
+        self.latest = Moment::now();
+        self.raw_bytes += gathered as u64;
+        let Recording { writer, opened, notes, started, latest, stamped, outputs, output_bytes, .. } = self;
+        merger.take(all, |process, record| {
+            let Some(head) = Head::from_bytes(record) else { return Ok(()) };
+            let op = Op::from_number(head.op);
+            match op.map(Op::class) {
+                Some(Class::Clock) => return writer.push(process, record),
+                Some(Class::Output) if head.ret > 0 => {
+                    *outputs += 1;
+                    *output_bytes += sent_bytes(record);
+                }
+                _ => {}
+            }
+            match op {
+                Some(Op::NoteFile) => opened.note(&head, record),
+                Some(Op::NoteUnrecordable) => notes.extend(note_text(record)),
+                _ => {}
+            }
+            let time = started.ns_until(head.time, latest);
+            stamped.clear();
+            stamped.extend_from_slice(record);
+            stamped[16..24].copy_from_slice(&time.to_le_bytes());
+            writer.push(process, stamped)
+        })?;
+        Ok(gathered)
+    }
+
+    fn finish(
+        mut self,
+        ended: ExitStatus,
+        state: &[PathBuf],
+        write: impl Fn(WriteError) -> RecordError,
+    ) -> Result<RecordReport, RecordError> {
+        let duration_ns = self.latest.ns_since(&self.started);
+        let mut warnings: Vec<Warning> = self
+            .opened
+            .written_elsewhere(state)
+            .map(|path| Warning {
+                text: format!(
+                    "the server wrote `{}`, which is in no --state directory: a replay writes it too, and finds it as it is then",
+                    path.display()
+                ),
+            })
+            .collect();
+        self.notes.dedup();
+        warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
+        let trailer = Trailer {
+            files: self.opened.manifest(state),
+            objects: self
+                .objects
+                .iter()
+                .map(|object| ObjectEntry {
+                    path: object.path.as_os_str().as_bytes().to_vec(),
+                    build_id: program::build_id(&object.path),
+                })
+                .collect(),
+            exit: match (ended.code(), ended.signal()) {
+                (Some(code), _) => Exit::Code(code),
+                (None, Some(signal)) => Exit::Signal(signal),
+                (None, None) => Exit::Cut,
+            },
+            duration_ns,
+            notes: std::mem::take(&mut self.notes),
+            ..Trailer::default()
+        };
+        let (file, totals) = self.writer.finish(&trailer).map_err(&write)?;
+        file.sync_all().map_err(|error| write(error.into()))?;
+        Ok(RecordReport {
+            recorded_s: duration_ns as f64 / 1e9,
+            processes: u64::from(totals.processes),
+            records: totals.records,
+            frames: totals.frames,
+            outputs: self.outputs,
+            output_bytes: self.output_bytes,
+            file_bytes: totals.file_bytes,
+            exit: describe(ended),
+            exit_code: ended.code(),
+            exit_signal: ended.signal(),
+            warnings,
+        })
+    }
+}
+
+fn sent_bytes(record: &[u8]) -> u64 {
+    Parts::new(record).filter(|part| part.kind == PartKind::Out as u8).map(|part| part.bytes.len() as u64).sum()
+}
+
+fn note_text(record: &[u8]) -> Option<String> {
+    let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
+    Some(String::from_utf8_lossy(part.bytes).into_owned())
+}
+
+/// How a process ended, in words.
+fn describe(status: ExitStatus) -> String {
+    let counts: BTreeMap<i32, &str> = [
+        (1, "SIGHUP"),
+        (2, "SIGINT"),
+        (6, "SIGABRT"),
+        (9, "SIGKILL"),
+        (11, "SIGSEGV"),
+        (13, "SIGPIPE"),
+        (15, "SIGTERM"),
+    ]
+    .into();
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exited with {code}"),
+        (None, Some(signal)) => match counts.get(&signal) {
+            Some(name) => format!("was ended by {name}"),
+            None => format!("was ended by signal {signal}"),
+        },
+        (None, None) => "ended".to_owned(),
+    }
+}

@@ -1,0 +1,311 @@
+//! Replaying: a build on a demo, as often as asked, and what it came to.
+
+use crate::compare;
+use crate::diverged;
+use crate::facts::flags_lacking;
+use crate::files;
+use crate::library;
+use crate::program::{self, Program, ProgramError};
+use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
+use crate::run::{Observed, Outcome, Setup, run_once};
+use crate::state::{Restored, StateError};
+use crate::tape::{Tape, TapeError};
+use prony_demo::tolerance::Rules;
+use prony_demo::{Demo, DemoError, FileRole, Truncation};
+use prony_preload::Launched;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What to replay and how.
+#[derive(Debug)]
+pub struct ReplayOptions {
+    /// The demo.
+    pub demo: PathBuf,
+    /// The build and its arguments; empty for the recorded command.
+    pub command: Vec<OsString>,
+    /// How often.
+    pub repeat: u32,
+    /// Rules for outputs that may differ a little.
+    pub tolerance: Option<Rules>,
+    /// How long a replay may get nowhere.
+    pub watchdog: Duration,
+    /// Replay a demo that was cut.
+    pub allow_truncated: bool,
+    /// Let the build print where this process prints.
+    pub show_output: bool,
+    /// Bring state back where it was recorded instead of over it.
+    pub restore_in_place: bool,
+    /// Trust the result although the machine differs.
+    pub ignore_environment: bool,
+}
+
+/// Why a replay could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The demo cannot be read.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
+    /// The demo was cut, and that was not allowed.
+    #[error("the demo was cut: {} whole blocks with {} frames remain", .0.blocks, .0.frames)]
+    Truncated(Truncation),
+    /// The demo cannot be laid out.
+    #[error(transparent)]
+    Tape(#[from] TapeError),
+    /// The command cannot be run under preload.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// State cannot be brought back.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The directory the server was recorded in is not there.
+    #[error("the server was recorded in `{0}`, which is not there")]
+    WorkingDirectory(String),
+    /// The state directories cannot be mounted.
+    #[error("cannot mount the state directories over the real ones: {0}")]
+    Mount(io::Error),
+    /// The library did not come up in the build.
+    #[error("`{0}` ended before the player came up in it")]
+    NotAttached(String),
+    /// Something of the system failed.
+    #[error("cannot run `{program}`: {error}")]
+    System {
+        /// The program.
+        program: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Replays a demo. `progress` is called a few times a second.
+///
+/// # Errors
+/// [`ReplayError`] when nothing could be run; a build that diverges is no error.
+pub fn replay(options: &ReplayOptions, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
+    let file = File::open(&options.demo).map_err(DemoError::Io)?;
+    let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
+    if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
+        return Err(ReplayError::Truncated(cut.clone()));
+    }
+    let header = demo.header().clone();
+    let command: Vec<OsString> = match options.command.is_empty() {
+        true => header.argv.iter().map(|argument| program::os(argument)).collect(),
+        false => options.command.clone(),
+    };
+    let environment: Vec<(OsString, OsString)> =
+        header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
+    let cwd = PathBuf::from(program::os(&header.cwd));
+    // A build given on the command line is looked for from where the person is.
+    let here = if options.command.is_empty() { cwd.clone() } else { std::env::current_dir().unwrap_or_default() };
+    let search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+    let program = Program::find(&command, &here, search)?;
+
+    let mut warnings = Vec::new();
+    let mut reasons = Vec::new();
+    examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
+    let tape = Tape::of(&mut demo)?;
+    let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
+    let differences = files::differences(&manifest);
+    if let Some(missing) = differences.missing.first() {
+        let more = match differences.missing.len() - 1 {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let detail = format!("the server read `{missing}`{more}, which is not there");
+        let mut report = empty_report(&demo, &tape, warnings);
+        report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, 0, detail));
+        report.verdict = Verdict::Diverged;
+        return Ok(report);
+    }
+    for changed in &differences.changed {
+        warnings.push(Warning { text: format!("`{changed}` is not the file that was recorded: its content differs") });
+        if !options.ignore_environment {
+            reasons.push(format!("`{changed}` changed since the recording"));
+        }
+    }
+
+    let excluded: Vec<&[u8]> = header.excluded_objects.iter().map(Vec::as_slice).collect();
+    let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
+    let image = library::in_memory().map_err(in_system)?;
+    let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
+    let setup = Setup {
+        argv: &command,
+        executable: &program.path,
+        environment: &environment,
+        cwd: &cwd,
+        excluded: &excluded,
+        library: image.as_fd(),
+        output: (!options.show_output).then_some(&nowhere),
+        tolerant: options.tolerance.is_some(),
+        watchdog: options.watchdog,
+    };
+    Launched::adopt_orphans();
+    let mut report = empty_report(&demo, &tape, warnings);
+    for run in 1..=options.repeat {
+        let state = Restored::from_demo(&mut demo, options.restore_in_place)?;
+        if !cwd.is_dir() {
+            return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
+        }
+        let mut show = |records| {
+            progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
+        };
+        let outcome = run_once(&setup, &tape, &state.mounts, &mut show).map_err(|error| {
+            match (state.mounts.is_empty(), error.kind()) {
+                (false, io::ErrorKind::PermissionDenied) => ReplayError::Mount(error),
+                _ => in_system(error),
+            }
+        })?;
+        if !outcome.attached {
+            return Err(ReplayError::NotAttached(program.path.display().to_string()));
+        }
+        add_outcome(&mut report, &outcome);
+        report.divergence = divergence(&mut demo, &tape, &outcome)?;
+        if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
+            judge(&mut demo, rules, &outcome.observed, &mut report)?;
+        }
+        if report.divergence.is_some() {
+            break;
+        }
+    }
+    report.verdict = verdict(&report, &tape, reasons);
+    Ok(report)
+}
+
+/// What every report of a demo starts with.
+fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: Vec<Warning>) -> ReplayReport {
+    let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
+    ReplayReport {
+        verdict: Verdict::Identical,
+        frames: 0,
+        records: 0,
+        outputs_verified: 0,
+        output_bytes_verified: 0,
+        wall_s: Vec::new(),
+        cpu_s: Vec::new(),
+        recorded_s: recorded_ns as f64 / 1e9,
+        frame_wall_ns: Vec::new(),
+        frame_cpu_ns: Vec::new(),
+        divergence: None,
+        clocks_added: 0,
+        clocks_removed: 0,
+        resynced: 0,
+        log_bytes_differing: 0,
+        warnings,
+        tolerance: None,
+    }
+}
+
+/// Says what of this machine is not as it was.
+fn examine_surroundings<R: io::Read + io::Seek>(
+    demo: &Demo<R>,
+    warnings: &mut Vec<Warning>,
+    mut reasons: Option<&mut Vec<String>>,
+) {
+    let header = demo.header();
+    let lacking = flags_lacking(header);
+    if header.architecture != std::env::consts::ARCH {
+        let text = format!("recorded on {}, replayed on {}", header.architecture, std::env::consts::ARCH);
+        warnings.push(Warning { text: text.clone() });
+        reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
+    } else if !lacking.is_empty() {
+        let text = format!("this processor lacks {} of the recording's", lacking.join(" "));
+        warnings.push(Warning { text: text.clone() });
+        reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
+    }
+    let Some(trailer) = demo.trailer() else { return };
+    for object in &trailer.objects {
+        let path = PathBuf::from(program::os(&object.path));
+        let is_server = object.path == header.executable;
+        if !is_server && !object.build_id.is_empty() && program::build_id(&path) != object.build_id {
+            warnings.push(Warning { text: format!("`{}` is not the library that was recorded", path.display()) });
+        }
+    }
+    for file in trailer.files.iter().filter(|file| file.role == FileRole::Written) {
+        let path = PathBuf::from(program::os(&file.path));
+        warnings.push(Warning {
+            text: format!(
+                "`{}` was written while recording, outside of any state directory; a replay writes it too",
+                path.display()
+            ),
+        });
+    }
+}
+
+fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
+    let counted = &outcome.counted;
+    report.wall_s.push(outcome.wall_s);
+    report.cpu_s.push(outcome.cpu_s);
+    report.frames = outcome.frames.len() as u64;
+    report.records = counted.records;
+    report.outputs_verified = counted.outputs;
+    report.output_bytes_verified = counted.output_bytes;
+    report.clocks_added = counted.clocks_added;
+    report.clocks_removed = counted.clocks_removed;
+    report.resynced = counted.resynced + counted.reordered;
+    report.log_bytes_differing = counted.log_bytes_differing;
+    report.frame_wall_ns.extend(outcome.frames.iter().map(|frame| frame.wall_ns));
+    report.frame_cpu_ns.extend(outcome.frames.iter().map(|frame| frame.cpu_ns));
+}
+
+fn divergence<R: io::Read + io::Seek>(
+    demo: &mut Demo<R>,
+    tape: &Tape,
+    outcome: &Outcome,
+) -> Result<Option<Divergence>, DemoError> {
+    let last = outcome.counted.records;
+    Ok(match outcome {
+        Outcome { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
+        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
+        Outcome { signal: Some(signal), .. } => {
+            let detail = format!("signal {signal} ended the build after {last} of {} records", tape.records);
+            Some(diverged::plain(DivergenceClass::Crash, last, detail))
+        }
+        Outcome { ended_early: Some(status), .. } => {
+            let detail = format!("the build ended ({status}) after {last} of {} records", tape.records);
+            Some(diverged::plain(DivergenceClass::EarlyExit, last, detail))
+        }
+        _ => None,
+    })
+}
+
+fn judge<R: io::Read + io::Seek>(
+    demo: &mut Demo<R>,
+    rules: &Rules,
+    observed: &[Observed],
+    report: &mut ReplayReport,
+) -> Result<(), DemoError> {
+    let (summary, unexcused) = compare::judge(demo, rules, observed)?;
+    report.tolerance = Some(summary);
+    if let Some(output) = unexcused {
+        report.divergence = Some(diverged::from_output(demo, output)?);
+    }
+    Ok(())
+}
+
+/// Under this many verified bytes a frame, on average, the recording says little about the build.
+const WEAK_BYTES_PER_FRAME: f64 = 1.0;
+
+fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<String>) -> Verdict {
+    if report.divergence.is_some() {
+        return Verdict::Diverged;
+    }
+    if report.output_bytes_verified == 0 {
+        let sent =
+            if tape.output_bytes == 0 { "the recorded server sent nothing" } else { "nothing it sent was verified" };
+        reasons.push(format!("no output byte was verified: {sent}"));
+    } else if report.frames > 100 && (report.output_bytes_verified as f64) < WEAK_BYTES_PER_FRAME * report.frames as f64
+    {
+        reasons.push(format!(
+            "only {} bytes of output were verified over {} frames",
+            report.output_bytes_verified, report.frames
+        ));
+    }
+    match &report.tolerance {
+        _ if !reasons.is_empty() => Verdict::Weak(reasons),
+        Some(summary) if summary.outputs_differing > 0 => Verdict::Tolerant,
+        _ => Verdict::Identical,
+    }
+}

@@ -1,0 +1,212 @@
+//! One replay: a build on a tape, until it ends, diverges or starves.
+
+use crate::merge::Merger;
+use crate::tape::Tape;
+use prony_demo::Head;
+use prony_preload::{Channel, Counted, Divergence, FrameTime, Launch, Launched, ThreadState};
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+use std::time::{Duration, Instant};
+
+/// What to run, the same for every repetition.
+#[derive(Debug)]
+pub(crate) struct Setup<'a> {
+    pub(crate) argv: &'a [std::ffi::OsString],
+    pub(crate) executable: &'a Path,
+    pub(crate) environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
+    pub(crate) cwd: &'a Path,
+    pub(crate) excluded: &'a [&'a [u8]],
+    pub(crate) library: BorrowedFd<'a>,
+    pub(crate) output: Option<&'a File>,
+    pub(crate) tolerant: bool,
+    pub(crate) watchdog: Duration,
+}
+
+/// An output that differs from the recorded one in a tolerant run.
+#[derive(Debug)]
+pub(crate) struct Observed {
+    pub(crate) process: u16,
+    pub(crate) record: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// What one replay came to.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) wall_s: f64,
+    pub(crate) cpu_s: f64,
+    pub(crate) counted: Counted,
+    pub(crate) frames: Vec<FrameTime>,
+    pub(crate) divergence: Option<Divergence>,
+    pub(crate) starved: Option<Starved>,
+    /// A signal ended the build.
+    pub(crate) signal: Option<i32>,
+    /// The build ended without having followed the demo to its end.
+    pub(crate) ended_early: Option<ExitStatus>,
+    /// The library came up in the build.
+    pub(crate) attached: bool,
+    pub(crate) observed: Vec<Observed>,
+}
+
+/// A replay that got nowhere.
+#[derive(Debug)]
+pub(crate) struct Starved {
+    /// The thread whose turn it is, or the one that does nothing.
+    pub(crate) thread: Option<ThreadState>,
+    /// Threads that wait for their turn.
+    pub(crate) waiting: Vec<ThreadState>,
+    /// What the thread does in the kernel.
+    pub(crate) kernel_state: String,
+}
+
+/// How often the outside looks whether the replay gets on.
+const LOOK: Duration = Duration::from_millis(50);
+/// A build that computes for longer than this many watchdog times in one call is given up too.
+const BUSY_FACTOR: u32 = 12;
+
+/// Runs the build once.
+pub(crate) fn run_once(
+    setup: &Setup,
+    tape: &Tape,
+    mounts: &[(PathBuf, PathBuf)],
+    progress: &mut dyn FnMut(u64),
+) -> io::Result<Outcome> {
+    let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant)?;
+    let launch = Launch {
+        argv: setup.argv,
+        executable: setup.executable,
+        environment: setup.environment,
+        cwd: setup.cwd,
+        mounts,
+        output: setup.output,
+        input: false,
+    };
+    let cpu_before = Launched::children_cpu_s();
+    let start = Instant::now();
+    let mut server = launch.start(&channel, setup.library)?;
+    let mut merger = Merger::default();
+    let mut observed = Vec::new();
+    let mut progressed_at = start;
+    let mut last = 0;
+    let mut cpu_last = 0.0;
+    let mut starved = None;
+    let mut status;
+    let mut shown_at = start;
+    loop {
+        let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
+        status = server.wait_for(interval)?;
+        if setup.tolerant {
+            gather(&mut channel, &mut merger, &mut observed)?;
+        }
+        if status.is_some() && (channel.divergence().is_some() || !others_run(&channel)) {
+            break;
+        }
+        let now = Instant::now();
+        let records = channel.progress();
+        if now.duration_since(shown_at) > Duration::from_millis(200) {
+            shown_at = now;
+            progress(channel.counted().records);
+        }
+        if channel.divergence().is_some() {
+            server.kill_group();
+            continue;
+        }
+        if records != last {
+            (last, progressed_at) = (records, now);
+            cpu_last = cpu_of(server.pid());
+        } else if now.duration_since(progressed_at) > setup.watchdog {
+            // Long work is no starvation: as long as the build uses the CPU it gets more time.
+            let busy = cpu_of(server.pid()) - cpu_last > setup.watchdog.as_secs_f64() / 2.0;
+            if !busy || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
+                starved = Some(look_at(&channel, server.pid()));
+                break;
+            }
+        }
+    }
+    let wall_s = start.elapsed().as_secs_f64();
+    if setup.tolerant {
+        gather(&mut channel, &mut merger, &mut observed)?;
+    }
+    let main = usize::from(tape.main_process);
+    let complete = channel.ended(0) && channel.ended(main);
+    server.kill_group();
+    let status = match status {
+        Some(status) => status,
+        None => loop {
+            if let Some(status) = server.wait_for(LOOK)? {
+                break status;
+            }
+        },
+    };
+    for &pid in channel.processes().iter().filter(|&&pid| pid > 0 && Launched::runs(pid)) {
+        Launched::signal_process(pid, libc_sigkill());
+    }
+    while Launched::reap_orphans() {
+        Channel::pause(Duration::from_millis(1));
+    }
+    let divergence = channel.divergence();
+    let undisturbed = divergence.is_none() && starved.is_none();
+    Ok(Outcome {
+        wall_s,
+        cpu_s: Launched::children_cpu_s() - cpu_before,
+        counted: channel.counted(),
+        frames: channel.frames()?,
+        signal: status.signal().filter(|_| undisturbed),
+        ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
+        attached: channel.attached(),
+        divergence,
+        starved,
+        observed,
+    })
+}
+
+const fn libc_sigkill() -> i32 {
+    signal_hook::consts::SIGKILL
+}
+
+fn others_run(channel: &Channel) -> bool {
+    Launched::reap_orphans();
+    channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
+}
+
+fn gather(channel: &mut Channel, merger: &mut Merger, observed: &mut Vec<Observed>) -> io::Result<()> {
+    // Each slot's records are complete in themselves; the order of the process does not matter.
+    channel.drain(|process, slot, bytes| merger.add(process, slot, bytes))?;
+    let Ok(()) = merger.take::<std::convert::Infallible>(true, |process, record| {
+        let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
+        if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {
+            observed.push(Observed { process, record: head.order, bytes: out.bytes.to_vec() });
+        }
+        Ok(())
+    });
+    Ok(())
+}
+
+/// CPU seconds of a process so far, over all of its threads.
+fn cpu_of(pid: i32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
+    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+}
+
+/// Finds out who holds the replay up.
+fn look_at(channel: &Channel, pid: i32) -> Starved {
+    let threads = channel.threads();
+    let (waiting, others): (Vec<_>, Vec<_>) =
+        threads.into_iter().filter(|thread| !thread.finished).partition(|thread| thread.waiting);
+    let thread = others.first().copied();
+    let tid = thread.map_or(pid, |thread| thread.tid);
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{tid}/{name}")).unwrap_or_default();
+    let call = read("syscall");
+    let state = read("stat");
+    let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or('?');
+    let kernel_state = match (state, call.split(' ').next()) {
+        ('R', _) => "runs in its own code".to_owned(),
+        (_, Some(number)) if number.parse::<u32>().is_ok() => format!("sleeps in system call {number}"),
+        _ => "sleeps".to_owned(),
+    };
+    Starved { thread, waiting, kernel_state }
+}

@@ -1,0 +1,172 @@
+//! Directories that a server writes and reads back: archived when recording starts, and laid over
+//! the real ones for each replay.
+
+use prony_demo::{Demo, WriteError, Writer};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Seek, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Why state could not be kept or brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// A state directory cannot be archived.
+    #[error("cannot keep state directory `{path}`: {error}")]
+    Archive {
+        /// The directory.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// A state directory cannot be brought back.
+    #[error("cannot restore state directory `{path}`: {error}")]
+    Restore {
+        /// The directory.
+        path: String,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// Hands an archive to the demo in chunks.
+struct Chunks<'a, W: Write> {
+    writer: &'a mut Writer<W>,
+    dir: u32,
+}
+
+impl<W: Write> Write for Chunks<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer.state_chunk(self.dir, bytes).map_err(|error| match error {
+            WriteError::Io(error) => error,
+            other => io::Error::other(other),
+        })?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes the archive of a directory into the demo.
+pub(crate) fn archive<W: Write>(writer: &mut Writer<W>, dir: u32, path: &Path) -> Result<(), StateError> {
+    let mut archive = tar::Builder::new(BufWriter::with_capacity(1 << 20, Chunks { writer, dir }));
+    archive.follow_symlinks(false);
+    let done = append(&mut archive, path, Path::new(".")).and_then(|()| archive.into_inner()?.flush());
+    done.map_err(|error| StateError::Archive { path: path.display().to_string(), error })
+}
+
+/// Adds a directory and what is in it, by name, so that equal directories make equal archives.
+/// Sockets are left out: a server makes its own.
+fn append<W: Write>(archive: &mut tar::Builder<W>, path: &Path, name: &Path) -> io::Result<()> {
+    archive.append_dir(name, path)?;
+    let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let (path, name) = (entry.path(), name.join(entry.file_name()));
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            append(archive, &path, &name)?;
+        } else if kind.is_file() || kind.is_symlink() {
+            archive.append_path_with_name(&path, &name)?;
+        }
+    }
+    Ok(())
+}
+
+/// State directories brought back for one replay; gone when dropped.
+#[derive(Debug)]
+pub(crate) struct Restored {
+    _scratch: Option<TempDir>,
+    /// What to mount where.
+    pub(crate) mounts: Vec<(PathBuf, PathBuf)>,
+    /// Mount points that were not there.
+    made: Vec<PathBuf>,
+}
+
+impl Restored {
+    /// Lays out every state directory of a demo: in a scratch place to be mounted over the real
+    /// one, or, `in_place`, in the real one.
+    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, in_place: bool) -> Result<Restored, StateError> {
+        let directories: Vec<PathBuf> =
+            demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect();
+        let mut restored = Restored { _scratch: None, mounts: Vec::new(), made: Vec::new() };
+        if directories.is_empty() {
+            return Ok(restored);
+        }
+        let failed = |path: &Path, error| StateError::Restore { path: path.display().to_string(), error };
+        let scratch = tempfile::Builder::new()
+            .prefix("prony-state-")
+            .tempdir()
+            .map_err(|error| failed(&std::env::temp_dir(), error))?;
+        for (number, path) in directories.iter().enumerate() {
+            let target = if in_place { path.clone() } else { scratch.path().join(number.to_string()) };
+            restored.lay_out(demo, number as u32, path, &target, in_place).map_err(|error| failed(path, error))?;
+        }
+        restored._scratch = Some(scratch);
+        Ok(restored)
+    }
+
+    fn lay_out<R: Read + Seek>(
+        &mut self,
+        demo: &mut Demo<R>,
+        number: u32,
+        path: &Path,
+        target: &Path,
+        in_place: bool,
+    ) -> io::Result<()> {
+        if !path.is_dir() {
+            let first_missing = path.ancestors().take_while(|path| !path.exists()).last();
+            fs::create_dir_all(path)?;
+            self.made.extend(first_missing.map(Path::to_owned));
+        }
+        if in_place {
+            for entry in fs::read_dir(path)? {
+                let entry = entry?;
+                if entry.file_type()?.is_dir() {
+                    fs::remove_dir_all(entry.path())?;
+                } else {
+                    fs::remove_file(entry.path())?;
+                }
+            }
+        } else {
+            fs::create_dir(target)?;
+            self.mounts.push((target.to_owned(), path.to_owned()));
+        }
+        let mut archive = tar::Archive::new(demo.state_archive(number));
+        archive.set_preserve_permissions(true);
+        archive.set_preserve_mtime(true);
+        archive.set_preserve_ownerships(is_root());
+        archive.unpack(target)
+    }
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        for made in &self.made {
+            // Only what is still empty: nothing of a person's is removed.
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+/// The owner of our own process entry tells who we are.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|data| data.uid() == 0)
+}
+
+/// A file beside the demo that is renamed to it when complete.
+pub(crate) fn partial_path(output: &Path) -> PathBuf {
+    let mut name = output.as_os_str().to_owned();
+    name.push(".partial");
+    PathBuf::from(name)
+}
+
+/// Creates the file of a demo, for its owner only.
+pub(crate) fn create_private(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    fs::OpenOptions::new().create(true).write(true).truncate(true).read(true).mode(0o600).open(path)
+}

@@ -1,0 +1,272 @@
+//! Lays the records of a demo out as the tape that a replay walks over.
+
+use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op};
+use prony_preload::{Channel, FRAME_END, MAGIC, TapeHead, TapeStream};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::FileExt;
+
+/// Why a demo could not be laid out.
+#[derive(Debug, thiserror::Error)]
+pub enum TapeError {
+    /// The demo cannot be read.
+    #[error(transparent)]
+    Demo(#[from] DemoError),
+    /// The tape does not fit.
+    #[error("cannot hold the {bytes} bytes of the tape in memory: {error}")]
+    Memory {
+        /// Bytes of the whole tape.
+        bytes: u64,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// No call was recorded.
+    #[error("the demo has no records")]
+    Empty,
+}
+
+/// A tape and what is known of it.
+#[derive(Debug)]
+pub(crate) struct Tape {
+    pub(crate) file: File,
+    /// Records on it, clock reads included.
+    pub(crate) records: u64,
+    /// Frames of the process whose frames are measured.
+    pub(crate) frames: u64,
+    /// The process that has most of the frames: the server, where what was started only made it.
+    pub(crate) main_process: u16,
+    /// Time of the last record, in nanoseconds since the recording started.
+    pub(crate) recorded_ns: u64,
+    /// Bytes that were sent, over all processes.
+    pub(crate) output_bytes: u64,
+}
+
+/// What one thread takes on the tape.
+#[derive(Debug, Default, Clone)]
+struct Stream {
+    bytes: u64,
+    start: u64,
+    written: u64,
+    held: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Process {
+    framer: Framer,
+    frames: u64,
+    turns: u64,
+    owners: Vec<u16>,
+    owners_start: u64,
+}
+
+impl Process {
+    fn new(rule: FrameRule) -> Process {
+        Process { framer: Framer::new(rule), frames: 0, turns: 0, owners: Vec::new(), owners_start: 0 }
+    }
+}
+
+/// Bytes of a stream gathered before they are written.
+const HELD_BYTES: usize = 1 << 18;
+
+impl Tape {
+    /// Reads the demo twice: once to know how long each stream is, once to write it. A cut demo
+    /// gives the tape of its whole blocks.
+    pub(crate) fn of<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Tape, TapeError> {
+        let rule = demo.header().frame_rule;
+        let mut streams: BTreeMap<(u16, u16), Stream> = BTreeMap::new();
+        let mut processes: BTreeMap<u16, Process> = BTreeMap::new();
+        let mut tape = Tape {
+            file: Channel::tape_file().map_err(|error| TapeError::Memory { bytes: 0, error })?,
+            records: 0,
+            frames: 0,
+            main_process: 0,
+            recorded_ns: 0,
+            output_bytes: 0,
+        };
+        let mut records = demo.records();
+        while let Some((index, record)) = records.next()? {
+            let Some((head, class)) = playable(record) else { continue };
+            let process = processes.entry(index).or_insert_with(|| Process::new(rule));
+            process.frames += u64::from(process.framer.ends_frame(&head));
+            process.turns += u64::from(class != Some(Class::Clock));
+            streams.entry((index, head.thread)).or_default().bytes += record.len() as u64;
+            tape.records += 1;
+            tape.recorded_ns = tape.recorded_ns.max(head.time);
+            if class == Some(Class::Output) && head.ret > 0 {
+                tape.output_bytes += record.len() as u64 - HEAD_BYTES as u64;
+            }
+        }
+        let Some((&main, process)) =
+            processes.iter().max_by_key(|(index, process)| (process.frames, u16::MAX - **index))
+        else {
+            return Err(TapeError::Empty);
+        };
+        (tape.main_process, tape.frames) = (main, process.frames);
+        let bytes = lay_out(&mut streams, &mut processes);
+        tape.write(demo, rule, streams, processes).map_err(|error| match error {
+            Failed::Demo(error) => TapeError::Demo(error),
+            Failed::Io(error) => TapeError::Memory { bytes, error },
+        })?;
+        Ok(tape)
+    }
+
+    fn write<R: Read + Seek>(
+        &self,
+        demo: &mut Demo<R>,
+        rule: FrameRule,
+        mut streams: BTreeMap<(u16, u16), Stream>,
+        mut processes: BTreeMap<u16, Process>,
+    ) -> Result<(), Failed> {
+        self.file.write_all_at(&directory(&streams, &processes), 0)?;
+        for process in processes.values_mut() {
+            (process.framer, process.turns) = (Framer::new(rule), 0);
+        }
+        let mut records = demo.records();
+        while let Some((index, record)) = records.next()? {
+            let Some((mut head, class)) = playable(record) else { continue };
+            let (Some(process), Some(stream)) = (processes.get_mut(&index), streams.get_mut(&(index, head.thread)))
+            else {
+                continue;
+            };
+            if process.framer.ends_frame(&head) && index == self.main_process {
+                head.op |= FRAME_END;
+            }
+            head.time = process.turns;
+            if class != Some(Class::Clock) {
+                process.turns += 1;
+                if process.owners_start > 0 {
+                    process.owners.push(head.thread);
+                }
+            }
+            stream.held.extend_from_slice(&head.to_bytes());
+            stream.held.extend_from_slice(&record[HEAD_BYTES..]);
+            if stream.held.len() >= HELD_BYTES {
+                stream.flush(&self.file)?;
+            }
+        }
+        for stream in streams.values_mut() {
+            stream.flush(&self.file)?;
+        }
+        for process in processes.values() {
+            let owners: Vec<u8> = process.owners.iter().flat_map(|owner| owner.to_le_bytes()).collect();
+            self.file.write_all_at(&owners, process.owners_start)?;
+        }
+        Ok(())
+    }
+}
+
+enum Failed {
+    Demo(DemoError),
+    Io(io::Error),
+}
+
+impl From<DemoError> for Failed {
+    fn from(error: DemoError) -> Failed {
+        Failed::Demo(error)
+    }
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::Io(error)
+    }
+}
+
+impl Stream {
+    fn flush(&mut self, file: &File) -> io::Result<()> {
+        file.write_all_at(&self.held, self.start + self.written)?;
+        self.written += self.held.len() as u64;
+        self.held.clear();
+        Ok(())
+    }
+}
+
+/// Head and class of a record that a replay answers a call with.
+fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
+    let head = Head::from_bytes(record)?;
+    let class = Op::from_number(head.op).map(Op::class);
+    (class != Some(Class::Note)).then_some((head, class))
+}
+
+/// Gives every stream and every list of owners its place; returns the bytes of all.
+fn lay_out(streams: &mut BTreeMap<(u16, u16), Stream>, processes: &mut BTreeMap<u16, Process>) -> u64 {
+    let mut at = (size_of::<TapeHead>() + streams.len() * size_of::<TapeStream>()) as u64;
+    for stream in streams.values_mut() {
+        stream.start = at;
+        at += stream.bytes;
+    }
+    for (&index, process) in processes {
+        if streams.keys().filter(|&&(of, _)| of == index).count() > 1 {
+            process.owners_start = at;
+            at += (2 * process.turns).next_multiple_of(8);
+        }
+    }
+    at
+}
+
+fn directory(streams: &BTreeMap<(u16, u16), Stream>, processes: &BTreeMap<u16, Process>) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&MAGIC.to_le_bytes());
+    out.extend_from_slice(&(streams.len() as u64).to_le_bytes());
+    for (&(index, thread), stream) in streams {
+        let process = &processes[&index];
+        out.extend_from_slice(&u32::from(index).to_le_bytes());
+        out.extend_from_slice(&u32::from(thread).to_le_bytes());
+        for word in [stream.start, stream.start + stream.bytes, process.owners_start, process.turns] {
+            out.extend_from_slice(&word.to_le_bytes());
+        }
+    }
+    out
+}
+
+/// One record of a demo found again, with what stands before it.
+#[derive(Debug, Default)]
+pub(crate) struct Scene {
+    /// Frame of the process that was going on.
+    pub(crate) frame: u64,
+    /// The record itself.
+    pub(crate) record: Vec<u8>,
+    /// The calls of the thread before it, oldest first.
+    pub(crate) before: Vec<Vec<u8>>,
+}
+
+/// Calls shown before a divergence.
+const BEFORE: usize = 8;
+
+/// Finds record `number` of `process`; the calls before it are those of `thread`. Runs of equal
+/// clock reads count once.
+pub(crate) fn scene<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    process: u16,
+    thread: u16,
+    number: u64,
+) -> Result<Scene, DemoError> {
+    let mut framer = Framer::new(demo.header().frame_rule);
+    let mut scene = Scene::default();
+    let mut last_clock = None;
+    let mut records = demo.records();
+    while let Some((index, record)) = records.next()? {
+        let Some(head) = Head::from_bytes(record).filter(|_| index == process) else { continue };
+        if head.order == number {
+            scene.record = record.to_vec();
+            break;
+        }
+        scene.frame += u64::from(framer.ends_frame(&head));
+        if head.thread != thread || playable(record).is_none() {
+            continue;
+        }
+        let clock = Op::from_number(head.op).filter(|op| op.class() == Class::Clock);
+        if clock.is_none() || clock != last_clock {
+            if scene.before.len() == BEFORE {
+                scene.before.remove(0);
+            }
+            scene.before.push(record.to_vec());
+        } else if let Some(last) = scene.before.last_mut() {
+            last.clear();
+            last.extend_from_slice(record);
+        }
+        last_clock = clock;
+    }
+    Ok(scene)
+}
