@@ -16,7 +16,7 @@ pub struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// `wanted`: the line would disturb what else is printed; never shown where no terminal is.
+    /// `wanted`: false where the line would disturb what else is printed. Never shown where no terminal is.
     pub fn new(wanted: bool) -> ProgressLine {
         ProgressLine { wanted: wanted && io::stderr().is_terminal(), shown: false }
     }
