@@ -23,16 +23,15 @@ fn main() {
     println!(
         "conversation      level   records   raw MB  file KB  B/record  write MB/s  read M/s  visit M/s  (best of {PASSES})"
     );
-    let conversations: [(&str, fn() -> Vec<Record>); 4] = [
-        ("teeworlds", synthetic::teeworlds),
-        ("openarena", synthetic::openarena),
-        ("spin, us clock", synthetic::spin_on_gettimeofday),
-        ("spin, ns + recv", synthetic::spin_on_empty_socket),
+    let conversations = [
+        ("teeworlds", synthetic::teeworlds()),
+        ("openarena", synthetic::openarena()),
+        ("spin, us clock", synthetic::spin_on_gettimeofday()),
+        ("spin, ns + recv", synthetic::spin_on_empty_socket()),
     ];
-    for (name, make) in conversations {
-        let records = make();
+    for (name, records) in &conversations {
         for &level in &levels {
-            measure(name, level, &records);
+            measure(name, level, records);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The index: which frame is where, and which block is what.
 
-use super::MAX_FRAMES;
-use super::block::Kind;
+use super::block::{BLOCK_HEAD_BYTES, Kind};
 use super::error::BlockProblem;
 use super::varint::{self, Input};
+use super::{FILE_HEAD_BYTES, MAX_FRAMES};
 
 /// Where one frame of process 0 is; its place in the list of frames is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +83,14 @@ pub(crate) struct IndexDecoder {
 }
 
 impl IndexDecoder {
-    pub(crate) fn append(&mut self, frames: &[u8], blocks: &[u8], limit_blocks: u32) -> Result<(), BlockProblem> {
+    /// `number` and `offset`: those of the index block, which bound what it can speak of.
+    pub(crate) fn append(
+        &mut self,
+        frames: &[u8],
+        blocks: &[u8],
+        number: u32,
+        offset: u64,
+    ) -> Result<(), BlockProblem> {
         const WRONG: BlockProblem = BlockProblem::Content { what: "frame index" };
         let mut input = Input::new(frames);
         while !input.is_empty() {
@@ -91,22 +98,22 @@ impl IndexDecoder {
                 return Err(WRONG);
             }
             let frame = self.next_frame(&mut input).ok_or(WRONG)?;
-            if frame.block >= limit_blocks || frame.last_record < frame.first_record {
+            if frame.block >= number || frame.last_record < frame.first_record {
                 return Err(WRONG);
             }
             self.frames.push(frame);
         }
         let mut input = Input::new(blocks);
         while !input.is_empty() {
-            let before = self.blocks.last().map_or(0, |block| block.offset);
-            let entry = input
-                .fitting()
-                .zip(input.number())
-                .and_then(|(kind, delta)| Some(BlockEntry { kind: Kind(kind), offset: before.checked_add(delta)? }));
-            self.blocks.push(entry.ok_or(WRONG)?);
-            if self.blocks.len() > limit_blocks as usize {
-                return Err(WRONG);
-            }
+            let (before, least) = match self.blocks.last() {
+                Some(block) => (block.offset, block.offset + BLOCK_HEAD_BYTES as u64),
+                None => (0, FILE_HEAD_BYTES as u64),
+            };
+            let read = input.fitting().zip(input.number());
+            let entry = read.and_then(|(kind, delta)| Some((Kind(kind), before.checked_add(delta)?)));
+            // Blocks do not overlap, so there are never more of them than the file has room for.
+            let entry = entry.filter(|(_, at)| (least..offset).contains(at)).ok_or(WRONG)?;
+            self.blocks.push(BlockEntry { kind: entry.0, offset: entry.1 });
         }
         Ok(())
     }

@@ -276,7 +276,7 @@ impl<R: Read + Seek> Demo<R> {
         for &(offset, number) in links.iter().rev() {
             self.read_index_block(offset, number)?;
             let (frames, blocks) = (self.unpacker.column(FRAMES_COLUMN), self.unpacker.column(BLOCKS_COLUMN));
-            let appended = index.append(frames, blocks, number);
+            let appended = index.append(frames, blocks, number, offset);
             appended.map_err(|problem| DemoError::Block { index: number, offset, problem })?;
         }
         Ok(index)

@@ -19,7 +19,7 @@ pub struct VerifyReport {
     pub totals: Totals,
     /// True when the commit marker is there.
     pub committed: bool,
-    /// Everything that is wrong, in the order of the file.
+    /// What is wrong, in the order of the file; at most 1,000 entries and the truncation.
     pub problems: Vec<Problem>,
 }
 
@@ -29,6 +29,9 @@ impl VerifyReport {
         self.committed && self.problems.is_empty()
     }
 }
+
+/// A damaged file must not fill the memory with what is wrong with it.
+const MOST_PROBLEMS: usize = 1000;
 
 /// Something wrong with a demo.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -87,7 +90,7 @@ impl<R: Read + Seek> Demo<R> {
         let mut report =
             VerifyReport { totals: scan.totals, committed: scan.end == End::Commit, problems: scan.problems.clone() };
         let mut agree = |what, expected: u64, found: u64| {
-            if expected != found {
+            if expected != found && report.problems.len() < MOST_PROBLEMS {
                 report.problems.push(Problem::Disagrees { what, expected, found });
             }
         };
@@ -263,9 +266,7 @@ impl Scan {
         }
     }
 
-    /// A damaged file must not fill the memory with what is wrong with it.
     fn report(&mut self, problem: Problem) {
-        const MOST_PROBLEMS: usize = 1000;
         if self.problems.len() < MOST_PROBLEMS {
             self.problems.push(problem);
         }
