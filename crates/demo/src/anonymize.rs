@@ -25,9 +25,9 @@ use crate::{Class, Head, Op, PartKind, Parts};
 use addresses::{AddressMap, Random};
 use words::Words;
 
-/// Host names shorter than this are replaced where they are known to be host names, but not
-/// searched for: three letters turn up in too many other places.
-const SEARCHED_NAME_BYTES: usize = 4;
+/// Labels of host names that are shorter than this stay, as `vm`, `db` or `com`: they say little,
+/// and turn up in too many other places to be replaced wherever a server prints them.
+const REPLACED_LABEL_BYTES: usize = 4;
 /// `struct utsname` of Linux: six fields of 65 bytes; the second is the node name.
 const UTSNAME_FIELD_BYTES: usize = 65;
 const UTSNAME_FIELDS: usize = 6;
@@ -83,6 +83,8 @@ pub struct AnonymizeReport {
     pub addresses: u64,
     /// Different host names that got another.
     pub host_names: u64,
+    /// Different host names that stayed, because all their labels are short.
+    pub host_names_kept: u64,
     /// Socket addresses rewritten in records.
     pub addresses_rewritten: u64,
     /// Texts rewritten: addresses, names and strings in payloads, values, paths and the header.
@@ -147,12 +149,10 @@ impl Learner {
             words.add(old, new.as_deref(), words::Edge::Any);
         }
         for name in &self.names {
-            if words.add(name, None, words::Edge::Word) {
+            if words.add_name(name, REPLACED_LABEL_BYTES) {
                 report.host_names += 1;
-            }
-            // Programs print the first label alone as often as the whole name.
-            if let Some(dot) = name.iter().position(|&byte| byte == b'.') {
-                words.add_part_of(name, dot);
+            } else {
+                report.host_names_kept += 1;
             }
         }
         if !self.options.keep_addresses {
@@ -165,7 +165,7 @@ impl Learner {
                 }
             }
         }
-        words.finish(SEARCHED_NAME_BYTES);
+        words.finish();
         Anonymizer { options: self.options, map, words, report }
     }
 }

@@ -48,32 +48,43 @@ impl Words {
         true
     }
 
-    /// Makes the first `length` bytes of a known word a word of its own, replaced as in the word.
-    pub(super) fn add_part_of(&mut self, word: &[u8], length: usize) {
-        if let Some(new) = self.whole.get(word).map(|new| new[..length].to_vec()) {
-            self.add(&word[..length], Some(&new), Edge::Word);
+    /// Adds a host name and, as programs print it as often, its first label; false when all its
+    /// labels are shorter than `shortest` and therefore stay.
+    pub(super) fn add_name(&mut self, name: &[u8], shortest: usize) -> bool {
+        let new: Vec<u8> = name
+            .split_inclusive(|&byte| byte == b'.')
+            .flat_map(|label| {
+                let bare = label.strip_suffix(b".").unwrap_or(label);
+                // Label by label, so that two names of one domain stay names of one domain.
+                let new = if bare.len() < shortest { bare.to_vec() } else { self.disguise(bare) };
+                [new, label[bare.len()..].to_vec()].concat()
+            })
+            .collect();
+        if new == name {
+            return false;
         }
+        self.add(name, Some(&new), Edge::Word);
+        let first = name.iter().position(|&byte| byte == b'.').unwrap_or(0);
+        if first >= shortest {
+            self.add(&name[..first], Some(&new[..first]), Edge::Word);
+        }
+        true
     }
 
-    /// Letters for letters, digits for digits; other bytes stay. Label by label, so that two names
-    /// of one domain stay names of one domain.
+    /// Letters for letters, digits for digits; other bytes stay.
     fn disguise(&self, old: &[u8]) -> Vec<u8> {
-        let mut new = Vec::with_capacity(old.len());
-        for label in old.split_inclusive(|&byte| byte == b'.') {
-            let mut random = Random::new(self.seed, label.strip_suffix(b".").unwrap_or(label));
-            new.extend(label.iter().map(|&byte| match byte {
-                b'a'..=b'z' => b'a' + random.below(26) as u8,
-                b'A'..=b'Z' => b'A' + random.below(26) as u8,
-                b'0'..=b'9' => b'0' + random.below(10) as u8,
-                other => other,
-            }));
-        }
-        new
+        let mut random = Random::new(self.seed, old);
+        let other = |&byte: &u8| match byte {
+            b'a'..=b'z' => b'a' + random.below(26) as u8,
+            b'A'..=b'Z' => b'A' + random.below(26) as u8,
+            b'0'..=b'9' => b'0' + random.below(10) as u8,
+            other => other,
+        };
+        old.iter().map(other).collect()
     }
 
-    /// Names shorter than this are no longer searched for in text.
-    pub(super) fn finish(&mut self, shortest_name: usize) {
-        self.words.retain(|word| word.edge != Edge::Word || word.old.len() >= shortest_name);
+    /// Ends adding.
+    pub(super) fn finish(&mut self) {
         self.words.sort_by_key(|word| std::cmp::Reverse(word.old.len()));
         for (place, word) in self.words.iter().enumerate() {
             self.by_first[usize::from(word.old[0])].push(place);
@@ -143,7 +154,7 @@ mod tests {
     fn an_address_is_not_found_inside_a_longer_one() {
         let mut words = Words::new(0);
         words.add(b"10.0.0.1", Some(b"10.9.9.9"), Edge::Dotted);
-        words.finish(0);
+        words.finish();
         assert_eq!(
             replaced(&words, "10.0.0.1:80 10.0.0.12 110.0.0.1 10.0.0.1."),
             "10.9.9.9:80 10.0.0.12 110.0.0.1 10.9.9.9."
@@ -153,10 +164,9 @@ mod tests {
     #[test]
     fn the_longest_word_wins_and_names_of_one_domain_stay_together() {
         let mut words = Words::new(3);
-        words.add(b"alpha.example", None, Edge::Word);
-        words.add(b"beta7.example", None, Edge::Word);
-        words.add_part_of(b"alpha.example", 5);
-        words.finish(4);
+        words.add_name(b"alpha.example", 4);
+        words.add_name(b"beta7.example", 4);
+        words.finish();
         let one = replaced(&words, "<alpha.example> alpha alphabet");
         let other = replaced(&words, "beta7.example");
         assert_eq!(one[6..14], other[5..13], "{one} {other}");
@@ -166,12 +176,13 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_is_replaced_only_where_it_is_known_to_be_one() {
+    fn short_labels_stay() {
         let mut words = Words::new(3);
-        words.add(b"db", None, Edge::Word);
-        words.finish(4);
-        assert_eq!(replaced(&words, "the db here"), "the db here");
-        let mut name = *b"db";
-        assert!(words.replace_whole(&mut name) && &name != b"db");
+        assert!(!words.add_name(b"vm", 4));
+        assert!(words.add_name(b"db.example.com", 4));
+        words.finish();
+        let name = replaced(&words, "db.example.com on vm is no example");
+        assert!(name.starts_with("db.") && name.ends_with(".com on vm is no example"), "{name}");
+        assert!(!name.starts_with("db.example"), "{name}");
     }
 }

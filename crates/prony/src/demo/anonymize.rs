@@ -128,8 +128,12 @@ fn anonymized_trailer(mut trailer: Trailer, anonymizer: &mut Anonymizer) -> Trai
 }
 
 fn text(report: &AnonymizeReport) -> String {
+    let kept = match report.host_names_kept {
+        0 => String::new(),
+        kept => format!("; {} kept, --replace takes them", count(kept, "short host name")),
+    };
     format!(
-        "{} and {} replaced, in {} and {}; {} dropped\n",
+        "{} and {} replaced, in {} and {}; {} dropped{kept}\n",
         count(report.addresses, "address"),
         count(report.host_names, "host name"),
         count(report.addresses_rewritten, "socket address"),
@@ -147,6 +151,7 @@ mod tests {
         let report = AnonymizeReport {
             addresses: 8,
             host_names: 1,
+            host_names_kept: 1,
             addresses_rewritten: 10_426,
             texts_rewritten: 31,
             variables_dropped: 17,
