@@ -120,6 +120,7 @@ pub unsafe fn watch_raw_calls() {
     if process::mode() != RECORDING {
         return;
     }
+    let _aside = Aside::step();
     let control = control();
     (*control).scan_pid.store(libc::getpid(), Ordering::Relaxed);
     (*control).scan.store(1, Ordering::Release);

@@ -367,7 +367,6 @@ unsafe fn find(from: *mut Head, end: *mut Head, wanted: impl Fn(*const Head) -> 
 /// The call does not meet its record at the cursor.
 #[cold]
 unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
-    // Clock reads that only the recorded build made.
     let first = skip_clocks(thread);
     if first >= (*thread).end {
         at_end(thread, op, fd);
