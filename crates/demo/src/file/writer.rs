@@ -1,7 +1,7 @@
 //! Writes a demo while the recording runs, block by block.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 
 use super::block::{Kind, Packer};
 use super::encode::{Encoder, Place};
@@ -34,9 +34,10 @@ impl Default for WriterOptions {
     }
 }
 
-/// Writes a demo; what it has written stays readable wherever it is cut.
+/// Writes a demo; what it has written stays readable wherever it is cut. After a failed write every
+/// other one fails, too, so that nothing is lost behind half a block.
 pub struct Writer<W: Write> {
-    out: W,
+    pub(crate) out: Out<W>,
     packer: Packer,
     encoder: Encoder,
     index: IndexEncoder,
@@ -46,7 +47,6 @@ pub struct Writer<W: Write> {
     /// First record and block of the frame that process 0 is in.
     frame: Option<(u64, u32)>,
     places: BTreeMap<u16, Place>,
-    offset: u64,
     state_chunks: BTreeMap<u32, u64>,
     totals: Totals,
 }
@@ -58,7 +58,7 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Io`] from the stream; [`WriteError::TooLarge`] for a header past 68 MiB.
     pub fn new(out: W, header: &Header, options: WriterOptions) -> Result<Writer<W>, WriteError> {
         let mut writer = Writer {
-            out,
+            out: Out { stream: out, offset: 0, broken: false },
             packer: Packer::new(options.level)?,
             encoder: Encoder::default(),
             index: IndexEncoder::default(),
@@ -66,11 +66,10 @@ impl<W: Write> Writer<W> {
             index_before: None,
             frame: None,
             places: BTreeMap::new(),
-            offset: FILE_HEAD_BYTES as u64,
             state_chunks: BTreeMap::new(),
             totals: Totals::default(),
         };
-        writer.out.write_all(&file_head())?;
+        writer.out.write(&file_head())?;
         writer.write_block(Kind::HEADER, &[(WHOLE_COLUMN, &header.to_bytes())])?;
         Ok(writer)
     }
@@ -136,13 +135,13 @@ impl<W: Write> Writer<W> {
     /// [`WriteError::Io`] from the stream.
     pub fn flush_block(&mut self) -> Result<(), WriteError> {
         self.end_records()?;
-        self.out.flush()?;
+        self.out.stream.flush()?;
         Ok(())
     }
 
     /// Bytes written so far.
     pub fn file_bytes(&self) -> u64 {
-        self.offset
+        self.out.offset
     }
 
     /// Writes what is left, the trailer, the index and the commit marker, and flushes the stream.
@@ -155,9 +154,9 @@ impl<W: Write> Writer<W> {
         // The trailer itself, the last index block and the commit marker are still to come.
         self.totals.blocks = self.packer.number() + 3;
         let trailer = Trailer { totals: self.totals, ..trailer.clone() };
-        let trailer_offset = self.offset;
+        let trailer_offset = self.out.offset;
         self.write_block(Kind::TRAILER, &[(WHOLE_COLUMN, &trailer.to_bytes())])?;
-        let index_offset = self.offset;
+        let index_offset = self.out.offset;
         let index_number = self.packer.number();
         self.write_index()?;
         let mut commit = Vec::new();
@@ -166,21 +165,20 @@ impl<W: Write> Writer<W> {
         commit.extend_from_slice(&index_number.to_le_bytes());
         commit.extend_from_slice(&COMMIT_WORD);
         let commit = self.packer.pack(Kind::COMMIT, &[(WHOLE_COLUMN, &commit)])?;
-        self.out.write_all(commit)?;
-        self.out.flush()?;
-        self.totals.file_bytes = self.offset + commit.len() as u64;
-        Ok((self.out, self.totals))
+        self.out.write(commit)?;
+        self.out.stream.flush()?;
+        self.totals.file_bytes = self.out.offset;
+        Ok((self.out.stream, self.totals))
     }
 
     fn end_records(&mut self) -> Result<(), WriteError> {
         if self.encoder.records() == 0 {
             return Ok(());
         }
+        self.out.check()?;
         let columns = self.encoder.finish();
-        let entry = BlockEntry { kind: Kind::RECORDS, offset: self.offset };
-        let block = self.packer.pack(Kind::RECORDS, &columns)?;
-        self.out.write_all(block)?;
-        self.offset += block.len() as u64;
+        let entry = BlockEntry { kind: Kind::RECORDS, offset: self.out.offset };
+        self.out.write(self.packer.pack(Kind::RECORDS, &columns)?)?;
         self.index.push_block(&entry);
         self.encoder.clear();
         if self.index.pending_bytes() >= INDEX_BYTES {
@@ -190,26 +188,50 @@ impl<W: Write> Writer<W> {
     }
 
     fn write_index(&mut self) -> Result<(), WriteError> {
-        let entry = BlockEntry { kind: Kind::INDEX, offset: self.offset };
+        let entry = BlockEntry { kind: Kind::INDEX, offset: self.out.offset };
         let mut before = Vec::new();
-        if let Some((offset, number)) = self.index_before.replace((self.offset, self.packer.number())) {
+        if let Some((offset, number)) = self.index_before.replace((self.out.offset, self.packer.number())) {
             varint::put(&mut before, offset);
             varint::put(&mut before, u64::from(number));
         }
         let [frames, blocks] = self.index.columns();
         let block = self.packer.pack(Kind::INDEX, &[(INDEX_BEFORE_COLUMN, &before), frames, blocks])?;
-        self.out.write_all(block)?;
-        self.offset += block.len() as u64;
+        self.out.write(block)?;
         self.index.drained();
         self.index.push_block(&entry);
         Ok(())
     }
 
     pub(crate) fn write_block(&mut self, kind: Kind, columns: &[(u16, &[u8])]) -> Result<(), WriteError> {
-        let block = self.packer.pack(kind, columns)?;
-        self.out.write_all(block)?;
-        self.index.push_block(&BlockEntry { kind, offset: self.offset });
-        self.offset += block.len() as u64;
+        let entry = BlockEntry { kind, offset: self.out.offset };
+        self.out.write(self.packer.pack(kind, columns)?)?;
+        self.index.push_block(&entry);
+        Ok(())
+    }
+}
+
+/// The stream and how far it is.
+pub(crate) struct Out<W> {
+    pub(crate) stream: W,
+    offset: u64,
+    /// A write failed, maybe half-way: whatever came behind it could not be read.
+    broken: bool,
+}
+
+impl<W: Write> Out<W> {
+    fn check(&self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write to this demo failed"));
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.check()?;
+        self.broken = true;
+        self.stream.write_all(bytes)?;
+        self.broken = false;
+        self.offset += bytes.len() as u64;
         Ok(())
     }
 }

@@ -130,3 +130,46 @@ fn a_writer_that_was_killed_leaves_what_it_flushed() {
     assert_eq!(truncation.cause, Cause::NoCommit);
     assert_eq!(read_all(&mut demo).expect("what remains is whole"), kept(&records));
 }
+
+/// A disk with room for so many bytes more.
+struct Disk {
+    bytes: Vec<u8>,
+    room: usize,
+}
+
+impl std::io::Write for Disk {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let taken = bytes.len().min(self.room);
+        if taken == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        self.room -= taken;
+        self.bytes.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_keeps_every_whole_block_and_takes_nothing_behind_half_a_block() {
+    let (blocks, bytes) = three_blocks();
+    let half = open(&bytes).blocks[4].offset as usize + 50;
+    let disk = Disk { bytes: Vec::new(), room: half };
+    let mut writer = Writer::new(disk, &header(), WriterOptions::default()).expect("there is room");
+    writer.state_chunk(0, b"archive of the first directory").expect("there is room");
+    for (at, block) in blocks.iter().enumerate() {
+        for (process, record) in block {
+            writer.push(*process, record.as_bytes()).expect("nothing is written yet");
+        }
+        assert_eq!(writer.flush_block().is_ok(), at < 2);
+    }
+    writer.out.stream.room = 1 << 20;
+    let error = writer.flush_block().expect_err("half a block stands there");
+    assert_eq!(error.to_string(), "writing failed: an earlier write to this demo failed");
+    let mut demo = open(&writer.out.stream.bytes);
+    assert_eq!(demo.truncation().map(|truncation| truncation.blocks), Some(4));
+    assert_eq!(read_all(&mut demo).expect("what remains is whole"), kept(blocks[..2].iter().flatten()));
+}
