@@ -210,11 +210,13 @@ fn changes(out: &mut String, report: &ReplayReport) {
 /// The next step.
 fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
-        (Verdict::Weak(_), _) => Some(if args.ignore_environment {
-            "record a server that answers somebody: without output there is nothing to compare".to_owned()
-        } else {
-            "record where clients are busy; --ignore-environment accepts another machine".to_owned()
-        }),
+        (Verdict::Weak(_), _) if report.output_bytes_verified == 0 => {
+            Some("record a server that answers somebody: without output there is nothing to compare".to_owned())
+        }
+        (Verdict::Weak(_), _) if args.ignore_environment => {
+            Some("record longer, and where clients are busy".to_owned())
+        }
+        (Verdict::Weak(_), _) => Some("--ignore-environment trusts the result all the same".to_owned()),
         (_, Some(found)) => divergence::hint(args, found),
         _ => None,
     }
@@ -249,7 +251,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Program(error) => Failure::program("replay", error),
         ReplayError::Truncated { .. } => cannot().hint("--allow-truncated replays what is whole"),
         ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
-        ReplayError::Tape(TapeError::Empty) => cannot().hint("the server made no call: record it while it works"),
+        ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
         ReplayError::WorkingDirectory(directory) => cannot().hint(format!("`mkdir -p {directory}`")),
         ReplayError::Mount(_) => cannot().hint(
             "run as root or allow user namespaces; --restore-in-place does without, and overwrites the directories themselves",

@@ -2,7 +2,7 @@
 
 use crate::run::Observed;
 use prony_demo::address::Address;
-use prony_demo::tolerance::{Drift, Likeness, Ports, Rules, ToleranceSummary};
+use prony_demo::tolerance::{Drift, Exceeded, Likeness, Ports, Rules, ToleranceSummary};
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind, Parts};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
@@ -18,6 +18,8 @@ pub(crate) struct Unexcused {
     pub(crate) byte: usize,
     pub(crate) expected: Vec<u8>,
     pub(crate) found: Vec<u8>,
+    /// Which limit it is beyond, in words.
+    pub(crate) why: String,
 }
 
 /// Which ports a socket has.
@@ -68,6 +70,17 @@ impl Sockets {
     }
 }
 
+fn why(rules: &Rules, exceeded: Option<Exceeded>) -> String {
+    match exceeded {
+        None => "no rule of the tolerance file excuses this byte".to_owned(),
+        Some(Exceeded { rule, field, offset, recorded, replayed, .. }) => format!(
+            "rule {}, {}: {recorded} recorded and {replayed} replayed at byte {offset} are further apart than it allows",
+            rule + 1,
+            rules.describe(rule, field),
+        ),
+    }
+}
+
 /// Compares every differing output with the recorded one.
 pub(crate) fn judge<R: Read + Seek>(
     demo: &mut Demo<R>,
@@ -99,17 +112,17 @@ pub(crate) fn judge<R: Read + Seek>(
         match rules.judge(sockets.ports(process, head.fd, part(PartKind::Addr)), expected, &output.bytes) {
             Likeness::Identical => drift.add_identical(),
             Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
-            Likeness::Different { .. } => {
-                let byte = expected.iter().zip(&output.bytes).take_while(|(a, b)| a == b).count();
+            Likeness::Different { offset, exceeded } => {
                 let unexcused = Unexcused {
                     process,
                     thread: head.thread,
                     record: head.order,
                     op: head.op,
                     fd: head.fd,
-                    byte,
+                    byte: offset,
                     expected: expected.to_vec(),
                     found: output.bytes.clone(),
+                    why: why(rules, exceeded),
                 };
                 return Ok((drift.summary(rules), Some(unexcused)));
             }

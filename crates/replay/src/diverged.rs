@@ -53,6 +53,7 @@ pub(crate) fn from_player<R: Read + Seek>(
         call: call_name(facts.op),
         fd: facts.fd,
         byte: facts.byte,
+        window_from: facts.window_start,
         expected: facts.expected,
         found: facts.found,
         expected_call: String::new(),
@@ -78,12 +79,13 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
         call: call_name(output.op),
         fd: output.fd,
         byte: Some(output.byte as u64),
+        window_from: start as u64,
         expected: window(&output.expected),
         found: window(&output.found),
         expected_call: String::new(),
         recent: Vec::new(),
         backtrace: Vec::new(),
-        detail: "beyond what the rules of --tolerance excuse".to_owned(),
+        detail: output.why,
     };
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(&mut found, &scene);
@@ -101,6 +103,7 @@ pub(crate) fn plain(class: DivergenceClass, record: u64, detail: String) -> Dive
         call: String::new(),
         fd: -1,
         byte: None,
+        window_from: 0,
         expected: Vec::new(),
         found: Vec::new(),
         expected_call: String::new(),

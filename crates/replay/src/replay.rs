@@ -278,6 +278,11 @@ fn judge<R: io::Read + io::Seek>(
     report: &mut ReplayReport,
 ) -> Result<(), DemoError> {
     let (summary, unexcused) = compare::judge(demo, rules, observed)?;
+    if unexcused.is_none() {
+        // The player counts the outputs that were equal; those that a rule excused were compared too.
+        report.outputs_verified += observed.len() as u64;
+        report.output_bytes_verified += observed.iter().map(|output| output.bytes.len() as u64).sum::<u64>();
+    }
     report.tolerance = Some(summary);
     if let Some(output) = unexcused {
         report.divergence = Some(diverged::from_output(demo, output)?);

@@ -128,6 +128,8 @@ pub struct Divergence {
     pub fd: i32,
     /// First byte of the output that differs.
     pub byte: Option<u64>,
+    /// Place in the output at which both windows below begin.
+    pub window_from: u64,
     /// What was recorded around that byte.
     pub expected: Vec<u8>,
     /// What the build sent around that byte.

@@ -76,21 +76,17 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     }
 }
 
-/// Hex and text of both sides, the first differing byte marked below.
+/// Hex and text of both sides, the byte in question marked below.
 fn both_sides(out: &mut String, found: &Divergence) {
-    let differs = found
-        .expected
-        .iter()
-        .zip(&found.found)
-        .position(|(expected, found)| expected != found)
-        .unwrap_or(found.expected.len().min(found.found.len()));
+    let longer = found.expected.len().max(found.found.len());
+    let in_window = found.byte.and_then(|byte| usize::try_from(byte.checked_sub(found.window_from)?).ok());
+    let differs = in_window.filter(|&byte| byte <= longer).unwrap_or(0);
     let from = differs.saturating_sub(SHOWN_BEFORE);
     let shown = |side: &[u8]| side.get(from..side.len().min(from + SHOWN_BYTES)).unwrap_or_default().to_vec();
     let (expected, other) = (shown(&found.expected), shown(&found.found));
     let width = expected.len().max(other.len()) * 3;
-    // The window begins before the byte that differs; its first byte's place follows from both.
-    let start = found.byte.map(|byte| byte.saturating_sub((differs - from) as u64));
-    if let Some(start) = start.filter(|&start| start > 0) {
+    let start = found.window_from + from as u64;
+    if start > 0 {
         let _ = writeln!(out, "  from byte {} on:", thousands(start));
     }
     for (name, side) in [("expected", &expected), ("found", &other)] {

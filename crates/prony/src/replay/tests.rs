@@ -47,6 +47,7 @@ fn divergence(class: DivergenceClass) -> Divergence {
         call: "sendto(7, 61)".to_owned(),
         fd: 7,
         byte: Some(40),
+        window_from: 24,
         expected: (24..56).collect(),
         found: (24..56).map(|byte| if byte == 40 { 0xff } else { byte }).collect(),
         expected_call: "sendto(7, 61)".to_owned(),
@@ -162,7 +163,7 @@ fn a_divergence_has_its_facts_as_json_fields() {
 #[test]
 fn an_output_that_is_too_short_is_marked_where_it_ends() {
     let mut found = divergence(DivergenceClass::Output);
-    (found.byte, found.found) = (Some(3), vec![0, 1, 2]);
+    (found.byte, found.window_from, found.found) = (Some(3), 0, vec![0, 1, 2]);
     found.expected = vec![0, 1, 2, 3, 4];
     let text = text(Path::new("x.demo"), &diverged(found));
     assert!(
@@ -171,6 +172,14 @@ fn an_output_that_is_too_short_is_marked_where_it_ends() {
         ),
         "{text}"
     );
+}
+
+#[test]
+fn a_byte_that_a_rule_excused_is_not_the_one_that_is_marked() {
+    let mut found = divergence(DivergenceClass::Output);
+    found.found[2] = 0xee;
+    let text = text(Path::new("x.demo"), &diverged(found));
+    assert!(text.contains(&format!("\n    {:<8}  {}^^\n", "", " ".repeat(12 * 3))), "{text}");
 }
 
 #[test]
