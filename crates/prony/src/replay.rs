@@ -99,7 +99,7 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
         Some(_) => writeln!(out, "  before it: {verified}"),
         None => writeln!(out, "  {verified}"),
     };
-    if let Some(tolerance) = &report.tolerance {
+    if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.outputs_differing > 0) {
         tolerated(&mut out, tolerance);
     }
     if report.divergence.is_none() {

@@ -31,7 +31,7 @@ fn shown(process: u16, frame: u64, record: &[u8]) -> String {
 fn set_scene(found: &mut Divergence, scene: &Scene) {
     found.frame = scene.frame;
     found.expected_call = shown(found.process, scene.frame, &scene.record);
-    found.recent = scene.before.iter().map(|record| shown(found.process, scene.frame, record)).collect();
+    found.recent = scene.before.iter().map(|(frame, record)| shown(found.process, *frame, record)).collect();
 }
 
 /// A divergence the player stopped at.

@@ -227,8 +227,8 @@ pub(crate) struct Scene {
     pub(crate) frame: u64,
     /// The record itself.
     pub(crate) record: Vec<u8>,
-    /// The calls of the thread before it, oldest first.
-    pub(crate) before: Vec<Vec<u8>>,
+    /// The calls of the thread before it with their frames, oldest first.
+    pub(crate) before: Vec<(u64, Vec<u8>)>,
 }
 
 /// Calls shown before a divergence.
@@ -252,6 +252,7 @@ pub(crate) fn scene<R: Read + Seek>(
             scene.record = record.to_vec();
             break;
         }
+        let frame = scene.frame;
         scene.frame += u64::from(framer.ends_frame(&head));
         if head.thread != thread || playable(record).is_none() {
             continue;
@@ -261,8 +262,8 @@ pub(crate) fn scene<R: Read + Seek>(
             if scene.before.len() == BEFORE {
                 scene.before.remove(0);
             }
-            scene.before.push(record.to_vec());
-        } else if let Some(last) = scene.before.last_mut() {
+            scene.before.push((frame, record.to_vec()));
+        } else if let Some((_, last)) = scene.before.last_mut() {
             last.clear();
             last.extend_from_slice(record);
         }
