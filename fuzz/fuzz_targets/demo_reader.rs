@@ -1,4 +1,5 @@
-//! Opens, reads and checks arbitrary bytes as a demo: `cargo +nightly fuzz run demo_reader`.
+//! Opens, reads and checks arbitrary bytes as a demo:
+//! `cargo +nightly fuzz run demo_reader fuzz/corpus/demo_reader fuzz/seeds/demo_reader -- -rss_limit_mb=3000`.
 //!
 //! The checksums of file head and blocks are made right first, so that what is behind them is
 //! reached; checksums that are wrong are the business of the tests.

@@ -99,9 +99,18 @@ const fn wrong(what: &'static str) -> BlockProblem {
     BlockProblem::Content { what }
 }
 
-/// Decodes a block. `column`: the bytes of a column, empty when the block has none.
+/// Decodes a block. `column`: the bytes of a column, empty when the block has none. On an error
+/// `into` is empty: records before the place of the error may be wrong already.
 pub(crate) fn decode<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> Result<(), BlockProblem> {
     into.clear();
+    let decoded = decode_columns(column, into);
+    if decoded.is_err() {
+        into.clear();
+    }
+    decoded
+}
+
+fn decode_columns<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> Result<(), BlockProblem> {
     let mut meta = Input::new(column(META));
     let (records, raw_bytes) = meta.number().zip(meta.fitting::<usize>()).ok_or(wrong("counts of records"))?;
     if raw_bytes > MAX_RAW_BYTES {

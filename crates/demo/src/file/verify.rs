@@ -133,8 +133,8 @@ pub(crate) struct Scan {
     problems: Vec<Problem>,
     offset: u64,
     end: End,
-    /// Next place of every process that has records.
-    orders: Vec<(u16, u64)>,
+    /// Next place of every process, 0 for those without records.
+    orders: Vec<u64>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -180,7 +180,7 @@ impl Scan {
             }
         }
         scan.totals.blocks = scan.blocks.len() as u32;
-        scan.totals.processes = scan.orders.len() as u32;
+        scan.totals.processes = scan.orders.iter().filter(|&&next| next > 0).count() as u32;
         scan.totals.file_bytes = file_bytes;
         Ok(scan)
     }
@@ -244,12 +244,11 @@ impl Scan {
     }
 
     fn check_order(&mut self, process: u16, found: u64, block: u32) {
-        let known = self.orders.iter_mut().find(|(known, _)| *known == process);
-        let expected = known.as_ref().map_or(0, |(_, next)| *next);
-        match known {
-            Some((_, next)) => *next = found.wrapping_add(1),
-            None => self.orders.push((process, found.wrapping_add(1))),
+        if self.orders.len() <= process as usize {
+            self.orders.resize(process as usize + 1, 0);
         }
+        let next = &mut self.orders[process as usize];
+        let expected = std::mem::replace(next, found.wrapping_add(1));
         if expected != found {
             self.report(Problem::Order { process, block, expected, found });
         }

@@ -131,6 +131,33 @@ fn a_writer_that_was_killed_leaves_what_it_flushed() {
     assert_eq!(read_all(&mut demo).expect("what remains is whole"), kept(&records));
 }
 
+#[test]
+fn a_block_whose_columns_do_not_add_up_gives_no_record() {
+    let mut encoder = encode::Encoder::default();
+    for (process, record) in turn(5) {
+        encoder.push(process, record.as_bytes(), &record.head, &mut encode::Place::default());
+    }
+    let columns = encoder.finish();
+    for missing in 0..columns.len() {
+        if columns[missing].1.is_empty() {
+            continue;
+        }
+        let mut altered = columns;
+        altered[missing].1 = &columns[missing].1[..columns[missing].1.len() - 1];
+        let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("a vector takes all");
+        writer.write_block(Kind::RECORDS, &altered).expect("a vector takes all");
+        let (bytes, _) = writer.finish(&trailer()).expect("a vector takes all");
+        let mut demo = open(&bytes);
+        assert_eq!(demo.truncation(), None);
+        let mut records = demo.records();
+        assert!(matches!(records.next(), Err(DemoError::Block { index: 1, .. })), "column {}", columns[missing].0);
+        assert!(matches!(records.next(), Ok(None)), "column {}", columns[missing].0);
+        let cut = open(&bytes[..bytes.len() - 1]);
+        let cause = cut.truncation().map(|truncation| (truncation.blocks, truncation.cause.clone()));
+        assert!(matches!(cause, Some((1, Cause::Block(_)))), "column {}: {cause:?}", columns[missing].0);
+    }
+}
+
 /// A disk with room for so many bytes more.
 struct Disk {
     bytes: Vec<u8>,
