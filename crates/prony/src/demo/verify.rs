@@ -1,8 +1,10 @@
 //! `prony demo verify`.
 
+use std::fs::File;
+use std::io::BufReader;
 use std::path::Path;
 
-use prony_demo::{Problem, VerifyReport};
+use prony_demo::{Demo, DemoError, Problem, VerifyReport};
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
@@ -17,8 +19,16 @@ const SHOWN: usize = 20;
 /// # Errors
 /// When the file is no demo.
 pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
-    let mut demo = super::open_quietly("verify", &args.demo)?;
-    let report = demo.verify().map_err(|error| Failure::demo("verify", &args.demo, &error))?;
+    let failed = |error: DemoError| Failure::demo("verify", &args.demo, &error);
+    let file = File::open(&args.demo).map_err(|error| failed(error.into()))?;
+    let report = match Demo::open(BufReader::new(file)) {
+        Ok(mut demo) => demo.verify().map_err(failed)?,
+        // A demo all the same, of which nothing can be read.
+        Err(error @ (DemoError::Block { .. } | DemoError::FileHead { .. } | DemoError::TooShort { found: 1.. })) => {
+            return unreadable(args, &error);
+        }
+        Err(error) => return Err(failed(error)),
+    };
     if args.json {
         output::print_json(&answer(&report))?;
     } else {
@@ -30,6 +40,16 @@ pub fn run(args: &VerifyArgs) -> Result<Exit, Failure> {
     if let Some(hint) = hint(&args.demo, &report) {
         eprintln!("hint: {hint}");
     }
+    Ok(Exit::Finding)
+}
+
+fn unreadable(args: &VerifyArgs, error: &DemoError) -> Result<Exit, Failure> {
+    if args.json {
+        output::print_json(&json!({ "sound": false, "committed": false, "problems": [error.to_string()] }))?;
+    } else {
+        output::print(&format!("{}: 1 problem\n  {error}\n  readable: nothing\n", args.demo.display()))?;
+    }
+    eprintln!("hint: what a replay must know first is lost: use a copy of the original, or record again");
     Ok(Exit::Finding)
 }
 
