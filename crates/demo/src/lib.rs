@@ -8,6 +8,7 @@ mod file;
 mod frame;
 mod op;
 mod record;
+
 #[cfg(feature = "file")]
 pub mod address;
 #[cfg(feature = "file")]
