@@ -275,7 +275,7 @@ pub struct AnonymizeArgs {
     /// Leave addresses as they are
     #[arg(long)]
     pub keep_addresses: bool,
-    /// Replace loopback addresses too, by others of 127.0.0.0/8
+    /// Replace loopback addresses too, by others of 127.0.0.0/8; a server that trusts 127.0.0.1 then acts otherwise
     #[arg(long, conflicts_with = "keep_addresses")]
     pub map_loopback: bool,
     /// Keep this variable of the environment

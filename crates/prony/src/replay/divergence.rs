@@ -98,7 +98,12 @@ fn both_sides(out: &mut String, found: &Divergence) {
 /// The next step for a class, given the flags already in use.
 pub(super) fn hint(args: &ReplayArgs, found: &Divergence) -> Option<String> {
     let demo = args.demo.display();
-    let show = format!("`prony demo dump {demo} --frames {} --full` shows what was recorded there", found.frame);
+    // The frames of a demo are those of process 0.
+    let place = match found.process {
+        0 => format!("--frames {}", found.frame),
+        process => format!("--process {process}"),
+    };
+    let show = format!("`prony demo dump {demo} {place} --full` shows what was recorded there");
     Some(match found.class {
         DivergenceClass::Output if args.tolerance.is_none() => {
             format!("{show}; numbers that may differ a little go into a file for --tolerance")

@@ -183,6 +183,14 @@ fn a_byte_that_a_rule_excused_is_not_the_one_that_is_marked() {
 }
 
 #[test]
+fn the_hint_leads_to_the_process_that_diverged() {
+    let report = diverged(Divergence { process: 2, ..divergence(DivergenceClass::Output) });
+    let hint = hint(&args(&[]), &report).expect("there is a next step");
+    assert!(hint.starts_with("`prony demo dump teeworlds.demo --process 2 --full`"), "{hint}");
+    assert!(text(Path::new("x.demo"), &report).contains("record 48,211 of process 2, frame 312"));
+}
+
+#[test]
 fn the_watchdog_hint_depends_on_the_flag_in_use() {
     let report = diverged(divergence(DivergenceClass::Starvation));
     let hint = hint(&args(&["--watchdog", "20s"]), &report).expect("there is a next step");
