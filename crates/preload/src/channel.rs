@@ -130,7 +130,7 @@ pub struct Thread {
     pub call: AtomicU32,
     /// Kernel's thread id.
     pub tid: AtomicI32,
-    /// Replay: the record the thread stands before.
+    /// Replay: the record the thread was answered with last, or stands before while it waits.
     pub record: AtomicU64,
     /// Replay: the turn it waits for.
     pub turn: AtomicU64,
@@ -293,6 +293,13 @@ pub struct TapeStream {
     /// Number of turns.
     pub turn_count: u64,
 }
+
+/// `op` of a record that stands for several reads of one clock in a row, in rings only: `ret` is
+/// the number of the call, `aux` the clock, `fd` how many; their nanoseconds follow the head as
+/// `i64`. They take as many places in the order of the process, from `order` on.
+pub const CLOCK_RUN: u16 = 0x3fff;
+/// Reads of a clock that one such record holds at most.
+pub const CLOCK_RUN_READS: usize = 512;
 
 /// Set in a tape record's `op` when the record ends a frame.
 pub const FRAME_END: u16 = 0x4000;

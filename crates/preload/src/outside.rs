@@ -361,7 +361,7 @@ pub struct ThreadState {
     pub waiting: bool,
     /// It has no records left.
     pub finished: bool,
-    /// The record it stands before, if it waits.
+    /// The record it was answered with last, or stands before while it waits.
     pub record: u64,
     /// The turn it waits for.
     pub turn: u64,

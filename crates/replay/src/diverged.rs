@@ -92,13 +92,37 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
     Ok(found)
 }
 
-/// A divergence without a record of its own: crash, early exit, missing file.
-pub(crate) fn plain(class: DivergenceClass, record: u64, detail: String) -> Divergence {
+/// A build that ended on its own: shown at the last call that was answered.
+pub(crate) fn at_last_call<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    class: DivergenceClass,
+    threads: &[ThreadState],
+    detail: String,
+) -> Result<Divergence, DemoError> {
+    let mut found = plain(class, detail);
+    if let Some(last) = threads.iter().max_by_key(|thread| (thread.process == 0, thread.record)) {
+        set_place(&mut found, demo, last)?;
+    }
+    Ok(found)
+}
+
+fn set_place<R: Read + Seek>(found: &mut Divergence, demo: &mut Demo<R>, at: &ThreadState) -> Result<(), DemoError> {
+    (found.process, found.thread, found.record) = (at.process as u16, at.thread as u16, at.record);
+    let scene = scene(demo, found.process, found.thread, found.record)?;
+    set_scene(found, &scene);
+    if let Some(head) = prony_demo::Head::from_bytes(&scene.record) {
+        (found.call, found.fd) = (call_name(head.op), head.fd);
+    }
+    Ok(())
+}
+
+/// A divergence without a record of its own.
+pub(crate) fn plain(class: DivergenceClass, detail: String) -> Divergence {
     Divergence {
         class,
         process: 0,
         thread: 0,
-        record,
+        record: 0,
         frame: 0,
         call: String::new(),
         fd: -1,
@@ -133,14 +157,9 @@ pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved
     };
     let turn = starved.waiting.first().map(|thread| format!(" and turn {} does not come", thread.now));
     let detail = std::iter::once(format!("{holder}{}", turn.unwrap_or_default())).chain(waiting).collect::<Vec<_>>();
-    let mut found = plain(DivergenceClass::Starvation, 0, detail.join("; "));
-    if let Some(thread) = starved.waiting.first() {
-        found.process = thread.process as u16;
-        found.thread = thread.thread as u16;
-        found.record = thread.record;
-        let scene = scene(demo, found.process, found.thread, found.record)?;
-        set_scene(&mut found, &scene);
-        found.call.clone_from(&found.expected_call);
+    let mut found = plain(DivergenceClass::Starvation, detail.join("; "));
+    if let Some(thread) = starved.waiting.first().or(starved.thread.as_ref()) {
+        set_place(&mut found, demo, thread)?;
     }
     Ok(found)
 }

@@ -1,6 +1,7 @@
 //! Puts the records of all threads into the order of their process.
 
 use prony_demo::{HEAD_BYTES, Head};
+use prony_preload::CLOCK_RUN;
 use std::collections::BTreeMap;
 
 /// Bytes of one thread's slot that are not handed on yet.
@@ -12,11 +13,31 @@ struct Pending {
 }
 
 impl Pending {
-    /// The first record, if it is whole: its order and length.
-    fn front(&self) -> Option<(u64, usize)> {
+    /// The head of the first record, if the record is whole.
+    fn front(&self) -> Option<Head> {
         let bytes = &self.bytes[self.start..];
         let head = Head::from_bytes(bytes.get(..HEAD_BYTES)?)?;
-        (bytes.len() >= head.size as usize).then_some((head.order, head.size as usize))
+        (bytes.len() >= head.size as usize).then_some(head)
+    }
+
+    /// Hands the first record on and steps over it; returns the places it took in the order.
+    fn hand_on<E>(&mut self, head: &Head, each: &mut impl FnMut(u16, &[u8]) -> Result<(), E>) -> Result<u64, E> {
+        let record = &self.bytes[self.start..self.start + head.size as usize];
+        let mut places = 1;
+        if head.op == CLOCK_RUN {
+            let reads = record[HEAD_BYTES..].chunks_exact(8);
+            places = reads.len() as u64;
+            let mut read = Head { size: HEAD_BYTES as u32, op: head.ret as u16, fd: -1, ..*head };
+            for (nanoseconds, order) in reads.zip(head.order..) {
+                read.ret = i64::from_le_bytes(nanoseconds.try_into().unwrap_or_default());
+                read.order = order;
+                each(self.process as u16, &read.to_bytes())?;
+            }
+        } else {
+            each(self.process as u16, record)?;
+        }
+        self.step(head.size as usize);
+        Ok(places)
     }
 
     fn step(&mut self, length: usize) {
@@ -69,13 +90,11 @@ impl Merger {
             loop {
                 let mut lowest: Option<(u64, usize)> = None;
                 for (&slot, pending) in self.slots.iter_mut().filter(|(_, pending)| pending.process == process) {
-                    while let Some((order, length)) = pending.front().filter(|&(order, _)| order == *next) {
-                        each(process as u16, &pending.bytes[pending.start..pending.start + length])?;
-                        pending.step(length);
-                        *next = order + 1;
+                    while let Some(head) = pending.front().filter(|head| head.order == *next) {
+                        *next += pending.hand_on(&head, &mut each)?;
                     }
-                    if let Some((order, _)) = pending.front() {
-                        lowest = Some(lowest.map_or((order, slot), |found| found.min((order, slot))));
+                    if let Some(head) = pending.front() {
+                        lowest = Some(lowest.map_or((head.order, slot), |found| found.min((head.order, slot))));
                     }
                 }
                 match lowest {

@@ -116,7 +116,7 @@ pub fn replay(options: &ReplayOptions, progress: &mut dyn FnMut(Progress)) -> Re
         };
         let detail = format!("the server read `{missing}`{more}, which is not there");
         let mut report = empty_report(&demo, &tape, warnings);
-        report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, 0, detail));
+        report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, detail));
         report.verdict = Verdict::Diverged;
         return Ok(report);
     }
@@ -261,11 +261,11 @@ fn divergence<R: io::Read + io::Seek>(
         Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
         Outcome { signal: Some(signal), .. } => {
             let detail = format!("signal {signal} ended the build after {last} of {} records", tape.records);
-            Some(diverged::plain(DivergenceClass::Crash, last, detail))
+            Some(diverged::at_last_call(demo, DivergenceClass::Crash, &outcome.threads, detail)?)
         }
         Outcome { ended_early: Some(status), .. } => {
             let detail = format!("the build ended ({status}) after {last} of {} records", tape.records);
-            Some(diverged::plain(DivergenceClass::EarlyExit, last, detail))
+            Some(diverged::at_last_call(demo, DivergenceClass::EarlyExit, &outcome.threads, detail)?)
         }
         _ => None,
     })

@@ -47,6 +47,8 @@ pub(crate) struct Outcome {
     pub(crate) signal: Option<i32>,
     /// The build ended without having followed the demo to its end.
     pub(crate) ended_early: Option<ExitStatus>,
+    /// Threads that had not ended when the build did.
+    pub(crate) threads: Vec<ThreadState>,
     /// The library came up in the build.
     pub(crate) attached: bool,
     pub(crate) observed: Vec<Observed>,
@@ -157,6 +159,7 @@ pub(crate) fn run_once(
         frames: channel.frames()?,
         signal: status.signal().filter(|_| undisturbed),
         ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
+        threads: channel.threads(),
         attached: channel.attached(),
         divergence,
         starved,

@@ -246,6 +246,7 @@ pub unsafe fn done(thread: *mut Thread, answer: Answer) {
     let record = answer.head.cast_mut();
     if record == (*thread).cursor {
         count!(thread, records, 1);
+        (*(*thread).slot).record.store((*record).order, Ordering::Relaxed);
         step(thread, record);
     } else if record > (*thread).cursor && record < (*thread).end {
         count!(thread, records, 1);
@@ -514,6 +515,11 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, record));
     }
     while (*thread).cursor < place {
+        let passed = (*thread).cursor;
+        let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
+        if lost && (*passed).op & TAKEN == 0 {
+            report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, passed));
+        }
         pass_over(thread, Op::Exit, -1);
     }
     if (*place).aux != status as u32 {

@@ -172,6 +172,7 @@ pub unsafe fn detach_thread() {
     if (*thread).attached {
         (*thread).live = thread::ASIDE;
         (*thread).attached = false;
+        recorder::close_run(thread);
         recorder::unmap_ring(thread);
         (*(*thread).slot).state.store(2, Ordering::Release);
     }

@@ -7,7 +7,7 @@
 use super::process::{control, slot};
 use super::report;
 use super::thread::Thread;
-use crate::channel::{BASE, CHANNEL_FD, CONTROL_BYTES, RING_BYTES};
+use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES};
 use crate::ticks::ticks;
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
@@ -100,8 +100,10 @@ pub unsafe fn map_ring(thread: *mut Thread) {
     (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);
 }
 
-/// Gives the address range of the thread's ring back.
+/// Gives the address range of the thread's ring back. An open clock run must be closed before,
+/// unless it belongs to the parent of a forked child.
 pub unsafe fn unmap_ring(thread: *mut Thread) {
+    (*thread).run_reads = 0;
     libc::munmap((*thread).ring.cast(), 2 * RING_BYTES);
 }
 
@@ -112,29 +114,61 @@ fn next_order() -> u64 {
     unsafe { (*slot()).order.fetch_add(1, Ordering::Relaxed) }
 }
 
+/// Bytes of the longest clock run.
+const RUN_BYTES: usize = HEAD_BYTES + 8 * CLOCK_RUN_READS;
+
 /// A clock read: no parts, no time of its own.
+///
+/// Reads of one clock in a row share one record, which is published by the next call of another
+/// kind, or when it is full; a server that spins on the clock costs eight bytes a turn.
 #[inline(always)]
 pub unsafe fn emit_clock(thread: *mut Thread, op: Op, clock: u32, nanoseconds: i64) {
-    if (*thread).head + HEAD_BYTES as u64 > (*thread).tail_seen + RING_BYTES as u64 {
-        wait_for_space(thread, HEAD_BYTES);
+    if (*thread).run_reads == 0 || (*thread).run_op != op as u16 || (*thread).run_clock != clock {
+        open_run(thread, op, clock);
     }
-    let at = (*thread).ring.add(((*thread).head as usize) & (RING_BYTES - 1)).cast::<Head>();
+    let at = (*thread).ring.add(((*thread).head as usize & (RING_BYTES - 1)) + HEAD_BYTES);
+    at.cast::<i64>().add((*thread).run_reads as usize).write(nanoseconds);
+    (*thread).run_reads += 1;
+    if (*thread).run_reads as usize == CLOCK_RUN_READS {
+        close_run(thread);
+    }
+}
+
+unsafe fn open_run(thread: *mut Thread, op: Op, clock: u32) {
+    close_run(thread);
+    if (*thread).head + RUN_BYTES as u64 > (*thread).tail_seen + RING_BYTES as u64 {
+        wait_for_space(thread, RUN_BYTES);
+    }
+    ((*thread).run_op, (*thread).run_clock) = (op as u16, clock);
+}
+
+/// Publishes the open clock run, if there is one. Its places in the order are taken now: reads of
+/// a clock wait for no turn, so only their order within the thread matters.
+#[inline(always)]
+pub unsafe fn close_run(thread: *mut Thread) {
+    let reads = std::mem::take(&mut (*thread).run_reads);
+    if reads == 0 {
+        return;
+    }
+    let size = HEAD_BYTES + 8 * reads as usize;
+    let at = (*thread).ring.add((*thread).head as usize & (RING_BYTES - 1)).cast::<Head>();
     at.write(Head {
-        size: HEAD_BYTES as u32,
-        op: op as u16,
+        size: size as u32,
+        op: CLOCK_RUN,
         thread: (*thread).index,
-        order: next_order(),
+        order: (*slot()).order.fetch_add(u64::from(reads), Ordering::Relaxed),
         time: 0,
-        ret: nanoseconds,
-        fd: -1,
-        aux: clock,
+        ret: i64::from((*thread).run_op),
+        fd: reads as i32,
+        aux: (*thread).run_clock,
     });
-    (*thread).head += HEAD_BYTES as u64;
+    (*thread).head += size as u64;
     (*(*thread).slot).head.0.store((*thread).head, Ordering::Release);
 }
 
 /// Any other call.
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
+    close_run(thread);
     let order = next_order();
     emit_numbered(thread, op, fd, aux, ret, order, pieces);
 }
@@ -157,7 +191,25 @@ pub unsafe fn emit_numbered(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret:
     put_pieces(at.add(HEAD_BYTES), pieces);
     (*thread).head += size as u64;
     (*(*thread).slot).head.0.store((*thread).head, Ordering::Release);
+    own_lines_ahead((*thread).ring.add((*thread).head as usize & (RING_BYTES - 1)), size);
 }
+
+/// Asks for the cache lines that the next record of this size will be written to. The reader on
+/// another core looked at them last, so each would stall the store; asked for now, they arrive
+/// while the server works or is in the kernel. Measured on a 1,200-byte send: see the benchmarks.
+#[inline(always)]
+unsafe fn own_lines_ahead(at: *const u8, bytes: usize) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..bytes.min(LINES_AHEAD_BYTES)).step_by(64) {
+        // `prefetchw` only hints; where a processor lacks it, it does nothing.
+        std::arch::asm!("prefetchw [{}]", in(reg) at.add(line), options(nostack, preserves_flags));
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (at, bytes);
+}
+
+/// Lines are asked for this far ahead; a processor follows some two dozen requests at a time.
+const LINES_AHEAD_BYTES: usize = 2048;
 
 /// Lays parts out in a row.
 #[inline(always)]

@@ -68,6 +68,12 @@ pub struct Thread {
     pub head: u64,
     /// Recorder: how far the reader was when last looked at.
     pub tail_seen: u64,
+    /// Recorder: reads in the clock run that stands open at `head`, not yet published.
+    pub run_reads: u32,
+    /// Recorder: the clock that the run reads.
+    pub run_clock: u32,
+    /// Recorder: the call that the run makes.
+    pub run_op: u16,
 
     /// Player: the next record.
     pub cursor: *mut Head,
