@@ -20,7 +20,7 @@ pub struct Failure {
 impl Failure {
     /// `error`: thing, place, expected and found, without `error:`.
     pub fn new(error: impl Into<String>) -> Failure {
-        Failure { error: error.into(), hint: None, closed_pipe: false }
+        Failure { error: without_numbers(&error.into()), hint: None, closed_pipe: false }
     }
 
     /// Adds the next step.
@@ -123,12 +123,18 @@ impl Failure {
     }
 }
 
-/// The kernel's words without its number, in lower case as all our messages are.
+/// The kernel's words in lower case, as all our messages are.
 fn io_text(error: &io::Error) -> String {
     let text = error.to_string();
-    let text = text.split(" (os error").next().unwrap_or(&text);
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// Leaves out the number that the standard library adds to what the kernel said.
+fn without_numbers(text: &str) -> String {
+    let mut parts = text.split(" (os error ");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |before, part| before + part.split_once(')').map_or("", |(_, after)| after))
 }
 
 impl fmt::Display for Failure {

@@ -249,7 +249,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
             Failure::demo("replay", &args.demo, error)
         }
         ReplayError::Program(error) => Failure::program("replay", error),
-        ReplayError::Truncated { .. } => cannot().hint("--allow-truncated replays what is whole"),
+        ReplayError::Truncated(cut) => Failure::truncated(&args.demo, cut),
         ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
         ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
         ReplayError::WorkingDirectory(directory) => cannot().hint(format!("`mkdir -p {directory}`")),

@@ -51,3 +51,27 @@ fn the_exit_code_is_that_of_the_server_unless_the_recording_ended_it() {
     assert_eq!(code(&[], Some(0), None, 9), Exit::Good);
     assert_eq!(code(&[], Some(0), None, 0), Exit::NotTrusted);
 }
+
+#[test]
+fn every_reason_that_keeps_a_recording_from_being_made_is_named() {
+    use std::io::Error;
+    let error = || Error::from_raw_os_error(2);
+    let program = || "/usr/games/teeworlds-server".to_owned();
+    let errors = [
+        RecordError::Program(prony_replay::ProgramError::Unhookable {
+            path: program(),
+            what: "is linked statically, so nothing can be preloaded into it",
+        }),
+        RecordError::State(prony_replay::StateError::Archive { path: "/srv/state".to_owned(), error: error() }),
+        RecordError::Write {
+            path: "teeworlds.demo.partial".to_owned(),
+            error: prony_demo::WriteError::Io(Error::from_raw_os_error(28)),
+        },
+        RecordError::Start { program: program(), error: Error::from_raw_os_error(8) },
+        RecordError::NotAttached { program: program(), exit: "exited with 127".to_owned() },
+        RecordError::System { what: "make the channel to the server", error: Error::from_raw_os_error(24) },
+    ];
+    let args = args(&["--state", "/srv/state"]);
+    let all: Vec<String> = errors.iter().map(|error| failure(&args, error).to_string()).collect();
+    insta::assert_snapshot!("failures", all.join("\n"));
+}

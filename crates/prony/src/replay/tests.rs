@@ -209,6 +209,32 @@ fn a_wrong_tolerance_file_names_its_line() {
 }
 
 #[test]
+fn every_reason_that_keeps_a_replay_from_running_is_named() {
+    use std::io::Error;
+    let denied = || Error::from_raw_os_error(1);
+    let program = || "/usr/games/teeworlds-server".to_owned();
+    let errors = [
+        ReplayError::Truncated(prony_demo::Truncation {
+            offset: 0x2c40,
+            cause: prony_demo::Cause::NoCommit,
+            blocks: 41,
+            records: 20_000,
+            frames: 1203,
+        }),
+        ReplayError::Tape(TapeError::Memory { bytes: 84_000_000, error: Error::from_raw_os_error(12) }),
+        ReplayError::Tape(TapeError::Empty),
+        ReplayError::Program(prony_replay::ProgramError::NotFound("./new".to_owned(), "that very place".to_owned())),
+        ReplayError::State(prony_replay::StateError::Restore { path: "/srv/state".to_owned(), error: denied() }),
+        ReplayError::WorkingDirectory("/srv/teeworlds".to_owned()),
+        ReplayError::Mount(denied()),
+        ReplayError::NotAttached(program()),
+        ReplayError::System { program: program(), error: denied() },
+    ];
+    let all: Vec<String> = errors.iter().map(|error| failure(&args(&[]), error).to_string()).collect();
+    insta::assert_snapshot!("failures", all.join("\n"));
+}
+
+#[test]
 fn warnings_are_part_of_the_json_answer() {
     let report = ReplayReport { warnings: vec![Warning { text: "look".to_owned() }], ..identical() };
     assert_eq!(json::answer(&report, false)["warnings"][0], "look");
