@@ -104,7 +104,8 @@ pub(crate) fn run_once(
         if setup.tolerant {
             gather(&mut channel, &mut merger, &mut observed)?;
         }
-        if status.is_some() && (channel.divergence().is_some() || !others_run(&channel)) {
+        // Once the started process is reaped, whatever is left to reap is its children.
+        if status.is_some() && (channel.divergence().is_some() || !Launched::reap_orphans()) {
             break;
         }
         let now = Instant::now();
@@ -133,8 +134,7 @@ pub(crate) fn run_once(
     if setup.tolerant {
         gather(&mut channel, &mut merger, &mut observed)?;
     }
-    let main = usize::from(tape.main_process);
-    let complete = channel.ended(0) && channel.ended(main);
+    let complete = tape.processes.iter().all(|&process| channel.ended(usize::from(process)));
     server.kill_group();
     let status = match status {
         Some(status) => status,
@@ -169,11 +169,6 @@ pub(crate) fn run_once(
 
 const fn libc_sigkill() -> i32 {
     signal_hook::consts::SIGKILL
-}
-
-fn others_run(channel: &Channel) -> bool {
-    Launched::reap_orphans();
-    channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
 }
 
 fn gather(channel: &mut Channel, merger: &mut Merger, observed: &mut Vec<Observed>) -> io::Result<()> {

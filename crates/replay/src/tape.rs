@@ -36,6 +36,8 @@ pub(crate) struct Tape {
     pub(crate) frames: u64,
     /// The process that has most of the frames: the server, where what was started only made it.
     pub(crate) main_process: u16,
+    /// Processes that have records.
+    pub(crate) processes: Vec<u16>,
     /// Time of the last record, in nanoseconds since the recording started.
     pub(crate) recorded_ns: u64,
     /// Bytes that were sent, over all processes.
@@ -81,6 +83,7 @@ impl Tape {
             records: 0,
             frames: 0,
             main_process: 0,
+            processes: Vec::new(),
             recorded_ns: 0,
             output_bytes: 0,
         };
@@ -103,6 +106,7 @@ impl Tape {
             return Err(TapeError::Empty);
         };
         (tape.main_process, tape.frames) = (main, process.frames);
+        tape.processes = processes.keys().copied().collect();
         let bytes = lay_out(&mut streams, &mut processes);
         tape.write(demo, rule, streams, processes).map_err(|error| match error {
             Failed::Demo(error) => TapeError::Demo(error),

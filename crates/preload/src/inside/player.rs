@@ -724,8 +724,9 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
     }
 }
 
-/// True when a signal stands next on the tape of this thread.
+/// True when a signal stands next on the tape of this thread, to be delivered at this place.
 #[inline(always)]
-pub unsafe fn signal_is_next(thread: *mut Thread) -> bool {
-    (*thread).cursor < (*thread).end && number((*thread).cursor) == Op::Signal as u16
+pub unsafe fn signal_is_next(thread: *mut Thread, place: i64) -> bool {
+    let record = (*thread).cursor;
+    record < (*thread).end && number(record) == Op::Signal as u16 && (*record).ret == place
 }

@@ -266,7 +266,7 @@ pub fn returned(ret: i64) -> isize {
 #[inline(always)]
 pub unsafe fn enter() -> (*mut Thread, bool) {
     let thread = thread::this();
-    signals::deliver_pending(thread);
+    signals::deliver_before(thread);
     let recording = (*thread).live == thread::RECORDING;
     (*thread).live = thread::ASIDE;
     (thread, recording)
@@ -276,5 +276,5 @@ pub unsafe fn enter() -> (*mut Thread, bool) {
 #[inline(always)]
 pub unsafe fn leave(thread: *mut Thread) {
     (*thread).live = (*thread).mode;
-    signals::deliver_pending(thread);
+    signals::deliver_after(thread);
 }

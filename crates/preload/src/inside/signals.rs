@@ -90,7 +90,7 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
         run_handler(signal, info, context);
     } else if (*thread).blocking {
         (*thread).blocking = false;
-        record_and_run(thread, signal, info, context);
+        record_and_run(thread, BEFORE_NEXT, signal, info, context);
         (*thread).blocking = true;
     } else {
         (*ACTIONS.info.get())[place] = *info;
@@ -99,9 +99,20 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
     set_errno(before);
 }
 
-unsafe fn record_and_run(thread: *mut Thread, signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+/// `ret` of a signal's record: its handler ran when the call after it had begun.
+const BEFORE_NEXT: i64 = 0;
+/// `ret` of a signal's record: its handler ran before the call in front of it returned.
+const AFTER_LAST: i64 = 1;
+
+unsafe fn record_and_run(
+    thread: *mut Thread,
+    place: i64,
+    signal: c_int,
+    info: *mut libc::siginfo_t,
+    context: *mut c_void,
+) {
     let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
-    recorder::emit(thread, Op::Signal, -1, signal as u32, 0, &[piece]);
+    recorder::emit(thread, Op::Signal, -1, signal as u32, place, &[piece]);
     let live = (*thread).live;
     (*thread).live = (*thread).mode;
     run_handler(signal, info, context);
@@ -123,41 +134,52 @@ unsafe fn run_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     }
 }
 
-/// Runs what was held back (recording) or what the tape has next (replaying).
+/// A call begins: runs what was held back, or what the tape has before it.
 #[inline(always)]
-pub unsafe fn deliver_pending(thread: *mut Thread) {
+pub unsafe fn deliver_before(thread: *mut Thread) {
+    deliver(thread, BEFORE_NEXT);
+}
+
+/// A call is about to return: runs what was held back, or what the tape has at its end.
+#[inline(always)]
+pub unsafe fn deliver_after(thread: *mut Thread) {
+    deliver(thread, AFTER_LAST);
+}
+
+#[inline(always)]
+unsafe fn deliver(thread: *mut Thread, place: i64) {
     if (*thread).mode == REPLAYING {
-        if player::signal_is_next(thread) {
-            deliver_recorded(thread);
+        if player::signal_is_next(thread, place) {
+            deliver_recorded(thread, place);
         }
     } else if (*thread).pending.load(Ordering::Relaxed) != 0 {
-        deliver_held_back(thread);
+        deliver_held_back(thread, place);
     }
 }
 
 #[cold]
-unsafe fn deliver_held_back(thread: *mut Thread) {
+unsafe fn deliver_held_back(thread: *mut Thread, place: i64) {
     let before = errno();
     loop {
         let pending = (*thread).pending.load(Ordering::Relaxed);
         if pending == 0 {
             break;
         }
-        let place = pending.trailing_zeros() as usize + 1;
-        (*thread).pending.fetch_and(!(1 << (place - 1)), Ordering::Relaxed);
-        let mut info = (*ACTIONS.info.get())[place];
+        let signal = pending.trailing_zeros() as usize + 1;
+        (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
+        let mut info = (*ACTIONS.info.get())[signal];
         let live = std::mem::replace(&mut (*thread).live, ASIDE);
         let mut context: libc::ucontext_t = std::mem::zeroed();
-        record_and_run(thread, place as c_int, &mut info, (&raw mut context).cast());
+        record_and_run(thread, place, signal as c_int, &mut info, (&raw mut context).cast());
         (*thread).live = live;
     }
     set_errno(before);
 }
 
 #[cold]
-unsafe fn deliver_recorded(thread: *mut Thread) {
+unsafe fn deliver_recorded(thread: *mut Thread, place: i64) {
     let before = errno();
-    while player::signal_is_next(thread) {
+    while player::signal_is_next(thread, place) {
         replay_signal(thread);
     }
     set_errno(before);

@@ -26,7 +26,7 @@ pub unsafe fn blocking<T>(thread: *mut Thread, real: impl FnOnce() -> T) -> T {
     (*thread).blocking = true;
     while (*thread).pending.load(Ordering::Relaxed) != 0 {
         (*thread).blocking = false;
-        signals::deliver_pending(thread);
+        signals::deliver_before(thread);
         (*thread).blocking = true;
     }
     let value = real();

@@ -30,7 +30,7 @@ unsafe fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> 
     } else {
         value = Some(player::clock(thread, op, clock));
     }
-    signals::deliver_pending(thread);
+    signals::deliver_after(thread);
     value
 }
 
