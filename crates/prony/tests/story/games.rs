@@ -41,8 +41,8 @@ fn teeworlds_with_eight_moving_players_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("teeworlds");
     let demo = record_teeworlds(&scratch);
-    // The token in the head of a packet: without it the server drops what the player sent.
-    prove(&scratch, &demo, Flip::input(|packet| (packet.len() > 20 && packet[2] == 1).then_some(5)));
+    // The token that a new player asks the server to answer with (control message 5).
+    prove(&scratch, &demo, Flip::input(|packet| (packet.len() > 500 && packet[7] == 5).then_some(8)));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn openarena_with_twelve_bots_replays_identically() {
     let server = Server::new(command).with_state(home.clone()).with_variable("HOME", home.clone());
     let (mut answers, mut players) = (0, 0);
     let demo = record(&scratch, &server, |stop| (answers, players) = quake::watch(address, stop));
-    assert!(answers > 10, "{answers} status queries were answered");
+    assert!(answers > 5, "{answers} status queries were answered");
     assert_eq!(players, 12, "every bot plays");
     // The challenge comes back in the answer.
     prove(&scratch, &demo, Flip::input(|query| query.windows(5).position(|word| word == b"prony")));

@@ -49,11 +49,12 @@ pub fn ask(server: SocketAddr, names: &[&str], stop: &Stop) -> u32 {
         }
         let name = names[usize::from(id) % names.len()];
         let _ = socket.send(&query(id, name));
-        if let Ok(length) = socket.recv(&mut buffer)
-            && length > 12
-            && buffer[..2] == id.to_be_bytes()
-        {
-            answers += 1;
+        // An answer that came too late belongs to a question before this one.
+        while let Ok(length) = socket.recv(&mut buffer) {
+            if length > 12 && buffer[..2] == id.to_be_bytes() {
+                answers += 1;
+                break;
+            }
         }
         std::thread::park_timeout(Duration::from_millis(3));
     }

@@ -7,13 +7,14 @@ use crate::recording::Stop;
 
 const CONNECTIONLESS: &[u8] = b"\xff\xff\xff\xff";
 
-/// Asks for the status about five times a second until the recording ends.
+/// Asks for the status once a second until the recording ends: ioquake3 answers an address no
+/// oftener (`SVC_RateLimitAddress`), and a query that it drops has no effect that could show.
 ///
 /// Returns how many answers came and the largest number of players that one of them listed.
 pub fn watch(server: SocketAddr, stop: &Stop) -> (u32, usize) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(server).expect("loopback is reachable");
-    socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
+    socket.set_read_timeout(Some(Duration::from_millis(1000))).expect("the timeout is not zero");
     let (mut answers, mut players) = (0, 0);
     let mut buffer = [0; 65536];
     for challenge in 0.. {

@@ -1,0 +1,109 @@
+/* A UDP server of few words, and the ways in which another build of it can go wrong.
+ *
+ *   answers PORT NAMES
+ *
+ * NAMES is a file whose first line opens every answer. A datagram `quit` ends the server with exit
+ * code 7, SIGINT ends it with 5. A second socket hears nothing and only sends. Each macro makes
+ * another build, which behaves as the plain one up to the answer with number TURN:
+ *
+ *   OTHER_OUTPUT   the answer has another letter      CLOSES_EARLY   it exits
+ *   EXTRA_CALL     it asks for one socket more        NEVER_QUITS    it does not end at `quit`
+ *   OTHER_ORDER    it waits before it answers         CRASHES        it dies of a signal
+ *   SPINS          it computes for ever
+ *   EXTRA_CLOCKS   it reads the clock more often, which must not matter
+ *   RAW            it makes a system call that no libc function stands for
+ */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TURN 20
+
+static void on_interrupt(int number) {
+    (void)number;
+    _exit(5);
+}
+
+static int open_socket(int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0) {
+        perror("bind");
+        exit(1);
+    }
+    return fd;
+}
+
+#ifdef RAW
+/* What Go and other runtimes without libc do: here for getrandom, number 318 on x86-64. */
+static long raw_getrandom(void *bytes, unsigned long size) {
+    long result;
+    __asm__ volatile("syscall" : "=a"(result) : "a"(318L), "D"(bytes), "S"(size), "d"(0L) : "rcx", "r11", "memory");
+    return result;
+}
+#endif
+
+int main(int count, char **arguments) {
+    char name[64] = "", line[512], answer[640];
+    FILE *names = count == 3 ? fopen(arguments[2], "r") : NULL;
+    if (!names || !fgets(name, sizeof name, names)) {
+        fputs("usage: answers PORT NAMES\n", stderr);
+        return 2;
+    }
+    fclose(names);
+    name[strcspn(name, "\n")] = 0;
+    signal(SIGINT, on_interrupt);
+    int hears = open_socket(atoi(arguments[1])), sends = open_socket(0);
+
+    for (unsigned turn = 1;; turn++) {
+        struct sockaddr_in from;
+        socklen_t length = sizeof from;
+        ssize_t got = recvfrom(hears, line, sizeof line - 1, 0, (struct sockaddr *)&from, &length);
+        if (got < 0) return 1;
+        line[got] = 0;
+#ifndef NEVER_QUITS
+        if (strcmp(line, "quit") == 0) return 7;
+#endif
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        snprintf(answer, sizeof answer, "%s %u %s at %ld.%09ld", name, turn, line, (long)now.tv_sec, now.tv_nsec);
+        if (turn == TURN) {
+#ifdef OTHER_OUTPUT
+            answer[0] ^= 1;
+#endif
+#ifdef EXTRA_CALL
+            close(socket(AF_INET, SOCK_DGRAM, 0));
+#endif
+#ifdef OTHER_ORDER
+            struct pollfd ready = {hears, POLLIN, 0};
+            poll(&ready, 1, 1000);
+#endif
+#ifdef CLOSES_EARLY
+            return 0;
+#endif
+#ifdef CRASHES
+            abort();
+#endif
+#ifdef SPINS
+            for (volatile unsigned long forever = 0;; forever++) {}
+#endif
+#ifdef RAW
+            raw_getrandom(line, 4);
+#endif
+        }
+#ifdef EXTRA_CLOCKS
+        for (int i = 0; i < 3; i++) clock_gettime(CLOCK_MONOTONIC, &now);
+#endif
+        sendto(hears, answer, strlen(answer), 0, (struct sockaddr *)&from, length);
+        sendto(sends, answer, strlen(answer), 0, (struct sockaddr *)&from, length);
+    }
+}
