@@ -64,7 +64,7 @@ fn converse(address: std::net::SocketAddr, first: usize, answered: &AtomicU32, s
             assert_eq!(answer, "uring Function not implemented\n");
         }
         answered.fetch_add(1, Ordering::Relaxed);
-        std::thread::park_timeout(Duration::from_millis(3));
+        std::thread::park_timeout(Duration::from_millis(25));
     }
 }
 
