@@ -87,8 +87,8 @@ pub(crate) fn judge<R: Read + Seek>(
     rules: &Rules,
     observed: &[Observed],
 ) -> Result<(ToleranceSummary, Option<Unexcused>), DemoError> {
-    let wanted: BTreeMap<(u16, u64), &Observed> =
-        observed.iter().map(|output| ((output.process, output.record), output)).collect();
+    let wanted: BTreeMap<(u16, u64, u32), &Observed> =
+        observed.iter().map(|output| ((output.process, output.record, output.message), output)).collect();
     let mut sockets = Sockets::default();
     let mut drift = Drift::new();
     let mut framers: BTreeMap<u16, (Framer, u64)> = BTreeMap::new();
@@ -103,30 +103,47 @@ pub(crate) fn judge<R: Read + Seek>(
         if op.class() != Class::Output || head.ret <= 0 {
             continue;
         }
-        let Some(output) = wanted.get(&(process, head.order)) else {
-            drift.add_identical();
-            continue;
-        };
-        let part = |kind| Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes);
-        let expected = part(PartKind::Out).unwrap_or_default();
-        match rules.judge(sockets.ports(process, head.fd, part(PartKind::Addr)), expected, &output.bytes) {
-            Likeness::Identical => drift.add_identical(),
-            Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
-            Likeness::Different { offset, exceeded } => {
-                let unexcused = Unexcused {
-                    process,
-                    thread: head.thread,
-                    record: head.order,
-                    op: head.op,
-                    fd: head.fd,
-                    byte: offset,
-                    expected: expected.to_vec(),
-                    found: output.bytes.clone(),
-                    why: why(rules, exceeded),
-                };
-                return Ok((drift.summary(rules), Some(unexcused)));
+        for (message, (destination, expected)) in (0..).zip(outputs(record)) {
+            let Some(output) = wanted.get(&(process, head.order, message)) else {
+                drift.add_identical();
+                continue;
+            };
+            match rules.judge(sockets.ports(process, head.fd, destination), expected, &output.bytes) {
+                Likeness::Identical => drift.add_identical(),
+                Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
+                Likeness::Different { offset, exceeded } => {
+                    let unexcused = Unexcused {
+                        process,
+                        thread: head.thread,
+                        record: head.order,
+                        op: head.op,
+                        fd: head.fd,
+                        byte: offset,
+                        expected: expected.to_vec(),
+                        found: output.bytes.clone(),
+                        why: why(rules, exceeded),
+                    };
+                    return Ok((drift.summary(rules), Some(unexcused)));
+                }
             }
         }
     }
     Ok((drift.summary(rules), None))
+}
+
+/// Destination and bytes of every output of a record; `sendmmsg` has several.
+fn outputs(record: &[u8]) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
+    let mut destination = None;
+    Parts::new(record).filter_map(move |part| match PartKind::from_number(part.kind)? {
+        PartKind::Message => {
+            destination = None;
+            None
+        }
+        PartKind::Addr => {
+            destination = Some(part.bytes);
+            None
+        }
+        PartKind::Out => Some((destination, part.bytes)),
+        _ => None,
+    })
 }

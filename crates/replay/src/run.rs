@@ -31,6 +31,8 @@ pub(crate) struct Setup<'a> {
 pub(crate) struct Observed {
     pub(crate) process: u16,
     pub(crate) record: u64,
+    /// Which of the messages of one call.
+    pub(crate) message: u32,
     pub(crate) bytes: Vec<u8>,
 }
 
@@ -177,7 +179,7 @@ fn gather(channel: &mut Channel, merger: &mut Merger, observed: &mut Vec<Observe
     let Ok(()) = merger.take::<std::convert::Infallible>(true, |process, record| {
         let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
         if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {
-            observed.push(Observed { process, record: head.order, bytes: out.bytes.to_vec() });
+            observed.push(Observed { process, record: head.order, message: head.aux, bytes: out.bytes.to_vec() });
         }
         Ok(())
     });

@@ -635,7 +635,7 @@ pub unsafe fn compare_output(
         let found = std::slice::from_raw_parts(bytes, run);
         if found != &expected[at..at + run] {
             at += found.iter().zip(&expected[at..]).take_while(|(a, b)| a == b).count();
-            return differs(thread, answer, op, fd, expected, total, at, runs);
+            return differs(thread, answer, op, fd, message, expected, total, at, runs);
         }
         at += run;
         if at == length {
@@ -645,7 +645,7 @@ pub unsafe fn compare_output(
     // The kernel may have taken less than was offered; that it was offered the same is in `aux`.
     let offered = if answer.part(PartKind::Message, 0).is_empty() { answer.aux() as usize } else { expected.len() };
     if total as u32 as usize != offered {
-        return differs(thread, answer, op, fd, expected, total, length, runs);
+        return differs(thread, answer, op, fd, message, expected, total, length, runs);
     }
     count!(thread, outputs, 1);
     count!(thread, output_bytes, length as u64);
@@ -657,7 +657,7 @@ pub unsafe fn compare_content(thread: *mut Thread, answer: Answer, op: Op, fd: i
     let found = std::slice::from_raw_parts(if run.0.is_null() { [].as_ptr() } else { run.0 }, run.1);
     if expected != found {
         let at = found.iter().zip(expected).take_while(|(a, b)| a == b).count();
-        return differs(thread, answer, op, fd, expected, found.len(), at, std::iter::once(run));
+        return differs(thread, answer, op, fd, 0, expected, found.len(), at, std::iter::once(run));
     }
     count!(thread, outputs, 1);
     count!(thread, output_bytes, expected.len() as u64);
@@ -683,6 +683,7 @@ unsafe fn differs(
     answer: Answer,
     op: Op,
     fd: i32,
+    message: usize,
     expected: &[u8],
     total: usize,
     at: usize,
@@ -699,7 +700,7 @@ unsafe fn differs(
         if used == total {
             let piece = super::recorder::Piece::Vector(PartKind::Out, vector.as_ptr(), total);
             let record = (*answer.head).order;
-            super::recorder::emit_numbered(thread, op, fd, total as u32, total as i64, record, &[piece]);
+            super::recorder::emit_numbered(thread, op, fd, message as u32, total as i64, record, &[piece]);
             return;
         }
     }

@@ -13,6 +13,19 @@ static MODE: AtomicU8 = AtomicU8::new(thread::ASIDE);
 /// More than one thread was ever made in this process.
 static THREADED: AtomicBool = AtomicBool::new(false);
 
+/// This process was forked from one of the recording, so it is not the one that was started.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// True in the process that was started, whatever programs it has run since.
+pub fn is_started_one() -> bool {
+    !FORKED.load(Ordering::Relaxed)
+}
+
+/// This process will go on as another program.
+pub unsafe fn ended() {
+    (*slot()).state.store(2, Ordering::Release);
+}
+
 /// The control area. Only valid once [`attach`] has run, which every hook's first check ensures.
 #[inline(always)]
 pub fn control() -> *mut Control {
@@ -211,6 +224,7 @@ unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
 pub unsafe fn become_child(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
     THREADED.store(false, Ordering::Relaxed);
+    FORKED.store(true, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     (*slot()).threads.store(1, Ordering::Relaxed);
     (*slot()).state.store(1, Ordering::Release);

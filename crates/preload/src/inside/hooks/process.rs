@@ -117,7 +117,7 @@ unsafe fn executed(
 ) -> c_int {
     let (thread, recording) = enter();
     let control = process::control();
-    let follow = process::index() == 0 || (*control).follow_exec != 0;
+    let follow = process::is_started_one() || (*control).follow_exec != 0;
     let mut room = Followed { list: null_mut(), mark: [0; 32] };
     let index;
     if recording {
@@ -153,6 +153,7 @@ unsafe fn executed(
             libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
+    process::ended();
     let result = real(environment);
     libc::free(room.list.cast());
     leave(thread);
