@@ -111,9 +111,14 @@ pub struct Process {
     pub order: AtomicU64,
     /// Threads made so far, the main thread included.
     pub threads: AtomicU32,
+    /// Replay: where on the tape the main thread goes on after it ran another program, 0 before.
+    pub resume: AtomicU64,
     /// Exit status given to `exit`.
     pub exit_status: AtomicI32,
 }
+
+/// In [`Thread::thread`]: the thread went with the program that its process ran before.
+pub const NO_THREAD: u32 = u32::MAX;
 
 /// One thread under preload.
 #[repr(C, align(64))]
@@ -305,5 +310,8 @@ pub const CLOCK_RUN_READS: usize = 512;
 pub const FRAME_END: u16 = 0x4000;
 /// Set by the player in a tape record's `op` when it was answered ahead of its place.
 pub const TAKEN: u16 = 0x8000;
+/// Set by the player in a tape record's `op` when the build took a part of its bytes; `aux` then
+/// says how many.
+pub const PARTLY: u16 = 0x2000;
 /// Bits of a tape record's `op` that are the call's number.
-pub const OP_MASK: u16 = 0x3fff;
+pub const OP_MASK: u16 = 0x1fff;

@@ -1,7 +1,8 @@
 //! The channel as the process outside holds it.
 
 use crate::channel::{
-    CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, PROCESSES, RING_BYTES, Report, Stop, THREADS,
+    CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES, Report, Stop,
+    THREADS,
 };
 use crate::ticks::ticks;
 use std::ffi::{CString, c_void};
@@ -284,7 +285,12 @@ impl Channel {
     /// What each live thread of a replay is doing.
     pub fn threads(&self) -> Vec<ThreadState> {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
-        let live = self.control().threads[..used].iter().filter(|slot| slot.state.load(Ordering::Acquire) == 1);
+        let live = self.control().threads[..used].iter().filter(|slot| {
+            let process = slot.process.load(Ordering::Relaxed) as usize % PROCESSES;
+            slot.state.load(Ordering::Acquire) == 1
+                && slot.thread.load(Ordering::Relaxed) != NO_THREAD
+                && !self.ended(process)
+        });
         live.map(|slot| {
             let process = slot.process.load(Ordering::Relaxed);
             ThreadState {

@@ -108,6 +108,7 @@ impl Failure {
             ProgramError::NoCommand => failure.hint(format!("`prony {verb} … -- COMMAND` names the server")),
             ProgramError::NotFound(..) => failure.hint("name it by its path"),
             ProgramError::Unreadable { .. } => failure,
+            ProgramError::Runtime { .. } => failure,
             ProgramError::Unhookable { .. } => {
                 failure.hint("prony stands between a program and the C library; it needs a dynamically linked program")
             }

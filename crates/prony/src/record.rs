@@ -125,6 +125,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         exclude_objects: args.exclude_object.clone(),
         level: args.level,
         follow_exec: args.follow_exec,
+        output_to_stderr: args.json,
     };
     // The server's own output shares the terminal; a line that moves would tear it.
     let mut line = ProgressLine::new(!std::io::stdout().is_terminal());
@@ -144,6 +145,9 @@ fn failure(args: &RecordArgs, error: &RecordError) -> Failure {
             } else {
                 failure.hint("--state takes a directory that is there and readable")
             }
+        }
+        RecordError::FewDescriptors => {
+            Failure::new(format!("cannot record: {error}")).hint("`ulimit -n 1024` raises it for this shell")
         }
         RecordError::Start { .. } | RecordError::System { .. } => Failure::new(error.to_string()),
     }

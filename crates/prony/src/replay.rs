@@ -197,7 +197,7 @@ fn changes(out: &mut String, report: &ReplayReport) {
         lines.push(format!("{} left out", count(report.clocks_removed, "clock read")));
     }
     if report.resynced > 0 {
-        lines.push(format!("{} re-synchronised", count(report.resynced, "wait")));
+        lines.push(format!("{} re-synchronised", count(report.resynced, "call")));
     }
     if report.log_bytes_differing > 0 {
         lines.push(format!("{} of log differing", count(report.log_bytes_differing, "byte")));
@@ -256,6 +256,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Mount(_) => cannot().hint(
             "run as root or allow user namespaces; --restore-in-place does without, and overwrites the directories themselves",
         ),
+        ReplayError::FewDescriptors => cannot().hint("`ulimit -n 1024` raises it for this shell"),
         ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),
         ReplayError::State(_) | ReplayError::System { .. } => cannot(),
     }

@@ -27,6 +27,14 @@ pub enum ProgramError {
         /// What the system said.
         error: io::Error,
     },
+    /// Its runtime does not call libc, or in no order that could be repeated.
+    #[error("`{path}` {what}")]
+    Runtime {
+        /// The program.
+        path: String,
+        /// What it is.
+        what: &'static str,
+    },
     /// No hook can be put in front of its calls.
     #[error("`{path}` {what}")]
     Unhookable {
@@ -74,6 +82,7 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
 /// Returns the build id of what will run, or says why it cannot be hooked.
 fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     let shown = || path.display().to_string();
+    let runtime = |what| ProgramError::Runtime { path: shown(), what };
     let unhookable = |what| ProgramError::Unhookable { path: shown(), what };
     let bytes = fs::read(path).map_err(|error| ProgramError::Unreadable { path: shown(), error })?;
     if let Some(line) = bytes.strip_prefix(b"#!") {
@@ -103,7 +112,7 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
         })
     };
     if has_section(b".go.buildinfo") || has_section(b".gopclntab") {
-        return Err(unhookable("is a Go program: Go asks the kernel without libc, so its calls cannot be hooked"));
+        return Err(runtime("is a Go program: Go asks the kernel without libc, so its calls cannot be hooked"));
     }
     if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
         return Err(unhookable("is linked statically, so nothing can be preloaded into it"));
@@ -111,7 +120,7 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     let object = object::read::elf::ElfFile64::<Endianness>::parse(&*bytes).ok();
     let libraries: Vec<String> = needed(&bytes, header, endian);
     if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
-        return Err(unhookable(
+        return Err(runtime(
             "starts a Java virtual machine, whose threads and collector make calls in an order no replay can follow",
         ));
     }

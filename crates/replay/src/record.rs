@@ -44,6 +44,8 @@ pub struct RecordOptions {
     pub level: i32,
     /// Children that run another program are recorded too.
     pub follow_exec: bool,
+    /// What the server prints on its standard output goes to our standard error.
+    pub output_to_stderr: bool,
 }
 
 /// Why a recording could not be made.
@@ -71,6 +73,9 @@ pub enum RecordError {
         /// What the system said.
         error: io::Error,
     },
+    /// The channel's descriptors lie above the limit.
+    #[error("the limit of open descriptors is below 1,008, and the server's end of the channel lies there")]
+    FewDescriptors,
     /// The library did not come up in the server.
     #[error("`{program}` ended before the recorder came up in it ({exit}), so nothing was recorded")]
     NotAttached {
@@ -93,6 +98,8 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::System { what, error }
 }
 
+/// What the kernel says of a descriptor above the limit.
+pub(crate) const EBADF: i32 = 9;
 /// How long the recorder sleeps when there was nothing to gather.
 const IDLE: Duration = Duration::from_millis(2);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
@@ -152,20 +159,28 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         Channel::to_record(&excluded, options.follow_exec).map_err(system("make the channel to the server"))?;
     let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
     let asked = Asked::listen().map_err(system("listen for signals"))?;
+    let to_stderr = match options.output_to_stderr {
+        true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
+        false => None,
+    };
     let launch = Launch {
         argv: &options.command,
         executable: &program.path,
         environment: &environment,
         cwd: &cwd,
         mounts: &[],
-        output: None,
+        output: to_stderr.as_ref(),
         input: !io::IsTerminal::is_terminal(&io::stdin()),
     };
     Launched::adopt_orphans();
     let started = Moment::now();
-    let server = launch
-        .start(&channel, library.as_fd())
-        .map_err(|error| RecordError::Start { program: program.path.display().to_string(), error })?;
+    let server = launch.start(&channel, library.as_fd()).map_err(|error| {
+        let _ = fs::remove_file(&partial);
+        match error.raw_os_error() {
+            Some(EBADF) => RecordError::FewDescriptors,
+            _ => RecordError::Start { program: program.path.display().to_string(), error },
+        }
+    })?;
 
     let mut recording = Recording {
         channel,
@@ -182,10 +197,16 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         outputs: 0,
         output_bytes: 0,
     };
-    let ended = recording.run(options.limit, &asked, progress).map_err(|error| match error {
-        Broken::Write(error) => write(error),
-        Broken::System(what, error) => RecordError::System { what, error },
-    })?;
+    let ended = match recording.run(options.limit, &asked, progress) {
+        Ok(ended) => ended,
+        Err(broken) => {
+            recording.end_server();
+            return Err(match broken {
+                Broken::Write(error) => write(error),
+                Broken::System(what, error) => RecordError::System { what, error },
+            });
+        }
+    };
     if !recording.channel.attached() {
         let _ = fs::remove_file(&partial);
         let program = program.path.display().to_string();
@@ -304,8 +325,21 @@ impl Recording {
         }
     }
 
+    /// Asks the server to end, and lets it: what it still writes down is thrown away.
+    fn end_server(&mut self) {
+        self.signal_all(SIGTERM);
+        let deadline = Instant::now() + GRACE;
+        while Instant::now() < deadline && (matches!(self.server.ended(), Ok(None)) || self.others_run()) {
+            if self.channel.drain(|_, _, _| {}).is_err() {
+                return;
+            }
+            Channel::pause(IDLE);
+        }
+    }
+
     /// Server processes besides the one that was started: a daemon, its workers.
     fn others_run(&self) -> bool {
+        // Only once the started process has been reaped by its own handle.
         Launched::reap_orphans();
         self.channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
     }

@@ -6,6 +6,7 @@ use crate::facts::flags_lacking;
 use crate::files;
 use crate::library;
 use crate::program::{self, Program, ProgramError};
+use crate::record::EBADF;
 use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
 use crate::run::{Observed, Outcome, Setup, run_once};
 use crate::state::{Restored, StateError};
@@ -67,6 +68,9 @@ pub enum ReplayError {
     /// The state directories cannot be mounted.
     #[error("cannot mount the state directories over the real ones: {0}")]
     Mount(io::Error),
+    /// The channel's descriptors lie above the limit.
+    #[error("the limit of open descriptors is below 1,008, and the build's end of the channel lies there")]
+    FewDescriptors,
     /// The library did not come up in the build.
     #[error("`{0}` ended before the player came up in it")]
     NotAttached(String),
@@ -153,8 +157,9 @@ pub fn replay(options: &ReplayOptions, progress: &mut dyn FnMut(Progress)) -> Re
             progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
         };
         let outcome = run_once(&setup, &tape, &state.mounts, &mut show).map_err(|error| {
-            match (state.mounts.is_empty(), error.kind()) {
-                (false, io::ErrorKind::PermissionDenied) => ReplayError::Mount(error),
+            match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
+                (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
+                (false, io::ErrorKind::PermissionDenied, _) => ReplayError::Mount(error),
                 _ => in_system(error),
             }
         })?;

@@ -20,6 +20,7 @@ pub enum Kind {
 
 const KIND: u8 = 0x03;
 const NONBLOCKING: u8 = 0x04;
+const DATAGRAM: u8 = 0x08;
 
 /// Highest descriptor that can be followed; the kernel's default ceiling (`fs.nr_open`).
 const DESCRIPTORS: usize = 1 << 20;
@@ -72,6 +73,18 @@ pub fn set_nonblocking(fd: i32, nonblocking: bool) {
         let bits = entry.load(Ordering::Relaxed) & !NONBLOCKING;
         entry.store(bits | if nonblocking { NONBLOCKING } else { 0 }, Ordering::Relaxed);
     }
+}
+
+/// Remembers that the descriptor keeps messages apart.
+pub fn set_datagram(fd: i32) {
+    if let Some(entry) = entry(fd) {
+        entry.fetch_or(DATAGRAM, Ordering::Relaxed);
+    }
+}
+
+/// True if a read that is too short loses the rest of its message.
+pub fn is_datagram(fd: i32) -> bool {
+    entry(fd).is_some_and(|entry| entry.load(Ordering::Relaxed) & DATAGRAM != 0)
 }
 
 /// True if calls on the descriptor do not block.

@@ -159,7 +159,8 @@ unsafe fn trap_raw_calls() {
 #[cfg(not(target_arch = "x86_64"))]
 unsafe fn trap_raw_calls() {}
 
-/// Has the kernel report raw system calls of the calling thread, if it does for the first one.
+/// Has the kernel report raw system calls of the calling thread too, if it does for the first
+/// one: neither a new thread nor a forked child inherits that.
 pub unsafe fn watch_thread() {
     const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
     const PR_SYS_DISPATCH_ON: usize = 1;
@@ -167,6 +168,7 @@ pub unsafe fn watch_thread() {
     let start = LIBC_START.load(Ordering::Relaxed);
     if start != 0 {
         let length = LIBC_END.load(Ordering::Relaxed) - start;
+        let _aside = Aside::step();
         libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL);
     }
 }
@@ -185,7 +187,6 @@ unsafe fn is_harmless(address: *mut c_void) -> bool {
 /// and makes the call through libc.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
     let before = errno();
     let context: *mut libc::ucontext_t = context.cast();
     let registers = &mut (*context).uc_mcontext.gregs;
@@ -194,11 +195,7 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
     let number = info.byte_add(24).cast::<c_int>().read();
     let harmless = is_harmless(address);
     if !harmless {
-        let bit = 1u64 << (number % 64);
-        let first = SAID.get(number as usize / 64).is_some_and(|said| said.fetch_or(bit, Ordering::Relaxed) & bit == 0);
-        if first {
-            note_raw_call(number, address);
-        }
+        note_raw_call(number, address);
     }
     let argument = |register: c_int| registers[register as usize] as usize;
     let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
@@ -219,19 +216,30 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
     set_errno(before);
 }
 
-unsafe fn note_raw_call(number: c_int, address: *mut c_void) {
+/// Says once for each number that a system call passed by unrecorded. `address`: where it was made,
+/// null for the caller of the hook that is running.
+pub unsafe fn note_raw_call(number: c_int, address: *mut c_void) {
+    static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+    let bit = 1u64 << (number & 63);
+    let Some(said) = SAID.get((number as u32 / 64) as usize) else { return };
+    if said.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+        return;
+    }
     let mut text = [0; 240];
     let mut line = Text { to: &mut text, used: 0 };
     line.put(b"unrecorded system call ");
     line.decimal(number as u64);
-    line.put(b" from ");
     let mut found: libc::Dl_info = std::mem::zeroed();
-    if libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null() {
+    if address.is_null() {
+        let _aside = Aside::step();
+        report::put_caller(&mut line);
+    } else if libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null() {
+        line.put(b" from ");
         line.put(CStr::from_ptr(found.dli_fname).to_bytes());
         line.put(b"+0x");
         line.hex(address as usize - found.dli_fbase as usize);
     } else {
-        line.put(b"0x");
+        line.put(b" from 0x");
         line.hex(address as usize);
     }
     let used = line.used;

@@ -13,11 +13,13 @@
 //! the order of the turns.
 
 use super::descriptors;
-use super::process::{self, control, index, returned, set_errno, slot};
+use super::process::{control, index, returned, slot};
 use super::report::{self, Finding};
 use super::signals;
 use super::thread::{self, Thread};
-use crate::channel::{self, FRAME_END, FrameTime, OP_MASK, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead, TapeStream};
+use crate::channel::{
+    self, FRAME_END, FrameTime, NO_THREAD, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead, TapeStream,
+};
 use prony_demo::{Class, HEAD_BYTES, Head, Op, PartKind, Parts};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,6 +74,17 @@ pub unsafe fn start_thread(thread: *mut Thread) {
         }
     }
     (*thread).ordered = count > 1;
+    let resume = (*slot()).resume.load(Ordering::Relaxed);
+    if (*thread).index == 0 && resume != 0 {
+        (*thread).cursor = (TAPE_BASE + resume as usize) as *mut Head;
+    }
+}
+
+/// The process goes on as another program, which finds its place on the tape by this mark.
+pub unsafe fn leave_mark(thread: *mut Thread) {
+    (*slot()).resume.store((*thread).cursor as u64 - TAPE_BASE as u64, Ordering::Relaxed);
+    // The slot is not used again: the new program takes one of its own, which is to be woken.
+    (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
 }
 
 /// What a call is answered with.
@@ -190,6 +203,38 @@ pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
         return taken(thread, record);
     }
     search(thread, op, fd, u32::MAX)
+}
+
+/// The record of a clock that answers in a structure (`times`, `getrusage`). With none at this
+/// place the last one is given again, as for any clock.
+pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
+    let last = if op == Op::Times { &mut (*thread).last_times } else { &mut (*thread).last_usage };
+    let mut record = (*thread).cursor;
+    while record < (*thread).end && class(record) == Some(Class::Clock) {
+        if number(record) == op as u16 {
+            while (*thread).cursor < record {
+                pass_clock(thread);
+            }
+            *last = record;
+            return Some(Answer { head: record });
+        }
+        record = next(record);
+    }
+    if (*thread).cursor >= (*thread).end {
+        at_end(thread, op, -1);
+    }
+    count!(thread, clocks_added, 1);
+    (!last.is_null()).then_some(Answer { head: *last })
+}
+
+/// Passes over the read of a clock that nobody makes.
+unsafe fn pass_clock(thread: *mut Thread) {
+    let record = (*thread).cursor;
+    if let Some(place) = clock_place(number(record), (*record).aux) {
+        (*thread).clocks[place] = (*record).ret;
+    }
+    count!(thread, clocks_removed, 1);
+    (*thread).cursor = next(record);
 }
 
 /// Like [`take`] for calls whose `aux` tells what they ask, such as the command of `fcntl`.
@@ -389,17 +434,10 @@ unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answe
 }
 
 unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
-    loop {
-        let record = (*thread).cursor;
-        if record >= (*thread).end || class(record) != Some(Class::Clock) {
-            return record;
-        }
-        if let Some(place) = clock_place(number(record), (*record).aux) {
-            (*thread).clocks[place] = (*record).ret;
-        }
-        count!(thread, clocks_removed, 1);
-        (*thread).cursor = next(record);
+    while (*thread).cursor < (*thread).end && class((*thread).cursor) == Some(Class::Clock) {
+        pass_clock(thread);
     }
+    (*thread).cursor
 }
 
 unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
@@ -458,7 +496,7 @@ unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
 
 unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first: *mut Head, end: *mut Head) -> Answer {
     match op {
-        _ if op.class() == Class::Input && descriptors::is_nonblocking(fd) => {
+        _ if op.class() == Class::Input && (descriptors::is_nonblocking(fd) || (*thread).no_wait) => {
             return without(thread, -i64::from(libc::EAGAIN));
         }
         Op::Setsockopt | Op::Shutdown | Op::Close | Op::Fcntl | Op::EpollCtl | Op::TimerfdSettime | Op::Kill => {
@@ -498,6 +536,57 @@ unsafe fn at_end(thread: *mut Thread, _op: Op, _fd: i32) -> ! {
 pub unsafe fn end_process(status: i32) -> ! {
     (*slot()).state.store(2, Ordering::Release);
     libc::_exit(status);
+}
+
+/// What the call is given of the bytes of an input record.
+///
+/// A build that asks for fewer bytes of a stream than were recorded gets the rest with its next
+/// calls, as from a real socket; of a datagram the rest is lost.
+pub struct Given {
+    answer: Answer,
+    /// The bytes.
+    pub bytes: &'static [u8],
+    /// These are not all bytes of the record.
+    some: bool,
+    /// The record has more, which a later call gets.
+    more: bool,
+}
+
+/// Takes the record of an input, or what is left of it, for a call with room for `room` bytes.
+pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> Given {
+    let answer = take(thread, op, fd);
+    let head = answer.head.cast_mut();
+    let whole = answer.part(PartKind::In, 0);
+    let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
+    let rest = &whole[given.min(whole.len())..];
+    let bytes = &rest[..rest.len().min(room)];
+    let more = room > 0 && bytes.len() < rest.len() && !descriptors::is_datagram(fd);
+    if more {
+        (*head).op |= PARTLY;
+        (*head).aux = (given + bytes.len()) as u32;
+        count!(thread, resynced, 1);
+    }
+    Given { answer, bytes, some: bytes.len() < whole.len(), more }
+}
+
+impl Given {
+    /// The record behind it.
+    pub fn answer(&self) -> Answer {
+        self.answer
+    }
+
+    /// What the call returns: fewer bytes than recorded when there was no room for them.
+    pub fn value(&self) -> isize {
+        // With `MSG_TRUNC` a call returns more than it gives, and did so when it was recorded.
+        if self.some { self.bytes.len() as isize } else { self.answer.value() }
+    }
+
+    /// The call has been answered.
+    pub unsafe fn done(self, thread: *mut Thread) {
+        if !self.more {
+            done(thread, self.answer);
+        }
+    }
 }
 
 /// The build calls `exit`.
@@ -566,12 +655,7 @@ unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     while record < (*thread).end && class(record) == Some(Class::Clock) {
         if number(record) == op as u16 && (*record).aux == clock {
             while (*thread).cursor < record {
-                let passed = (*thread).cursor;
-                if let Some(place) = clock_place(number(passed), (*passed).aux) {
-                    (*thread).clocks[place] = (*passed).ret;
-                }
-                count!(thread, clocks_removed, 1);
-                (*thread).cursor = next(passed);
+                pass_clock(thread);
             }
             return self::clock(thread, op, clock);
         }

@@ -1,7 +1,7 @@
 //! What this process is to the recording: its slot, its mode, and how threads join it.
 
 use super::thread::{self, Thread};
-use super::{objects, player, recorder, report, signals};
+use super::{hooks, objects, player, recorder, report, signals};
 use crate::channel::{self, Control};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -21,7 +21,7 @@ pub fn is_started_one() -> bool {
     !FORKED.load(Ordering::Relaxed)
 }
 
-/// This process will go on as another program.
+/// This process goes on as a program that is not recorded.
 pub unsafe fn ended() {
     (*slot()).state.store(2, Ordering::Release);
 }
@@ -72,34 +72,55 @@ pub fn detach() {
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = at_load;
+static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = at_load;
 
 /// Runs when the loader has relocated every object and before `main`.
-extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, _envp: *const *const c_char) {
+extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *mut *mut c_char) {
     // SAFETY: the loader runs initialisers on one thread; the environment is not shared yet.
     unsafe {
-        let mark = libc::getenv(c"PRONY_CHANNEL".as_ptr());
+        let mark = take_variable(environment, b"PRONY_CHANNEL=");
         if mark.is_null() {
             return;
         }
-        let index = libc::atoi(mark) as u32;
-        libc::unsetenv(c"PRONY_CHANNEL".as_ptr());
-        restore_preload_variable();
-        attach(index);
+        restore_preload_variable(environment);
+        attach(libc::atoi(mark) as u32);
     }
+}
+
+/// Takes a variable out of the environment and returns its value, null if there is none.
+/// `getenv` and `unsetenv` will not do: shells export functions of these names, which act on their
+/// own variables.
+unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_char {
+    let mut place = environment;
+    while !(*place).is_null() {
+        if libc::strncmp(*place, name.as_ptr().cast(), name.len()) == 0 {
+            let value = (*place).add(name.len());
+            while !(*place).is_null() {
+                *place = *place.add(1);
+                place = place.add(1);
+            }
+            return value;
+        }
+        place = place.add(1);
+    }
+    std::ptr::null_mut()
 }
 
 /// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
 /// setting, if any, stands.
-unsafe fn restore_preload_variable() {
-    let value = libc::getenv(c"LD_PRELOAD".as_ptr());
-    if value.is_null() {
+unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
+    const NAME: &[u8] = b"LD_PRELOAD=";
+    let mut place = environment;
+    while !(*place).is_null() && libc::strncmp(*place, NAME.as_ptr().cast(), NAME.len()) != 0 {
+        place = place.add(1);
+    }
+    if (*place).is_null() {
         return;
     }
-    let own = channel::LIBRARY_PATH.as_bytes();
-    let rest = value.add(own.len());
+    let value = (*place).add(NAME.len());
+    let rest = value.add(channel::LIBRARY_PATH.len());
     if *rest == 0 {
-        libc::unsetenv(c"LD_PRELOAD".as_ptr());
+        take_variable(environment, NAME);
     } else {
         // "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
         libc::memmove(value.cast(), rest.add(1).cast(), libc::strlen(rest.add(1)) + 1);
@@ -124,7 +145,8 @@ unsafe fn attach(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
     MODE.store((*control).mode as u8, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
-    (*slot()).threads.store(1, Ordering::Relaxed);
+    // A program that this process ran before may have had threads; their numbers stay taken.
+    (*slot()).threads.fetch_max(1, Ordering::Relaxed);
     super::descriptors::inherit();
     if mode() == thread::REPLAYING {
         player::map_tape();
@@ -132,6 +154,7 @@ unsafe fn attach(index: u32) {
     objects::exclude(control);
     on_exit(at_exit, null_mut());
     (*slot()).state.store(1, Ordering::Release);
+    hooks::redirect_standard_input();
     attach_thread(0);
     objects::watch_raw_calls();
 }

@@ -53,27 +53,29 @@ pub unsafe fn change(
     }
     let set = &mut (*ACTIONS.set.get())[place];
     let before = *set;
-    if !new.is_null() {
-        let handler = (*new).sa_sigaction;
-        let mut installed = *new;
-        let handled = handler != libc::SIG_DFL && handler != libc::SIG_IGN;
-        if handled {
-            installed.sa_sigaction = wrapper as *const () as usize;
-            installed.sa_flags |= libc::SA_SIGINFO;
+    // Both pointers may be the same, so what is asked for is copied first.
+    let asked = if new.is_null() { None } else { Some(*new) };
+    let handled = asked.filter(|asked| asked.sa_sigaction != libc::SIG_DFL && asked.sa_sigaction != libc::SIG_IGN);
+    let failed = match asked {
+        None => real(signal, new, old),
+        Some(mut installed) => {
+            if process::mode() == REPLAYING {
+                // Nothing real may end or interrupt a replay; ignored children would not be waited for.
+                let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;
+                installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
+                installed.sa_flags &= !libc::SA_SIGINFO;
+            } else if handled.is_some() {
+                installed.sa_sigaction = wrapper as *const () as usize;
+                installed.sa_flags |= libc::SA_SIGINFO;
+            }
+            real(signal, &installed, old)
         }
-        let replaying = process::mode() == REPLAYING;
-        if replaying {
-            // Nothing real may end or interrupt a replay.
-            installed.sa_sigaction = if handler == libc::SIG_DFL { libc::SIG_DFL } else { libc::SIG_IGN };
-            installed.sa_flags &= !libc::SA_SIGINFO;
-        }
-        let keep_default = replaying && signal == libc::SIGCHLD;
-        if !keep_default && real(signal, &installed, old) == -1 {
-            return -1;
-        }
-        *set = handled.then_some(*new);
-    } else if real(signal, new, old) == -1 {
+    };
+    if failed == -1 {
         return -1;
+    }
+    if asked.is_some() {
+        *set = handled;
     }
     if let (Some(before), false) = (before, old.is_null()) {
         *old = before;

@@ -88,6 +88,12 @@ pub struct Thread {
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`.
     pub clocks: [i64; 16],
+    /// Player: the call under way asked not to wait.
+    pub no_wait: bool,
+    /// Player: the last record of `times`.
+    pub last_times: *const Head,
+    /// Player: the last record of `getrusage`.
+    pub last_usage: *const Head,
     /// Player: when the frame under way started.
     pub frame_wall: u64,
     /// Player: CPU time at that moment.

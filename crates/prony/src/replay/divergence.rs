@@ -46,14 +46,16 @@ pub(super) fn describe(out: &mut String, found: &Divergence) {
     let process = if found.process > 0 { format!(" of process {}", found.process) } else { String::new() };
     let fd = if found.fd >= 0 { format!(", descriptor {}", found.fd) } else { String::new() };
     let byte = found.byte.map_or_else(String::new, |byte| format!(", byte {}", thousands(byte)));
-    let _ = writeln!(
-        out,
-        "  record {}{process}, frame {}, thread {}: {}{fd}{byte}",
-        thousands(found.record),
-        thousands(found.frame),
-        found.thread,
-        found.call,
-    );
+    if !found.call.is_empty() {
+        let _ = writeln!(
+            out,
+            "  record {}{process}, frame {}, thread {}: {}{fd}{byte}",
+            thousands(found.record),
+            thousands(found.frame),
+            found.thread,
+            found.call,
+        );
+    }
     if !found.detail.is_empty() {
         let _ = writeln!(out, "  {}", found.detail);
     }

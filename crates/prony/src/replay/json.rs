@@ -41,7 +41,7 @@ pub(super) fn answer(report: &ReplayReport, frame_list: bool) -> Value {
         put("cpu_s_list", json!(report.cpu_s));
     }
     put("recorded_s", json!(report.recorded_s));
-    put("speedup", json!(wall.map(|wall| report.recorded_s / wall.median)));
+    put("speedup", json!(wall.filter(|_| report.divergence.is_none()).map(|wall| report.recorded_s / wall.median)));
     let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ns as f64 / 1e6)).map(spread);
     put("frame_ms", json!(milliseconds(&report.frame_wall_ns)));
     put("frame_cpu_ms", json!(milliseconds(&report.frame_cpu_ns)));

@@ -7,7 +7,7 @@ use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::socket::{received, runs_of, scatter, sent, vector_length};
-use super::{asked, recorded};
+use super::{asked, blocking};
 use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
@@ -52,18 +52,23 @@ unsafe fn received_vector(
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
     let buffers = buffers.max(0) as usize;
-    recorded(
-        op,
-        fd,
-        asked(vector_length(vector, buffers)),
-        real,
-        |count| [if count > 0 { Piece::Vector(PartKind::In, vector, count as usize) } else { Piece::Nothing }],
-        |answer, count| {
-            if count > 0 {
-                scatter(answer.part(PartKind::In, 0), vector, buffers);
-            }
-        },
-    )
+    let room = vector_length(vector, buffers);
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = blocking(thread, real);
+        let errno = errno();
+        let piece = if value > 0 { Piece::Vector(PartKind::In, vector, value as usize) } else { Piece::Nothing };
+        recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
+        set_errno(errno);
+    } else {
+        let given = player::take_input(thread, op, fd, room);
+        value = given.value();
+        scatter(given.bytes, vector, buffers);
+        given.done(thread);
+    }
+    leave(thread);
+    value
 }
 
 hooks! {
@@ -71,7 +76,7 @@ hooks! {
         if !is_recorded(fd) {
             return real::read(fd, buffer, length);
         }
-        received(Op::Read, fd, buffer, length, null_mut(), null_mut(), || real::read(fd, buffer, length))
+        received(Op::Read, fd, buffer, length, 0, null_mut(), null_mut(), || real::read(fd, buffer, length))
     }
 
     fn __read_chk(fd: c_int, buffer: *mut c_void, length: size_t, _room: size_t) -> ssize_t {
@@ -82,7 +87,7 @@ hooks! {
         if !is_recorded(fd) {
             return real::pread(fd, buffer, length, at);
         }
-        received(Op::Pread, fd, buffer, length, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
+        received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
     }
 
     [__pread64_chk] fn __pread_chk(
@@ -176,7 +181,7 @@ hooks! {
         let place = if at.is_null() { libc::lseek(from, 0, libc::SEEK_CUR) } else { *at };
         let value;
         if recording {
-            value = super::blocking(thread, || real::sendfile(to, from, at, count));
+            value = blocking(thread, || real::sendfile(to, from, at, count));
             let errno = errno();
             // What was sent stands in the page cache now; it is read back so that a replay can
             // compare it.

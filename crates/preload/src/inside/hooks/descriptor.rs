@@ -169,7 +169,7 @@ hooks! {
             return real::eventfd_read(fd, to);
         }
         let count = super::socket::received(
-            Op::Read, fd, to.cast(), 8, std::ptr::null_mut(), std::ptr::null_mut(),
+            Op::Read, fd, to.cast(), 8, 0, std::ptr::null_mut(), std::ptr::null_mut(),
             || if real::eventfd_read(fd, to) == 0 { 8 } else { -1 },
         );
         if count == 8 { 0 } else { -1 }

@@ -254,6 +254,17 @@ pub(super) unsafe fn stream(fd: c_int, mode: *const c_char) -> *mut FILE {
     file
 }
 
+unsafe extern "C" {
+    /// The stream that libc reads standard input with; a variable, which may be set.
+    static mut stdin: *mut FILE;
+}
+
+/// Lets what libc reads by itself from standard input pass the hook of `read`.
+pub fn redirect_standard_input() {
+    // SAFETY: runs before `main`, on the only thread.
+    unsafe { stdin = stream(0, c"r".as_ptr()) }
+}
+
 hooks! {
     [__open] fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         opened(path, flags, || real::open(path, flags, mode))

@@ -1,12 +1,14 @@
 //! Who and where the server is, and its randomness.
 
-use super::super::process::{enter, errno, leave, set_errno};
+use super::super::objects;
+use super::super::process::{enter, errno, leave, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::{asked, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls that fill `length` bytes at `to` when they succeed.
 unsafe fn filled(op: Op, aux: u32, to: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
@@ -181,7 +183,6 @@ pub(in super::super) unsafe fn raw(
     [a, b, c, d, e, f]: [usize; 6],
     real: impl FnOnce() -> c_long,
 ) -> c_long {
-    let _ = (e, f);
     match number {
         libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
         libc::SYS_gettid => c_long::from(libc::gettid()),
@@ -221,18 +222,125 @@ pub(in super::super) unsafe fn raw(
             0
         }
         libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
-            say_once(b"io_uring is answered with ENOSYS: what moves through it cannot be recorded");
+            say_once(&IO_URING_SAID, b"io_uring is answered with ENOSYS: what moves through it cannot be recorded");
             set_errno(libc::ENOSYS);
             -1
         }
-        _ => real(),
+        libc::SYS_readv => libc::readv(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
+        libc::SYS_writev => libc::writev(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
+        libc::SYS_pread64 => libc::pread(a as c_int, b as *mut c_void, c, d as libc::off_t) as c_long,
+        libc::SYS_pwrite64 => libc::pwrite(a as c_int, b as *const c_void, c, d as libc::off_t) as c_long,
+        libc::SYS_accept => c_long::from(libc::accept(a as c_int, b as *mut libc::sockaddr, c as *mut u32)),
+        libc::SYS_shutdown => c_long::from(libc::shutdown(a as c_int, b as c_int)),
+        libc::SYS_pipe2 => c_long::from(libc::pipe2(a as *mut c_int, b as c_int)),
+        libc::SYS_dup => c_long::from(libc::dup(a as c_int)),
+        libc::SYS_dup3 => c_long::from(libc::dup3(a as c_int, b as c_int, c as c_int)),
+        libc::SYS_nanosleep => c_long::from(libc::nanosleep(a as *const libc::timespec, b as *mut libc::timespec)),
+        libc::SYS_clock_nanosleep => {
+            let error = libc::clock_nanosleep(a as c_int, b as c_int, c as *const libc::timespec, d as *mut _);
+            set_errno(error);
+            if error == 0 { 0 } else { -1 }
+        }
+        libc::SYS_ppoll => c_long::from(libc::ppoll(
+            a as *mut libc::pollfd,
+            b as libc::nfds_t,
+            c as *const libc::timespec,
+            d as *const libc::sigset_t,
+        )),
+        libc::SYS_epoll_pwait => c_long::from(libc::epoll_pwait(
+            a as c_int,
+            b as *mut libc::epoll_event,
+            c as c_int,
+            d as c_int,
+            e as *const libc::sigset_t,
+        )),
+        libc::SYS_timerfd_create => c_long::from(libc::timerfd_create(a as c_int, b as c_int)),
+        libc::SYS_recvmmsg => c_long::from(libc::recvmmsg(
+            a as c_int,
+            b as *mut libc::mmsghdr,
+            c as c_uint,
+            d as _,
+            e as *mut libc::timespec,
+        )),
+        libc::SYS_sendmmsg => c_long::from(libc::sendmmsg(a as c_int, b as *mut libc::mmsghdr, c as c_uint, d as _)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_poll => c_long::from(libc::poll(a as *mut libc::pollfd, b as libc::nfds_t, c as c_int)),
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_epoll_wait => {
+            c_long::from(libc::epoll_wait(a as c_int, b as *mut libc::epoll_event, c as c_int, d as c_int))
+        }
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
+        libc::SYS_futex if threaded() => {
+            say_once(
+                &FUTEX_SAID,
+                b"locks made of futexes directly (Rust's std, lock-free code): their order is not recorded, a replay may diverge",
+            );
+            real()
+        }
+        number if is_harmless(number) => real(),
+        number => {
+            objects::note_raw_call(number as c_int, std::ptr::null_mut());
+            real()
+        }
     }
 }
 
+static IO_URING_SAID: AtomicBool = AtomicBool::new(false);
+static FUTEX_SAID: AtomicBool = AtomicBool::new(false);
+
+/// System calls that bring nothing from outside, or nothing that varies.
+fn is_harmless(number: c_long) -> bool {
+    [
+        libc::SYS_futex,
+        libc::SYS_membarrier,
+        libc::SYS_rseq,
+        libc::SYS_set_robust_list,
+        libc::SYS_mmap,
+        libc::SYS_munmap,
+        libc::SYS_mprotect,
+        libc::SYS_madvise,
+        libc::SYS_mbind,
+        libc::SYS_set_mempolicy,
+        libc::SYS_get_mempolicy,
+        libc::SYS_move_pages,
+        libc::SYS_memfd_create,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
+        libc::SYS_capget,
+        libc::SYS_capset,
+        libc::SYS_setuid,
+        libc::SYS_setgid,
+        libc::SYS_setresuid,
+        libc::SYS_setresgid,
+        libc::SYS_setgroups,
+        libc::SYS_sched_yield,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setattr,
+        libc::SYS_ioprio_set,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigaction,
+        libc::SYS_statx,
+        libc::SYS_fstat,
+        libc::SYS_newfstatat,
+        libc::SYS_getdents64,
+        libc::SYS_fallocate,
+        libc::SYS_fsync,
+        libc::SYS_fdatasync,
+        libc::SYS_sync_file_range,
+        libc::SYS_renameat2,
+        libc::SYS_copy_file_range,
+        libc::SYS_keyctl,
+        libc::SYS_tgkill,
+        libc::SYS_exit,
+    ]
+    .contains(&number)
+}
+
 /// Tells the person and the demo something, the first time.
-unsafe fn say_once(text: &'static [u8]) {
-    static SAID: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
-    if SAID.swap(true, std::sync::atomic::Ordering::Relaxed) {
+unsafe fn say_once(said: &AtomicBool, text: &'static [u8]) {
+    if said.swap(true, Ordering::Relaxed) {
         return;
     }
     let (thread, recording) = enter();

@@ -12,6 +12,8 @@ mod sync;
 mod time;
 mod wait;
 
+pub use file::redirect_standard_input;
+
 use super::player::{self, Answer};
 use super::process::{enter, errno, leave, outcome, set_errno};
 use super::recorder::{self, Piece};

@@ -22,7 +22,7 @@ unsafe fn forked(real: impl Fn() -> pid_t) -> pid_t {
         let before = errno();
         if pid == 0 {
             become_child(index);
-            objects::watch_raw_calls();
+            objects::watch_thread();
         } else {
             recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[]);
         }
@@ -119,7 +119,8 @@ unsafe fn executed(
     let control = process::control();
     let follow = process::is_started_one() || (*control).follow_exec != 0;
     let mut room = Followed { list: null_mut(), mark: [0; 32] };
-    let index;
+    // 0: the new program is not recorded; otherwise the number of the process, from 1.
+    let followed_as;
     if recording {
         // A program that is not there is an ordinary failure; a path without a slash is searched
         // for by libc, so it cannot be told beforehand.
@@ -131,8 +132,8 @@ unsafe fn executed(
             set_errno(before);
             return -1;
         }
-        index = if follow { process::next_index() } else { 0 };
-        recorder::emit(thread, Op::Exec, -1, index, 0, &[Piece::path(path)]);
+        followed_as = if follow { process::index() + 1 } else { 0 };
+        recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path)]);
     } else {
         let answer = player::take(thread, Op::Exec, -1);
         if answer.ret() < 0 {
@@ -141,19 +142,23 @@ unsafe fn executed(
             leave(thread);
             return result as c_int;
         }
-        index = answer.aux();
+        followed_as = answer.aux();
         player::done(thread, answer);
-        if index == 0 {
+        if followed_as == 0 {
             player::end_process(0);
         }
+        player::leave_mark(thread);
     }
-    let environment = if index > 0 { followed(environment, index, &mut room) } else { environment };
-    if index == 0 {
+    let environment = match followed_as {
+        0 => environment,
+        _ => followed(environment, process::index(), &mut room),
+    };
+    if followed_as == 0 {
+        process::ended();
         for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
             libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
-    process::ended();
     let result = real(environment);
     libc::free(room.list.cast());
     leave(thread);

@@ -107,34 +107,46 @@ unsafe fn accepted(
 }
 
 /// Records bytes and address of one received message, or gives them to the server.
+#[allow(clippy::too_many_arguments)]
 pub(super) unsafe fn received(
     op: Op,
     fd: c_int,
     buffer: *mut c_void,
     length: size_t,
+    flags: c_int,
     address: *mut sockaddr,
     address_length: *mut socklen_t,
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let room = room(address_length);
-    recorded(
-        op,
-        fd,
-        asked(length),
-        real,
-        |count| {
-            [
-                address_piece(address, room, address_length, count >= 0),
-                Piece::some(PartKind::In, buffer.cast(), (count.max(0) as usize).min(length)),
-            ]
-        },
-        |answer, count| {
-            if count >= 0 {
-                give_address(answer, 0, address, address_length);
-                answer.copy_part(PartKind::In, 0, buffer.cast(), length);
-            }
-        },
-    )
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        let room = room(address_length);
+        value = blocking(thread, real);
+        let errno = errno();
+        let pieces = [
+            address_piece(address, room, address_length, value >= 0),
+            Piece::some(PartKind::In, buffer.cast(), (value.max(0) as usize).min(length)),
+        ];
+        recorder::emit(thread, op, fd, asked(length), outcome(value), &pieces);
+        set_errno(errno);
+    } else {
+        (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
+        let given = player::take_input(thread, op, fd, length);
+        value = given.value();
+        if value >= 0 {
+            give_address(given.answer(), 0, address, address_length);
+            given.bytes.as_ptr().copy_to_nonoverlapping(buffer.cast(), given.bytes.len());
+        }
+        given.done(thread);
+    }
+    leave(thread);
+    value
+}
+
+/// True for the kinds of socket on which every message stands alone.
+fn keeps_messages(kind: c_int) -> bool {
+    [libc::SOCK_DGRAM, libc::SOCK_SEQPACKET, libc::SOCK_RAW].contains(&(kind & 0xf))
 }
 
 /// Records one sent message, or compares it.
@@ -331,13 +343,21 @@ hooks! {
         ) as c_int;
         descriptors::opened(fd);
         descriptors::set_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
+        if keeps_messages(kind) {
+            descriptors::set_datagram(fd);
+        }
         fd
     }
 
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, to: *mut c_int) -> c_int {
-        super::descriptor::pair(Op::Socketpair, to, kind & libc::SOCK_NONBLOCK != 0, StandIn::Socket, || {
+        let failed = super::descriptor::pair(Op::Socketpair, to, kind & libc::SOCK_NONBLOCK != 0, StandIn::Socket, || {
             real::socketpair(domain, kind, protocol, to)
-        })
+        });
+        if failed == 0 && keeps_messages(kind) {
+            descriptors::set_datagram(*to);
+            descriptors::set_datagram(*to.add(1));
+        }
+        failed
     }
 
     fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
@@ -415,7 +435,7 @@ hooks! {
     }
 
     fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
-        received(Op::Recv, fd, buffer, length, null_mut(), null_mut(), || real::recv(fd, buffer, length, flags))
+        received(Op::Recv, fd, buffer, length, flags, null_mut(), null_mut(), || real::recv(fd, buffer, length, flags))
     }
 
     fn __recv_chk(fd: c_int, buffer: *mut c_void, length: size_t, _room: size_t, flags: c_int) -> ssize_t {
@@ -430,7 +450,7 @@ hooks! {
         address: *mut sockaddr,
         address_length: *mut socklen_t,
     ) -> ssize_t {
-        received(Op::Recvfrom, fd, buffer, length, address, address_length, || {
+        received(Op::Recvfrom, fd, buffer, length, flags, address, address_length, || {
             real::recvfrom(fd, buffer, length, flags, address, address_length)
         })
     }
@@ -450,30 +470,35 @@ hooks! {
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
         let name_room = (*message).msg_namelen;
         let length = vector_length((*message).msg_iov, (*message).msg_iovlen as usize);
-        let mut came_flags = 0u32;
-        recorded(
-            Op::Recvmsg,
-            fd,
-            asked(length),
-            || real::recvmsg(fd, message, flags),
-            |count| {
-                if count < 0 {
-                    return [Piece::Nothing; 4];
-                }
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, || real::recvmsg(fd, message, flags));
+            let errno = errno();
+            if value >= 0 {
                 adopt_descriptors(message, false);
-                came_flags = (*message).msg_flags as u32;
-                let [address, control, content] = message_pieces(message, name_room, (count as usize).min(length));
-                [address, control, content, Piece::value(&came_flags)]
-            },
-            |answer, count| {
-                if count >= 0 {
-                    let flags = answer.read_value::<c_int>().unwrap_or(0);
-                    let content = answer.part(PartKind::In, 0);
-                    let control = answer.part(PartKind::Control, 0);
-                    give_message(message, answer.part(PartKind::Addr, 0), control, content, flags);
-                }
-            },
-        )
+                let came_flags = (*message).msg_flags as u32;
+                let [address, control, content] = message_pieces(message, name_room, (value as usize).min(length));
+                let pieces = [address, control, content, Piece::value(&came_flags)];
+                recorder::emit(thread, Op::Recvmsg, fd, asked(length), outcome(value), &pieces);
+            } else {
+                recorder::emit(thread, Op::Recvmsg, fd, asked(length), outcome(value), &[]);
+            }
+            set_errno(errno);
+        } else {
+            (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
+            let given = player::take_input(thread, Op::Recvmsg, fd, length);
+            value = given.value();
+            if value >= 0 {
+                let answer = given.answer();
+                let flags = answer.read_value::<c_int>().unwrap_or(0);
+                let control = answer.part(PartKind::Control, 0);
+                give_message(message, answer.part(PartKind::Addr, 0), control, given.bytes, flags);
+            }
+            given.done(thread);
+        }
+        leave(thread);
+        value
     }
 
     fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int, timeout: *mut timespec) -> c_int {

@@ -5,6 +5,7 @@
 //! the acquisitions are possible; a replay makes every thread wait for its turn and then really
 //! acquires. Releases need no record: they come before the next acquisition by themselves.
 
+use super::super::objects;
 use super::super::player;
 use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
 use super::super::real::hooks;
@@ -31,6 +32,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         let Start { routine, argument, index } = start.read();
         libc::free(start.cast());
         attach_thread(index);
+        objects::watch_thread();
         let guard = Ended;
         let value = routine(argument);
         drop(guard);

@@ -1,10 +1,10 @@
 //! Clocks. The hot ones keep to a handful of instructions around the real call.
 
+use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::thread::{RECORDING, Thread, this};
 use super::super::{player, signals};
-use super::recorded;
 use libc::{c_int, c_void, clockid_t, time_t, timespec, timeval};
 use prony_demo::Op;
 
@@ -85,24 +85,29 @@ hooks! {
     }
 
     fn times(to: *mut libc::tms) -> libc::clock_t {
-        recorded(
-            Op::Times,
-            -1,
-            0,
-            || real::times(to) as isize,
-            |_| [if to.is_null() { Piece::Nothing } else { Piece::value(&*to) }],
-            |answer, _| answer.copy_value(to),
-        ) as libc::clock_t
+        reading(Op::Times, 0, to, || real::times(to) as isize) as libc::clock_t
     }
 
     fn getrusage(who: c_int, to: *mut libc::rusage) -> c_int {
-        recorded(
-            Op::Getrusage,
-            -1,
-            who as u32,
-            || real::getrusage(who, to) as isize,
-            |_| [Piece::value(&*to)],
-            |answer, _| answer.copy_value(to),
-        ) as c_int
+        reading(Op::Getrusage, who as u32, to, || real::getrusage(who, to) as isize) as c_int
     }
+}
+
+/// A clock that answers in a structure.
+unsafe fn reading<T>(op: Op, aux: u32, to: *mut T, real: impl FnOnce() -> isize) -> isize {
+    let (thread, recording) = enter();
+    let mut value = 0;
+    if recording {
+        value = real();
+        let before = errno();
+        let piece = if value == -1 || to.is_null() { Piece::Nothing } else { Piece::value(&*to) };
+        recorder::emit(thread, op, -1, aux, outcome(value), &[piece]);
+        set_errno(before);
+    } else if let Some(answer) = player::take_reading(thread, op) {
+        answer.copy_value(to);
+        value = answer.value();
+        player::done(thread, answer);
+    }
+    leave(thread);
+    value
 }
