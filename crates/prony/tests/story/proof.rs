@@ -132,8 +132,8 @@ fn effect_of(demo: &Path, chosen: usize, answers: bool) -> Effect {
     let (process, read, _) = input.expect("the chosen record is in the demo");
     let end = last.map_or(0, |head| frame_of(&frames, head.order));
     if process != 0 {
-        // Frames are those of the first process; another one's inputs have no place among them.
-        return Effect { first_frame: 0, last_frame: end };
+        // The index holds the frames of the first process; another one counts its own.
+        return Effect { first_frame: 0, last_frame: usize::MAX };
     }
     Effect {
         first_frame: frame_of(&frames, read.order),
