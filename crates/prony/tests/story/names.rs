@@ -96,24 +96,3 @@ fn nsd_with_its_child_processes_replays_identically() {
     let server = Server::new([&program("/usr/sbin/nsd", "nsd"), "-d", "-c", &configuration]).with_state(state.clone());
     story(&scratch, &server, address);
 }
-
-#[test]
-fn bind_with_its_threads_replays_identically() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("bind");
-    let address = free_address();
-    let state = scratch.directory("state");
-    scratch.write("state/prony.test.zone", ZONE);
-    let configuration = scratch.write(
-        "named.conf",
-        format!(
-            "options {{ directory \"{state}\"; listen-on port {} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
-             recursion no; pid-file none; session-keyfile \"{state}/session.key\"; dnssec-validation no; }};\n\
-             controls {{ }};\nzone \"prony.test\" {{ type primary; file \"prony.test.zone\"; }};\n",
-            address.port()
-        ),
-    );
-    let named = program("/usr/sbin/named", "bind9");
-    let server = Server::new([&named, "-g", "-n", "2", "-c", &configuration]).with_state(state.clone());
-    story(&scratch, &server, address);
-}

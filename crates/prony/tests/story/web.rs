@@ -89,18 +89,6 @@ fn lighttpd_replays_identically() {
     story(&scratch, &server, address, &pages);
 }
 
-#[test]
-fn the_web_server_of_python_replays_identically() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("python");
-    let pages = site(&scratch);
-    let address = free_address();
-    let python = program("/usr/bin/python3", "python3");
-    let (port, root) = (address.port().to_string(), scratch.arg("site"));
-    let server = Server::new([&python, "-u", "-m", "http.server", "--bind", "127.0.0.1", "--directory", &root, &port]);
-    story(&scratch, &server, address, &pages);
-}
-
 /// A proxy in front of an origin that the test itself serves. With one thread: more of them wake
 /// each other through memory without locks, and what passes there no recorder of calls sees.
 #[test]
