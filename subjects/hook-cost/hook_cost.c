@@ -1,6 +1,7 @@
 // What a hook costs: the same call made through the name that a preloaded library stands in front
 // of, and through the address inside libc, in turns, within one process.
 //
+// An argument sets the number of blocks; `spin N` makes N small calls and ends.
 // Run plainly, both are the same function and the difference is the error of the method.
 // Prints one line a call: name, then median nanoseconds and the quartiles of both ways, then n.
 #define _GNU_SOURCE
@@ -12,7 +13,9 @@
 #include <sys/socket.h>
 #include <time.h>
 
-enum { BLOCKS = 2000, SEND_BYTES = 1200 };
+enum { MOST_BLOCKS = 2000, SEND_BYTES = 1200 };
+
+static int blocks = MOST_BLOCKS;
 
 typedef int (*clock_function)(clockid_t, struct timespec *);
 typedef ssize_t (*send_function)(int, const void *, size_t, int, const struct sockaddr *, socklen_t);
@@ -51,15 +54,31 @@ static void report(const char *name, double *hooked, double *plain, double *diff
     double *all[] = {hooked, plain, difference};
     printf("%s", name);
     for (int i = 0; i < 3; i++) {
-        qsort(all[i], BLOCKS, sizeof(double), compare);
-        printf(" %.1f [%.1f %.1f]", all[i][BLOCKS / 2], all[i][BLOCKS / 4], all[i][BLOCKS * 3 / 4]);
+        qsort(all[i], blocks, sizeof(double), compare);
+        printf(" %.1f [%.1f %.1f]", all[i][blocks / 2], all[i][blocks / 4], all[i][blocks * 3 / 4]);
     }
-    printf(" n=%d\n", BLOCKS);
+    printf(" n=%d\n", blocks);
     fflush(stdout);
 }
 
-int main(void) {
-    static double hooked[BLOCKS], plain[BLOCKS], difference[BLOCKS];
+// Small calls as a server's loop makes them: the clock, and a look at a socket that has nothing.
+// What was seen is sent at the end, so that a replay has something to compare.
+static int spin(long calls) {
+    int ends[2];
+    struct timespec time;
+    char byte;
+    socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, ends);
+    for (long i = 0; i < calls / 10; i++) {
+        for (int j = 0; j < 9; j++) clock_gettime(CLOCK_MONOTONIC, &time);
+        recv(ends[0], &byte, 1, 0);
+    }
+    return send(ends[1], &time, sizeof time, 0) == sizeof time ? 0 : 1;
+}
+
+int main(int count, char **arguments) {
+    static double hooked[MOST_BLOCKS], plain[MOST_BLOCKS], difference[MOST_BLOCKS];
+    if (count == 3) return spin(atol(arguments[2]));
+    if (count == 2 && atoi(arguments[1]) < MOST_BLOCKS) blocks = atoi(arguments[1]);
     void *libc = dlopen("libc.so.6", RTLD_LAZY);
     libc_clock = (clock_function)dlsym(libc, "clock_gettime");
     libc_send = (send_function)dlsym(libc, "sendto");
@@ -76,7 +95,7 @@ int main(void) {
 
     // One turn unmeasured, so that no page of the recorder's is touched for the first time.
     for (int turn = 0; turn < 2; turn++) {
-        for (int i = 0; i < BLOCKS; i++) {
+        for (int i = 0; i < blocks; i++) {
             // Which way goes first alternates, so that neither always finds the cache of the other.
             if (i & 1) {
                 hooked[i] = clock_block(clock_gettime, 100);
@@ -88,7 +107,7 @@ int main(void) {
             difference[i] = hooked[i] - plain[i];
         }
         if (turn) report("clock_gettime", hooked, plain, difference);
-        for (int i = 0; i < BLOCKS; i++) {
+        for (int i = 0; i < blocks; i++) {
             if (i & 1) {
                 hooked[i] = send_block(sendto, 10);
                 plain[i] = send_block(libc_send, 10);

@@ -5,6 +5,7 @@
 //! bears; the pointers it reads and writes are those the contract makes valid. The modules below
 //! state only what goes beyond that.
 #![allow(unsafe_op_in_unsafe_fn)]
+#![allow(clippy::while_immutable_condition, reason = "loops move a thread's cursor behind its pointer")]
 
 mod descriptors;
 mod epoll;

@@ -54,7 +54,7 @@ macro_rules! hooks {
     (@hook $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
         $(#[$meta])*
         #[unsafe(no_mangle)]
-        #[allow(clippy::too_many_arguments, unreachable_code)]
+        #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
             if (*$crate::inside::thread::this()).live == $crate::inside::thread::ASIDE {
                 return real::$name($($arg),*);

@@ -230,7 +230,7 @@ unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: us
     let name = if (*message).msg_name.is_null() { 0 } else { (*message).msg_namelen.min(name_room) };
     [
         Piece::some(PartKind::Addr, (*message).msg_name.cast(), name as usize),
-        Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen as usize),
+        Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen),
         if count > 0 { Piece::Vector(PartKind::In, (*message).msg_iov, count) } else { Piece::Nothing },
     ]
 }
@@ -242,13 +242,13 @@ unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], con
         address.as_ptr().copy_to_nonoverlapping((*message).msg_name.cast(), kept);
         (*message).msg_namelen = address.len() as socklen_t;
     }
-    let kept = control.len().min((*message).msg_controllen as usize);
+    let kept = control.len().min((*message).msg_controllen);
     if !(*message).msg_control.is_null() {
         control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), kept);
     }
     (*message).msg_controllen = kept as _;
     (*message).msg_flags = flags;
-    scatter(content, (*message).msg_iov, (*message).msg_iovlen as usize);
+    scatter(content, (*message).msg_iov, (*message).msg_iovlen);
     adopt_descriptors(message, true);
 }
 
@@ -469,7 +469,7 @@ hooks! {
 
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
         let name_room = (*message).msg_namelen;
-        let length = vector_length((*message).msg_iov, (*message).msg_iovlen as usize);
+        let length = vector_length((*message).msg_iov, (*message).msg_iovlen);
         let (thread, recording) = enter();
         let value;
         if recording {
@@ -541,7 +541,7 @@ hooks! {
     }
 
     fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-        let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen as usize);
+        let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen);
         sent(
             Op::Sendmsg,
             fd,
@@ -577,7 +577,7 @@ hooks! {
                     let found = std::slice::from_raw_parts(header.msg_name.cast::<u8>(), header.msg_namelen as usize);
                     compare_address(thread, answer, Op::Sendmmsg, fd, at, found);
                 }
-                let (vector, buffers) = (header.msg_iov, header.msg_iovlen as usize);
+                let (vector, buffers) = (header.msg_iov, header.msg_iovlen);
                 let total = vector_length(vector, buffers);
                 compare_output(thread, answer, Op::Sendmmsg, fd, outputs, total, runs_of(vector, buffers));
                 outputs += usize::from(head[0] > 0);

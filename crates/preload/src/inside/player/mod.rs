@@ -1,0 +1,287 @@
+//! Answers calls from the tape.
+//!
+//! Each thread walks over its own records. The usual case is that the next record is the one the
+//! call wants: a few compares and a step. Everything else goes to `resync`, which holds
+//! the policies for builds that behave a little differently:
+//!
+//! * a clock read with no record gets the clock's last value; records of clock reads nobody makes
+//!   are passed over;
+//! * within a frame, calls on different descriptors may change places;
+//! * a wait passes over what is left of its frame, unless output or input would be lost.
+//!
+//! In a process with several threads every record but clock reads has a turn, and threads step in
+//! the order of the turns.
+
+mod answer;
+mod clocks;
+mod compare;
+mod frames;
+mod resync;
+mod turns;
+
+pub use answer::{Answer, Given};
+pub use clocks::{clock, take_reading};
+pub use compare::{Run, compare_address, compare_content, compare_output};
+
+use super::descriptors;
+use super::process::{control, index, slot};
+use super::report::{self, Finding};
+use super::thread::Thread;
+use crate::channel::{
+    self, FRAME_END, FrameTime, NO_THREAD, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead, TapeStream,
+};
+use clocks::skip_clocks;
+use frames::{end_frame, start_frame};
+use prony_demo::{Class, Head, Op, PartKind, Parts};
+use resync::{find, fits, pass_over, search, window, without_record};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU64, Ordering};
+use turns::{end_turn, wait_turn};
+
+/// Maps the tape, private and writable: records answered ahead of their place are marked in it.
+pub unsafe fn map_tape() {
+    let bytes = (*control()).tape_bytes as usize;
+    let tape = libc::mmap(
+        TAPE_BASE as *mut c_void,
+        bytes,
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
+        TAPE_FD,
+        0,
+    );
+    let frames = libc::mmap(
+        channel::FRAMES_BASE as *mut c_void,
+        ((*control()).frame_capacity as usize * size_of::<FrameTime>()).next_multiple_of(4096).max(4096),
+        libc::PROT_READ | libc::PROT_WRITE,
+        libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
+        channel::CHANNEL_FD,
+        channel::FRAMES_OFFSET as i64,
+    );
+    if tape as usize != TAPE_BASE || frames as usize != channel::FRAMES_BASE {
+        report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
+    }
+}
+
+unsafe fn streams() -> &'static [TapeStream] {
+    let head = TAPE_BASE as *const TapeHead;
+    std::slice::from_raw_parts(head.add(1).cast(), (*head).streams as usize)
+}
+
+/// Points the thread at its records; a thread the demo does not know has none.
+pub unsafe fn start_thread(thread: *mut Thread) {
+    let own = index();
+    let mut count = 0;
+    (*thread).cursor = TAPE_BASE as *mut Head;
+    (*thread).end = (*thread).cursor;
+    for stream in streams().iter().filter(|stream| stream.process == own) {
+        count += 1;
+        if stream.thread == u32::from((*thread).index) {
+            (*thread).cursor = (TAPE_BASE + stream.start as usize) as *mut Head;
+            (*thread).end = (TAPE_BASE + stream.end as usize) as *mut Head;
+            (*thread).turns = (TAPE_BASE + stream.turns as usize) as *const u16;
+            (*thread).turn_count = stream.turn_count;
+        }
+    }
+    (*thread).ordered = count > 1;
+    let resume = (*slot()).resume.load(Ordering::Relaxed);
+    if (*thread).index == 0 && resume != 0 {
+        (*thread).cursor = (TAPE_BASE + resume as usize) as *mut Head;
+    }
+}
+
+/// The process goes on as another program, which finds its place on the tape by this mark.
+pub unsafe fn leave_mark(thread: *mut Thread) {
+    (*slot()).resume.store((*thread).cursor as u64 - TAPE_BASE as u64, Ordering::Relaxed);
+    // The slot is not used again: the new program takes one of its own, which is to be woken.
+    (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
+}
+
+#[inline(always)]
+unsafe fn number(record: *const Head) -> u16 {
+    (*record).op & OP_MASK
+}
+
+#[inline(always)]
+unsafe fn next(record: *mut Head) -> *mut Head {
+    record.byte_add((*record).size as usize)
+}
+
+unsafe fn class(record: *const Head) -> Option<Class> {
+    Op::from_number(number(record)).map(Op::class)
+}
+
+#[inline(always)]
+pub(super) fn add(count: &AtomicU64, by: u64) {
+    count.store(count.load(Ordering::Relaxed) + by, Ordering::Relaxed);
+}
+
+macro_rules! count {
+    ($thread:expr, $name:ident, $by:expr) => {
+        $crate::inside::player::add(&(*(*$thread).slot).counts.$name, $by)
+    };
+}
+pub(super) use count;
+
+/// The record that answers this call. Does not return when the build left its demo.
+#[inline(always)]
+pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
+    let record = (*thread).cursor;
+    if record < (*thread).end && (*record).fd == fd && number(record) == op as u16 && (*record).op & TAKEN == 0 {
+        return taken(thread, record);
+    }
+    search(thread, op, fd, u32::MAX)
+}
+
+/// Like [`take`] for calls whose `aux` tells what they ask, such as the command of `fcntl`.
+pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answer {
+    let record = (*thread).cursor;
+    if record < (*thread).end && fits(record, op, fd) && (*record).aux != aux {
+        let (end, _) = window(thread);
+        return match find(record, end, |record| fits(record, op, fd) && (*record).aux == aux) {
+            Some(record) => taken(thread, record),
+            None => without_record(thread, op, fd, record, end),
+        };
+    }
+    take(thread, op, fd)
+}
+
+/// The record that opened this path, if one is left in the frame.
+pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
+    let first = skip_clocks(thread);
+    let (end, _) = window(thread);
+    let record =
+        find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
+    Some(taken(thread, record))
+}
+
+/// Like [`take`] for a wait: `timeout_ms` decides whether it may pass over the rest of a frame.
+#[inline(always)]
+pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+    let record = (*thread).cursor;
+    if record < (*thread).end
+        && (*record).fd == fd
+        && number(record) == op as u16
+        && (*record).op & TAKEN == 0
+        && ((*record).aux == 0) == (timeout_ms == 0)
+    {
+        return taken(thread, record);
+    }
+    search(thread, op, fd, timeout_ms)
+}
+
+#[inline(always)]
+unsafe fn taken(thread: *mut Thread, record: *mut Head) -> Answer {
+    if (*record).op & FRAME_END != 0 {
+        end_frame(thread);
+    }
+    if (*thread).ordered && record == (*thread).cursor {
+        wait_turn(thread, record);
+    }
+    Answer { head: record }
+}
+
+/// The call has been answered: step over its record, and start a frame where one ended.
+#[inline(always)]
+pub unsafe fn done(thread: *mut Thread, answer: Answer) {
+    let record = answer.head.cast_mut();
+    if record == (*thread).cursor {
+        count!(thread, records, 1);
+        (*(*thread).slot).record.store((*record).order, Ordering::Relaxed);
+        step(thread, record);
+    } else if record > (*thread).cursor && record < (*thread).end {
+        count!(thread, records, 1);
+        count!(thread, reordered, 1);
+        (*record).op |= TAKEN;
+    } else {
+        return; // an answer without a record
+    }
+    if (*record).op & FRAME_END != 0 {
+        start_frame(thread);
+    }
+    while (*thread).cursor < (*thread).end && (*(*thread).cursor).op & TAKEN != 0 {
+        let passed = (*thread).cursor;
+        if (*thread).ordered {
+            wait_turn(thread, passed);
+        }
+        step(thread, passed);
+    }
+}
+
+#[inline(always)]
+unsafe fn step(thread: *mut Thread, record: *mut Head) {
+    (*thread).cursor = next(record);
+    if (*thread).ordered && class(record) != Some(Class::Clock) {
+        end_turn(thread, (*record).time);
+    }
+}
+
+/// Ends a process that has followed its demo to the end.
+pub unsafe fn end_process(status: i32) -> ! {
+    (*slot()).state.store(2, Ordering::Release);
+    libc::_exit(status);
+}
+
+/// Takes the record of an input, or what is left of it, for a call with room for `room` bytes.
+pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> Given {
+    let answer = take(thread, op, fd);
+    let head = answer.head.cast_mut();
+    let whole = answer.part(PartKind::In, 0);
+    let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
+    let rest = &whole[given.min(whole.len())..];
+    let bytes = &rest[..rest.len().min(room)];
+    let more = room > 0 && bytes.len() < rest.len() && !descriptors::is_datagram(fd);
+    if more {
+        (*head).op |= PARTLY;
+        (*head).aux = (given + bytes.len()) as u32;
+        count!(thread, resynced, 1);
+    }
+    Given { answer, bytes, some: bytes.len() < whole.len(), more }
+}
+
+/// The build calls `exit`.
+pub unsafe fn exiting(thread: *mut Thread, status: i32) {
+    let record = skip_clocks(thread);
+    let mut place = record;
+    let (end, _) = window(thread);
+    while place < end && number(place) != Op::Exit as u16 {
+        place = next(place);
+    }
+    if place >= end {
+        if record >= (*thread).end {
+            return; // cut before the exit: nothing to compare with
+        }
+        report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, record));
+    }
+    while (*thread).cursor < place {
+        let passed = (*thread).cursor;
+        let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
+        if lost && (*passed).op & TAKEN == 0 {
+            report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, passed));
+        }
+        pass_over(thread, Op::Exit, -1);
+    }
+    if (*place).aux != status as u32 {
+        report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, place));
+    }
+    done(thread, Answer { head: place });
+}
+
+/// The record of this log text, if one is left in the frame; a build may log more or less.
+pub unsafe fn take_log(thread: *mut Thread, fd: i32) -> Option<Answer> {
+    let first = skip_clocks(thread);
+    let (end, _) = window(thread);
+    match find(first, end, |record| fits(record, Op::LogWrite, fd)) {
+        Some(record) => Some(taken(thread, record)),
+        None => {
+            count!(thread, resynced, 1);
+            None
+        }
+    }
+}
+
+/// True when a signal stands next on the tape of this thread, to be delivered at this place.
+#[inline(always)]
+pub unsafe fn signal_is_next(thread: *mut Thread, place: i64) -> bool {
+    let record = (*thread).cursor;
+    record < (*thread).end && number(record) == Op::Signal as u16 && (*record).ret == place
+}

@@ -1,0 +1,174 @@
+//! What happens when a call does not meet its record at the cursor: the policies for builds that
+//! behave a little differently.
+
+use super::clocks::skip_clocks;
+use super::turns::wait_turn;
+use super::{Answer, class, count, end_process, next, number, step, taken};
+use crate::channel::{self, OP_MASK, Stop, TAKEN};
+use crate::inside::process::slot;
+use crate::inside::report::{self, Finding};
+use crate::inside::thread::Thread;
+use crate::inside::{descriptors, signals};
+use prony_demo::{Class, HEAD_BYTES, Head, Op};
+use std::sync::atomic::Ordering;
+
+/// How many records a call looks ahead within its frame.
+const SEARCH_RECORDS: usize = 4096;
+
+/// The call does not meet its record at the cursor.
+#[cold]
+pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+    let first = skip_clocks(thread);
+    if first >= (*thread).end {
+        at_end(thread, op, fd);
+    }
+    if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread {
+        report::stop(thread, Stop::LateExit, Finding::call(op, fd, first));
+    }
+    if op.class() == Class::Wait {
+        return search_wait(thread, op, fd, timeout_ms);
+    }
+    if fits(first, op, fd) {
+        return taken(thread, first);
+    }
+    let (end, _) = window(thread);
+    if let Some(record) = find(first, end, |record| fits(record, op, fd)) {
+        return taken(thread, record);
+    }
+    without_record(thread, op, fd, first, end)
+}
+
+pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
+    let (end, blocking) = window(thread);
+    if timeout_ms == 0 {
+        // A look without waiting: its record, or nothing is ready.
+        return match find((*thread).cursor, end, |record| fits(record, op, fd) && (*record).aux == 0) {
+            Some(record) => taken(thread, record),
+            None => without(thread, 0),
+        };
+    }
+    let Some(wait) = blocking.filter(|&wait| fits(wait, op, fd)) else {
+        let expected = blocking.unwrap_or((*thread).cursor);
+        report::stop(thread, Stop::Order, Finding::call(op, fd, expected));
+    };
+    while (*thread).cursor < wait {
+        pass_over(thread, op, fd);
+    }
+    taken(thread, wait)
+}
+
+/// A record that nobody asked for, passed over at the end of its frame.
+pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
+    let record = (*thread).cursor;
+    if (*record).op & TAKEN == 0 {
+        match class(record) {
+            Some(Class::Output) => report::stop(thread, Stop::Output, Finding::missing(op, fd, record)),
+            Some(Class::Input) if (*record).ret > 0 => {
+                report::stop(thread, Stop::Order, Finding::call(op, fd, record));
+            }
+            Some(Class::Process) => report::stop(thread, Stop::Order, Finding::call(op, fd, record)),
+            Some(Class::Clock) => {
+                skip_clocks(thread);
+                return;
+            }
+            Some(Class::Signal) => {
+                signals::replay_signal(thread);
+                return;
+            }
+            _ => count!(thread, resynced, 1),
+        }
+    }
+    if (*thread).ordered {
+        wait_turn(thread, record);
+    }
+    step(thread, record);
+}
+
+/// An answer that stands in no demo.
+pub(super) unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
+    count!(thread, resynced, 1);
+    let scratch: *mut Head = (&raw mut (*thread).scratch).cast();
+    scratch.write_unaligned(Head { size: HEAD_BYTES as u32, op: 0, thread: 0, order: 0, time: 0, ret, fd: -1, aux: 0 });
+    Answer { head: scratch }
+}
+
+pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first: *mut Head, end: *mut Head) -> Answer {
+    match op {
+        _ if op.class() == Class::Input && (descriptors::is_nonblocking(fd) || (*thread).no_wait) => {
+            return without(thread, -i64::from(libc::EAGAIN));
+        }
+        Op::Setsockopt | Op::Shutdown | Op::Close | Op::Fcntl | Op::EpollCtl | Op::TimerfdSettime | Op::Kill => {
+            return without(thread, 0);
+        }
+        Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
+        Op::Getpid | Op::Gettid => return without(thread, i64::from((*slot()).pid.load(Ordering::Relaxed))),
+        _ => {}
+    }
+    if op.class() == Class::Output {
+        report::stop(thread, Stop::Output, Finding::call(op, fd, first));
+    }
+    let related = find(first, end, |record| (*record).fd == fd && fd >= 0 || number(record) == op as u16);
+    let class = if related.is_some() { Stop::Order } else { Stop::Unrecorded };
+    report::stop(thread, class, Finding::call(op, fd, first));
+}
+
+/// One past the last record a call may look at: the wait that ends this frame is included.
+pub(super) unsafe fn window(thread: *const Thread) -> (*mut Head, Option<*mut Head>) {
+    let mut record = (*thread).cursor;
+    for _ in 0..SEARCH_RECORDS {
+        if record >= (*thread).end {
+            break;
+        }
+        let after = next(record);
+        let blocks = class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0;
+        if blocks {
+            return (after, Some(record));
+        }
+        record = after;
+    }
+    (record, None)
+}
+
+pub(super) unsafe fn find(from: *mut Head, end: *mut Head, wanted: impl Fn(*const Head) -> bool) -> Option<*mut Head> {
+    let mut record = from;
+    while record < end {
+        if wanted(record) {
+            return Some(record);
+        }
+        record = next(record);
+    }
+    None
+}
+
+/// True where one call may take the record of another: the same bytes through another door.
+pub(super) fn interchangeable(recorded: Op, made: Op) -> bool {
+    const RECEIVING: [Op; 5] = [Op::Recv, Op::Recvfrom, Op::Recvmsg, Op::Read, Op::Readv];
+    const SENDING: [Op; 5] = [Op::Send, Op::Sendto, Op::Sendmsg, Op::Write, Op::Writev];
+    recorded == made
+        || (RECEIVING.contains(&recorded) && RECEIVING.contains(&made))
+        || (SENDING.contains(&recorded) && SENDING.contains(&made))
+}
+
+pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
+    (*record).op & TAKEN == 0
+        && (*record).fd == fd
+        && Op::from_number(number(record)).is_some_and(|recorded| interchangeable(recorded, op))
+}
+
+/// The thread has no records left. The recording was cut here, or the server was killed, or the
+/// thread never came back from its last call: all the same, this is where its story ends.
+pub(super) unsafe fn at_end(thread: *mut Thread, _op: Op, _fd: i32) -> ! {
+    if (*thread).index != 0 {
+        (*(*thread).slot).call.store(u32::MAX, Ordering::Release);
+        loop {
+            libc::syscall(libc::SYS_pause);
+        }
+    }
+    // The main thread waits for the others to reach the end of theirs.
+    let total = (*thread).turn_count;
+    while (*thread).ordered && (*slot()).order.load(Ordering::Acquire) < total {
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
+        libc::nanosleep(&pause, std::ptr::null_mut());
+    }
+    end_process(channel::PLAYER_EXIT);
+}

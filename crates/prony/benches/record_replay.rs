@@ -1,0 +1,286 @@
+//! What recording costs, how large demos are and how fast they replay: real servers, each row
+//! against its peer in one interleaved run. `cargo bench -p prony` prints the rows that
+//! `docs/benchmarks.md` keeps; a word on the command line chooses those whose name contains it.
+
+#[allow(dead_code, reason = "the stories use the rest")]
+#[path = "../tests/story/clients/mod.rs"]
+mod clients;
+#[allow(dead_code, reason = "the stories use the rest")]
+#[path = "../tests/story/recording.rs"]
+mod recording;
+#[allow(dead_code, reason = "the stories use the rest")]
+#[path = "../tests/story/scratch.rs"]
+mod scratch;
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clients::{quake, teeworlds};
+use recording::{Server, prony, record_with, replay};
+use scratch::{Scratch, free_address, program, run};
+
+/// Pairs of a comparison of CPU time.
+const PAIRS: usize = 9;
+/// Measured replays of a demo.
+const REPLAYS: &str = "9";
+
+fn main() {
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    let rows: [(&str, fn()); 6] = [
+        ("hook cost", hook_cost),
+        ("small records", small_records),
+        ("redis cpu", redis_cpu),
+        ("openarena cpu", openarena_cpu),
+        ("teeworlds demo", teeworlds_demo),
+        ("openarena demo", openarena_demo),
+    ];
+    for (name, row) in rows {
+        if wanted.is_empty() || wanted.iter().any(|word| name.contains(word.as_str())) {
+            row();
+        }
+    }
+}
+
+/// Median, least and greatest of some values.
+fn spread(values: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    (sorted[sorted.len() / 2], sorted[0], sorted[sorted.len() - 1])
+}
+
+/// Compiles a C subject into the scratch directory.
+fn compiled(scratch: &Scratch, source: &str) -> String {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects").join(source);
+    let program = scratch.arg("subject");
+    run(Command::new("cc").args(["-O2", "-Wall", "-o", &program]).arg(source).arg("-ldl"));
+    program
+}
+
+/// Nanoseconds that a hook adds to a call, by the subject's own interleaved measurement, and what
+/// the same calls cost under strace.
+fn hook_cost() {
+    let scratch = Scratch::new("hook-cost");
+    let subject = compiled(&scratch, "hook-cost/hook_cost.c");
+    let plain = run(&mut Command::new(&subject));
+    let demo = scratch.arg("cost.demo");
+    let recorded = run(prony().args(["record", "--force", "-o", &demo, "--", &subject]).stderr(Stdio::null()));
+    for (way, lines) in [("native", plain), ("record", recorded)] {
+        for line in lines.lines().filter(|line| line.contains(" n=")) {
+            println!("hook cost, {way}: {line}");
+        }
+    }
+    program("/usr/bin/strace", "strace");
+    let traced = run(Command::new("strace").args(["-f", "-o", "/dev/null", &subject, "40"]));
+    for line in traced.lines().filter(|line| line.starts_with("sendto")) {
+        println!("hook cost, strace -f: {line}");
+    }
+}
+
+/// Calls a second that a replay answers when the server makes nothing but small ones.
+fn small_records() {
+    let scratch = Scratch::new("small-records");
+    let subject = compiled(&scratch, "hook-cost/hook_cost.c");
+    let demo = scratch.path().join("small.demo");
+    run(prony().args(["record", "--force", "-o"]).arg(&demo).args(["--", &subject, "spin", "10000000"]));
+    let answer = replay(&scratch, &demo, &["--repeat", REPLAYS], &[]);
+    let records = answer.number("records") as f64;
+    let times: Vec<f64> = times(&answer, "cpu_s").iter().map(|seconds| records / seconds / 1e6).collect();
+    let (median, least, most) = spread(&times);
+    println!("small records: {median:.1} M calls/s of CPU [{least:.1} {most:.1}], {records} calls, n={}", times.len());
+}
+
+/// The list behind a measured value of `replay --json --repeat`.
+fn times(answer: &recording::Replay, name: &str) -> Vec<f64> {
+    let list = &answer.answer[format!("{name}_list")];
+    let list = list.as_array().unwrap_or_else(|| panic!("`{name}_list` is missing from {answer}"));
+    list.iter().filter_map(serde_json::Value::as_f64).collect()
+}
+
+/// A child that is ended when dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.0.id().to_string()).status();
+        let _ = self.0.wait();
+    }
+}
+
+/// CPU seconds of all threads of a process so far.
+fn cpu_s(pid: u32) -> f64 {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs");
+    tasks
+        .filter_map(|task| std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok())
+        .filter_map(|stat| stat.split(' ').next()?.parse::<f64>().ok())
+        .sum::<f64>()
+        / 1e9
+}
+
+/// The one child of a process, once it is there.
+fn child_of(pid: u32) -> u32 {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    loop {
+        let children = std::fs::read_to_string(&path).expect("the recorder runs");
+        if let Some(child) = children.split_whitespace().next() {
+            return child.parse().expect("a number");
+        }
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+}
+
+/// Runs `command` plainly and under `prony record` in turns; `work` keeps it busy and returns when
+/// it is done. Prints the ratio of the server's CPU time.
+fn compare_cpu(name: &str, pairs: usize, command: impl Fn(SocketAddr) -> Vec<String>, work: impl Fn(SocketAddr)) {
+    let scratch = Scratch::new("cpu");
+    let demo = scratch.arg("cpu.demo");
+    let mut ratios = Vec::new();
+    let mut totals = [Vec::new(), Vec::new()];
+    for pair in 0..pairs {
+        let mut used = [0.0; 2];
+        // Which way goes first alternates.
+        for turn in 0..2 {
+            let recorded = (pair + turn) % 2;
+            let address = free_address();
+            let argv = command(address);
+            let mut start = match recorded {
+                0 => Command::new(&argv[0]),
+                _ => {
+                    let mut start = prony();
+                    start.args(["record", "--force", "-o", &demo, "--", &argv[0]]);
+                    start
+                }
+            };
+            start.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            let child = Ended(start.spawn().expect("the server starts"));
+            let server = if recorded == 0 { child.0.id() } else { child_of(child.0.id()) };
+            work(address);
+            used[recorded] = cpu_s(server);
+            drop(child);
+        }
+        ratios.push(used[1] / used[0]);
+        totals[0].push(used[0]);
+        totals[1].push(used[1]);
+    }
+    let (median, least, most) = spread(&ratios);
+    println!(
+        "{name}: recorded / native CPU {median:.3} [{least:.3} {most:.3}], n={pairs} pairs; medians {:.3} s and {:.3} s",
+        spread(&totals[1]).0,
+        spread(&totals[0]).0,
+    );
+}
+
+fn redis_cpu() {
+    compare_cpu(
+        "redis cpu",
+        PAIRS,
+        |address| {
+            ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--port", &address.port().to_string(), "--save", ""]
+                .map(str::to_owned)
+                .to_vec()
+        },
+        |address| {
+            while std::net::TcpStream::connect(address).is_err() {
+                std::thread::park_timeout(Duration::from_millis(10));
+            }
+            let port = address.port().to_string();
+            run(Command::new("redis-benchmark").args(["-p", &port, "-n", "100000", "-c", "20", "-t", "set,get", "-q"]));
+        },
+    );
+}
+
+/// The dedicated server with twelve bots; its directory must outlive it.
+fn openarena(home: &str, address: SocketAddr) -> Vec<String> {
+    let settings = [
+        ("com_basegame", "baseoa"),
+        ("com_legacyprotocol", "71"),
+        ("com_protocol", "71"),
+        ("fs_basepath", "/usr/lib/openarena-server"),
+        ("fs_homepath", home),
+        ("dedicated", "1"),
+        ("net_ip", "127.0.0.1"),
+        ("net_port", &address.port().to_string()),
+        ("sv_maxclients", "16"),
+        ("sv_master1", ""),
+    ];
+    let mut command = vec![program("/usr/lib/ioquake3/ioq3ded", "openarena-server")];
+    command.extend(settings.iter().flat_map(|(name, value)| ["+set", name, value]).map(str::to_owned));
+    command.extend(["+map", "oa_dm1", "+exec", "bots.cfg"].map(str::to_owned));
+    command
+}
+
+fn write_bots(scratch: &Scratch) -> String {
+    let bots = ["sarge", "grunt", "major", "angelyss", "arachna", "assassin", "ayumi", "beret", "dark", "gargoyle"];
+    let lines: String = bots.iter().chain(&["grism", "kyonshi"]).map(|bot| format!("addbot {bot} 3\n")).collect();
+    let home = scratch.directory("home");
+    scratch.write("home/baseoa/bots.cfg", lines);
+    home
+}
+
+fn openarena_cpu() {
+    let scratch = Scratch::new("openarena-cpu");
+    let home = write_bots(&scratch);
+    // The game runs in real time, so equal time is equal work, up to what the bots do.
+    compare_cpu(
+        "openarena cpu",
+        5,
+        |address| openarena(&home, address),
+        |_| {
+            let end = Instant::now() + Duration::from_secs(20);
+            while Instant::now() < end {
+                std::thread::park_timeout(end - Instant::now());
+            }
+        },
+    );
+}
+
+/// Records for some time and says how large the demo is and how fast it replays.
+fn demo_row(name: &str, scratch: &Scratch, server: &Server, seconds: &str, drive: impl FnOnce(&recording::Stop) + Send) {
+    let (_, demo): (_, PathBuf) = record_with(scratch, server, &["--for", seconds], drive);
+    let bytes = std::fs::metadata(&demo).expect("the demo was written").len();
+    let answer = replay(scratch, &demo, &["--repeat", REPLAYS], &[]);
+    let recorded = answer.answer["recorded_s"].as_f64().unwrap_or(f64::NAN);
+    let wall: Vec<f64> = times(&answer, "wall_s").iter().map(|seconds| recorded / seconds).collect();
+    let cpu: Vec<f64> = times(&answer, "cpu_s").iter().map(|seconds| recorded / seconds).collect();
+    let ((wall, wall_least, wall_most), (cpu, cpu_least, cpu_most)) = (spread(&wall), spread(&cpu));
+    println!(
+        "{name}: {:.3} MB for {recorded:.1} s, {} records, {}; speed-up {wall:.0}x [{wall_least:.0} {wall_most:.0}] of \
+         wall time, {cpu:.0}x [{cpu_least:.0} {cpu_most:.0}] of CPU time, n={REPLAYS}",
+        bytes as f64 / 1e6,
+        answer.number("records"),
+        answer.answer["verdict"],
+    );
+}
+
+fn teeworlds_demo() {
+    let scratch = Scratch::new("teeworlds-demo");
+    let address = free_address();
+    scratch.write(
+        "server.cfg",
+        format!(
+            "bindaddr 127.0.0.1\nsv_port {}\nsv_register 0\nsv_map dm1\nsv_max_clients 16\nsv_player_slots 16\n\
+             sv_max_clients_per_ip 16\nsv_inactivekick_time 0\n",
+            address.port()
+        ),
+    );
+    let home = scratch.directory("home");
+    let server =
+        Server::new([program("/usr/games/teeworlds-server", "teeworlds-server"), "-f".into(), "server.cfg".into()])
+            .with_state(home.clone())
+            .with_variable("HOME", home);
+    let tally = teeworlds::Tally::default();
+    demo_row("teeworlds demo", &scratch, &server, "26s", |stop| {
+        teeworlds::play(address, 8, &tally, stop.flag()).expect("no player is thrown out");
+    });
+}
+
+fn openarena_demo() {
+    let scratch = Scratch::new("openarena-demo");
+    let home = write_bots(&scratch);
+    let address = free_address();
+    let server = Server::new(openarena(&home, address)).with_state(home.clone()).with_variable("HOME", home.clone());
+    demo_row("openarena demo", &scratch, &server, "30s", |stop| {
+        quake::watch(address, stop);
+    });
+}
