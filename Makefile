@@ -15,6 +15,7 @@ bench:
 check:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
+	cargo clippy -p prony-preload --features hooks -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 setup:

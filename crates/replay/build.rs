@@ -26,6 +26,9 @@ fn main() {
         .arg(preload.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(out.join("preload"))
+        // Its initialiser runs before those of all other libraries, so that what they ask for while
+        // they are loaded (randomness for the seed of a hash) is recorded too.
+        .args(["--", "-C", "link-arg=-Wl,-z,initfirst"])
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")

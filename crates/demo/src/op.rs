@@ -147,6 +147,8 @@ ops! {
     120 Fcntl "fcntl" Descriptor;
     121 Ioctl "ioctl" Descriptor;
     122 OpenDevice "open device" Descriptor;
+    123 OpenFile "open file" Descriptor;
+    124 CloseFile "close file" Descriptor;
 
     // identity and randomness
     144 Getrandom "getrandom" Identity;

@@ -22,11 +22,11 @@ pub const BASE: usize = 0x2000_0000_0000;
 /// Where the tape of a replay is mapped inside the server.
 pub const TAPE_BASE: usize = 0x2100_0000_0000;
 /// Bytes of the control area.
-pub const CONTROL_BYTES: usize = 1 << 20;
+pub const CONTROL_BYTES: usize = 4 << 20;
 /// Bytes of one ring; a power of two. Each is mapped twice in a row, so no record wraps.
 pub const RING_BYTES: usize = 8 << 20;
-/// Processes of one recording.
-pub const PROCESSES: usize = 256;
+/// Processes of one recording: a server that forks for each connection has many.
+pub const PROCESSES: usize = 1 << 15;
 /// Threads of one recording that may live at the same time, over all processes.
 pub const THREADS: usize = 1024;
 
@@ -81,6 +81,8 @@ pub struct Control {
     pub tape_bytes: u64,
     /// Frames that the frame list has room for.
     pub frame_capacity: u64,
+    /// Replay: what threads that ended have counted.
+    pub ended_counts: Counts,
     /// Frames measured so far.
     pub frames: AtomicU64,
     /// 1 when the library asks for the objects of its process to be searched for raw system
@@ -191,6 +193,23 @@ pub enum Stop {
     LateExit = 5,
     /// A file of the recording is not there.
     MissingFile = 6,
+}
+
+impl Counts {
+    /// The counters, in their order.
+    pub fn all(&self) -> [&AtomicU64; 9] {
+        [
+            &self.records,
+            &self.outputs,
+            &self.output_bytes,
+            &self.outputs_differing,
+            &self.clocks_added,
+            &self.clocks_removed,
+            &self.resynced,
+            &self.log_bytes_differing,
+            &self.reordered,
+        ]
+    }
 }
 
 impl Stop {

@@ -29,6 +29,8 @@ pub struct Launch<'a> {
     pub output: Option<&'a File>,
     /// Give it our standard input; `/dev/null` otherwise.
     pub input: bool,
+    /// End it when this process ends, however that comes.
+    pub dies_with_us: bool,
 }
 
 /// A server that was started.
@@ -83,10 +85,16 @@ impl Launch<'_> {
         // Addresses of the server's own group: SIGINT from the terminal reaches the outside only,
         // which forwards it.
         command.process_group(0);
+        let dies_with_us = self.dies_with_us;
         // SAFETY: the closure calls only async-signal-safe functions on memory made before the
         // fork.
         unsafe {
-            command.pre_exec(move || prepare(&places, &mounts));
+            command.pre_exec(move || {
+                if dies_with_us {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                }
+                prepare(&places, &mounts)
+            });
         }
         Ok(Launched { child: command.spawn()?, ended: None, watch: None })
     }

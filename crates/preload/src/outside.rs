@@ -265,9 +265,11 @@ impl Channel {
     /// What all threads have counted.
     pub fn counted(&self) -> Counted {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
-        let slots = &self.control().threads[..used];
+        let ended = std::iter::once(&self.control().ended_counts);
+        let counts: Vec<&crate::channel::Counts> =
+            ended.chain(self.control().threads[..used].iter().map(|slot| &slot.counts)).collect();
         let sum = |pick: fn(&crate::channel::Counts) -> &AtomicU64| {
-            slots.iter().map(|slot| pick(&slot.counts).load(Ordering::Relaxed)).sum()
+            counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).sum()
         };
         Counted {
             records: sum(|counts| &counts.records),

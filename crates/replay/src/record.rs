@@ -170,6 +170,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         cwd: &cwd,
         mounts: &[],
         output: to_stderr.as_ref(),
+        // A server must not die of its recorder.
+        dies_with_us: false,
         input: !io::IsTerminal::is_terminal(&io::stdin()),
     };
     Launched::adopt_orphans();
@@ -386,6 +388,7 @@ impl Recording {
             }
             match op {
                 Some(Op::NoteFile) => opened.note(&head, record),
+                Some(Op::OpenFile) if head.ret >= 0 => opened.note(&head, record),
                 Some(Op::NoteUnrecordable) => notes.extend(note_text(record)),
                 _ => {}
             }

@@ -88,6 +88,7 @@ pub(crate) fn run_once(
         mounts,
         output: setup.output,
         input: false,
+        dies_with_us: true,
     };
     let cpu_before = Launched::children_cpu_s();
     let start = Instant::now();

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -139,7 +140,15 @@ impl Restored {
         archive.set_preserve_permissions(true);
         archive.set_preserve_mtime(true);
         archive.set_preserve_ownerships(is_root());
-        archive.unpack(target)
+        archive.unpack(target)?;
+        let mut archive = tar::Archive::new(demo.state_archive(number));
+        if let Some(top) = archive.entries()?.next().transpose()?.filter(|_| is_root()) {
+            // The directory itself was made by us; a server that gave root up must still own it.
+            let (owner, group) = (top.header().uid()? as u32, top.header().gid()? as u32);
+            std::os::unix::fs::chown(target, Some(owner), Some(group))?;
+            fs::set_permissions(target, fs::Permissions::from_mode(top.header().mode()?))?;
+        }
+        Ok(())
     }
 }
 

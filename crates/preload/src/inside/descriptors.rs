@@ -21,6 +21,7 @@ pub enum Kind {
 const KIND: u8 = 0x03;
 const NONBLOCKING: u8 = 0x04;
 const DATAGRAM: u8 = 0x08;
+const INTERNAL: u8 = 0x10;
 
 /// Highest descriptor that can be followed; the kernel's default ceiling (`fs.nr_open`).
 const DESCRIPTORS: usize = 1 << 20;
@@ -73,6 +74,18 @@ pub fn set_nonblocking(fd: i32, nonblocking: bool) {
         let bits = entry.load(Ordering::Relaxed) & !NONBLOCKING;
         entry.store(bits | if nonblocking { NONBLOCKING } else { 0 }, Ordering::Relaxed);
     }
+}
+
+/// Remembers that both ends of the descriptor are the server's own.
+pub fn set_internal(fd: i32) {
+    if let Some(entry) = entry(fd) {
+        entry.fetch_or(INTERNAL, Ordering::Relaxed);
+    }
+}
+
+/// True if what is written to the descriptor only wakes the server's own threads.
+pub fn is_internal(fd: i32) -> bool {
+    entry(fd).is_some_and(|entry| entry.load(Ordering::Relaxed) & INTERNAL != 0)
 }
 
 /// Remembers that the descriptor keeps messages apart.

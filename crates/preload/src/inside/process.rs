@@ -184,6 +184,7 @@ pub unsafe fn exiting(status: c_int) {
     }
     (*slot()).exit_status.store(status, Ordering::Relaxed);
     (*slot()).state.store(2, Ordering::Release);
+    leave_slot();
     detach();
 }
 
@@ -210,7 +211,23 @@ pub unsafe fn detach_thread() {
         (*thread).attached = false;
         recorder::close_run(thread);
         recorder::unmap_ring(thread);
-        (*(*thread).slot).state.store(2, Ordering::Release);
+        give_slot_back((*thread).slot);
+    }
+}
+
+/// Another thread may take the slot, once its ring is read.
+unsafe fn give_slot_back(slot: *mut channel::Thread) {
+    for (count, total) in (*slot).counts.all().into_iter().zip((*control()).ended_counts.all()) {
+        total.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);
+    }
+    (*slot).state.store(2, Ordering::Release);
+}
+
+/// The calling thread ends with its process.
+pub unsafe fn leave_slot() {
+    let thread = thread::this();
+    if std::mem::take(&mut (*thread).attached) {
+        give_slot_back((*thread).slot);
     }
 }
 
@@ -220,11 +237,9 @@ unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
         std::hint::spin_loop();
     }
     let used = (*control).thread_slots_used.load(Ordering::Relaxed) as usize;
-    let replaying = mode() == thread::REPLAYING;
     let free = |slot: &channel::Thread| match slot.state.load(Ordering::Acquire) {
         0 => true,
-        // An ended thread's counts are still to be read after a replay, so its slot is not reused.
-        2 => !replaying && slot.tail.0.load(Ordering::Acquire) == slot.head.0.load(Ordering::Relaxed),
+        2 => slot.tail.0.load(Ordering::Acquire) == slot.head.0.load(Ordering::Relaxed),
         _ => false,
     };
     let place = (0..used).find(|&place| free(&(*control).threads[place])).unwrap_or(used);
@@ -263,7 +278,7 @@ pub unsafe fn become_child(index: u32) {
 pub unsafe fn next_index() -> u32 {
     let index = (*control()).processes_used.fetch_add(1, Ordering::Relaxed);
     if index as usize >= channel::PROCESSES {
-        report::fatal(&[b"more than 256 processes in one recording"]);
+        report::fatal(&[b"more than 32,768 processes in one recording"]);
     }
     index
 }

@@ -82,12 +82,16 @@ pub struct Thread {
     /// Player: the tape has other threads, so turns are waited for.
     pub ordered: bool,
     /// Player: first byte of the turn owners.
-    pub turns: *const u16,
+    pub turns: *mut u16,
     /// Player: number of turns.
     pub turn_count: u64,
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`.
     pub clocks: [i64; 16],
+    /// Player: locks are taken in no order until the frame ends, see `player::take_sync`.
+    pub loose: bool,
+    /// Player: bytes that the call under way offers to send.
+    pub offered: u32,
     /// Player: the call under way asked not to wait.
     pub no_wait: bool,
     /// Player: the last record of `times`.

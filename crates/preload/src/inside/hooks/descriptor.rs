@@ -2,7 +2,7 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::player;
-use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::{recorded, recorded_plain};
@@ -34,6 +34,7 @@ pub(super) unsafe fn pair(
         for at in 0..2 {
             descriptors::opened(*to.add(at));
             descriptors::set_nonblocking(*to.add(at), nonblocking);
+            descriptors::set_internal(*to.add(at));
         }
     }
     failed as c_int
@@ -46,6 +47,7 @@ unsafe fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int
             as c_int;
     descriptors::opened(fd);
     descriptors::set_nonblocking(fd, nonblocking);
+    descriptors::set_internal(fd);
     fd
 }
 
@@ -68,6 +70,24 @@ unsafe fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
         descriptors::copy(fd, new);
     }
     new
+}
+
+/// Closes an ordinary file of a process with several threads, in its place among their calls. The
+/// record comes first: from the close on another thread may be given the number.
+pub(super) unsafe fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    descriptors::set(fd, Kind::File);
+    let result;
+    if recording {
+        recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
+        result = real();
+    } else {
+        let answer = player::take(thread, Op::CloseFile, fd);
+        result = real();
+        player::done(thread, answer);
+    }
+    leave(thread);
+    result
 }
 
 /// Bytes that a request writes through its argument.
@@ -103,6 +123,7 @@ hooks! {
                 set_errno(libc::EBADF);
                 return -1;
             }
+            Kind::File | Kind::Log if threaded() => return close_file(fd, || real::close(fd)),
             Kind::File | Kind::Log => {
                 descriptors::set(fd, Kind::File);
                 return real::close(fd);
@@ -110,9 +131,20 @@ hooks! {
             Kind::Recorded => {}
         }
         descriptors::set(fd, Kind::File);
-        recorded(Op::Close, fd, 0, || real::close(fd) as isize, |_| [], |_, _| {
-            libc::close(fd);
-        }) as c_int
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            // First, for the same reason as in `close_file`.
+            recorder::emit(thread, Op::Close, fd, 0, 0, &[]);
+            result = real::close(fd);
+        } else {
+            let answer = player::take(thread, Op::Close, fd);
+            real::close(fd);
+            result = answer.value() as c_int;
+            player::done(thread, answer);
+        }
+        leave(thread);
+        result
     }
 
     fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {

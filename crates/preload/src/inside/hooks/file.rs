@@ -4,7 +4,7 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
 use super::super::player;
-use super::super::process::{enter, errno, leave, outcome, set_errno};
+use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
@@ -50,6 +50,7 @@ fn writes(flags: c_int) -> bool {
 /// Opens `path`, by whatever `real` is.
 unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
     match place_of(path) {
+        Place::Ordinary if threaded() => ordered(path, flags, real),
         Place::Ordinary => {
             let (thread, recording) = enter();
             let fd = real();
@@ -65,6 +66,33 @@ unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
         Place::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
         Place::Kernel | Place::Device => device(path, flags, real),
     }
+}
+
+/// An ordinary file in a process with several threads: which number it gets depends on what the
+/// others do, and must not be one that a replay has given away.
+unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    let (thread, recording) = enter();
+    let fd;
+    if recording {
+        fd = real();
+        let errno = errno();
+        recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
+        set_errno(errno);
+    } else if let Some(answer) = player::take_path(thread, Op::OpenFile, CStr::from_ptr(path).to_bytes()) {
+        let recorded = answer.value() as c_int;
+        let opened = if recorded < 0 { -1 } else { real() };
+        if opened >= 0 && opened != recorded {
+            libc::dup3(opened, recorded, flags & libc::O_CLOEXEC);
+            libc::close(opened);
+        }
+        fd = if recorded < 0 || opened >= 0 { recorded } else { opened };
+        player::done(thread, answer);
+    } else {
+        fd = real();
+    }
+    descriptors::set(fd, Kind::File);
+    leave(thread);
+    fd
 }
 
 /// A device, or a kernel file that is written to: what is read and written is recorded.
@@ -294,6 +322,10 @@ hooks! {
     [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
         let flags = flags_of(mode);
         match place_of(path) {
+            Place::Ordinary if threaded() => {
+                let fd = open(path, flags, 0o666);
+                if fd < 0 { std::ptr::null_mut() } else { real::fdopen(fd, mode) }
+            }
             Place::Ordinary => {
                 let (thread, recording) = enter();
                 let file = real::fopen(path, mode);
@@ -317,6 +349,14 @@ hooks! {
 
     fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
         if is_recorded(fd) { stream(fd, mode) } else { real::fdopen(fd, mode) }
+    }
+
+    fn fclose(file: *mut FILE) -> c_int {
+        let fd = libc::fileno(file);
+        if !threaded() || fd < 0 || is_recorded(fd) {
+            return real::fclose(file);
+        }
+        super::descriptor::close_file(fd, || real::fclose(file))
     }
 
     [fileno_unlocked] fn fileno(file: *mut FILE) -> c_int {

@@ -77,19 +77,25 @@ unsafe fn created(
 
 /// An acquisition: recorded once it is had. `acquire` waits for it, for real.
 #[inline(always)]
-unsafe fn acquired(op: Op, real: impl FnOnce() -> c_int, acquire: impl FnOnce() -> c_int) -> c_int {
+unsafe fn acquired<T>(
+    op: Op,
+    object: *const T,
+    real: impl FnOnce() -> c_int,
+    acquire: impl FnOnce() -> c_int,
+) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
         result = blocking(thread, real);
-        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
-    } else {
-        let answer = player::take(thread, op, -1);
+        recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
+    } else if let Some(answer) = player::take_sync(thread, op, object) {
         result = answer.ret() as c_int;
         if result == 0 || result == libc::EOWNERDEAD {
             acquire();
         }
         player::done(thread, answer);
+    } else {
+        result = real();
     }
     leave(thread);
     result
@@ -104,8 +110,9 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
         result = blocking(thread, real);
         recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
     } else {
+        // A wait whose turn is far off must not hold the mutex meanwhile.
         libc::pthread_mutex_unlock(mutex);
-        let answer = player::take(thread, op, -1);
+        let answer = player::take_condition(thread, op);
         result = answer.ret() as c_int;
         libc::pthread_mutex_lock(mutex);
         player::done(thread, answer);
@@ -115,21 +122,27 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
 }
 
 /// Semaphores return -1 and set `errno`.
-unsafe fn semaphore(op: Op, real: impl FnOnce() -> c_int, acquire: impl FnOnce() -> c_int) -> c_int {
+unsafe fn semaphore(
+    op: Op,
+    object: *const sem_t,
+    real: impl FnOnce() -> c_int,
+    acquire: impl FnOnce() -> c_int,
+) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
         result = blocking(thread, real);
         let errno = process::errno();
-        recorder::emit(thread, op, -1, 0, process::outcome(result as isize), &[]);
+        recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
         process::set_errno(errno);
-    } else {
-        let answer = player::take(thread, op, -1);
+    } else if let Some(answer) = player::take_sync(thread, op, object) {
         if answer.ret() == 0 {
             acquire();
         }
         result = answer.value() as c_int;
         player::done(thread, answer);
+    } else {
+        result = real();
     }
     leave(thread);
     result
@@ -187,21 +200,21 @@ hooks! {
         if !threaded() {
             return real::pthread_mutex_lock(mutex);
         }
-        acquired(Op::MutexLock, || real::pthread_mutex_lock(mutex), || real::pthread_mutex_lock(mutex))
+        acquired(Op::MutexLock, mutex, || real::pthread_mutex_lock(mutex), || real::pthread_mutex_lock(mutex))
     }
 
     [__pthread_mutex_trylock] fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
         if !threaded() {
             return real::pthread_mutex_trylock(mutex);
         }
-        acquired(Op::MutexTrylock, || real::pthread_mutex_trylock(mutex), || libc::pthread_mutex_lock(mutex))
+        acquired(Op::MutexTrylock, mutex, || real::pthread_mutex_trylock(mutex), || libc::pthread_mutex_lock(mutex))
     }
 
     fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
         if !threaded() {
             return real::pthread_mutex_timedlock(mutex, time);
         }
-        acquired(Op::MutexTimedlock, || real::pthread_mutex_timedlock(mutex, time), || libc::pthread_mutex_lock(mutex))
+        acquired(Op::MutexTimedlock, mutex, || real::pthread_mutex_timedlock(mutex, time), || libc::pthread_mutex_lock(mutex))
     }
 
     fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
@@ -210,6 +223,7 @@ hooks! {
         }
         acquired(
             Op::MutexTimedlock,
+            mutex,
             || real::pthread_mutex_clocklock(mutex, clock, time),
             || libc::pthread_mutex_lock(mutex),
         )
@@ -244,22 +258,22 @@ hooks! {
         if !threaded() {
             return real::sem_wait(to);
         }
-        semaphore(Op::SemWait, || real::sem_wait(to), || wait_semaphore(to))
+        semaphore(Op::SemWait, to, || real::sem_wait(to), || wait_semaphore(to))
     }
 
     fn sem_trywait(to: *mut sem_t) -> c_int {
         if !threaded() {
             return real::sem_trywait(to);
         }
-        semaphore(Op::SemTrywait, || real::sem_trywait(to), || wait_semaphore(to))
+        semaphore(Op::SemTrywait, to, || real::sem_trywait(to), || wait_semaphore(to))
     }
 
     fn sem_timedwait(to: *mut sem_t, time: *const timespec) -> c_int {
-        semaphore(Op::SemTimedwait, || real::sem_timedwait(to, time), || wait_semaphore(to))
+        semaphore(Op::SemTimedwait, to, || real::sem_timedwait(to, time), || wait_semaphore(to))
     }
 
     fn sem_clockwait(to: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
-        semaphore(Op::SemTimedwait, || real::sem_clockwait(to, clock, time), || wait_semaphore(to))
+        semaphore(Op::SemTimedwait, to, || real::sem_clockwait(to, clock, time), || wait_semaphore(to))
     }
 
     fn sem_getvalue(to: *mut sem_t, value: *mut c_int) -> c_int {
@@ -280,28 +294,28 @@ hooks! {
         if !threaded() {
             return real::pthread_rwlock_rdlock(lock);
         }
-        acquired(Op::RwlockRdlock, || real::pthread_rwlock_rdlock(lock), || real::pthread_rwlock_rdlock(lock))
+        acquired(Op::RwlockRdlock, lock, || real::pthread_rwlock_rdlock(lock), || real::pthread_rwlock_rdlock(lock))
     }
 
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
         if !threaded() {
             return real::pthread_rwlock_wrlock(lock);
         }
-        acquired(Op::RwlockWrlock, || real::pthread_rwlock_wrlock(lock), || real::pthread_rwlock_wrlock(lock))
+        acquired(Op::RwlockWrlock, lock, || real::pthread_rwlock_wrlock(lock), || real::pthread_rwlock_wrlock(lock))
     }
 
     fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
         if !threaded() {
             return real::pthread_rwlock_tryrdlock(lock);
         }
-        acquired(Op::RwlockTryrdlock, || real::pthread_rwlock_tryrdlock(lock), || libc::pthread_rwlock_rdlock(lock))
+        acquired(Op::RwlockTryrdlock, lock, || real::pthread_rwlock_tryrdlock(lock), || libc::pthread_rwlock_rdlock(lock))
     }
 
     fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
         if !threaded() {
             return real::pthread_rwlock_trywrlock(lock);
         }
-        acquired(Op::RwlockTrywrlock, || real::pthread_rwlock_trywrlock(lock), || libc::pthread_rwlock_wrlock(lock))
+        acquired(Op::RwlockTrywrlock, lock, || real::pthread_rwlock_trywrlock(lock), || libc::pthread_rwlock_wrlock(lock))
     }
 
     fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
@@ -310,6 +324,7 @@ hooks! {
         }
         acquired(
             Op::RwlockTimedrdlock,
+            lock,
             || real::pthread_rwlock_timedrdlock(lock, time),
             || libc::pthread_rwlock_rdlock(lock),
         )
@@ -321,6 +336,7 @@ hooks! {
         }
         acquired(
             Op::RwlockTimedwrlock,
+            lock,
             || real::pthread_rwlock_timedwrlock(lock, time),
             || libc::pthread_rwlock_wrlock(lock),
         )
@@ -330,14 +346,14 @@ hooks! {
         if !threaded() {
             return real::pthread_spin_lock(lock);
         }
-        acquired(Op::SpinLock, || real::pthread_spin_lock(lock), || real::pthread_spin_lock(lock))
+        acquired(Op::SpinLock, lock, || real::pthread_spin_lock(lock), || real::pthread_spin_lock(lock))
     }
 
     fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
         if !threaded() {
             return real::pthread_spin_trylock(lock);
         }
-        acquired(Op::SpinTrylock, || real::pthread_spin_trylock(lock), || libc::pthread_spin_lock(lock))
+        acquired(Op::SpinTrylock, lock, || real::pthread_spin_trylock(lock), || libc::pthread_spin_lock(lock))
     }
 
     fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {

@@ -15,6 +15,12 @@ impl Answer {
         Answer { head }
     }
 
+    /// True for an answer that stands in no demo.
+    pub fn is_made_up(self) -> bool {
+        // SAFETY: as in `ret`.
+        unsafe { (*self.head).op == 0 }
+    }
+
     /// The recorded result.
     #[inline(always)]
     pub fn ret(self) -> i64 {

@@ -17,6 +17,7 @@ mod clocks;
 mod compare;
 mod frames;
 mod resync;
+mod sync;
 mod turns;
 
 pub use answer::{Answer, Given};
@@ -24,7 +25,7 @@ pub use clocks::{clock, take_reading};
 pub use compare::{Run, compare_address, compare_content, compare_output};
 
 use super::descriptors;
-use super::process::{control, index, slot};
+use super::process::{self, control, index, slot};
 use super::report::{self, Finding};
 use super::thread::Thread;
 use crate::channel::{
@@ -36,6 +37,7 @@ use prony_demo::{Class, Head, Op, PartKind, Parts};
 use resync::{find, fits, pass_over, search, window, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
+pub use sync::{name_of, take_condition, take_sync};
 use turns::{end_turn, wait_turn};
 
 /// Maps the tape, private and writable: records answered ahead of their place are marked in it.
@@ -78,7 +80,7 @@ pub unsafe fn start_thread(thread: *mut Thread) {
         if stream.thread == u32::from((*thread).index) {
             (*thread).cursor = (TAPE_BASE + stream.start as usize) as *mut Head;
             (*thread).end = (TAPE_BASE + stream.end as usize) as *mut Head;
-            (*thread).turns = (TAPE_BASE + stream.turns as usize) as *const u16;
+            (*thread).turns = (TAPE_BASE + stream.turns as usize) as *mut u16;
             (*thread).turn_count = stream.turn_count;
         }
     }
@@ -164,6 +166,7 @@ pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -
         && (*record).op & TAKEN == 0
         && ((*record).aux == 0) == (timeout_ms == 0)
     {
+        (*thread).loose &= timeout_ms == 0;
         return taken(thread, record);
     }
     search(thread, op, fd, timeout_ms)
@@ -218,6 +221,7 @@ unsafe fn step(thread: *mut Thread, record: *mut Head) {
 /// Ends a process that has followed its demo to the end.
 pub unsafe fn end_process(status: i32) -> ! {
     (*slot()).state.store(2, Ordering::Release);
+    process::leave_slot();
     libc::_exit(status);
 }
 

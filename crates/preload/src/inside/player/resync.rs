@@ -32,10 +32,18 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
         return taken(thread, first);
     }
     let (end, _) = window(thread);
-    if let Some(record) = find(first, end, |record| fits(record, op, fd)) {
-        return taken(thread, record);
+    let Some(record) = find(first, end, |record| fits(record, op, fd)) else {
+        return without_record(thread, op, fd, first, end);
+    };
+    // Locks that were not taken hold other threads up: they are passed over before anything else
+    // is answered, unless something else stands between.
+    let is_sync = |record: *const Head| matches!(class(record), Some(Class::Thread | Class::Clock));
+    if find(first, record, |between| (*between).op & TAKEN == 0 && !is_sync(between)).is_none() {
+        while (*thread).cursor < record {
+            pass_over(thread, op, fd);
+        }
     }
-    without_record(thread, op, fd, first, end)
+    taken(thread, record)
 }
 
 pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
@@ -47,13 +55,20 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
             None => without(thread, 0),
         };
     }
-    let Some(wait) = blocking.filter(|&wait| fits(wait, op, fd)) else {
-        let expected = blocking.unwrap_or((*thread).cursor);
-        report::stop(thread, Stop::Order, Finding::call(op, fd, expected));
-    };
+    // Past the window too: a thread may have taken thousands of locks more since its last wait.
+    let waits =
+        |record: *const Head| class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0;
+    let wait = blocking.or_else(|| find((*thread).cursor, (*thread).end, waits)).unwrap_or((*thread).end);
+    if wait < (*thread).end && !fits(wait, op, fd) {
+        report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
+    }
     while (*thread).cursor < wait {
         pass_over(thread, op, fd);
     }
+    if wait == (*thread).end {
+        at_end(thread, op, fd);
+    }
+    (*thread).loose = false;
     taken(thread, wait)
 }
 
@@ -62,6 +77,10 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
     let record = (*thread).cursor;
     if (*record).op & TAKEN == 0 {
         match class(record) {
+            // A thread that was woken once more or less.
+            Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
+                count!(thread, resynced, 1);
+            }
             Some(Class::Output) => report::stop(thread, Stop::Output, Finding::missing(op, fd, record)),
             Some(Class::Input) if (*record).ret > 0 => {
                 report::stop(thread, Stop::Order, Finding::call(op, fd, record));
@@ -97,12 +116,22 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
         _ if op.class() == Class::Input && (descriptors::is_nonblocking(fd) || (*thread).no_wait) => {
             return without(thread, -i64::from(libc::EAGAIN));
         }
-        Op::Setsockopt | Op::Shutdown | Op::Close | Op::Fcntl | Op::EpollCtl | Op::TimerfdSettime | Op::Kill => {
+        Op::Setsockopt
+        | Op::Shutdown
+        | Op::Close
+        | Op::CloseFile
+        | Op::Fcntl
+        | Op::EpollCtl
+        | Op::TimerfdSettime
+        | Op::Kill => {
             return without(thread, 0);
         }
         Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
         Op::Getpid | Op::Gettid => return without(thread, i64::from((*slot()).pid.load(Ordering::Relaxed))),
         _ => {}
+    }
+    if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {
+        return without(thread, i64::from((*thread).offered));
     }
     if op.class() == Class::Output {
         report::stop(thread, Stop::Output, Finding::call(op, fd, first));

@@ -1,0 +1,84 @@
+//! Calls that synchronise threads: in recorded order, as long as a thread follows its records.
+//!
+//! Decisions on memory that no lock protects may come out otherwise in a replay, and a thread then
+//! takes a lock more or fewer, or another one. From there to its next wait it takes its locks for
+//! real and waits for no turn: it may hold what the thread whose turn it is needs.
+
+use super::clocks::skip_clocks;
+use super::resync::{at_end, find, fits, pass_over, window};
+use super::{Answer, count, taken};
+use crate::channel::Stop;
+use crate::inside::report::{self, Finding};
+use crate::inside::thread::Thread;
+use prony_demo::{Head, Op};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Objects that can be told apart; a power of two. More than that are taken for each other.
+const OBJECTS: usize = 1 << 16;
+
+/// What a record calls the object of a synchronising call: its address in units of 8 bytes.
+pub fn name_of<T>(object: *const T) -> u32 {
+    (object as usize >> 3) as u32
+}
+
+/// Which object of this process a recorded one turned out to be, learned where a thread met its
+/// record: another build has its locks elsewhere. Name and address in one word each.
+static KNOWN: [(AtomicU64, AtomicU64); OBJECTS] = [const { (AtomicU64::new(0), AtomicU64::new(0)) }; OBJECTS];
+
+/// False when the recorded object is known and is not this one.
+fn is_the_same(recorded: u32, object: usize) -> bool {
+    if recorded == 0 {
+        return true;
+    }
+    // Fibonacci hashing (Knuth, volume 3, 6.4) spreads neighbouring addresses.
+    let mut place = (u64::from(recorded).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as usize;
+    for _ in 0..16 {
+        let (name, address) = &KNOWN[place % OBJECTS];
+        match name.load(Ordering::Acquire) {
+            0 => {
+                address.store(object as u64, Ordering::Relaxed);
+                name.store(u64::from(recorded), Ordering::Release);
+                return true;
+            }
+            known if known == u64::from(recorded) => return address.load(Ordering::Relaxed) == object as u64,
+            _ => place += 1,
+        }
+    }
+    true
+}
+
+/// The record of an acquisition of `object`; `None` if the thread left its records, so that it
+/// has to acquire for real.
+pub unsafe fn take_sync<T>(thread: *mut Thread, op: Op, object: *const T) -> Option<Answer> {
+    let first = skip_clocks(thread);
+    if first >= (*thread).end {
+        at_end(thread, op, -1);
+    }
+    if !(*thread).loose && fits(first, op, -1) && is_the_same((*first).aux, object as usize) {
+        return Some(taken(thread, first));
+    }
+    (*thread).loose = true;
+    count!(thread, resynced, 1);
+    None
+}
+
+/// The record of a wait for a condition: a place where a thread that left its records finds back.
+pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> Answer {
+    let first = skip_clocks(thread);
+    if first >= (*thread).end {
+        at_end(thread, op, -1);
+    }
+    let mut record: *mut Head = first;
+    if !fits(first, op, -1) {
+        let (end, _) = window(thread);
+        match find(first, end, |record| fits(record, op, -1)) {
+            Some(found) => record = found,
+            None => report::stop(thread, Stop::Order, Finding::call(op, -1, first)),
+        }
+    }
+    while (*thread).cursor < record {
+        pass_over(thread, op, -1);
+    }
+    (*thread).loose = false;
+    taken(thread, record)
+}
