@@ -236,7 +236,13 @@ fn openarena_cpu() {
 }
 
 /// Records for some time and says how large the demo is and how fast it replays.
-fn demo_row(name: &str, scratch: &Scratch, server: &Server, seconds: &str, drive: impl FnOnce(&recording::Stop) + Send) {
+fn demo_row(
+    name: &str,
+    scratch: &Scratch,
+    server: &Server,
+    seconds: &str,
+    drive: impl FnOnce(&recording::Stop) + Send,
+) {
     let (_, demo): (_, PathBuf) = record_with(scratch, server, &["--for", seconds], drive);
     let bytes = std::fs::metadata(&demo).expect("the demo was written").len();
     let answer = replay(scratch, &demo, &["--repeat", REPLAYS], &[]);

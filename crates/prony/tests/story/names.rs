@@ -74,25 +74,3 @@ fn unbound_replays_identically() {
     let server = Server::new([&program("/usr/sbin/unbound", "unbound"), "-d", "-c", &configuration]);
     story(&scratch, &server, address);
 }
-
-#[test]
-fn nsd_with_its_child_processes_replays_identically() {
-    let _turn = Turn::take();
-    let scratch = Scratch::new("nsd");
-    let address = free_address();
-    let state = scratch.directory("state");
-    scratch.write("state/prony.test.zone", ZONE);
-    let configuration = scratch.write(
-        "nsd.conf",
-        format!(
-            "server:\n  ip-address: 127.0.0.1@{}\n  server-count: 1\n  username: \"\"\n  chroot: \"\"\n\
-             \x20 zonesdir: \"{state}\"\n  database: \"\"\n  pidfile: \"\"\n  xfrdfile: \"{state}/xfrd.state\"\n\
-             \x20 zonelistfile: \"{state}/zone.list\"\n  xfrdir: \"{state}\"\n\
-             remote-control:\n  control-enable: no\n\
-             zone:\n  name: \"prony.test\"\n  zonefile: \"prony.test.zone\"\n",
-            address.port()
-        ),
-    );
-    let server = Server::new([&program("/usr/sbin/nsd", "nsd"), "-d", "-c", &configuration]).with_state(state.clone());
-    story(&scratch, &server, address);
-}

@@ -72,20 +72,22 @@ unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
 /// others do, and must not be one that a replay has given away.
 unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
     let (thread, recording) = enter();
-    let fd;
+    let mut fd;
     if recording {
         fd = real();
         let errno = errno();
         recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
         set_errno(errno);
-    } else if let Some(answer) = player::take_path(thread, Op::OpenFile, CStr::from_ptr(path).to_bytes()) {
-        let recorded = answer.value() as c_int;
-        let opened = if recorded < 0 { -1 } else { real() };
-        if opened >= 0 && opened != recorded {
-            libc::dup3(opened, recorded, flags & libc::O_CLOEXEC);
-            libc::close(opened);
+    } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
+        let recorded = answer.ret() as c_int;
+        fd = real();
+        let errno = errno();
+        if fd >= 0 && recorded >= 0 && fd != recorded {
+            libc::dup3(fd, recorded, flags & libc::O_CLOEXEC);
+            libc::close(fd);
         }
-        fd = if recorded < 0 || opened >= 0 { recorded } else { opened };
+        fd = if fd >= 0 && recorded >= 0 { recorded } else { fd };
+        set_errno(errno);
         player::done(thread, answer);
     } else {
         fd = real();

@@ -1,9 +1,9 @@
 //! Clock reads: a record if there is one, else the last value again.
 
 use super::frames::{end_frame, start_frame};
-use super::resync::at_end;
-use super::{Answer, class, count, next, number};
-use crate::channel::FRAME_END;
+use super::resync::{at_end, find, window};
+use super::{Answer, class, count, next, number, pass_taken};
+use crate::channel::{FRAME_END, OP_MASK, TAKEN};
 use crate::inside::thread::Thread;
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 
@@ -11,7 +11,8 @@ use prony_demo::{Class, HEAD_BYTES, Head, Op};
 #[inline(always)]
 pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     let record = (*thread).cursor;
-    if record < (*thread).end && number(record) == op as u16 && (*record).aux == clock {
+    let meets = (*record).op & (OP_MASK | TAKEN) == op as u16 && (*record).aux == clock;
+    if record < (*thread).end && meets {
         (*thread).cursor = record.byte_add(HEAD_BYTES);
         count!(thread, records, 1);
         if (*record).op & FRAME_END != 0 {
@@ -29,10 +30,11 @@ pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
 
 #[cold]
 pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i64 {
-    // Another clock's reads may stand in front; anything else ends the search.
+    pass_taken(thread);
     let mut record = (*thread).cursor;
+    // Another clock's reads may stand in front.
     while record < (*thread).end && class(record) == Some(Class::Clock) {
-        if number(record) == op as u16 && (*record).aux == clock {
+        if number(record) == op as u16 && (*record).aux == clock && (*record).op & TAKEN == 0 {
             while (*thread).cursor < record {
                 pass_clock(thread);
             }
@@ -42,6 +44,24 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
     }
     if (*thread).cursor >= (*thread).end {
         at_end(thread, op, -1);
+    }
+    // A call that this build does not make must not stop its time: the read behind it is taken.
+    let (end, _) = window(thread);
+    let stops = |record: *const Head| {
+        let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
+        moved || matches!(class(record), Some(Class::Process | Class::Signal))
+    };
+    let end = find(record, end, stops).unwrap_or(end);
+    let ahead =
+        |record: *const Head| number(record) == op as u16 && (*record).aux == clock && (*record).op & TAKEN == 0;
+    if let Some(found) = find(record, end, ahead) {
+        (*found).op |= TAKEN;
+        count!(thread, records, 1);
+        count!(thread, reordered, 1);
+        if let Some(place) = clock_place(op as u16, clock) {
+            (*thread).clocks[place] = (*found).ret;
+        }
+        return (*found).ret;
     }
     count!(thread, clocks_added, 1);
     clock_place(op as u16, clock).map_or(0, |place| (*thread).clocks[place])
@@ -79,10 +99,12 @@ pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
 /// Passes over the read of a clock that nobody makes.
 pub(super) unsafe fn pass_clock(thread: *mut Thread) {
     let record = (*thread).cursor;
-    if let Some(place) = clock_place(number(record), (*record).aux) {
-        (*thread).clocks[place] = (*record).ret;
+    if (*record).op & TAKEN == 0 {
+        if let Some(place) = clock_place(number(record), (*record).aux) {
+            (*thread).clocks[place] = (*record).ret;
+        }
+        count!(thread, clocks_removed, 1);
     }
-    count!(thread, clocks_removed, 1);
     (*thread).cursor = next(record);
 }
 

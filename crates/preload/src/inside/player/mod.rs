@@ -147,6 +147,16 @@ pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answe
     take(thread, op, fd)
 }
 
+/// The record that opened this path, or the one that opened something at this place: a build in
+/// another directory looks for its files there.
+pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {
+    if let Some(answer) = take_path(thread, Op::OpenFile, path) {
+        return Some(answer);
+    }
+    let first = skip_clocks(thread);
+    (first < (*thread).end && fits(first, Op::OpenFile, -1)).then(|| taken(thread, first))
+}
+
 /// The record that opened this path, if one is left in the frame.
 pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
     let first = skip_clocks(thread);
@@ -201,6 +211,12 @@ pub unsafe fn done(thread: *mut Thread, answer: Answer) {
     if (*record).op & FRAME_END != 0 {
         start_frame(thread);
     }
+    pass_taken(thread);
+}
+
+/// Steps over records that were answered ahead of their place.
+#[inline(always)]
+unsafe fn pass_taken(thread: *mut Thread) {
     while (*thread).cursor < (*thread).end && (*(*thread).cursor).op & TAKEN != 0 {
         let passed = (*thread).cursor;
         if (*thread).ordered {

@@ -62,6 +62,14 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
     if wait < (*thread).end && !fits(wait, op, fd) {
         report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
     }
+    let matters = |record: *const Head| {
+        let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
+        (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
+    };
+    // The demo has no wait any more: what it does have would be lost.
+    if let Some(record) = find((*thread).cursor, (*thread).end, matters).filter(|_| wait == (*thread).end) {
+        report::stop(thread, Stop::Order, Finding::call(op, fd, record));
+    }
     while (*thread).cursor < wait {
         pass_over(thread, op, fd);
     }
