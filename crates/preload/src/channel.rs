@@ -289,8 +289,8 @@ pub struct FrameTime {
 /// ```
 ///
 /// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:
-/// `time` is the turn, counted over the ordered records of the process, and `op` may carry
-/// [`FRAME_END`].
+/// `time` is the turn, counted over the ordered records of the process, or [`NO_TURN`]; and `op`
+/// may carry [`FRAME_END`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TapeHead {
@@ -324,6 +324,9 @@ pub struct TapeStream {
 pub const CLOCK_RUN: u16 = 0x3fff;
 /// Reads of a clock that one such record holds at most.
 pub const CLOCK_RUN_READS: usize = 512;
+
+/// `time` of a tape record that waits for no turn.
+pub const NO_TURN: u64 = u64::MAX;
 
 /// Set in a tape record's `op` when the record ends a frame.
 pub const FRAME_END: u16 = 0x4000;

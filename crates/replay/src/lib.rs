@@ -11,6 +11,7 @@ mod facts;
 mod files;
 mod library;
 mod merge;
+mod order;
 mod program;
 mod raw_calls;
 mod record;

@@ -1,7 +1,8 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
+use crate::order::Hands;
 use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op};
-use prony_preload::{Channel, FRAME_END, MAGIC, TapeHead, TapeStream};
+use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, TapeHead, TapeStream};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -87,12 +88,14 @@ impl Tape {
             recorded_ns: 0,
             output_bytes: 0,
         };
+        let mut hands = Hands::default();
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
             let Some((head, class)) = playable(record) else { continue };
             let process = processes.entry(index).or_insert_with(|| Process::new(rule));
             process.frames += u64::from(process.framer.ends_frame(&head));
-            process.turns += u64::from(class != Some(Class::Clock));
+            hands.note(index, &head);
+            process.turns += 1;
             streams.entry((index, head.thread)).or_default().bytes += record.len() as u64;
             tape.records += 1;
             tape.recorded_ns = tape.recorded_ns.max(head.time);
@@ -107,8 +110,9 @@ impl Tape {
         };
         (tape.main_process, tape.frames) = (main, process.frames);
         tape.processes = processes.keys().copied().collect();
+        // At most every record has a turn; the place for their owners is not filled to its end.
         let bytes = lay_out(&mut streams, &mut processes);
-        tape.write(demo, rule, streams, processes).map_err(|error| match error {
+        tape.write(demo, rule, &hands, streams, processes).map_err(|error| match error {
             Failed::Demo(error) => TapeError::Demo(error),
             Failed::Io(error) => TapeError::Memory { bytes, error },
         })?;
@@ -119,16 +123,16 @@ impl Tape {
         &self,
         demo: &mut Demo<R>,
         rule: FrameRule,
+        hands: &Hands,
         mut streams: BTreeMap<(u16, u16), Stream>,
         mut processes: BTreeMap<u16, Process>,
     ) -> Result<(), Failed> {
-        self.file.write_all_at(&directory(&streams, &processes), 0)?;
         for process in processes.values_mut() {
             (process.framer, process.turns) = (Framer::new(rule), 0);
         }
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
-            let Some((mut head, class)) = playable(record) else { continue };
+            let Some((mut head, _)) = playable(record) else { continue };
             let (Some(process), Some(stream)) = (processes.get_mut(&index), streams.get_mut(&(index, head.thread)))
             else {
                 continue;
@@ -136,8 +140,9 @@ impl Tape {
             if process.framer.ends_frame(&head) && index == self.main_process {
                 head.op |= FRAME_END;
             }
-            head.time = process.turns;
-            if class != Some(Class::Clock) {
+            head.time = NO_TURN;
+            if hands.needs_turn(index, &head) {
+                head.time = process.turns;
                 process.turns += 1;
                 if process.owners_start > 0 {
                     process.owners.push(head.thread);
@@ -152,6 +157,7 @@ impl Tape {
         for stream in streams.values_mut() {
             stream.flush(&self.file)?;
         }
+        self.file.write_all_at(&directory(&streams, &processes), 0)?;
         for process in processes.values() {
             let owners: Vec<u8> = process.owners.iter().flat_map(|owner| owner.to_le_bytes()).collect();
             self.file.write_all_at(&owners, process.owners_start)?;

@@ -108,7 +108,7 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
     let result;
     if recording {
         result = blocking(thread, real);
-        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
+        recorder::emit(thread, op, -1, player::name_of(mutex), i64::from(result), &[]);
     } else {
         // A wait whose turn is far off must not hold the mutex meanwhile.
         libc::pthread_mutex_unlock(mutex);

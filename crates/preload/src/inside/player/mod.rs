@@ -29,7 +29,8 @@ use super::process::{self, control, index, slot};
 use super::report::{self, Finding};
 use super::thread::Thread;
 use crate::channel::{
-    self, FRAME_END, FrameTime, NO_THREAD, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead, TapeStream,
+    self, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead,
+    TapeStream,
 };
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
@@ -229,7 +230,7 @@ unsafe fn pass_taken(thread: *mut Thread) {
 #[inline(always)]
 unsafe fn step(thread: *mut Thread, record: *mut Head) {
     (*thread).cursor = next(record);
-    if (*thread).ordered && class(record) != Some(Class::Clock) {
+    if (*thread).ordered && (*record).time != NO_TURN {
         end_turn(thread, (*record).time);
     }
 }

@@ -5,6 +5,7 @@
 //! of its turns (see `take_sync`) leaves no gap for the others.
 
 use super::number;
+use crate::channel::NO_TURN;
 use crate::inside::process::{control, index, slot};
 use crate::inside::thread::Thread;
 use prony_demo::Head;
@@ -18,7 +19,7 @@ const SPINS: u32 = 300;
 pub(super) unsafe fn wait_turn(thread: *mut Thread, record: *const Head) {
     let turn = (*record).time;
     // A thread that left its records may hold a lock that the thread whose turn it is needs.
-    if (*thread).loose {
+    if (*thread).loose || turn == NO_TURN {
         return;
     }
     if (*slot()).order.load(Ordering::Acquire) != turn {
