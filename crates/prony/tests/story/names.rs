@@ -14,11 +14,6 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("text.prony.test", "TXT", "a text of the zone"),
 ];
 
-/// The same as a zone file, for the authoritative servers.
-const ZONE: &str = "$ORIGIN prony.test.\n$TTL 60\n\
-    @ IN SOA ns hostmaster 1 3600 600 86400 60\n@ IN NS ns\nns IN A 127.0.0.1\n\
-    one IN A 10.1.2.3\ntwo IN A 10.1.2.4\ntext IN TXT \"a text of the zone\"\n";
-
 fn story(scratch: &Scratch, server: &Server, address: SocketAddr) {
     let (mut dug, mut answered) = (0, 0);
     let demo = record(scratch, server, |stop| {
