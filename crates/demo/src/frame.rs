@@ -5,8 +5,8 @@ use crate::{Class, Head, Op};
 /// Decides from the records of a process, in order, where its frames end.
 ///
 /// By default a frame ends at a wait of the main thread that may block: a timeout above zero, or
-/// none. Waits that follow each other with nothing but clock reads and waits between them end one
-/// frame together, so a loop that splits its sleep is still one turn. With [`FrameRule::On`]
+/// none. Waits that follow each other with nothing between them, not even a look at the clock, end one
+/// frame together: a sleep that was interrupted and resumed is still one turn. With [`FrameRule::On`]
 /// every such call of the main thread ends a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FrameRule {
@@ -40,7 +40,7 @@ impl Framer {
             FrameRule::On(marker) => op == marker,
             FrameRule::BlockingWait => match op.class() {
                 Class::Wait if head.aux > 0 => std::mem::take(&mut self.worked),
-                Class::Wait | Class::Clock | Class::Note | Class::Signal => false,
+                Class::Wait | Class::Note | Class::Signal => false,
                 _ => {
                     self.worked = true;
                     false
