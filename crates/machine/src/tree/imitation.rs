@@ -1,0 +1,108 @@
+//! A directory that answers as the kernel does, so that what changes a machine can be tested whole.
+//!
+//! Beside `proc` and `sys` it may hold `imitation/die_at`, the number of the change before which
+//! this process is killed, and `imitation/later`, files as they are after a moment.
+
+use std::cell::Cell;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Signal, getpid, kill_process};
+
+use crate::{CpuSet, Tree};
+
+#[derive(Debug)]
+pub(super) struct Imitation {
+    directory: PathBuf,
+    die_at: Option<u64>,
+    steps: Cell<u64>,
+    later: Cell<bool>,
+}
+
+impl Imitation {
+    pub(super) fn of(directory: &Path) -> Imitation {
+        let die_at = fs::read_to_string(directory.join("imitation/die_at")).ok();
+        Imitation {
+            directory: directory.to_owned(),
+            die_at: die_at.and_then(|text| text.trim().parse().ok()),
+            steps: Cell::new(0),
+            later: Cell::new(false),
+        }
+    }
+
+    /// The moment has passed: [`Imitation::later`] shows the other files.
+    pub(super) fn time_passed(&self) {
+        self.later.set(true);
+    }
+
+    /// Where `path` is after a moment, if it differs.
+    pub(super) fn later(&self, path: &str) -> Option<PathBuf> {
+        let place = self.directory.join("imitation/later").join(path.trim_start_matches('/'));
+        (self.later.get() && place.exists()).then_some(place)
+    }
+
+    /// Counts a change; at the one that is wanted, ends this process as `kill -9` does.
+    pub(super) fn step(&self) {
+        self.steps.set(self.steps.get() + 1);
+        if self.die_at == Some(self.steps.get()) {
+            // A process may always signal itself.
+            let _ = kill_process(getpid(), Signal::KILL);
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+
+    /// What a file reads after `value` was written to it.
+    pub(super) fn answer(&self, tree: &Tree, path: &str, value: &str) -> io::Result<String> {
+        let refused = || io::Error::from_raw_os_error(libc::EINVAL);
+        let before = fs::read_to_string(tree.place(path))?;
+        let (directory, name) = path.rsplit_once('/').ok_or_else(refused)?;
+        let beside = |name: &str| tree.value::<u64>(&format!("{directory}/{name}"));
+        let value = value.trim();
+        if before.contains('[') {
+            // A choice: the brackets move.
+            let known = before.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect::<Vec<_>>();
+            if !known.contains(&value) {
+                return Err(refused());
+            }
+            let words = known.into_iter().map(|word| if word == value { format!("[{word}]") } else { word.to_owned() });
+            return Ok(words.collect::<Vec<_>>().join(" ") + "\n");
+        }
+        let text = match name {
+            "scaling_governor" => {
+                let known = tree.read(&format!("{directory}/scaling_available_governors"))?;
+                known.split_whitespace().find(|&known| known == value).ok_or_else(refused)?.to_owned()
+            }
+            // The kernel keeps a limit within what the hardware can do.
+            "scaling_min_freq" | "scaling_max_freq" => {
+                let asked: u64 = value.parse().map_err(|_| refused())?;
+                let least = beside("cpuinfo_min_freq").unwrap_or(0);
+                let most = beside("cpuinfo_max_freq").unwrap_or(u64::MAX);
+                asked.clamp(least, most.max(least)).to_string()
+            }
+            "smp_affinity_list" | "cpuset.cpus" => value.parse::<CpuSet>().map_err(|_| refused())?.to_string(),
+            "cgroup.subtree_control" => match value.strip_prefix('+') {
+                Some(added) if !before.split_whitespace().any(|known| known == added) => {
+                    format!("{} {added}", before.trim()).trim().to_owned()
+                }
+                Some(_) => before.trim().to_owned(),
+                None => {
+                    let kept = before.split_whitespace().filter(|&known| Some(known) != value.strip_prefix('-'));
+                    kept.collect::<Vec<_>>().join(" ")
+                }
+            },
+            _ => value.to_owned(),
+        };
+        Ok(text + "\n")
+    }
+
+    /// The files that a control group has from its first moment.
+    pub(super) fn fill_group(&self, group: &Path) -> io::Result<()> {
+        for name in ["cgroup.procs", "tasks", "cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition"] {
+            fs::write(group.join(name), if name.ends_with("partition") { "member\n" } else { "\n" })?;
+        }
+        Ok(())
+    }
+}
