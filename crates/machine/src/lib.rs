@@ -4,6 +4,7 @@
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.
 
 mod cpus;
+pub mod process;
 mod tree;
 
 pub use cpus::{CpuSet, CpuSetError};

@@ -1,0 +1,295 @@
+//! Runs a process and accounts for its time: what it used, what it waited for, what it touched.
+//!
+//! A process is started with `CLONE_VM | CLONE_VFORK`, so that starting it costs the same however
+//! much memory we hold, and everything it needs is prepared before the clock starts. When it has
+//! ended it is looked at once more before it is reaped: the kernel keeps the exact times of a
+//! process only until `wait4` takes it away.
+//!
+//! What the kernel tells of a process that ended, and of whom:
+//!
+//! | number | source | covers |
+//! |---|---|---|
+//! | CPU time, ns | CPU clock of the process | all its threads |
+//! | user and system time, µs | `wait4` | its threads, and children it waited for |
+//! | run-queue wait, ns | `/proc/PID/schedstat` | the first thread only |
+//! | migrations | `/proc/PID/sched` | the first thread only |
+//! | faults, switches, memory | `wait4` | its threads, and children it waited for |
+//!
+//! So the wait of a command with threads or children is not known from here, and [`Run::net_ns`]
+//! is `None` for it. The sum of user and system time is exact although either alone is sampled at
+//! ticks: the kernel scales the two to the exact sum (`cputime_adjust` in `kernel/sched/cputime.c`).
+
+mod account;
+mod counters;
+mod start;
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+pub use counters::{Counter, Counts};
+pub use start::Step;
+
+use account::{OwnWait, now_ns};
+use counters::Counters;
+use start::{Prepared, Stack};
+
+/// What is to be run, and how.
+#[derive(Debug)]
+pub struct Process<'a> {
+    /// The file to run.
+    pub program: &'a Path,
+    /// Its name and arguments, as `main` gets them.
+    pub arguments: &'a [OsString],
+    /// Its whole environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// Where it works; here if `None`.
+    pub directory: Option<&'a Path>,
+    /// Its descriptors 0, 1 and 2.
+    pub streams: [BorrowedFd<'a>; 3],
+    /// Further descriptors it gets, under the number they have here.
+    pub inherited: &'a [BorrowedFd<'a>],
+    /// Where and how it is scheduled.
+    pub placement: Placement,
+}
+
+/// Where and how a process is scheduled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Placement {
+    /// Only on this CPU.
+    pub cpu: Option<usize>,
+    /// Under `SCHED_FIFO` with this priority.
+    pub fifo_priority: Option<u8>,
+}
+
+/// A pipe that is emptied while the process runs, so that it never waits for us.
+#[derive(Debug)]
+pub struct Drain {
+    /// The end to read from.
+    pub from: File,
+    /// Keep at most so many bytes; the rest is thrown away.
+    pub keep_bytes: usize,
+    /// What was read.
+    pub bytes: Vec<u8>,
+}
+
+impl Drain {
+    /// Empties `from`, which is made non-blocking.
+    ///
+    /// # Errors
+    /// When the kernel does not take the flag.
+    pub fn new(from: impl Into<OwnedFd>, keep_bytes: usize) -> io::Result<Drain> {
+        let from = File::from(from.into());
+        start::set_nonblocking(from.as_fd())?;
+        Ok(Drain { from, keep_bytes, bytes: Vec::new() })
+    }
+
+    /// Reads what is there.
+    fn empty(&mut self) -> io::Result<Flow> {
+        let mut chunk = [0; 1 << 16];
+        loop {
+            match self.from.read(&mut chunk) {
+                Ok(0) => return Ok(Flow::Closed),
+                Ok(length) => {
+                    let room = self.keep_bytes.saturating_sub(self.bytes.len());
+                    self.bytes.extend_from_slice(&chunk[..length.min(room)]);
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Flow::Open),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Open,
+    Closed,
+}
+
+/// Why a process could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// A name, argument or variable holds a zero byte, which C strings cannot.
+    #[error("`{0}` holds a zero byte")]
+    ZeroByte(String),
+    /// The process could not be set up or its program not executed.
+    #[error("cannot {step} `{}`: {error}", program.display())]
+    Start {
+        /// What failed.
+        step: Step,
+        /// The program.
+        program: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+    /// It ran, and could not be watched or accounted for.
+    #[error("cannot watch `{}`: {error}", program.display())]
+    Watch {
+        /// The program.
+        program: PathBuf,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// With this code.
+    Exited(i32),
+    /// By this signal.
+    Signalled(i32),
+    /// We ended it, because we were told to stop.
+    Stopped,
+}
+
+/// What ran under the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Company {
+    /// It had more than one thread.
+    pub threads: bool,
+    /// It waited for children.
+    pub children: bool,
+}
+
+impl Company {
+    /// One thread and no child: what is known of the first thread is known of all.
+    pub fn is_alone(self) -> bool {
+        !self.threads && !self.children
+    }
+}
+
+/// A process that ran, and what it took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// How it ended.
+    pub ended: Ended,
+    /// From just before it was started until its end was noticed.
+    pub wall_ns: u64,
+    /// On a CPU: all threads, and children that were waited for.
+    pub cpu_ns: u64,
+    /// In user mode; sampled at ticks, so rough for short runs.
+    pub user_ns: u64,
+    /// In the kernel; sampled at ticks, so rough for short runs.
+    pub system_ns: u64,
+    /// Time its first thread was ready and had no CPU.
+    pub wait_ns: Option<u64>,
+    /// Time *we* were ready and had no CPU after it had ended, which `wall_ns` includes.
+    pub own_wait_ns: u64,
+    /// Threads and children.
+    pub company: Company,
+    /// Page faults served without reading from disk.
+    pub faults_minor: u64,
+    /// Page faults that read from disk.
+    pub faults_major: u64,
+    /// Times it gave its CPU up.
+    pub switches_voluntary: u64,
+    /// Times its CPU was taken away.
+    pub switches_involuntary: u64,
+    /// Times its first thread changed CPUs.
+    pub migrations: Option<u64>,
+    /// The most memory it, or a child it waited for, had.
+    pub rss_max_bytes: u64,
+    /// Hardware counters, where the machine has them.
+    pub counts: Counts,
+}
+
+impl Run {
+    /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
+    pub fn net_ns(&self) -> Option<u64> {
+        let wait = self.wait_ns.filter(|_| self.company.is_alone())?;
+        Some(self.wall_ns.saturating_sub(wait).saturating_sub(self.own_wait_ns))
+    }
+}
+
+/// Runs processes one after another; holds what they need in common.
+#[derive(Debug)]
+pub struct Runner {
+    stack: Stack,
+    own_wait: Option<OwnWait>,
+    counters: Counters,
+}
+
+impl Runner {
+    /// Finds out what this machine can count. To be used on the thread it was made on: the counters
+    /// follow the children of that thread.
+    pub fn new() -> Runner {
+        Runner { stack: Stack::new(), own_wait: OwnWait::open().ok(), counters: Counters::open() }
+    }
+
+    /// The hardware counters this machine has.
+    pub fn counters(&self) -> Vec<Counter> {
+        self.counters.available()
+    }
+
+    /// Runs a process to its end, emptying `drains` meanwhile. When `stop` becomes readable, the
+    /// process and its group are ended.
+    ///
+    /// # Errors
+    /// [`RunError`] when it could not be started or watched; how it ended is no error.
+    pub fn run(&mut self, process: &Process, drains: &mut [Drain], stop: Option<BorrowedFd>) -> Result<Run, RunError> {
+        let prepared = Prepared::of(process)?;
+        let counted = self.counters.read();
+        let begin_ns = now_ns();
+        let child = start::start(&prepared, &mut self.stack).map_err(|(step, error)| RunError::Start {
+            step,
+            program: process.program.to_owned(),
+            error,
+        })?;
+        let own_wait_before = self.own_wait.as_ref().and_then(OwnWait::read_ns);
+        let watched = child.until_end(drains, stop);
+        let end_ns = now_ns();
+        let own_wait_after = self.own_wait.as_ref().and_then(OwnWait::read_ns);
+        let in_watch = |error| RunError::Watch { program: process.program.to_owned(), error };
+        // Reaped before an error is returned, so that nothing is left behind.
+        let account = child.reap();
+        let stopped = watched.map_err(in_watch)?;
+        let account = account.map_err(in_watch)?;
+        for drain in drains {
+            drain.empty().map_err(in_watch)?;
+        }
+        Ok(Run {
+            ended: if stopped { Ended::Stopped } else { account.ended },
+            wall_ns: end_ns.saturating_sub(begin_ns),
+            cpu_ns: account.cpu_ns,
+            user_ns: account.user_ns,
+            system_ns: account.system_ns,
+            wait_ns: account.wait_ns,
+            own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
+            company: account.company,
+            faults_minor: account.faults_minor,
+            faults_major: account.faults_major,
+            switches_voluntary: account.switches_voluntary,
+            switches_involuntary: account.switches_involuntary,
+            migrations: account.migrations,
+            rss_max_bytes: account.rss_max_bytes,
+            counts: self.counters.since(&counted),
+        })
+    }
+}
+
+impl Default for Runner {
+    fn default() -> Runner {
+        Runner::new()
+    }
+}
+
+/// A file without a name, in memory, to which processes append.
+///
+/// # Errors
+/// When the kernel has no memory for it.
+pub fn file_in_memory() -> io::Result<File> {
+    start::file_in_memory()
+}
+
+/// Raw numbers of descriptors, for the arrays that the kernel wants.
+fn raw(descriptors: &[BorrowedFd]) -> Vec<i32> {
+    descriptors.iter().map(|descriptor| descriptor.as_raw_fd()).collect()
+}
+
+#[cfg(test)]
+mod tests;

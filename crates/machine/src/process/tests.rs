@@ -1,0 +1,230 @@
+use std::env;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use super::account::{Schedstat, parse_migrations, parse_schedstat};
+use super::*;
+
+/// The program of known work, built once.
+fn burn() -> &'static Path {
+    static BURN: OnceLock<PathBuf> = OnceLock::new();
+    BURN.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/burn/burn.c");
+        let program = env::temp_dir().join(format!("prony-burn-{}", std::process::id()));
+        let built = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(&program).arg(source).status();
+        assert!(built.expect("cc is there: apt-get install gcc libc6-dev").success());
+        program
+    })
+}
+
+/// Runs a program with its output in memory.
+fn run_in(process: impl FnOnce(&mut Process), program: &Path, arguments: &[&str]) -> (Result<Run, RunError>, String) {
+    let nowhere = File::open("/dev/null").expect("it is always there");
+    let mut output = file_in_memory().expect("there is memory");
+    let mut words: Vec<OsString> = vec![program.into()];
+    words.extend(arguments.iter().map(OsString::from));
+    let mut wanted = Process {
+        program,
+        arguments: &words,
+        environment: &[],
+        directory: None,
+        streams: [nowhere.as_fd(), output.as_fd(), output.as_fd()],
+        inherited: &[],
+        placement: Placement::default(),
+    };
+    process(&mut wanted);
+    let run = Runner::new().run(&wanted, &mut [], None);
+    output.rewind().expect("it is a file");
+    let mut text = String::new();
+    output.read_to_string(&mut text).expect("the programs write text");
+    (run, text)
+}
+
+fn run(program: impl AsRef<Path>, arguments: &[&str]) -> (Run, String) {
+    let (run, text) = run_in(|_| (), program.as_ref(), arguments);
+    (run.expect("the program is there"), text)
+}
+
+/// What `burn -v` says: its own CPU time and that of its children, in nanoseconds.
+fn truth(text: &str) -> (u64, u64) {
+    let numbers: Vec<u64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    (numbers[0], numbers[1] * 1000)
+}
+
+/// The program knows its time before it ends, the kernel after: loading and leaving it are between.
+/// On any machine that takes less than this, and a thread or child that is left out is far more.
+const START_AND_END_NS: u64 = 20_000_000;
+
+fn assert_covers(found_ns: u64, truth_ns: u64) {
+    assert!(found_ns >= truth_ns, "{found_ns} ns found, {truth_ns} ns by the program's own account");
+    assert!(found_ns - truth_ns < START_AND_END_NS, "{found_ns} ns found, {truth_ns} ns by the program's own account");
+}
+
+#[test]
+fn the_time_of_one_thread_is_what_the_program_says() {
+    let (run, text) = run(burn(), &["-v", "20000000"]);
+    assert_eq!((run.ended, run.company), (Ended::Exited(0), Company::default()));
+    assert_covers(run.cpu_ns, truth(&text).0);
+    assert!(run.wall_ns >= run.cpu_ns, "one thread cannot run longer than the clock: {run:?}");
+    let net_ns = run.net_ns().expect("one thread without children");
+    assert!(net_ns <= run.wall_ns && net_ns + 1_000_000 > run.cpu_ns, "{run:?}");
+    assert!(run.rss_max_bytes > 100_000 && run.faults_minor > 0, "{run:?}");
+}
+
+#[test]
+fn the_time_of_threads_is_summed_and_net_is_off() {
+    let (run, text) = run(burn(), &["-v", "-t", "3", "20000000"]);
+    assert_eq!(run.company, Company { threads: true, children: false });
+    assert_covers(run.cpu_ns, truth(&text).0);
+    assert_eq!(run.net_ns(), None);
+}
+
+#[test]
+fn the_time_of_children_is_summed_and_net_is_off() {
+    let (run, text) = run(burn(), &["-v", "-c", "2", "20000000"]);
+    assert_eq!(run.company, Company { threads: false, children: true });
+    let (own_ns, children_ns) = truth(&text);
+    assert!(children_ns > own_ns, "two children do twice the work");
+    assert_covers(run.cpu_ns, own_ns + children_ns);
+    assert_eq!(run.net_ns(), None);
+}
+
+#[test]
+fn memory_that_was_touched_is_in_the_peak() {
+    let (run, _) = run(burn(), &["-m", "64", "10000000"]);
+    assert!(run.rss_max_bytes > 60 << 20, "{run:?}");
+    assert!(run.faults_minor > 30, "{run:?}");
+}
+
+#[test]
+fn codes_and_signals_are_told_apart() {
+    assert_eq!(run(burn(), &["-e", "7", "1"]).0.ended, Ended::Exited(7));
+    assert_eq!(run("/bin/sh", &["-c", "kill -SEGV $$"]).0.ended, Ended::Signalled(libc::SIGSEGV));
+    // Our process ignores SIGPIPE, as every Rust program does; a program we start must not.
+    assert_eq!(run("/bin/sh", &["-c", "kill -PIPE $$"]).0.ended, Ended::Signalled(libc::SIGPIPE));
+}
+
+#[test]
+fn a_step_that_fails_is_named() {
+    let (missing, _) = run_in(|_| (), Path::new("/no/such/program"), &[]);
+    assert_eq!(
+        missing.expect_err("it is not there").to_string(),
+        "cannot execute `/no/such/program`: No such file or directory (os error 2)"
+    );
+    let (lost, _) =
+        run_in(|process| process.directory = Some(Path::new("/no/such/place")), Path::new("/bin/true"), &[]);
+    assert!(matches!(lost, Err(RunError::Start { step: Step::Directory, .. })), "{lost:?}");
+    let (pinned, _) = run_in(|process| process.placement.cpu = Some(1_000_000), Path::new("/bin/true"), &[]);
+    assert!(matches!(pinned, Err(RunError::Start { step: Step::Pin, .. })), "{pinned:?}");
+    let (zero, _) = run_in(|_| (), Path::new("/bin/true"), &["a\0b"]);
+    assert!(matches!(zero, Err(RunError::ZeroByte(_))), "{zero:?}");
+}
+
+#[test]
+fn a_pinned_process_sees_one_cpu() {
+    let allowed = |text: &str| text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:").map(str::to_owned));
+    let ours = allowed(&fs::read_to_string("/proc/self/status").expect("Linux has it")).expect("a line of it");
+    let first: usize = ours.trim().split([',', '-']).next().and_then(|cpu| cpu.parse().ok()).expect("a list of CPUs");
+    let (run, text) =
+        run_in(|process| process.placement.cpu = Some(first), Path::new("/bin/cat"), &["/proc/self/status"]);
+    assert_eq!(run.expect("it runs").ended, Ended::Exited(0));
+    assert_eq!(allowed(&text).expect("a line of it").trim(), first.to_string());
+}
+
+#[test]
+fn environment_directory_and_descriptors_are_those_given() {
+    let environment = [(OsString::from("COLOUR"), OsString::from("green"))];
+    let (mut read, write) = io::pipe().expect("there are descriptors");
+    let number = write.as_raw_fd().to_string();
+    let script = format!("echo $COLOUR; pwd; echo through >&{number}");
+    let inherited = [write.as_fd()];
+    let nowhere = File::open("/dev/null").expect("it is always there");
+    let mut output = file_in_memory().expect("there is memory");
+    let arguments = ["sh", "-c", &script].map(OsString::from);
+    let process = Process {
+        program: Path::new("/bin/sh"),
+        arguments: &arguments,
+        environment: &environment,
+        directory: Some(Path::new("/usr")),
+        streams: [nowhere.as_fd(), output.as_fd(), output.as_fd()],
+        inherited: &inherited,
+        placement: Placement::default(),
+    };
+    let run = Runner::new().run(&process, &mut [], None).expect("the shell is there");
+    assert_eq!(run.ended, Ended::Exited(0));
+    drop(write);
+    let (mut printed, mut piped) = (String::new(), String::new());
+    output.rewind().expect("it is a file");
+    output.read_to_string(&mut printed).expect("text");
+    read.read_to_string(&mut piped).expect("text");
+    assert_eq!((printed.as_str(), piped.as_str()), ("green\n/usr\n", "through\n"));
+}
+
+#[test]
+fn a_pipe_is_emptied_while_the_process_runs() {
+    let (read, write) = io::pipe().expect("there are descriptors");
+    let mut drains = [Drain::new(read, 3).expect("it is a pipe")];
+    let nowhere = File::open("/dev/null").expect("it is always there");
+    // Far more than a pipe holds.
+    let arguments = ["sh", "-c", "head -c 1000000 /dev/zero"].map(OsString::from);
+    let process = Process {
+        program: Path::new("/bin/sh"),
+        arguments: &arguments,
+        environment: &[("PATH".into(), "/usr/bin:/bin".into())],
+        directory: None,
+        streams: [nowhere.as_fd(), write.as_fd(), nowhere.as_fd()],
+        inherited: &[],
+        placement: Placement::default(),
+    };
+    let run = Runner::new().run(&process, &mut drains, None).expect("the shell is there");
+    assert_eq!((run.ended, drains[0].bytes.as_slice()), (Ended::Exited(0), &[0; 3][..]));
+}
+
+#[test]
+fn a_process_that_is_told_to_stop_is_gone_with_its_children() {
+    let (stop, mut tell) = io::pipe().expect("there are descriptors");
+    tell.write_all(b"!").expect("the pipe is empty");
+    let (mut alive, write) = io::pipe().expect("there are descriptors");
+    let nowhere = File::open("/dev/null").expect("it is always there");
+    let arguments = ["sh", "-c", "sleep 1000 & wait"].map(OsString::from);
+    let process = Process {
+        program: Path::new("/bin/sh"),
+        arguments: &arguments,
+        environment: &[("PATH".into(), "/usr/bin:/bin".into())],
+        directory: None,
+        streams: [nowhere.as_fd(), write.as_fd(), nowhere.as_fd()],
+        inherited: &[],
+        placement: Placement::default(),
+    };
+    let run = Runner::new().run(&process, &mut [], Some(stop.as_fd())).expect("the shell is there");
+    assert_eq!(run.ended, Ended::Stopped);
+    // The pipe ends only when nobody holds it any more, `sleep` included.
+    drop(write);
+    assert_eq!(alive.read(&mut [0]).expect("a pipe"), 0);
+}
+
+#[test]
+fn counters_are_those_the_machine_has() {
+    let (run, _) = run("/bin/true", &[]);
+    let counted: Vec<Counter> = run.counts.0.iter().map(|&(counter, _)| counter).collect();
+    assert_eq!(counted, Runner::new().counters());
+    assert!(run.counts.0.iter().all(|&(counter, count)| counter != Counter::Instructions || count > 10_000));
+}
+
+#[test]
+fn schedstat_and_sched_are_read_by_their_fields() {
+    assert_eq!(
+        parse_schedstat("20692897 17550181 16\n"),
+        Some(Schedstat { ran_ns: 20_692_897, waited_ns: 17_550_181 })
+    );
+    for without in ["0 0 0\n", "", "1", "a b c"] {
+        assert_eq!(parse_schedstat(without), None, "{without}");
+    }
+    let sched = "z (18125, #threads: 1)\nse.sum_exec_runtime   :   20.692897\nse.nr_migrations    :    3\n";
+    assert_eq!(parse_migrations(sched), Some(3));
+    assert_eq!(parse_migrations("z (1, #threads: 1)\n"), None);
+}
