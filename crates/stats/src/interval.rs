@@ -1,0 +1,47 @@
+//! An estimate with what it rests on.
+
+use serde::Serialize;
+
+/// An estimate between two bounds.
+///
+/// Bounds are infinite where there are too few observations for the level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Interval {
+    /// Best single value.
+    pub estimate: f64,
+    /// Lower bound.
+    pub low: f64,
+    /// Upper bound.
+    pub high: f64,
+    /// How often an interval made so holds the truth, 0 to 1.
+    pub confidence: f64,
+    /// Observations it rests on.
+    pub n: usize,
+}
+
+impl Interval {
+    /// True when the value is not in the closed interval.
+    pub fn excludes(&self, value: f64) -> bool {
+        self.low > value || self.high < value
+    }
+
+    /// True when the whole interval lies strictly between −`margin` and `margin`.
+    pub fn lies_within(&self, margin: f64) -> bool {
+        self.low > -margin && self.high < margin
+    }
+
+    /// Distance of the farther bound from 0.
+    pub fn reach(&self) -> f64 {
+        self.high.abs().max(self.low.abs())
+    }
+
+    /// Distance between the bounds.
+    pub fn width(&self) -> f64 {
+        self.high - self.low
+    }
+
+    /// The same interval of `f(value)`, for an `f` that never falls, such as `exp`.
+    pub fn map(&self, f: impl Fn(f64) -> f64) -> Interval {
+        Interval { estimate: f(self.estimate), low: f(self.low), high: f(self.high), ..*self }
+    }
+}

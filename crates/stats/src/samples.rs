@@ -1,0 +1,307 @@
+//! The samples file: pyperf's JSON, version 1.0, with a `prony` key at three places.
+//!
+//! `docs/formats/samples.md` draws it. What pyperf knows stands where pyperf looks for it, so that it
+//! reads our files; what it does not know (machine, build, what each run cost besides its time)
+//! stands under `prony`, which it passes over.
+//!
+//! In memory nothing is inherited: a benchmark holds the metadata that all of its runs share, a run
+//! only what is its own. Encoding moves what all benchmarks share to the root, as pyperf does.
+
+mod check;
+mod error;
+mod json;
+mod metadata;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use error::SamplesError;
+pub use metadata::{Metadata, MetadataValue, one_line};
+
+/// Longest samples file that is read or written, in bytes. A file of this length, made to harm, takes
+/// some gigabytes in memory; twenty thousand frames a replay, two hundred times, take a third of it.
+pub const MOST_BYTES: usize = 128 << 20;
+
+/// The version of what stands under `prony`; a reader refuses a newer one.
+pub const PRONY_VERSION: u64 = 1;
+
+/// What was measured, all of one file.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples {
+    /// At least one; their names differ.
+    pub benchmarks: Vec<Benchmark>,
+    /// Where and how it was measured; `None` when another tool did.
+    pub circumstances: Option<Circumstances>,
+}
+
+/// One thing that was measured, in all its runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Benchmark {
+    /// One line, not empty.
+    pub name: String,
+    /// Of all values and warm-ups.
+    pub unit: Unit,
+    /// How often the code under test repeats itself in a loop; at least 1.
+    pub inner_loops: u64,
+    /// What all runs share. `name`, `unit`, `inner_loops` and `loops` are fields, not entries.
+    pub metadata: Metadata,
+    /// At least one, in the order in which they ran.
+    pub runs: Vec<Run>,
+    /// What prony knows of the command.
+    pub subject: Option<Subject>,
+}
+
+/// One process.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// How many loops a value stands for; at least 1.
+    pub loops: u64,
+    /// Values that were measured first and do not count.
+    pub warmups: Vec<Warmup>,
+    /// Above zero, for one inner loop each. Empty when the run only calibrated or warmed up.
+    pub values: Vec<f64>,
+    /// What this run does not share with all others.
+    pub metadata: Metadata,
+    /// What the run cost besides.
+    pub measured: Option<Measured>,
+}
+
+/// A discarded value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Warmup {
+    /// How many loops it took; at least 1.
+    pub loops: u64,
+    /// For one inner loop; not negative.
+    pub value: f64,
+}
+
+/// What the values count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Unit {
+    /// Seconds.
+    #[default]
+    Second,
+    /// Bytes.
+    Byte,
+    /// A plain number, or a unit that pyperf does not know: see [`Subject::unit`].
+    Integer,
+}
+
+/// The version of what stands under `prony`: always the one that this reader knows, [`PRONY_VERSION`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PronyVersion;
+
+/// Where and how all of a file was measured: `prony` at the root.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// Of the format.
+    pub version: PronyVersion,
+    /// The prony that measured.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prony_version: String,
+    /// Facts of the machine.
+    #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
+    pub machine: Value,
+    /// What was done to quiet the machine.
+    #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
+    pub tuning: Value,
+    /// Runs with the same `pair` ran back to back when this is the same too. Made up anew for each measurement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<String>,
+    /// What the reader should know before trusting the numbers, failed runs among it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+}
+
+/// What prony knows of a measured command: `prony` in a benchmark.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The command and its arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub command: Vec<String>,
+    /// Facts of the executable.
+    #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
+    pub build: Value,
+    /// What the values are: `wall` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
+    /// What the values count, as `requests/s`, where pyperf has no unit for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Whether a smaller value is the better one.
+    #[serde(default, skip_serializing_if = "Better::is_lower")]
+    pub better: Better,
+    /// What was put into the command.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// As of times.
+    #[default]
+    Lower,
+    /// As of rates.
+    Higher,
+}
+
+/// What a run cost: `prony` in a run. What was not measured is `None`.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    /// The number of its pair: one run of each benchmark, back to back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<u64>,
+    /// Its place in the pair: 0 ran first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<u64>,
+    /// From start to end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_s: Option<f64>,
+    /// On a CPU, user and system together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_s: Option<f64>,
+    /// Wall time without the time that the run was ready to run and waited for a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub net_s: Option<f64>,
+    /// Ready to run, waiting for a CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_s: Option<f64>,
+    /// On a CPU in user space, as the kernel's ticks sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_s: Option<f64>,
+    /// On a CPU in the kernel, as its ticks sampled it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_s: Option<f64>,
+    /// Page faults.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub faults: Option<Faults>,
+    /// Context switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<Switches>,
+    /// Moves from one CPU to another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub migrations: Option<u64>,
+    /// The most memory that was resident.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_rss_bytes: Option<u64>,
+    /// What the process ended with; a signal is 128 and its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Hardware counters, by their name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub counters: BTreeMap<String, u64>,
+    /// A replay: how long each frame took.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frame_ns: Vec<u64>,
+}
+
+/// Page faults of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Faults {
+    /// Served from memory.
+    pub minor: u64,
+    /// That waited for a disk.
+    pub major: u64,
+}
+
+/// Context switches of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switches {
+    /// It waited for something.
+    pub voluntary: u64,
+    /// It was made to yield.
+    pub involuntary: u64,
+}
+
+impl Samples {
+    /// Reads a samples file of version 1.0, with or without what prony adds.
+    ///
+    /// # Errors
+    /// What is wrong and where: the path inside the JSON, what was expected and what found.
+    pub fn decode(bytes: &[u8]) -> Result<Samples, SamplesError> {
+        json::decode(bytes)
+    }
+
+    /// The file. `decode` gives back an equal value.
+    ///
+    /// # Errors
+    /// When pyperf would not read it: the rule of the format that is broken, and where.
+    pub fn encode(&self) -> Result<Vec<u8>, SamplesError> {
+        json::encode(self)
+    }
+
+    /// The benchmark of this name.
+    pub fn benchmark(&self, name: &str) -> Option<&Benchmark> {
+        self.benchmarks.iter().find(|benchmark| benchmark.name == name)
+    }
+}
+
+impl Benchmark {
+    /// Without runs yet, in seconds. `name` is made one line, see [`one_line`].
+    pub fn new(name: &str) -> Benchmark {
+        Benchmark {
+            name: one_line(name),
+            unit: Unit::Second,
+            inner_loops: 1,
+            metadata: Metadata::new(),
+            runs: Vec::new(),
+            subject: None,
+        }
+    }
+
+    /// All values, in the order in which they were measured; those of one process are one cluster.
+    pub fn values(&self) -> impl Iterator<Item = f64> {
+        self.runs.iter().flat_map(|run| run.values.iter().copied())
+    }
+
+    /// What the values count: `second`, `byte`, or the unit that the command gave.
+    pub fn unit_name(&self) -> &str {
+        self.subject.as_ref().and_then(|subject| subject.unit.as_deref()).unwrap_or(self.unit.name())
+    }
+
+    /// What the values are: `wall` unless the command said otherwise.
+    pub fn metric(&self) -> &str {
+        self.subject.as_ref().and_then(|subject| subject.metric.as_deref()).unwrap_or("wall")
+    }
+
+    /// Whether a smaller value is the better one.
+    pub fn better(&self) -> Better {
+        self.subject.as_ref().map_or(Better::Lower, |subject| subject.better)
+    }
+}
+
+impl Run {
+    /// A process of which one value counts.
+    pub fn of(value: f64) -> Run {
+        Run { loops: 1, warmups: Vec::new(), values: vec![value], metadata: Metadata::new(), measured: None }
+    }
+}
+
+impl Unit {
+    /// pyperf's word for it: `second`, `byte` or `integer`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Second => "second",
+            Unit::Byte => "byte",
+            Unit::Integer => "integer",
+        }
+    }
+
+    /// From pyperf's word for it.
+    pub fn from_name(name: &str) -> Option<Unit> {
+        [Unit::Second, Unit::Byte, Unit::Integer].into_iter().find(|unit| unit.name() == name)
+    }
+}
+
+impl Better {
+    fn is_lower(&self) -> bool {
+        *self == Better::Lower
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+//! What must hold of samples so that pyperf reads them (pyperf 2.10, `_bench.py`), and what prony adds.
+
+use std::collections::BTreeSet;
+
+use super::error::{SamplesError, shown};
+use super::metadata::{self, is_one_line};
+use super::{Benchmark, Measured, Run, Samples};
+
+/// Metadata that are fields here.
+const FIELDS: [&str; 4] = ["name", "unit", "inner_loops", "loops"];
+
+/// Metadata in which runs of one benchmark must not differ: `_CHECKED_METADATA` without the fields above.
+const SAME_IN_ALL_RUNS: [&str; 9] = [
+    "aslr",
+    "cpu_count",
+    "cpu_model_name",
+    "hostname",
+    "platform",
+    "python_executable",
+    "python_implementation",
+    "python_unicode",
+    "python_version",
+];
+
+/// # Errors
+/// The first rule that is broken.
+pub(super) fn check(samples: &Samples) -> Result<(), SamplesError> {
+    if samples.benchmarks.is_empty() {
+        return rule(|| "benchmarks".to_owned(), "at least one benchmark", "none");
+    }
+    let mut names = BTreeSet::new();
+    for (index, benchmark) in samples.benchmarks.iter().enumerate() {
+        let path = format!("benchmarks[{index}]");
+        self::benchmark(&path, benchmark)?;
+        if !names.insert(benchmark.name.as_str()) {
+            return rule(|| format!("{path}.metadata.name"), "a name that no other benchmark has", &benchmark.name);
+        }
+    }
+    Ok(())
+}
+
+fn benchmark(path: &str, benchmark: &Benchmark) -> Result<(), SamplesError> {
+    if benchmark.runs.is_empty() {
+        return rule(|| format!("{path}.runs"), "at least one run", "none");
+    }
+    if !is_one_line(&benchmark.name) {
+        return rule(|| format!("{path}.metadata.name"), "one line of text, not empty", &benchmark.name);
+    }
+    if benchmark.inner_loops == 0 {
+        return rule(|| format!("{path}.metadata.inner_loops"), "at least 1", "0");
+    }
+    fields(&format!("{path}.metadata"), &benchmark.metadata)?;
+    metadata::check(&format!("{path}.metadata"), &benchmark.metadata)?;
+    for (index, run) in benchmark.runs.iter().enumerate() {
+        let path = format!("{path}.runs[{index}]");
+        self::run(&path, run)?;
+        for key in SAME_IN_ALL_RUNS {
+            let effective = |run: &Run| run.metadata.get(key).or_else(|| benchmark.metadata.get(key)).cloned();
+            if effective(run) != effective(&benchmark.runs[0]) {
+                let found = run.metadata.get(key).map_or_else(|| "nothing".to_owned(), ToString::to_string);
+                return rule(|| format!("{path}.metadata.{key}"), "the same as in the first run", &found);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn run(path: &str, run: &Run) -> Result<(), SamplesError> {
+    if run.values.is_empty() && run.warmups.is_empty() {
+        return rule(|| path.to_owned(), "a value or a warm-up", "none");
+    }
+    if run.loops == 0 {
+        return rule(|| format!("{path}.metadata.loops"), "at least 1", "0");
+    }
+    for (index, &value) in run.values.iter().enumerate() {
+        if !(value > 0.0 && value.is_finite()) {
+            return rule(|| format!("{path}.values[{index}]"), "a number above 0", &value.to_string());
+        }
+    }
+    for (index, warmup) in run.warmups.iter().enumerate() {
+        if warmup.loops == 0 {
+            return rule(|| format!("{path}.warmups[{index}][0]"), "a number of loops, at least 1", "0");
+        }
+        if !(warmup.value >= 0.0 && warmup.value.is_finite()) {
+            let found = warmup.value.to_string();
+            return rule(|| format!("{path}.warmups[{index}][1]"), "a number, not negative", &found);
+        }
+    }
+    fields(&format!("{path}.metadata"), &run.metadata)?;
+    metadata::check(&format!("{path}.metadata"), &run.metadata)?;
+    run.measured.as_ref().map_or(Ok(()), |measured| self::measured(path, measured))
+}
+
+fn measured(path: &str, measured: &Measured) -> Result<(), SamplesError> {
+    let times = [
+        ("wall_s", measured.wall_s),
+        ("cpu_s", measured.cpu_s),
+        ("net_s", measured.net_s),
+        ("wait_s", measured.wait_s),
+        ("user_s", measured.user_s),
+        ("system_s", measured.system_s),
+    ];
+    for (name, time) in times {
+        if let Some(time) = time.filter(|&time| !(time >= 0.0 && time.is_finite())) {
+            return rule(|| format!("{path}.prony.{name}"), "seconds, not negative", &time.to_string());
+        }
+    }
+    Ok(())
+}
+
+fn fields(path: &str, metadata: &super::Metadata) -> Result<(), SamplesError> {
+    match FIELDS.into_iter().find(|key| metadata.contains_key(*key)) {
+        Some(key) => rule(|| format!("{path}.{key}"), "its own field", "an entry of the metadata"),
+        None => Ok(()),
+    }
+}
+
+fn rule(path: impl FnOnce() -> String, expected: &'static str, found: &str) -> Result<(), SamplesError> {
+    Err(SamplesError::Rule { path: path(), expected, found: shown(found) })
+}

@@ -1,0 +1,300 @@
+//! Samples as JSON and back.
+
+use serde::de::{Deserializer, Error};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::error::{SamplesError, shown};
+use super::metadata::{Metadata, MetadataValue};
+use super::{
+    Benchmark, Circumstances, MOST_BYTES, Measured, PRONY_VERSION, PronyVersion, Run, Samples, Subject, Unit, Warmup,
+    check,
+};
+
+/// Longest JSON of the facts of a machine, a tuning or a build: they are kept as a tree, which takes
+/// up to a hundred times the text.
+const MOST_FACTS_BYTES: usize = 1 << 20;
+
+/// pyperf's name for the version of its format, since pyperf 1.0.
+const VERSION: &str = "1.0";
+
+#[derive(Deserialize)]
+struct FileIn {
+    version: Value,
+    benchmarks: Vec<BenchmarkIn>,
+    #[serde(default)]
+    metadata: Option<Metadata>,
+    #[serde(default)]
+    prony: Option<Circumstances>,
+}
+
+#[derive(Deserialize)]
+struct BenchmarkIn {
+    runs: Vec<RunIn>,
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    prony: Option<Subject>,
+}
+
+#[derive(Deserialize)]
+struct RunIn {
+    #[serde(default)]
+    values: Vec<f64>,
+    #[serde(default)]
+    warmups: Option<Vec<(u64, f64)>>,
+    #[serde(default)]
+    metadata: Metadata,
+    #[serde(default)]
+    prony: Option<Measured>,
+}
+
+/// What is read again when a file is not as expected: a version may be why.
+#[derive(Deserialize)]
+struct Versions {
+    #[serde(default)]
+    version: Value,
+    #[serde(default)]
+    prony: Option<VersionOfProny>,
+}
+
+#[derive(Deserialize)]
+struct VersionOfProny {
+    #[serde(default)]
+    version: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct FileOut<'a> {
+    version: &'static str,
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prony: Option<&'a Circumstances>,
+    benchmarks: Vec<BenchmarkOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct BenchmarkOut<'a> {
+    metadata: Metadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prony: Option<&'a Subject>,
+    runs: Vec<RunOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct RunOut<'a> {
+    #[serde(skip_serializing_if = "Metadata::is_empty")]
+    metadata: Metadata,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prony: Option<&'a Measured>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warmups: Vec<(u64, f64)>,
+    #[serde(skip_serializing_if = "<[f64]>::is_empty")]
+    values: &'a [f64],
+}
+
+/// See [`Samples::decode`].
+pub(super) fn decode(bytes: &[u8]) -> Result<Samples, SamplesError> {
+    let file: FileIn = from_json(bytes).map_err(|error| version_problem(bytes).unwrap_or(error))?;
+    if file.version != VERSION {
+        return Err(SamplesError::Version { found: shown(&file.version.to_string()) });
+    }
+    let root = file.metadata.unwrap_or_default();
+    let benchmarks = file.benchmarks.into_iter().enumerate();
+    let benchmarks = benchmarks.map(|(index, benchmark)| self::benchmark(index, benchmark, &root));
+    let samples = Samples { benchmarks: benchmarks.collect::<Result<_, _>>()?, circumstances: file.prony };
+    check::check(&samples)?;
+    Ok(samples)
+}
+
+/// Reads JSON within the budget; an error names the place in it.
+pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, SamplesError> {
+    if bytes.len() > MOST_BYTES {
+        return Err(SamplesError::TooLong { most: MOST_BYTES, found: bytes.len() });
+    }
+    let mut json = serde_json::Deserializer::from_slice(bytes);
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let path = match error.path().to_string() {
+            root if root == "." => String::new(),
+            path => shown(&path),
+        };
+        SamplesError::Json { path, problem: shown(&error.inner().to_string()) }
+    })?;
+    json.end().map_err(|error| SamplesError::Json { path: String::new(), problem: shown(&error.to_string()) })?;
+    Ok(value)
+}
+
+fn version_problem(bytes: &[u8]) -> Option<SamplesError> {
+    let versions: Versions = serde_json::from_slice(bytes).ok()?;
+    if versions.version != VERSION && !versions.version.is_null() {
+        return Some(SamplesError::Version { found: shown(&versions.version.to_string()) });
+    }
+    let found = versions.prony?.version.filter(|&found| found > PRONY_VERSION)?;
+    Some(SamplesError::PronyVersion { found, supported: PRONY_VERSION })
+}
+
+/// Gathers what pyperf spreads over three places: metadata of a run counts before those of its
+/// benchmark, and these before those of the file.
+fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchmark, SamplesError> {
+    let mut shared = root.clone();
+    shared.extend(read.metadata);
+    let mut name = None;
+    let mut unit = None;
+    let mut inner_loops = None;
+    let mut runs = Vec::with_capacity(read.runs.len());
+    for (place, mut run) in read.runs.into_iter().enumerate() {
+        let path = || format!("benchmarks[{index}].runs[{place}].metadata");
+        let mut take = |key: &str| run.metadata.remove(key).or_else(|| shared.get(key).cloned());
+        let (its_name, its_unit, its_inner) = (take("name"), take("unit"), take("inner_loops"));
+        let loops = count(&path, "loops", take("loops"))?;
+        // Benchmark.add_run of pyperf refuses runs of one benchmark that disagree here.
+        same(&path, "name", &mut name, its_name)?;
+        same(&path, "unit", &mut unit, its_unit)?;
+        same(&path, "inner_loops", &mut inner_loops, its_inner)?;
+        let warmups = run.warmups.unwrap_or_default().into_iter().map(|(loops, value)| Warmup { loops, value });
+        runs.push(Run {
+            loops,
+            warmups: warmups.collect(),
+            values: run.values,
+            metadata: run.metadata,
+            measured: run.prony,
+        });
+    }
+    for key in ["name", "unit", "inner_loops", "loops"] {
+        shared.remove(key);
+    }
+    let path = || format!("benchmarks[{index}].metadata");
+    let unit = match unit.flatten() {
+        None => Unit::Second,
+        Some(unit) => match &unit {
+            MetadataValue::Text(name) => Unit::from_name(name),
+            _ => None,
+        }
+        .ok_or_else(|| wrong(&path, "unit", "`second`, `byte` or `integer`", &unit))?,
+    };
+    let name = match name.flatten() {
+        Some(MetadataValue::Text(name)) => name,
+        Some(other) => return Err(wrong(&path, "name", "a text", &other)),
+        // Without runs there is no name either; the missing runs are the better message.
+        None if runs.is_empty() => String::new(),
+        None => {
+            let path = format!("{}.name", path());
+            return Err(SamplesError::Rule { path, expected: "a name", found: "nothing".to_owned() });
+        }
+    };
+    let inner_loops = count(&path, "inner_loops", inner_loops.flatten())?;
+    Ok(Benchmark { name, unit, inner_loops, metadata: shared, runs, subject: read.prony })
+}
+
+/// Remembers the value of the first run and demands it of all others.
+fn same(
+    path: &dyn Fn() -> String,
+    key: &str,
+    first: &mut Option<Option<MetadataValue>>,
+    found: Option<MetadataValue>,
+) -> Result<(), SamplesError> {
+    let first = first.get_or_insert_with(|| found.clone());
+    if *first == found {
+        return Ok(());
+    }
+    let found = found.map_or_else(|| "nothing".to_owned(), |found| shown(&found.to_string()));
+    Err(SamplesError::Rule { path: format!("{}.{key}", path()), expected: "the same as in the first run", found })
+}
+
+fn count(path: &dyn Fn() -> String, key: &str, found: Option<MetadataValue>) -> Result<u64, SamplesError> {
+    match found {
+        None => Ok(1),
+        Some(MetadataValue::Number(number)) if number.as_u64().is_some_and(|number| number > 0) => {
+            Ok(number.as_u64().unwrap_or(1))
+        }
+        Some(other) => Err(wrong(path, key, "a whole number of loops, at least 1", &other)),
+    }
+}
+
+fn wrong(path: &dyn Fn() -> String, key: &str, expected: &'static str, found: &MetadataValue) -> SamplesError {
+    let found = shown(&serde_json::to_string(found).unwrap_or_default());
+    SamplesError::Rule { path: format!("{}.{key}", path()), expected, found }
+}
+
+/// See [`Samples::encode`].
+pub(super) fn encode(samples: &Samples) -> Result<Vec<u8>, SamplesError> {
+    check::check(samples)?;
+    let common = common(&samples.benchmarks);
+    let file = FileOut {
+        version: VERSION,
+        prony: samples.circumstances.as_ref(),
+        benchmarks: samples.benchmarks.iter().map(|benchmark| benchmark_out(benchmark, &common)).collect(),
+        metadata: common,
+    };
+    let mut bytes = serde_json::to_vec(&file)
+        .map_err(|error| SamplesError::Json { path: String::new(), problem: error.to_string() })?;
+    bytes.push(b'\n');
+    if bytes.len() > MOST_BYTES {
+        return Err(SamplesError::TooLong { most: MOST_BYTES, found: bytes.len() });
+    }
+    Ok(bytes)
+}
+
+/// Metadata that all benchmarks share.
+fn common(benchmarks: &[Benchmark]) -> Metadata {
+    let Some((first, others)) = benchmarks.split_first() else { return Metadata::new() };
+    let mut common = first.metadata.clone();
+    common.retain(|key, value| others.iter().all(|other| other.metadata.get(key) == Some(value)));
+    common
+}
+
+fn benchmark_out<'a>(benchmark: &'a Benchmark, common: &Metadata) -> BenchmarkOut<'a> {
+    let mut metadata = benchmark.metadata.clone();
+    metadata.retain(|key, _| !common.contains_key(key));
+    metadata.insert("name".to_owned(), MetadataValue::Text(benchmark.name.clone()));
+    metadata.insert("unit".to_owned(), MetadataValue::Text(benchmark.unit.name().to_owned()));
+    if benchmark.inner_loops != 1 {
+        metadata.insert("inner_loops".to_owned(), benchmark.inner_loops.into());
+    }
+    // Calibrated loops are the same in nearly all runs.
+    let loops = benchmark.runs.first().map_or(1, |run| run.loops);
+    let shared_loops = benchmark.runs.iter().all(|run| run.loops == loops);
+    if shared_loops && loops != 1 {
+        metadata.insert("loops".to_owned(), loops.into());
+    }
+    let runs = benchmark.runs.iter().map(|run| {
+        let mut metadata = run.metadata.clone();
+        if !shared_loops {
+            metadata.insert("loops".to_owned(), run.loops.into());
+        }
+        RunOut {
+            metadata,
+            prony: run.measured.as_ref(),
+            warmups: run.warmups.iter().map(|warmup| (warmup.loops, warmup.value)).collect(),
+            values: &run.values,
+        }
+    });
+    BenchmarkOut { runs: runs.collect(), metadata, prony: benchmark.subject.as_ref() }
+}
+
+/// Reads facts within their budget.
+pub(super) fn facts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+    let raw = <&RawValue>::deserialize(deserializer)?;
+    if raw.get().len() > MOST_FACTS_BYTES {
+        let found = raw.get().len();
+        return Err(D::Error::custom(format!("length expected at most {MOST_FACTS_BYTES} bytes, found {found}")));
+    }
+    serde_json::from_str(raw.get()).map_err(D::Error::custom)
+}
+
+impl Serialize for PronyVersion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(PRONY_VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for PronyVersion {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PronyVersion, D::Error> {
+        match u64::deserialize(deserializer)? {
+            1..=PRONY_VERSION => Ok(PronyVersion),
+            found => Err(D::Error::custom(format!("expected at most {PRONY_VERSION}, found {found}"))),
+        }
+    }
+}
