@@ -10,6 +10,7 @@ pub mod distribution;
 pub mod judge;
 pub mod multiplicity;
 pub mod quantile;
+pub mod samples;
 pub mod sign_test;
 pub mod signed_rank;
 pub mod spending;

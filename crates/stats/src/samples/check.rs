@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::error::{SamplesError, shown};
-use super::metadata::{self, is_one_line};
+use super::error::{SamplesError, quoted, shown};
+use super::metadata::{self, Metadata, MetadataValue, is_one_line};
 use super::{Benchmark, Measured, Run, Samples};
 
 /// Metadata that are fields here.
@@ -22,18 +22,51 @@ const SAME_IN_ALL_RUNS: [&str; 9] = [
     "python_version",
 ];
 
+/// Most benchmarks of a file.
+const MOST_BENCHMARKS: usize = 10_000;
+
+/// Most bytes of the metadata that all benchmarks of a file share: in memory each has its own.
+const MOST_SHARED_BYTES: usize = 1 << 16;
+
+/// Refuses what would take far more memory than its text.
+pub(super) fn budget(benchmarks: usize, shared: &Metadata) -> Result<(), SamplesError> {
+    if benchmarks > MOST_BENCHMARKS {
+        return rule(|| "benchmarks".to_owned(), "at most 10,000", &benchmarks.to_string());
+    }
+    let length = |(key, value): (&String, &MetadataValue)| {
+        key.len()
+            + match value {
+                MetadataValue::Text(text) => text.len(),
+                MetadataValue::Tags(tags) => tags.iter().map(|tag| tag.len() + 8).sum(),
+                MetadataValue::Number(_) | MetadataValue::Boolean(_) => 8,
+            }
+    };
+    let bytes: usize = shared.iter().map(length).sum();
+    if bytes > MOST_SHARED_BYTES {
+        return rule(|| "metadata".to_owned(), "at most 65,536 bytes", &bytes.to_string());
+    }
+    Ok(())
+}
+
 /// # Errors
 /// The first rule that is broken.
 pub(super) fn check(samples: &Samples) -> Result<(), SamplesError> {
     if samples.benchmarks.is_empty() {
         return rule(|| "benchmarks".to_owned(), "at least one benchmark", "none");
     }
+    if samples.benchmarks.len() > MOST_BENCHMARKS {
+        return budget(samples.benchmarks.len(), &Metadata::new());
+    }
     let mut names = BTreeSet::new();
     for (index, benchmark) in samples.benchmarks.iter().enumerate() {
         let path = format!("benchmarks[{index}]");
         self::benchmark(&path, benchmark)?;
         if !names.insert(benchmark.name.as_str()) {
-            return rule(|| format!("{path}.metadata.name"), "a name that no other benchmark has", &benchmark.name);
+            return rule(
+                || format!("{path}.metadata.name"),
+                "a name that no other benchmark has",
+                &quoted(&benchmark.name),
+            );
         }
     }
     Ok(())
@@ -44,7 +77,7 @@ fn benchmark(path: &str, benchmark: &Benchmark) -> Result<(), SamplesError> {
         return rule(|| format!("{path}.runs"), "at least one run", "none");
     }
     if !is_one_line(&benchmark.name) {
-        return rule(|| format!("{path}.metadata.name"), "one line of text, not empty", &benchmark.name);
+        return rule(|| format!("{path}.metadata.name"), "one line of text, not empty", &quoted(&benchmark.name));
     }
     if benchmark.inner_loops == 0 {
         return rule(|| format!("{path}.metadata.inner_loops"), "at least 1", "0");
@@ -55,9 +88,11 @@ fn benchmark(path: &str, benchmark: &Benchmark) -> Result<(), SamplesError> {
         let path = format!("{path}.runs[{index}]");
         self::run(&path, run)?;
         for key in SAME_IN_ALL_RUNS {
-            let effective = |run: &Run| run.metadata.get(key).or_else(|| benchmark.metadata.get(key)).cloned();
-            if effective(run) != effective(&benchmark.runs[0]) {
-                let found = run.metadata.get(key).map_or_else(|| "nothing".to_owned(), ToString::to_string);
+            // Two runs that inherit a value agree on it; comparing it once more for each would take the product of both lengths.
+            let (own, first) = (run.metadata.get(key), benchmark.runs[0].metadata.get(key));
+            let shared = benchmark.metadata.get(key);
+            if (own.is_some() || first.is_some()) && own.or(shared) != first.or(shared) {
+                let found = own.map_or_else(|| "another".to_owned(), |own| quoted(&own.to_string()));
                 return rule(|| format!("{path}.metadata.{key}"), "the same as in the first run", &found);
             }
         }
@@ -108,7 +143,7 @@ fn measured(path: &str, measured: &Measured) -> Result<(), SamplesError> {
     Ok(())
 }
 
-fn fields(path: &str, metadata: &super::Metadata) -> Result<(), SamplesError> {
+fn fields(path: &str, metadata: &Metadata) -> Result<(), SamplesError> {
     match FIELDS.into_iter().find(|key| metadata.contains_key(*key)) {
         Some(key) => rule(|| format!("{path}.{key}"), "its own field", "an entry of the metadata"),
         None => Ok(()),

@@ -52,10 +52,30 @@ fn place(path: &str) -> String {
 /// What a file says may be as long as the file; a message shows the beginning.
 pub(crate) fn shown(text: &str) -> String {
     const MOST_CHARACTERS: usize = 160;
-    let mut cut: String =
-        text.chars().take(MOST_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut cut: String = text.chars().take(MOST_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if cut.len() < text.len() && text.chars().nth(MOST_CHARACTERS).is_some() {
         cut.push('…');
     }
     cut
+}
+
+/// A text as JSON has it.
+pub(crate) fn quoted(text: &str) -> String {
+    shown(&serde_json::Value::from(text).to_string())
+}
+
+/// What serde says in the words of Rust, in those of JSON.
+pub(crate) fn in_json_words(problem: &str) -> String {
+    let words = [
+        ("expected f64", "expected a number"),
+        ("expected u64", "expected a whole number, not negative"),
+        ("expected i64", "expected a whole number"),
+        ("expected i32", "expected a whole number"),
+        ("expected a sequence", "expected a list"),
+        ("a tuple of size", "a list of length"),
+        ("invalid type: map", "invalid type: object"),
+        ("invalid type: sequence", "invalid type: list"),
+        ("expected a map", "expected an object"),
+    ];
+    words.into_iter().fold(problem.to_owned(), |problem, (rust, json)| problem.replace(rust, json))
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::error::{SamplesError, shown};
+use super::error::{SamplesError, in_json_words, shown};
 use super::metadata::{Metadata, MetadataValue};
 use super::{
     Benchmark, Circumstances, MOST_BYTES, Measured, PRONY_VERSION, PronyVersion, Run, Samples, Subject, Unit, Warmup,
@@ -102,6 +102,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Samples, SamplesError> {
         return Err(SamplesError::Version { found: shown(&file.version.to_string()) });
     }
     let root = file.metadata.unwrap_or_default();
+    check::budget(file.benchmarks.len(), &root)?;
     let benchmarks = file.benchmarks.into_iter().enumerate();
     let benchmarks = benchmarks.map(|(index, benchmark)| self::benchmark(index, benchmark, &root));
     let samples = Samples { benchmarks: benchmarks.collect::<Result<_, _>>()?, circumstances: file.prony };
@@ -117,10 +118,10 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Sa
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = match error.path().to_string() {
-            root if root == "." => String::new(),
+            root if root == "." || root == "?" => String::new(),
             path => shown(&path),
         };
-        SamplesError::Json { path, problem: shown(&error.inner().to_string()) }
+        SamplesError::Json { path, problem: shown(&in_json_words(&error.inner().to_string())) }
     })?;
     json.end().map_err(|error| SamplesError::Json { path: String::new(), problem: shown(&error.to_string()) })?;
     Ok(value)
@@ -140,19 +141,16 @@ fn version_problem(bytes: &[u8]) -> Option<SamplesError> {
 fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchmark, SamplesError> {
     let mut shared = root.clone();
     shared.extend(read.metadata);
-    let mut name = None;
-    let mut unit = None;
-    let mut inner_loops = None;
+    let [mut name, mut unit, mut inner_loops] =
+        ["name", "unit", "inner_loops"].map(|key| OneForAll::new(key, &mut shared));
+    let shared_loops = shared.remove("loops");
     let mut runs = Vec::with_capacity(read.runs.len());
     for (place, mut run) in read.runs.into_iter().enumerate() {
         let path = || format!("benchmarks[{index}].runs[{place}].metadata");
-        let mut take = |key: &str| run.metadata.remove(key).or_else(|| shared.get(key).cloned());
-        let (its_name, its_unit, its_inner) = (take("name"), take("unit"), take("inner_loops"));
-        let loops = count(&path, "loops", take("loops"))?;
-        // Benchmark.add_run of pyperf refuses runs of one benchmark that disagree here.
-        same(&path, "name", &mut name, its_name)?;
-        same(&path, "unit", &mut unit, its_unit)?;
-        same(&path, "inner_loops", &mut inner_loops, its_inner)?;
+        for field in [&mut name, &mut unit, &mut inner_loops] {
+            field.add(&path, &mut run.metadata)?;
+        }
+        let loops = count(&path, "loops", run.metadata.remove("loops").as_ref().or(shared_loops.as_ref()))?;
         let warmups = run.warmups.unwrap_or_default().into_iter().map(|(loops, value)| Warmup { loops, value });
         runs.push(Run {
             loops,
@@ -162,19 +160,16 @@ fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchma
             measured: run.prony,
         });
     }
-    for key in ["name", "unit", "inner_loops", "loops"] {
-        shared.remove(key);
-    }
     let path = || format!("benchmarks[{index}].metadata");
-    let unit = match unit.flatten() {
+    let unit = match &unit.value {
         None => Unit::Second,
-        Some(unit) => match &unit {
+        Some(value) => match value {
             MetadataValue::Text(name) => Unit::from_name(name),
             _ => None,
         }
-        .ok_or_else(|| wrong(&path, "unit", "`second`, `byte` or `integer`", &unit))?,
+        .ok_or_else(|| wrong(&path, "unit", "`second`, `byte` or `integer`", value))?,
     };
-    let name = match name.flatten() {
+    let name = match name.value {
         Some(MetadataValue::Text(name)) => name,
         Some(other) => return Err(wrong(&path, "name", "a text", &other)),
         // Without runs there is no name either; the missing runs are the better message.
@@ -184,32 +179,57 @@ fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchma
             return Err(SamplesError::Rule { path, expected: "a name", found: "nothing".to_owned() });
         }
     };
-    let inner_loops = count(&path, "inner_loops", inner_loops.flatten())?;
+    let inner_loops = count(&path, "inner_loops", inner_loops.value.as_ref())?;
     Ok(Benchmark { name, unit, inner_loops, metadata: shared, runs, subject: read.prony })
 }
 
-/// Remembers the value of the first run and demands it of all others.
-fn same(
-    path: &dyn Fn() -> String,
-    key: &str,
-    first: &mut Option<Option<MetadataValue>>,
-    found: Option<MetadataValue>,
-) -> Result<(), SamplesError> {
-    let first = first.get_or_insert_with(|| found.clone());
-    if *first == found {
-        return Ok(());
-    }
-    let found = found.map_or_else(|| "nothing".to_owned(), |found| shown(&found.to_string()));
-    Err(SamplesError::Rule { path: format!("{}.{key}", path()), expected: "the same as in the first run", found })
+/// A value that all runs of a benchmark must agree on: `Benchmark.add_run` of pyperf refuses others.
+struct OneForAll {
+    key: &'static str,
+    /// What a run has that says nothing itself.
+    shared: Option<MetadataValue>,
+    /// What the first run has.
+    value: Option<MetadataValue>,
+    /// Whether the first run says nothing itself, or the same.
+    is_shared: bool,
+    first: bool,
 }
 
-fn count(path: &dyn Fn() -> String, key: &str, found: Option<MetadataValue>) -> Result<u64, SamplesError> {
+impl OneForAll {
+    fn new(key: &'static str, shared: &mut Metadata) -> OneForAll {
+        let shared = shared.remove(key);
+        OneForAll { key, value: shared.clone(), shared, is_shared: true, first: true }
+    }
+
+    /// Looks at what a run says itself. Takes time by that only, however long the shared value is.
+    fn add(&mut self, path: &dyn Fn() -> String, metadata: &mut Metadata) -> Result<(), SamplesError> {
+        let own = metadata.remove(self.key);
+        if self.first {
+            self.first = false;
+            if own.is_some() {
+                self.is_shared = own == self.shared;
+                self.value = own;
+            }
+            return Ok(());
+        }
+        if own.as_ref().map_or(self.is_shared, |own| Some(own) == self.value.as_ref()) {
+            return Ok(());
+        }
+        let found =
+            own.map_or_else(|| "another".to_owned(), |own| shown(&serde_json::to_string(&own).unwrap_or_default()));
+        let path = format!("{}.{}", path(), self.key);
+        Err(SamplesError::Rule { path, expected: "the same as in the first run", found })
+    }
+}
+
+fn count(path: &dyn Fn() -> String, key: &str, found: Option<&MetadataValue>) -> Result<u64, SamplesError> {
     match found {
         None => Ok(1),
-        Some(MetadataValue::Number(number)) if number.as_u64().is_some_and(|number| number > 0) => {
-            Ok(number.as_u64().unwrap_or(1))
+        Some(value) => match value {
+            MetadataValue::Number(number) => number.as_u64().filter(|&number| number > 0),
+            _ => None,
         }
-        Some(other) => Err(wrong(path, key, "a whole number of loops, at least 1", &other)),
+        .ok_or_else(|| wrong(path, key, "a whole number of loops, at least 1", value)),
     }
 }
 
@@ -242,7 +262,7 @@ fn common(benchmarks: &[Benchmark]) -> Metadata {
     let Some((first, others)) = benchmarks.split_first() else { return Metadata::new() };
     let mut common = first.metadata.clone();
     common.retain(|key, value| others.iter().all(|other| other.metadata.get(key) == Some(value)));
-    common
+    if check::budget(benchmarks.len(), &common).is_ok() { common } else { Metadata::new() }
 }
 
 fn benchmark_out<'a>(benchmark: &'a Benchmark, common: &Metadata) -> BenchmarkOut<'a> {
