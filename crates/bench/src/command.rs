@@ -1,0 +1,123 @@
+//! From the text of a command to a program and its arguments.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The file that runs.
+    pub program: PathBuf,
+    /// Its name as it was given, and its arguments.
+    pub arguments: Vec<OsString>,
+}
+
+/// Why a text is no command.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandError {
+    /// Nothing in it.
+    #[error("the command is empty")]
+    Empty,
+    /// A quote that is not closed.
+    #[error("`{0}` has a quote that is not closed")]
+    Quote(String),
+    /// No such program.
+    #[error("`{0}` is in no directory of $PATH")]
+    NotInPath(String),
+    /// No such file.
+    #[error("`{0}` is not there")]
+    NoFile(String),
+    /// A file that nobody may run.
+    #[error("`{0}` is not executable")]
+    NotExecutable(String),
+}
+
+impl CommandLine {
+    /// Splits `text` into words as a shell would, without expanding anything, and finds the program.
+    ///
+    /// # Errors
+    /// [`CommandError`] when it has no words, or its program is not there.
+    pub fn split(text: &str) -> Result<CommandLine, CommandError> {
+        let words = shell_words::split(text).map_err(|_| CommandError::Quote(text.to_owned()))?;
+        CommandLine::of_words(words.into_iter().map(OsString::from).collect())
+    }
+
+    /// Gives `text` to a shell: a program and its own arguments, as `sh` or `bash --norc`.
+    ///
+    /// # Errors
+    /// [`CommandError`] when the shell is not there, or `text` is empty.
+    pub fn through_shell(text: &str, shell: &str) -> Result<CommandLine, CommandError> {
+        if text.trim().is_empty() {
+            return Err(CommandError::Empty);
+        }
+        let mut command = CommandLine::split(shell)?;
+        command.arguments.extend(["-c".into(), text.into()]);
+        Ok(command)
+    }
+
+    /// Words that are words already.
+    ///
+    /// # Errors
+    /// [`CommandError`] when there are none, or the program is not there.
+    pub fn of_words(arguments: Vec<OsString>) -> Result<CommandLine, CommandError> {
+        let name = arguments.first().filter(|name| !name.is_empty()).ok_or(CommandError::Empty)?;
+        let program = find(name, env::var_os("PATH").as_deref())?;
+        Ok(CommandLine { program, arguments })
+    }
+}
+
+/// The file that a name stands for: itself with a slash in it, otherwise the first in `path`.
+fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, CommandError> {
+    let shown = || name.to_string_lossy().into_owned();
+    let file = Path::new(name);
+    if file.components().count() > 1 || name.to_string_lossy().contains('/') {
+        return match fs::metadata(file) {
+            Err(_) => Err(CommandError::NoFile(shown())),
+            Ok(_) if !is_executable(file) => Err(CommandError::NotExecutable(shown())),
+            // A working directory of another depth must not change what it means.
+            Ok(_) => Ok(std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
+        };
+    }
+    path.into_iter()
+        .flat_map(env::split_paths)
+        .map(|directory| directory.join(file))
+        .find(|candidate| is_executable(candidate))
+        .ok_or_else(|| CommandError::NotInPath(shown()))
+}
+
+fn is_executable(file: &Path) -> bool {
+    fs::metadata(file).is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_those_of_a_shell() {
+        let command = CommandLine::split("sh -c 'echo \"a b\"' c\\ d").expect("sh is everywhere");
+        assert_eq!(command.arguments, ["sh", "-c", "echo \"a b\"", "c d"].map(OsString::from));
+        assert!(command.program.is_absolute() && command.program.ends_with("sh"));
+    }
+
+    #[test]
+    fn a_shell_gets_the_text_as_it_is() {
+        let command = CommandLine::through_shell("a | b", "/bin/sh -e").expect("sh is everywhere");
+        assert_eq!(command.arguments, ["/bin/sh", "-e", "-c", "a | b"].map(OsString::from));
+        assert_eq!(CommandLine::through_shell(" ", "sh"), Err(CommandError::Empty));
+    }
+
+    #[test]
+    fn what_is_no_command_says_why() {
+        let error = |text: &str| CommandLine::split(text).expect_err("it is no command").to_string();
+        assert_eq!(error(""), "the command is empty");
+        assert_eq!(error("''"), "the command is empty");
+        assert_eq!(error("a 'b"), "`a 'b` has a quote that is not closed");
+        assert_eq!(error("no-such-program-here x"), "`no-such-program-here` is in no directory of $PATH");
+        assert_eq!(error("./no-such-file"), "`./no-such-file` is not there");
+        assert_eq!(error("/etc/passwd"), "`/etc/passwd` is not executable");
+    }
+}

@@ -1,0 +1,26 @@
+//! Runs commands in random order until it is known which is faster, or time is up.
+//!
+//! [`bench`] runs every command once a round, in an order drawn anew for each, under surroundings
+//! that are the same within a round and differ from round to round; the judge of `prony-stats` says
+//! when enough is known. Everything measured is in the [`Report`], however the bench ended.
+#![forbid(unsafe_code)]
+
+mod command;
+mod interrupt;
+mod options;
+mod report;
+mod rounds;
+mod sample;
+mod scatter;
+mod stand;
+mod summary;
+
+pub mod worker;
+
+pub use command::{CommandError, CommandLine};
+pub use interrupt::Interrupt;
+pub use options::{Input, Options, Output, Subject};
+pub use report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
+pub use rounds::bench;
+pub use stand::BenchError;
+pub use summary::{Spread, Summary};

@@ -1,0 +1,83 @@
+//! What to measure, and how.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use prony_machine::process::Placement;
+use prony_stats::judge::Plan;
+use serde_json::Value;
+
+use crate::command::CommandLine;
+
+/// One command that is measured.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// How reports call it.
+    pub name: String,
+    /// What runs.
+    pub command: CommandLine,
+    /// What runs before each run, not measured; text for `sh`.
+    pub prepare: Option<String>,
+    /// What runs once before its first run; text for `sh`.
+    pub setup: Option<String>,
+    /// What runs once after its last run; text for `sh`.
+    pub cleanup: Option<String>,
+    /// What was put into the command.
+    pub parameters: BTreeMap<String, String>,
+}
+
+/// Where commands read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Input {
+    /// Nothing.
+    #[default]
+    Null,
+    /// This file, from its beginning in each run.
+    File(PathBuf),
+}
+
+/// Where commands print.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Output {
+    /// Nowhere.
+    #[default]
+    Null,
+    /// Into a pipe that is emptied: programs that notice `/dev/null` do their work.
+    Pipe,
+    /// Where we print.
+    Inherit,
+    /// Into this file, made anew in each run.
+    File(PathBuf),
+}
+
+/// What to measure, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The commands; all others are compared with the first.
+    pub subjects: Vec<Subject>,
+    /// How sure, how small a difference, how long.
+    pub plan: Plan,
+    /// Exactly so many rounds instead of as many as it takes.
+    pub runs: Option<usize>,
+    /// Runs of each command that come first and do not count.
+    pub warmup_runs: usize,
+    /// Go on when a command ends with another code than 0.
+    pub ignore_failure: bool,
+    /// Where commands read.
+    pub input: Input,
+    /// Where commands print.
+    pub output: Output,
+    /// On which CPU and under which scheduler commands run.
+    pub placement: Placement,
+    /// Commands need no files from here, so each round may run in an empty directory of another depth.
+    pub scatter_directory: bool,
+    /// The environment of the commands, before anything is added to it.
+    pub environment: Vec<(OsString, OsString)>,
+    /// For the order of runs and the surroundings of rounds: equal seed, equal draws.
+    pub seed: u64,
+    /// Facts of the machine, for the samples.
+    pub machine: Value,
+    /// What was done to quiet the machine, for the samples.
+    pub tuning: Value,
+}

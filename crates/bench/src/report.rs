@@ -1,0 +1,211 @@
+//! What a bench found, and what it tells while it runs.
+
+use std::fmt;
+
+use prony_machine::process::{Counter, RunError};
+use prony_stats::Interval;
+use prony_stats::judge::Outcome;
+use prony_stats::samples::Samples;
+
+use crate::summary::Summary;
+use crate::worker::LineError;
+
+/// What a bench found.
+#[derive(Debug)]
+pub struct Report {
+    /// Every run, whatever came of it.
+    pub samples: Samples,
+    /// Each command alone, in the order given; `None` without a whole run of it.
+    pub summaries: Vec<Option<Summary>>,
+    /// Each further command against the first; empty without a whole round.
+    pub comparisons: Vec<Comparison>,
+    /// What was judged first: `cpu`, or what a worker called it.
+    pub metric: String,
+    /// Whole rounds: a run of every command that was still undecided.
+    pub rounds: usize,
+    /// From the first round to the last.
+    pub elapsed_s: f64,
+    /// Share of their wall time that runs were ready and had no CPU; `None` where that is not known.
+    pub contention: Option<f64>,
+    /// Why it ended.
+    pub ended: Ended,
+    /// What to know before the result is relied on.
+    pub warnings: Vec<Warning>,
+    /// Hardware counters of this machine.
+    pub counters: Vec<Counter>,
+}
+
+/// One command against the first.
+#[derive(Debug, Clone)]
+pub struct Comparison {
+    /// Its place among the commands.
+    pub subject: usize,
+    /// Of it, relative to the first.
+    pub outcome: Outcome,
+}
+
+/// Why a bench ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// All is known, or time was up, or the runs asked for are done.
+    Complete,
+    /// Somebody asked.
+    Interrupted,
+    /// A command failed.
+    Failed(Failed),
+}
+
+/// Something to look at before a result is relied on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// Runs ended with another code than 0 or by a signal, and that was to be ignored.
+    Failures {
+        /// The command.
+        name: String,
+        /// Runs that failed.
+        failed: usize,
+        /// All runs.
+        runs: usize,
+    },
+    /// The wait for a CPU is known of single processes with one thread only.
+    NetUnknown {
+        /// The command.
+        name: String,
+        /// It had more than one thread.
+        threads: bool,
+        /// It had children.
+        children: bool,
+    },
+    /// Runs that take hardly longer than starting a process.
+    Short {
+        /// The command.
+        name: String,
+        /// Median wall time.
+        wall_s: f64,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Failures { name, failed, runs } => {
+                write!(f, "{failed} of {runs} runs of `{name}` failed")
+            }
+            Warning::NetUnknown { name, threads, children } => {
+                let what = match (threads, children) {
+                    (true, true) => "threads and children",
+                    (true, false) => "threads",
+                    _ => "children",
+                };
+                write!(f, "`{name}` has {what}, whose wait for a CPU is not known: judged on CPU time alone")
+            }
+            Warning::Short { name, wall_s } => {
+                write!(f, "a run of `{name}` takes {:.2} ms, much of it the start of a process", wall_s * 1e3)
+            }
+        }
+    }
+}
+
+/// What was done when something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Occasion {
+    /// What runs once before the first run.
+    Setup,
+    /// What runs before each run.
+    Prepare,
+    /// A run that does not count; from 1.
+    WarmUp(usize),
+    /// A run; from 1.
+    Run(usize),
+    /// What runs once after the last run.
+    Cleanup,
+}
+
+impl fmt::Display for Occasion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Occasion::Setup => f.write_str("setup"),
+            Occasion::Prepare => f.write_str("prepare"),
+            Occasion::WarmUp(run) => write!(f, "warm-up {run}"),
+            Occasion::Run(run) => write!(f, "run {run}"),
+            Occasion::Cleanup => f.write_str("cleanup"),
+        }
+    }
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub struct Failed {
+    /// How reports call it.
+    pub name: String,
+    /// What was done.
+    pub occasion: Occasion,
+    /// What went wrong.
+    pub problem: Problem,
+    /// The last lines it printed on standard error.
+    pub stderr_tail: String,
+}
+
+/// What went wrong with a command.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// It ended with this code.
+    #[error("expected exit code 0, found {0}")]
+    Exited(i32),
+    /// A signal ended it.
+    #[error("ended by signal {0}")]
+    Signalled(i32),
+    /// It could not be run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Its input or output file could not be opened, or the shell not be started.
+    #[error("cannot {verb} `{file}`: {error}")]
+    File {
+        /// What was to be done.
+        verb: &'static str,
+        /// The file.
+        file: String,
+        /// What the kernel said.
+        error: std::io::Error,
+    },
+    /// It wrote something else than values.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// It wrote values of warm-ups only.
+    #[error("expected a value on $PRONY_FD, found warm-ups only")]
+    NoValue,
+    /// It wrote other metrics or units than another command.
+    #[error("expected values of {expected}, as from the first command, found {found}")]
+    OtherMetric {
+        /// What the first one wrote.
+        expected: String,
+        /// What this one wrote.
+        found: String,
+    },
+}
+
+/// What happens while a bench runs.
+#[derive(Debug, Clone, Copy)]
+pub enum Event {
+    /// Warm-ups have begun.
+    WarmingUp,
+    /// A round is done.
+    Round(Round),
+}
+
+/// How far a bench is.
+#[derive(Debug, Clone, Copy)]
+pub struct Round {
+    /// Rounds so far.
+    pub rounds: usize,
+    /// Rounds asked for.
+    pub rounds_wanted: Option<usize>,
+    /// Seconds so far.
+    pub elapsed_s: f64,
+    /// Seconds for everything.
+    pub budget_s: f64,
+    /// The second command relative to the first as a log ratio; of one command alone, its time.
+    pub live: Option<Interval>,
+    /// Share of their wall time that runs were ready and had no CPU.
+    pub contention: Option<f64>,
+}

@@ -1,0 +1,335 @@
+//! Rounds: every command once, back to back, in an order drawn anew, until the judges are done.
+
+use std::time::Instant;
+
+use prony_stats::judge::{Judge, Outcome, Plan};
+use prony_stats::multiplicity::holm;
+use prony_stats::samples::{Benchmark, Circumstances, Samples};
+use prony_stats::spending::LOOKS;
+use prony_stats::{Interval, Seed, quantile, sign_test};
+
+use crate::interrupt::Interrupt;
+use crate::options::Options;
+use crate::report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
+use crate::sample::{self, Measure, Times};
+use crate::scatter::Scatter;
+use crate::stand::{BenchError, Observation, Stand, Trouble, once};
+use crate::summary::Summary;
+
+/// One command alone is known well enough when its interval reaches no farther than this part of the
+/// margin: then two of them that differ by the margin are apart.
+const ALONE_PRECISION: f64 = 0.5;
+/// And has at least so many runs, as in hyperfine.
+const ALONE_RUNS_LEAST: usize = 10;
+/// Below this wall time a run is mostly the start of a process: loading `true` takes about 1 ms.
+const SHORT_S: f64 = 0.003;
+
+/// Measures the commands and compares all others with the first.
+///
+/// # Errors
+/// [`BenchError`] when nothing could be measured at all. A command that fails ends the bench, and
+/// the report holds what was measured until then: see [`Ended`].
+pub fn bench(
+    options: &Options,
+    interrupt: Option<&Interrupt>,
+    events: &mut dyn FnMut(Event),
+) -> Result<Report, BenchError> {
+    if options.subjects.is_empty() {
+        return Err(BenchError::NoCommand);
+    }
+    let mut stand = Stand::new(options, interrupt)?;
+    let mut bench = Bench::new(options);
+    let measured = once(&stand, &options.subjects, Occasion::Setup)
+        .and_then(|()| bench.warm_up(&mut stand, events))
+        .and_then(|()| bench.measure(&mut stand, events));
+    // What was made is cleaned up, however the measurement ended; its trouble is the one to tell.
+    let cleaned = once(&stand, &options.subjects, Occasion::Cleanup);
+    let ended = match measured.and(cleaned) {
+        Ok(()) => Ended::Complete,
+        Err(Trouble::Interrupted) => Ended::Interrupted,
+        Err(Trouble::Failed(failed)) => Ended::Failed(failed),
+    };
+    Ok(bench.report(ended, &stand))
+}
+
+/// A bench in progress.
+struct Bench<'a> {
+    options: &'a Options,
+    seed: Seed,
+    benchmarks: Vec<Benchmark>,
+    /// Of the first command's first run; all others must give the same.
+    measure: Option<Measure>,
+    /// One for each command but the first.
+    judges: Vec<Judge>,
+    decided: Vec<Option<Outcome>>,
+    /// Of one command alone: looks so far.
+    looks: usize,
+    rounds: usize,
+    begun: Option<Instant>,
+    elapsed_s: f64,
+    tally: Tally,
+}
+
+/// Sums over all runs.
+#[derive(Debug, Default)]
+struct Tally {
+    wall_ns: u64,
+    wait_ns: u64,
+    wait_unknown: bool,
+    /// For each command: failed runs, runs, had threads, had children.
+    subjects: Vec<(usize, usize, bool, bool)>,
+}
+
+impl Tally {
+    fn add(&mut self, subject: usize, observation: &Observation) {
+        let run = &observation.run;
+        self.wall_ns += run.wall_ns;
+        match run.wait_ns.filter(|_| run.company.is_alone()) {
+            Some(wait_ns) => self.wait_ns += wait_ns,
+            None => self.wait_unknown = true,
+        }
+        let (failed, runs, threads, children) = &mut self.subjects[subject];
+        *failed += usize::from(run.ended != prony_machine::process::Ended::Exited(0));
+        *runs += 1;
+        *threads |= run.company.threads;
+        *children |= run.company.children;
+    }
+
+    fn contention(&self) -> Option<f64> {
+        (!self.wait_unknown && self.wall_ns > 0).then(|| self.wait_ns as f64 / self.wall_ns as f64)
+    }
+}
+
+impl<'a> Bench<'a> {
+    fn new(options: &'a Options) -> Bench<'a> {
+        let others = options.subjects.len() - 1;
+        // Each judge stops on what stands by itself; Holm's steps come at the end.
+        let plan = Plan { alpha: options.plan.alpha / others.max(1) as f64, ..options.plan };
+        Bench {
+            options,
+            seed: Seed::new(options.seed),
+            benchmarks: sample::benchmarks(&options.subjects),
+            measure: None,
+            judges: vec![Judge::new(plan); others],
+            decided: vec![None; others],
+            looks: 0,
+            rounds: 0,
+            begun: None,
+            elapsed_s: 0.0,
+            tally: Tally { subjects: vec![(0, 0, false, false); options.subjects.len()], ..Tally::default() },
+        }
+    }
+
+    /// Runs that do not count, and calibrate workers.
+    fn warm_up(&mut self, stand: &mut Stand, events: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        events(Event::WarmingUp);
+        for run in 1..=self.options.warmup_runs {
+            let scatter = Scatter::draw(&mut self.seed);
+            for subject in 0..self.options.subjects.len() {
+                let observation = stand.run(subject, &scatter, Occasion::WarmUp(run))?;
+                self.take(subject, &observation, None, Occasion::WarmUp(run))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&mut self, stand: &mut Stand, events: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+        let begun = *self.begun.insert(Instant::now());
+        while self.options.runs.is_none_or(|runs| self.rounds < runs) {
+            self.round(stand)?;
+            self.elapsed_s = begun.elapsed().as_secs_f64();
+            let done = self.look();
+            events(Event::Round(self.progress()));
+            if done {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every command that is not decided once, in an order drawn anew.
+    fn round(&mut self, stand: &mut Stand) -> Result<(), Trouble> {
+        let scatter = Scatter::draw(&mut self.seed);
+        let mut order: Vec<usize> =
+            (0..self.options.subjects.len()).filter(|&subject| subject == 0 || self.decided[subject - 1].is_none()).collect();
+        // Fisher & Yates.
+        for last in (1..order.len()).rev() {
+            order.swap(last, self.seed.below(last + 1));
+        }
+        let mut times: Vec<Option<Times>> = vec![None; self.options.subjects.len()];
+        for (place, &subject) in order.iter().enumerate() {
+            let occasion = Occasion::Run(self.rounds + 1);
+            let observation = stand.run(subject, &scatter, occasion)?;
+            self.tally.add(subject, &observation);
+            times[subject] = Some(self.take(subject, &observation, Some((self.rounds as u64, place as u64)), occasion)?);
+        }
+        self.rounds += 1;
+        let Some(first) = times[0] else { return Ok(()) };
+        for (judge, times) in self.judges.iter_mut().zip(&times[1..]) {
+            if let Some(times) = times {
+                judge.push(times.against(&first));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a run down.
+    fn take(
+        &mut self,
+        subject: usize,
+        observation: &Observation,
+        pair: Option<(u64, u64)>,
+        occasion: Occasion,
+    ) -> Result<Times, Trouble> {
+        let measure = self.measure.get_or_insert_with(|| Measure::of(observation));
+        let benchmark = &mut self.benchmarks[subject];
+        if benchmark.runs.is_empty() {
+            sample::set_measure(benchmark, measure);
+        }
+        let warmup = matches!(occasion, Occasion::WarmUp(_));
+        let taken = sample::take(observation, measure, pair, warmup).map_err(|problem: Problem| {
+            let name = self.options.subjects[subject].name.clone();
+            Trouble::Failed(Failed { name, occasion, problem, stderr_tail: String::new() })
+        })?;
+        benchmark.runs.push(taken.run);
+        Ok(taken.times)
+    }
+
+    /// Asks the judges; true when there is nothing left to find out.
+    fn look(&mut self) -> bool {
+        if self.options.runs.is_some() {
+            return false;
+        }
+        if self.judges.is_empty() {
+            return self.alone_is_known();
+        }
+        for (judge, decided) in self.judges.iter_mut().zip(&mut self.decided) {
+            if decided.is_none() {
+                *decided = judge.look(self.elapsed_s);
+            }
+        }
+        self.decided.iter().all(Option::is_some)
+    }
+
+    /// Whether one command alone is known well enough, or time is up.
+    fn alone_is_known(&mut self) -> bool {
+        let share = self.elapsed_s / self.options.plan.budget_s;
+        if share >= 1.0 {
+            return true;
+        }
+        // Looked at as rarely as pairs are, so that an interval which is short by luck seldom ends it.
+        if LOOKS.get(self.looks).is_none_or(|&look| share < look) {
+            return false;
+        }
+        self.looks += 1;
+        self.live_alone().is_some_and(|interval| {
+            interval.n >= ALONE_RUNS_LEAST
+                && interval.width() / 2.0 <= ALONE_PRECISION * self.options.plan.margin * interval.estimate
+        })
+    }
+
+    /// The time of the first command with its interval.
+    fn live_alone(&self) -> Option<Interval> {
+        let values: Vec<f64> = self.benchmarks[0].values().collect();
+        sign_test::interval(&quantile::sorted(&values), self.options.plan.alpha)
+    }
+
+    fn progress(&self) -> Round {
+        Round {
+            rounds: self.rounds,
+            rounds_wanted: self.options.runs,
+            elapsed_s: self.elapsed_s,
+            budget_s: self.options.plan.budget_s,
+            live: match self.judges.first() {
+                Some(judge) => judge.live(),
+                None => self.live_alone(),
+            },
+            contention: self.tally.contention(),
+        }
+    }
+
+    /// What the judges say in the end.
+    fn outcomes(&mut self, complete: bool) -> Vec<Outcome> {
+        if self.rounds == 0 {
+            return Vec::new();
+        }
+        let words = self.judges.iter_mut().zip(&self.decided).map(|(judge, decided)| match decided {
+            Some(outcome) => outcome.clone(),
+            None => last_word(judge, self.options.runs, complete, self.elapsed_s),
+        });
+        let words: Vec<Outcome> = words.collect();
+        if words.len() < 2 { words } else { holm(&self.judges, self.options.plan.alpha, self.elapsed_s) }
+    }
+
+    fn warnings(&self, summaries: &[Option<Summary>]) -> Vec<Warning> {
+        let mut warnings = Vec::new();
+        let by_process = self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
+        for ((subject, &(failed, runs, threads, children)), summary) in
+            self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries)
+        {
+            let name = || subject.name.clone();
+            if failed > 0 {
+                warnings.push(Warning::Failures { name: name(), failed, runs });
+            }
+            let Some(summary) = summary.as_ref().filter(|_| by_process) else { continue };
+            if summary.net_s.is_none() && (threads || children) {
+                warnings.push(Warning::NetUnknown { name: name(), threads, children });
+            }
+            let calibrated = self.benchmarks[0].runs.iter().any(|run| run.loops > 1);
+            if summary.value.median.estimate < SHORT_S && !calibrated {
+                warnings.push(Warning::Short { name: name(), wall_s: summary.value.median.estimate });
+            }
+        }
+        warnings
+    }
+
+    fn report(mut self, ended: Ended, stand: &Stand) -> Report {
+        let alpha = self.options.plan.alpha;
+        let summaries: Vec<Option<Summary>> =
+            self.benchmarks.iter().map(|benchmark| Summary::of(benchmark, alpha)).collect();
+        let warnings = self.warnings(&summaries);
+        let outcomes = self.outcomes(matches!(ended, Ended::Complete));
+        let mut told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
+        match &ended {
+            Ended::Complete => {}
+            Ended::Interrupted => told.push("interrupted: not all runs were made".to_owned()),
+            Ended::Failed(failed) => {
+                told.push(format!("ended early: {} of `{}`: {}", failed.occasion, failed.name, failed.problem));
+            }
+        }
+        // A command that was never run is no benchmark.
+        self.benchmarks.retain(|benchmark| !benchmark.runs.is_empty());
+        let circumstances = Circumstances {
+            prony_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: self.options.machine.clone(),
+            tuning: self.options.tuning.clone(),
+            pairing: Some(format!("{:016x}", self.options.seed)),
+            warnings: told,
+            ..Circumstances::default()
+        };
+        Report {
+            samples: Samples { benchmarks: self.benchmarks, circumstances: Some(circumstances) },
+            summaries,
+            comparisons: outcomes
+                .into_iter()
+                .enumerate()
+                .map(|(other, outcome)| Comparison { subject: other + 1, outcome })
+                .collect(),
+            metric: self.measure.as_ref().map_or("cpu", Measure::judged).to_owned(),
+            rounds: self.rounds,
+            elapsed_s: self.elapsed_s,
+            contention: self.tally.contention(),
+            ended,
+            warnings,
+            counters: stand.counters(),
+        }
+    }
+}
+
+/// The last look of a judge, by what ended the bench: the runs asked for, the time, or something else.
+fn last_word(judge: &mut Judge, runs: Option<usize>, complete: bool, elapsed_s: f64) -> Outcome {
+    match (runs, complete) {
+        (Some(_), true) => judge.finish(elapsed_s),
+        _ => judge.interrupt(elapsed_s),
+    }
+}

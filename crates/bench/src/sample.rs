@@ -1,0 +1,222 @@
+//! From runs to samples, and from samples to what the judge compares.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+
+use prony_machine::process::{self, Ended};
+use prony_stats::judge::Pair;
+use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
+use serde_json::json;
+
+use crate::options::Subject;
+use crate::report::Problem;
+use crate::stand::Observation;
+use crate::worker::Value;
+
+/// A signal as a code: what a shell makes of it.
+const SIGNAL_CODE: i32 = 128;
+
+/// What of a run is compared, each for one loop; smaller is better.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Times {
+    /// CPU time; of a worker with a metric of its own, that.
+    pub cpu_s: f64,
+    /// Wall time without the wait for a CPU.
+    pub net_s: Option<f64>,
+    /// Wall time.
+    pub wall_s: f64,
+}
+
+impl Times {
+    /// This run as the second of a pair.
+    pub fn against(&self, first: &Times) -> Pair {
+        let ratio = |this: f64, other: f64| (this / other).ln();
+        Pair {
+            cpu: ratio(self.cpu_s, first.cpu_s),
+            net: self.net_s.zip(first.net_s).map(|(this, other)| ratio(this, other)),
+            wall: ratio(self.wall_s, first.wall_s),
+        }
+    }
+}
+
+/// What values of a command are, and in which unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measure {
+    /// `wall` of a process.
+    pub metric: String,
+    /// `s` of a process.
+    pub unit: String,
+}
+
+impl Measure {
+    fn of_process() -> Measure {
+        Measure { metric: "wall".to_owned(), unit: "s".to_owned() }
+    }
+
+    /// Of an observation: wall time if there is one, otherwise the first metric.
+    pub fn of(observation: &Observation) -> Measure {
+        let values = &observation.values;
+        let first = values.iter().find(|value| value.metric == "wall").or(values.first());
+        first.map_or_else(Measure::of_process, |value| Measure { metric: value.metric.clone(), unit: value.unit.clone() })
+    }
+
+    /// What is judged first: CPU time, unless a worker gives something else than time.
+    pub fn judged(&self) -> &str {
+        if self.metric == "wall" { "cpu" } else { &self.metric }
+    }
+
+    /// More of a rate is better.
+    fn better(&self) -> Better {
+        if self.unit.ends_with("/s") { Better::Higher } else { Better::Lower }
+    }
+
+    pub fn describe(&self) -> String {
+        format!("`{}` in `{}`", self.metric, self.unit)
+    }
+}
+
+/// A measured run in both shapes.
+#[derive(Debug)]
+pub struct Taken {
+    pub run: Run,
+    pub times: Times,
+}
+
+/// Takes an observation; `pair` and `place`: its round, and when in it it ran. `warmup`: it does not count.
+pub fn take(
+    observation: &Observation,
+    measure: &Measure,
+    pair: Option<(u64, u64)>,
+    warmup: bool,
+) -> Result<Taken, Problem> {
+    let found = Measure::of(observation);
+    if found != *measure {
+        return Err(Problem::OtherMetric { expected: measure.describe(), found: found.describe() });
+    }
+    let mut measured = of_process(&observation.run);
+    (measured.pair, measured.place) = (pair.map(|(pair, _)| pair), pair.map(|(_, place)| place));
+    let mut run = match observation.values.is_empty() {
+        true => Run::of(observation.run.wall_ns as f64 / 1e9),
+        false => of_worker(&observation.values, measure, &mut measured),
+    };
+    if warmup {
+        let discarded = run.values.drain(..).map(|value| Warmup { loops: run.loops, value });
+        run.warmups.extend(discarded);
+    } else if run.values.is_empty() {
+        return Err(Problem::NoValue);
+    }
+    let times = times(&run, &measured, measure.better());
+    run.measured = Some(measured);
+    Ok(Taken { run, times })
+}
+
+/// What a worker wrote; its own times take the place of those of its process.
+fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Run {
+    let of = |metric: &str| -> Vec<f64> {
+        let counted = values.iter().filter(|value| value.metric == metric && !value.warmup);
+        counted.map(|value| value.value).collect()
+    };
+    let typical = |metric: &str| prony_stats::quantile::median(&of(metric));
+    (measured.wall_s, measured.cpu_s, measured.net_s) = (typical("wall"), typical("cpu"), typical("net"));
+    measured.wait_s = None;
+    let own = || values.iter().filter(|value| value.metric == measure.metric);
+    Run {
+        loops: own().map(|value| value.loops).max().unwrap_or(1),
+        warmups: own()
+            .filter(|value| value.warmup)
+            .map(|value| Warmup { loops: value.loops, value: value.value })
+            .collect(),
+        values: of(&measure.metric),
+        ..Run::of(0.0)
+    }
+}
+
+fn of_process(run: &process::Run) -> Measured {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    Measured {
+        pair: None,
+        place: None,
+        wall_s: Some(seconds(run.wall_ns)),
+        cpu_s: Some(seconds(run.cpu_ns)),
+        net_s: run.net_ns().map(seconds),
+        wait_s: run.wait_ns.filter(|_| run.company.is_alone()).map(seconds),
+        user_s: Some(seconds(run.user_ns)),
+        system_s: Some(seconds(run.system_ns)),
+        faults: Some(Faults { minor: run.faults_minor, major: run.faults_major }),
+        switches: Some(Switches { voluntary: run.switches_voluntary, involuntary: run.switches_involuntary }),
+        migrations: run.migrations,
+        peak_rss_bytes: Some(run.rss_max_bytes),
+        exit_code: match run.ended {
+            Ended::Exited(code) => Some(code),
+            Ended::Signalled(signal) => Some(SIGNAL_CODE + signal),
+            Ended::Stopped => None,
+        },
+        counters: run.counts.0.iter().map(|&(counter, count)| (counter.name().to_owned(), count)).collect(),
+        frame_ns: Vec::new(),
+    }
+}
+
+fn times(run: &Run, measured: &Measured, better: Better) -> Times {
+    let value = prony_stats::quantile::median(&run.values).unwrap_or(f64::NAN);
+    let value = if better == Better::Higher { 1.0 / value } else { value };
+    Times {
+        cpu_s: measured.cpu_s.unwrap_or(value),
+        net_s: measured.net_s,
+        wall_s: measured.wall_s.unwrap_or(value),
+    }
+}
+
+/// CPU and net times of all runs of a benchmark that count, where there are any.
+pub fn of_runs(benchmark: &Benchmark) -> (Vec<f64>, Option<Vec<f64>>) {
+    let counted = || benchmark.runs.iter().filter(|run| !run.values.is_empty()).filter_map(|run| run.measured.as_ref());
+    (counted().filter_map(|measured| measured.cpu_s).collect(), counted().map(|measured| measured.net_s).collect())
+}
+
+/// Benchmarks without runs, one for each command; equal names are numbered, as a file has each name once.
+pub fn benchmarks(subjects: &[Subject]) -> Vec<Benchmark> {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    let numbered = subjects.iter().map(|subject| {
+        let mut benchmark = Benchmark::new(&subject.name);
+        let times = seen.entry(benchmark.name.clone()).and_modify(|times| *times += 1).or_insert(1);
+        if *times > 1 {
+            benchmark.name = format!("{} ({times})", benchmark.name);
+        }
+        benchmark.subject = Some(Facts {
+            command: subject.command.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect(),
+            build: build(subject),
+            parameters: subject.parameters.clone(),
+            ..Facts::default()
+        });
+        benchmark
+    });
+    numbered.collect()
+}
+
+/// Writes down what the values are.
+pub fn set_measure(benchmark: &mut Benchmark, measure: &Measure) {
+    let unit = match measure.unit.as_str() {
+        "s" => Unit::Second,
+        "byte" => Unit::Byte,
+        _ => Unit::Integer,
+    };
+    benchmark.unit = unit;
+    if let Some(facts) = &mut benchmark.subject {
+        facts.metric = (measure.metric != "wall").then(|| measure.metric.clone());
+        facts.unit = (unit == Unit::Integer).then(|| measure.unit.clone());
+        facts.better = measure.better();
+    }
+}
+
+/// Which file ran: whether two samples are of the same build.
+fn build(subject: &Subject) -> serde_json::Value {
+    let program = &subject.command.program;
+    match fs::metadata(program) {
+        Ok(facts) => json!({
+            "path": program.to_string_lossy(),
+            "bytes": facts.len(),
+            "modified_s": facts.mtime(),
+        }),
+        Err(_) => json!({ "path": program.to_string_lossy() }),
+    }
+}

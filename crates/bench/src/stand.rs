@@ -1,0 +1,257 @@
+//! The stand: what one run of a command needs, and the run itself.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, PipeReader};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use prony_machine::process::{self, Counter, Drain, Ended, Process, Run, Runner};
+
+use crate::interrupt::Interrupt;
+use crate::options::{Input, Options, Output, Subject};
+use crate::report::{Failed, Occasion, Problem};
+use crate::scatter::{Places, Scatter};
+use crate::worker::{self, Value};
+
+/// How much of what a command printed before it failed is shown.
+const TAIL_BYTES: u64 = 2048;
+const TAIL_LINES: usize = 10;
+
+/// Why nothing could be measured at all.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// No commands.
+    #[error("no command to measure")]
+    NoCommand,
+    /// The kernel refuses what every run needs.
+    #[error("cannot {what}: {error}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What the kernel said.
+        error: io::Error,
+    },
+}
+
+/// Why a run did not come to a result.
+#[derive(Debug)]
+pub enum Trouble {
+    /// Somebody asked to stop.
+    Interrupted,
+    /// The command failed.
+    Failed(Failed),
+}
+
+/// A run and what it said of itself.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    pub run: Run,
+    pub values: Vec<Value>,
+}
+
+/// What all runs share.
+#[derive(Debug)]
+pub struct Stand<'a> {
+    options: &'a Options,
+    interrupt: Option<&'a Interrupt>,
+    runner: Runner,
+    nowhere: File,
+    stderr: File,
+    places: Option<Places>,
+    /// Loops that each command's own calibration found.
+    loops: Vec<Option<u64>>,
+}
+
+impl<'a> Stand<'a> {
+    pub fn new(options: &'a Options, interrupt: Option<&'a Interrupt>) -> Result<Stand<'a>, BenchError> {
+        let nowhere = File::options().read(true).write(true).open("/dev/null");
+        let places = options.scatter_directory.then(Places::make).transpose();
+        Ok(Stand {
+            options,
+            interrupt,
+            runner: Runner::new(),
+            nowhere: nowhere.map_err(|error| BenchError::System { what: "open /dev/null", error })?,
+            stderr: process::file_in_memory()
+                .map_err(|error| BenchError::System { what: "make a file in memory", error })?,
+            places: places.map_err(|error| BenchError::System { what: "make a temporary directory", error })?,
+            loops: vec![None; options.subjects.len()],
+        })
+    }
+
+    pub fn counters(&self) -> Vec<Counter> {
+        self.runner.counters()
+    }
+
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupt.is_some_and(Interrupt::is_asked)
+    }
+
+    /// Prepares and runs a command once.
+    pub fn run(&mut self, subject: usize, scatter: &Scatter, occasion: Occasion) -> Result<Observation, Trouble> {
+        let name = &self.options.subjects[subject].name;
+        let failed = |problem, stderr_tail| {
+            Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail })
+        };
+        if let Some(prepare) = &self.options.subjects[subject].prepare {
+            self.shell(subject, prepare, Occasion::Prepare)?;
+        }
+        if self.is_interrupted() {
+            return Err(Trouble::Interrupted);
+        }
+        let (run, written) = self.run_prepared(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
+        match run.ended {
+            Ended::Stopped => return Err(Trouble::Interrupted),
+            _ if self.options.ignore_failure => {}
+            Ended::Exited(0) => {}
+            Ended::Exited(code) => return Err(failed(Problem::Exited(code), self.stderr_tail())),
+            Ended::Signalled(signal) => return Err(failed(Problem::Signalled(signal), self.stderr_tail())),
+        }
+        let values = worker::parse(&written).map_err(|error| failed(error.into(), self.stderr_tail()))?;
+        if let Some(loops) = values.iter().map(|value| value.loops).max() {
+            self.loops[subject].get_or_insert(loops);
+        }
+        Ok(Observation { run, values })
+    }
+
+    fn run_prepared(&mut self, subject: usize, scatter: &Scatter) -> Result<(Run, Vec<u8>), Problem> {
+        let command = &self.options.subjects[subject].command;
+        let system = |verb, file: &str| {
+            let file = file.to_owned();
+            move |error| Problem::File { verb, file, error }
+        };
+        let input = match &self.options.input {
+            Input::Null => None,
+            Input::File(path) => Some(File::open(path).map_err(system("read", &path.to_string_lossy()))?),
+        };
+        let mut drains = Vec::new();
+        let output: Option<OwnedFd> = match &self.options.output {
+            Output::Null | Output::Inherit => None,
+            Output::Pipe => {
+                let (read, write) = io::pipe().map_err(system("make", "pipe"))?;
+                drains.push(drain(read, 0).map_err(system("make", "pipe"))?);
+                Some(write.into())
+            }
+            Output::File(path) => {
+                Some(File::create(path).map_err(system("write", &path.to_string_lossy()))?.into())
+            }
+        };
+        let (read, values) = io::pipe().map_err(system("make", "pipe"))?;
+        drains.push(drain(read, worker::MOST_BYTES).map_err(system("make", "pipe"))?);
+        // A file that is empty already costs a look only.
+        if self.stderr.metadata().is_ok_and(|facts| facts.len() > 0) {
+            self.stderr.set_len(0).map_err(system("cut", "the file for standard error"))?;
+        }
+        let (ours_out, ours_err) = (io::stdout(), io::stderr());
+        let inherit = self.options.output == Output::Inherit;
+        let directory = self.directory(scatter);
+        let process = Process {
+            program: &command.program,
+            arguments: &command.arguments,
+            environment: &self.environment(subject, scatter, values.as_raw_fd()),
+            directory: directory.as_deref(),
+            streams: [
+                input.as_ref().unwrap_or(&self.nowhere).as_fd(),
+                match &output {
+                    Some(output) => output.as_fd(),
+                    None if inherit => ours_out.as_fd(),
+                    None => self.nowhere.as_fd(),
+                },
+                if inherit { ours_err.as_fd() } else { self.stderr.as_fd() },
+            ],
+            inherited: &[values.as_fd()],
+            placement: self.options.placement,
+        };
+        let stop: Option<BorrowedFd> = self.interrupt.map(Interrupt::descriptor);
+        let run = self.runner.run(&process, &mut drains, stop)?;
+        Ok((run, drains.pop().map(|drain| drain.bytes).unwrap_or_default()))
+    }
+
+    fn environment(&self, subject: usize, scatter: &Scatter, descriptor: i32) -> Vec<(OsString, OsString)> {
+        let mut environment = scatter.environment(&self.options.environment);
+        let mut set = |name: &str, value: String| {
+            environment.retain(|(other, _)| other != name);
+            environment.push((name.into(), value.into()));
+        };
+        set(worker::DESCRIPTOR_VARIABLE, descriptor.to_string());
+        if let Some(loops) = self.loops[subject] {
+            set(worker::LOOPS_VARIABLE, loops.to_string());
+        }
+        environment
+    }
+
+    fn directory(&self, scatter: &Scatter) -> Option<PathBuf> {
+        self.places.as_ref().map(|places| scatter.directory(places))
+    }
+
+    /// Runs text for `sh` that is not measured.
+    pub fn shell(&self, subject: usize, text: &str, occasion: Occasion) -> Result<(), Trouble> {
+        let failed = |problem, stderr_tail| {
+            let name = self.options.subjects[subject].name.clone();
+            Trouble::Failed(Failed { name, occasion, problem, stderr_tail })
+        };
+        let ran = Command::new("/bin/sh").args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::null()).output();
+        let ran = ran.map_err(|error| {
+            failed(Problem::File { verb: "execute", file: "/bin/sh".to_owned(), error }, String::new())
+        })?;
+        if self.is_interrupted() && occasion != Occasion::Cleanup {
+            return Err(Trouble::Interrupted);
+        }
+        let problem = match (ran.status.code(), ran.status.signal()) {
+            (Some(0), _) => return Ok(()),
+            (Some(code), _) => Problem::Exited(code),
+            (None, signal) => Problem::Signalled(signal.unwrap_or_default()),
+        };
+        Err(failed(problem, tail(&ran.stderr)))
+    }
+
+    /// The end of what the last run printed on standard error.
+    fn stderr_tail(&self) -> String {
+        let length = self.stderr.metadata().map_or(0, |facts| facts.len());
+        let from = length.saturating_sub(TAIL_BYTES);
+        let mut bytes = vec![0; (length - from) as usize];
+        match self.stderr.read_exact_at(&mut bytes, from) {
+            Ok(()) => tail(&bytes),
+            Err(_) => String::new(),
+        }
+    }
+}
+
+/// The whole commands before any of their runs and after all of them.
+pub fn once(stand: &Stand, subjects: &[Subject], occasion: Occasion) -> Result<(), Trouble> {
+    for (place, subject) in subjects.iter().enumerate() {
+        let text = if occasion == Occasion::Setup { &subject.setup } else { &subject.cleanup };
+        if let Some(text) = text {
+            stand.shell(place, text, occasion)?;
+        }
+    }
+    Ok(())
+}
+
+fn drain(from: PipeReader, keep_bytes: usize) -> io::Result<Drain> {
+    Drain::new(OwnedFd::from(from), keep_bytes)
+}
+
+fn tail(bytes: &[u8]) -> String {
+    let bytes = &bytes[bytes.len().saturating_sub(TAIL_BYTES as usize)..];
+    let text = String::from_utf8_lossy(bytes);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(TAIL_LINES)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_the_last_ten_lines() {
+        let many: String = (1..=40).map(|line| format!("line {line}\n")).collect();
+        assert_eq!(tail(many.as_bytes()).lines().collect::<Vec<_>>()[0], "line 31");
+        assert_eq!(tail(b"one\n\n"), "one");
+        assert!(tail(&[b'x'; 10_000]).len() <= 2048);
+        assert_eq!(tail(b""), "");
+    }
+}

@@ -1,0 +1,59 @@
+//! One command by itself: how long it takes, how sure that is, and how much it varies.
+
+use prony_stats::samples::Benchmark;
+use prony_stats::{Interval, quantile, sign_test};
+
+use crate::sample::of_runs;
+
+/// One command by itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// The value that a worker gave, or wall time, in the benchmark's unit.
+    pub value: Spread,
+    /// CPU time, in seconds.
+    pub cpu_s: Option<Spread>,
+    /// Wall time without the wait for a CPU, in seconds; `None` where that is not known of every run.
+    pub net_s: Option<Spread>,
+}
+
+/// Some values of one kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spread {
+    /// The median with its interval; the bounds are infinite where there are too few values.
+    pub median: Interval,
+    /// Mean.
+    pub mean: f64,
+    /// Standard deviation of a sample; 0 of one value.
+    pub deviation: f64,
+    /// The lowest.
+    pub min: f64,
+    /// The highest.
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of `values`; the interval errs with probability `alpha`. `None` without values.
+    pub fn of(values: &[f64], alpha: f64) -> Option<Spread> {
+        let sorted = quantile::sorted(values);
+        let (&min, &max) = (sorted.first()?, sorted.last()?);
+        let n = sorted.len() as f64;
+        let mean = sorted.iter().sum::<f64>() / n;
+        let squares = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
+        let median = sign_test::interval(&sorted, alpha)?;
+        Some(Spread { median, mean, deviation, min, max })
+    }
+}
+
+impl Summary {
+    /// Of all runs of a benchmark that have values.
+    pub fn of(benchmark: &Benchmark, alpha: f64) -> Option<Summary> {
+        let values: Vec<f64> = benchmark.values().collect();
+        let (cpu, net) = of_runs(benchmark);
+        Some(Summary {
+            value: Spread::of(&values, alpha)?,
+            cpu_s: Spread::of(&cpu, alpha),
+            net_s: net.and_then(|net| Spread::of(&net, alpha)),
+        })
+    }
+}
