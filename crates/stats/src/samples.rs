@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use error::SamplesError;
+pub(crate) use error::shown;
+pub(crate) use json::from_json;
 pub use metadata::{Metadata, MetadataValue, one_line};
 
 /// Longest samples file that is read or written, in bytes. A file of this length, made to harm, takes
@@ -26,6 +28,10 @@ pub const MOST_BYTES: usize = 128 << 20;
 
 /// The version of what stands under `prony`; a reader refuses a newer one.
 pub const PRONY_VERSION: u64 = 1;
+
+/// Metadata of a run: a number that all runs of one process share, where a process made several runs, as
+/// the benchmarks of other tools do.
+pub const PROCESS: &str = "process";
 
 /// What was measured, all of one file.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -234,6 +240,14 @@ impl Samples {
         json::encode(self)
     }
 
+    /// Checks the rules of the format without writing anything.
+    ///
+    /// # Errors
+    /// The rule that is broken, and where.
+    pub fn check(&self) -> Result<(), SamplesError> {
+        check::check(self)
+    }
+
     /// The benchmark of this name.
     pub fn benchmark(&self, name: &str) -> Option<&Benchmark> {
         self.benchmarks.iter().find(|benchmark| benchmark.name == name)
@@ -256,6 +270,21 @@ impl Benchmark {
     /// All values, in the order in which they were measured; those of one process are one cluster.
     pub fn values(&self) -> impl Iterator<Item = f64> {
         self.runs.iter().flat_map(|run| run.values.iter().copied())
+    }
+
+    /// The values of each process, in the order in which the processes ran; see [`PROCESS`].
+    pub fn clusters(&self) -> Vec<Vec<f64>> {
+        let mut clusters: Vec<Vec<f64>> = Vec::new();
+        let mut last = None;
+        for run in self.runs.iter().filter(|run| !run.values.is_empty()) {
+            let process = run.metadata.get(PROCESS).or_else(|| self.metadata.get(PROCESS));
+            match clusters.last_mut() {
+                Some(cluster) if process.is_some() && process == last => cluster.extend(&run.values),
+                _ => clusters.push(run.values.clone()),
+            }
+            last = process;
+        }
+        clusters
     }
 
     /// What the values count: `second`, `byte`, or the unit that the command gave.

@@ -1,0 +1,229 @@
+//! Files of other tools as samples. One parser a file; which one is told by the content.
+//!
+//! A value keeps what its tool says of it: seconds, loops, exit code, processor time, memory. What has no
+//! place among samples (summaries, rates that follow from times) is left out and named in a note.
+
+pub mod criterion;
+pub mod go_bench;
+pub mod google_benchmark;
+pub mod hyperfine;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use crate::samples::{Benchmark, Metadata, MetadataValue, Run, Samples, SamplesError, from_json, one_line, shown};
+
+/// What was read, and what of it is not among the samples.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Import {
+    /// Who wrote the file.
+    pub format: Format,
+    /// The samples.
+    pub samples: Samples,
+    /// What was left out or looks wrong, a sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Who wrote a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// prony or pyperf.
+    Samples,
+    /// hyperfine, with `--export-json`, version 1 or 2.
+    Hyperfine,
+    /// Google Benchmark, with `--benchmark_format=json`.
+    GoogleBenchmark,
+    /// `go test -bench`.
+    GoBench,
+    /// criterion: the files of one or several benchmarks.
+    Criterion,
+}
+
+/// Why a file could not be imported.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ImportError {
+    /// No format that is known.
+    #[error(
+        "expected samples of prony or pyperf, JSON of hyperfine or Google Benchmark, or text of `go test -bench`, found {found}"
+    )]
+    Unknown {
+        /// How the content begins.
+        found: String,
+    },
+    /// The JSON is not as its format wants it.
+    #[error(transparent)]
+    Samples(#[from] SamplesError),
+    /// A line of text is not as its format wants it.
+    #[error("line {line}: expected {expected}, found {found}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What should be there.
+        expected: &'static str,
+        /// What is there.
+        found: String,
+    },
+    /// The file is sound and holds nothing to compare.
+    #[error("expected at least one time of a run, found {found}")]
+    NoTimes {
+        /// What there is instead.
+        found: String,
+    },
+}
+
+impl Format {
+    /// The tool's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Samples => "pyperf",
+            Format::Hyperfine => "hyperfine",
+            Format::GoogleBenchmark => "Google Benchmark",
+            Format::GoBench => "go test",
+            Format::Criterion => "criterion",
+        }
+    }
+}
+
+/// The keys by which JSON files are told apart.
+#[derive(Deserialize)]
+struct Keys {
+    #[serde(default)]
+    version: Option<IgnoredAny>,
+    #[serde(default)]
+    benchmarks: Option<IgnoredAny>,
+    #[serde(default)]
+    context: Option<IgnoredAny>,
+    #[serde(default)]
+    results: Option<IgnoredAny>,
+}
+
+/// Says who wrote a file.
+///
+/// # Errors
+/// When it is broken JSON, or of no format that is known.
+pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
+    let start = bytes.trim_ascii_start();
+    if start.first() == Some(&b'{') {
+        let keys: Keys = from_json(bytes)?;
+        return match keys {
+            Keys { results: Some(_), .. } => Ok(Format::Hyperfine),
+            Keys { context: Some(_), benchmarks: Some(_), .. } => Ok(Format::GoogleBenchmark),
+            Keys { version: Some(_), .. } | Keys { benchmarks: Some(_), .. } => Ok(Format::Samples),
+            _ => Err(ImportError::Unknown { found: "a JSON object without their keys".to_owned() }),
+        };
+    }
+    if std::str::from_utf8(bytes).is_ok_and(go_bench::is_go_bench) {
+        return Ok(Format::GoBench);
+    }
+    Err(ImportError::Unknown {
+        found: match start {
+            [] => "nothing".to_owned(),
+            [0x1f, 0x8b, ..] => "a gzip archive".to_owned(),
+            _ => {
+                let beginning = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
+                Value::from(one_line(&beginning)).to_string()
+            }
+        },
+    })
+}
+
+/// Reads a file of any of the formats.
+///
+/// # Errors
+/// What is wrong and where.
+pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
+    match detect(bytes)? {
+        Format::Hyperfine => hyperfine::import(bytes),
+        Format::GoogleBenchmark => google_benchmark::import(bytes),
+        Format::GoBench => go_bench::import(bytes),
+        // A directory has no single file; its samples are read by `criterion::import`.
+        Format::Criterion | Format::Samples => {
+            Ok(Import { format: Format::Samples, samples: Samples::decode(bytes)?, notes: Vec::new() })
+        }
+    }
+}
+
+/// Gathers what a parser finds into samples that hold to the rules.
+#[derive(Debug, Default)]
+struct Gathered {
+    benchmarks: Vec<Benchmark>,
+    /// Names that are taken, and how often each was asked for.
+    names: BTreeMap<String, u64>,
+    notes: Vec<String>,
+}
+
+impl Gathered {
+    /// Adds a benchmark if any of its values can be used. `name` is made one line and, if taken, given a number.
+    fn add(&mut self, name: &str, mut benchmark: Benchmark) {
+        let name = one_line(name);
+        let before: usize = benchmark.runs.iter().map(|run| run.values.len()).sum();
+        for run in &mut benchmark.runs {
+            run.values.retain(|&value| value > 0.0 && value.is_finite());
+        }
+        benchmark.runs.retain(|run| !run.values.is_empty());
+        let left_out = before - benchmark.runs.iter().map(|run| run.values.len()).sum::<usize>();
+        if left_out > 0 {
+            self.notes.push(format!("`{}`: {left_out} of {before} values left out: not above 0", shown(&name)));
+        }
+        if benchmark.runs.is_empty() {
+            return;
+        }
+        benchmark.name = self.free_name(name);
+        self.benchmarks.push(benchmark);
+    }
+
+    fn free_name(&mut self, name: String) -> String {
+        let mut free = name.clone();
+        while self.names.contains_key(&free) {
+            let asked = self.names.entry(name.clone()).or_insert(1);
+            *asked += 1;
+            free = format!("{name} #{asked}");
+        }
+        self.names.insert(free.clone(), 1);
+        free
+    }
+
+    fn note(&mut self, note: String) {
+        self.notes.push(note);
+    }
+
+    /// `found`: what there is if there are no times.
+    fn finish(self, format: Format, found: &str) -> Result<Import, ImportError> {
+        if self.benchmarks.is_empty() {
+            let found = match self.notes.as_slice() {
+                [] => found.to_owned(),
+                notes => shown(&notes.join("; ")),
+            };
+            return Err(ImportError::NoTimes { found });
+        }
+        let samples = Samples { benchmarks: self.benchmarks, circumstances: None };
+        // Nothing is handed on that could not be written and read again.
+        samples.check()?;
+        Ok(Import { format, samples, notes: self.notes })
+    }
+}
+
+/// A run of which one value counts, for so many loops; tools count loops as floating point numbers too.
+fn run(value: f64, loops: f64) -> Run {
+    Run { loops: if loops >= 1.0 { loops as u64 } else { 1 }, ..Run::of(value) }
+}
+
+/// Says that all runs are values of one process; see [`Benchmark::clusters`].
+fn in_process(runs: &mut [Run], process: u64) {
+    for run in runs {
+        run.metadata.insert(crate::samples::PROCESS.to_owned(), process.into());
+    }
+}
+
+/// Adds a text if there is one.
+fn describe(metadata: &mut Metadata, key: &str, text: Option<&str>) {
+    if let Some(text) = text.filter(|text| !text.trim().is_empty()) {
+        metadata.insert(key.to_owned(), MetadataValue::text(text));
+    }
+}
+
+#[cfg(test)]
+mod tests;
