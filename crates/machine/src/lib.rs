@@ -3,9 +3,19 @@
 //! Everything is read and written below a [`Tree`]: the machine itself, or a directory that
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.
 
+mod contention;
 mod cpus;
+mod facts;
 pub mod process;
 mod tree;
+mod tune;
+mod undo;
 
+pub use contention::{Contention, Taken, Wait, wait_on};
 pub use cpus::{CpuSet, CpuSetError};
+pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
 pub use tree::Tree;
+pub use tune::{
+    Absent, Applied, Back, Knob, Options, Outcome, Restored, Restoring, Shield, ShieldKind, TuneError, Tuning, restore, tune,
+};
+pub use undo::{UndoError, path as undo_path};

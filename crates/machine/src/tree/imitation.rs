@@ -58,6 +58,9 @@ impl Imitation {
     pub(super) fn answer(&self, tree: &Tree, path: &str, value: &str) -> io::Result<String> {
         let refused = || io::Error::from_raw_os_error(libc::EINVAL);
         let before = fs::read_to_string(tree.place(path))?;
+        if path.ends_with("/cgroup.procs") || path.ends_with("/tasks") {
+            return self.enter(&tree.place(path), value);
+        }
         let (directory, name) = path.rsplit_once('/').ok_or_else(refused)?;
         let beside = |name: &str| tree.value::<u64>(&format!("{directory}/{name}"));
         let value = value.trim();
@@ -100,9 +103,41 @@ impl Imitation {
 
     /// The files that a control group has from its first moment.
     pub(super) fn fill_group(&self, group: &Path) -> io::Result<()> {
-        for name in ["cgroup.procs", "tasks", "cpuset.cpus", "cpuset.mems", "cpuset.cpus.partition"] {
-            fs::write(group.join(name), if name.ends_with("partition") { "member\n" } else { "\n" })?;
+        let parent = group.parent().unwrap_or(group);
+        let mut files = vec![("cgroup.procs", ""), ("cpuset.cpus", "\n"), ("cpuset.mems", "\n")];
+        if parent.join("cgroup.controllers").exists() {
+            files.extend([("cgroup.controllers", "cpuset\n"), ("cpuset.cpus.partition", "member\n")]);
+        } else {
+            files.push(("tasks", ""));
         }
-        Ok(())
+        files.into_iter().try_for_each(|(name, text)| fs::write(group.join(name), text))
+    }
+
+    /// A process that enters a group leaves the one it was in; threads are not imitated. Returns
+    /// what the file of the group that is entered reads then.
+    fn enter(&self, place: &Path, member: &str) -> io::Result<String> {
+        let refused = || io::Error::from_raw_os_error(libc::EINVAL);
+        let member: u32 = member.parse().map_err(|_| refused())?;
+        let group = place.parent().ok_or_else(refused)?;
+        let around = [group.parent().unwrap_or(group), group];
+        let below = around.into_iter().flat_map(|group| fs::read_dir(group).into_iter().flatten().flatten());
+        let mut groups: Vec<PathBuf> = below.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+        groups.extend(around.map(Path::to_owned));
+        for name in ["cgroup.procs", "tasks"] {
+            for file in groups.iter().map(|group| group.join(name)) {
+                let Ok(text) = fs::read_to_string(&file) else { continue };
+                let mut members: Vec<u32> = text.lines().filter_map(|line| line.parse().ok()).collect();
+                members.retain(|&known| known != member);
+                if file.parent() == Some(group) {
+                    members.push(member);
+                    members.sort_unstable();
+                }
+                let now: String = members.iter().map(|member| format!("{member}\n")).collect();
+                if now != text {
+                    fs::write(&file, now)?;
+                }
+            }
+        }
+        fs::read_to_string(place)
     }
 }

@@ -1,0 +1,228 @@
+//! Puts back what `tune` found.
+//!
+//! In reverse order, and only what is still as `tune` left it: what somebody else changed
+//! meanwhile is theirs, and is told instead.
+
+use serde::Serialize;
+
+use super::{Knob, groups, in_force};
+use crate::Tree;
+use crate::undo::{self, Found, Lock, Stage, Undo, UndoError, What};
+
+/// Some values take another with them: a limit may be refused until another is back.
+const PASSES: u32 = 3;
+
+/// What came of putting back.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "undo", content = "changes")]
+pub enum Restoring {
+    /// There was no undo file: nothing to put back.
+    Nothing,
+    /// The undo file was of an earlier boot, whose values are gone; it was dropped.
+    EarlierBoot,
+    /// It was applied.
+    Applied(Vec<Restored>),
+}
+
+impl Restoring {
+    /// What was not put back.
+    pub fn left(&self) -> impl Iterator<Item = &Restored> {
+        let restored: &[Restored] = if let Restoring::Applied(restored) = self { restored } else { &[] };
+        restored.iter().filter(|restored| !matches!(restored.back, Back::Same | Back::Put))
+    }
+}
+
+/// One thing that was changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Restored {
+    /// What it belongs to.
+    pub knob: Knob,
+    /// The thing: a file, a process, a control group.
+    pub place: String,
+    /// What was there before `tune`.
+    pub before: String,
+    /// What `tune` left there.
+    pub tuned: String,
+    /// What is there now.
+    pub now: String,
+    /// How it went.
+    pub back: Back,
+}
+
+/// How putting back one thing went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "state", content = "reason")]
+pub enum Back {
+    /// It was as before already.
+    Same,
+    /// It is as before, byte for byte.
+    Put,
+    /// Somebody else changed it meanwhile: left as it is.
+    Foreign,
+    /// It is there no more.
+    Gone,
+    /// The kernel did not take it; the undo file keeps it.
+    Failed(String),
+}
+
+/// Puts back what the undo file tells, and removes it.
+///
+/// # Errors
+/// [`UndoError`]: no undo file could be read, or another process is tuning.
+pub fn restore(tree: &Tree) -> Result<Restoring, UndoError> {
+    let _lock = Lock::take(tree)?;
+    match Undo::load(tree)? {
+        Found::Nothing => Ok(Restoring::Nothing),
+        Found::EarlierBoot => drop_earlier_boot(tree),
+        Found::Undo(undo) => apply(tree, undo),
+    }
+}
+
+pub(super) fn drop_earlier_boot(tree: &Tree) -> Result<Restoring, UndoError> {
+    undo::remove(tree)?;
+    Ok(Restoring::EarlierBoot)
+}
+
+/// Puts everything back. What failed stays in the undo file; without such, it is removed.
+pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError> {
+    let frequencies_moved =
+        undo.changes.iter().any(|change| change.stage != Stage::Planned && is_frequency(change.knob));
+    let mut backs: Vec<Option<Back>> = undo.changes.iter().map(|_| None).collect();
+    for pass in 0..PASSES {
+        for (change, back) in undo.changes.iter().zip(&mut backs).rev() {
+            let moved_along = is_frequency(change.knob) && frequencies_moved;
+            let (what, stage) = (&change.what, change.stage);
+            match what {
+                What::File { .. } => file(tree, what, stage, moved_along, back),
+                _ if stage == Stage::Planned || pass > 0 && !matches!(back, Some(Back::Failed(_))) => {}
+                What::Process { pid, start_ticks, .. } => *back = Some(process(tree, *pid, *start_ticks)),
+                What::Group { path, home } => *back = Some(group(tree, path, home)),
+            }
+        }
+    }
+    let mut restored = Vec::new();
+    let mut failed = Vec::new();
+    for (change, back) in undo.changes.drain(..).zip(backs) {
+        let Some(back) = back else { continue };
+        restored.push(told(tree, change.knob, &change.what, back.clone()));
+        if matches!(back, Back::Failed(_)) {
+            failed.push(change);
+        }
+    }
+    for affinity in &undo.affinities {
+        // A thread that ended, or that the kernel bound again itself, needs nothing.
+        let _ = groups::bind_again(tree, affinity);
+    }
+    if failed.is_empty() {
+        undo::remove(tree)?;
+    } else {
+        undo.changes = failed;
+        undo.save(tree)?;
+    }
+    Ok(Restoring::Applied(restored))
+}
+
+/// Governor, turbo and limits move each other's values.
+fn is_frequency(knob: Knob) -> bool {
+    matches!(knob, Knob::Governor | Knob::Turbo | Knob::Frequency | Knob::Smt)
+}
+
+fn file(tree: &Tree, what: &What, stage: Stage, moved_along: bool, back: &mut Option<Back>) {
+    let What::File { path, before, asked, found, settled } = what else { return };
+    if matches!(back, Some(Back::Foreign)) {
+        return;
+    }
+    let now = match tree.read(path) {
+        Ok(now) => now,
+        // The files of a CPU are gone while it is off: a later pass finds them.
+        Err(_) if stage == Stage::Planned => return,
+        Err(_) => {
+            *back = Some(Back::Gone);
+            return;
+        }
+    };
+    if now == *before {
+        let put = matches!(back, Some(Back::Put));
+        *back = match stage {
+            Stage::Planned => back.take(),
+            _ if put => Some(Back::Put),
+            _ => Some(Back::Same),
+        };
+        return;
+    }
+    let ours = match (stage, asked) {
+        // What we never wrote is ours only where what we wrote moves it.
+        (Stage::Planned, _) => moved_along,
+        // The process ended between writing and reading again; nobody knows what the kernel made of it.
+        (Stage::Begun, _) => true,
+        (_, Some(asked)) => {
+            let left = [found, settled].into_iter().flatten().any(|left| *left == now);
+            left || in_force(path, &now, asked)
+        }
+        (_, None) => moved_along,
+    };
+    // Once put back, what moves it again is another change of ours.
+    if !ours && back.is_none() {
+        *back = Some(Back::Foreign);
+        return;
+    }
+    let wrote = tree.write(path, &write_form(path, before, &now));
+    *back = Some(match (wrote, tree.read(path)) {
+        (_, Ok(now)) if now == *before => Back::Put,
+        (Err(error), _) | (Ok(()), Err(error)) => Back::Failed(error.to_string()),
+        (Ok(()), Ok(now)) => Back::Failed(format!("expected {}, found {}", before.trim(), now.trim())),
+    });
+}
+
+fn process(tree: &Tree, pid: u32, start_ticks: u64) -> Back {
+    if !groups::is_stopped(tree, pid, start_ticks) {
+        return Back::Same;
+    }
+    match groups::go_on(tree, pid, start_ticks) {
+        Ok(()) => Back::Put,
+        Err(error) => Back::Failed(error.to_string()),
+    }
+}
+
+fn group(tree: &Tree, path: &str, home: &str) -> Back {
+    if !tree.exists(path) {
+        return Back::Same;
+    }
+    match groups::dissolve(tree, path, home) {
+        Ok(()) => Back::Put,
+        Err(error) => Back::Failed(error.to_string()),
+    }
+}
+
+/// What to write so that a file reads `before` again: some files read otherwise than they are written.
+pub(super) fn write_form(path: &str, before: &str, now: &str) -> String {
+    if path.ends_with("/cgroup.subtree_control") {
+        let had = |controller: &&str| !before.split_whitespace().any(|word| word == *controller);
+        let added = now.split_whitespace().filter(had).map(|controller| format!("-{controller}"));
+        return added.collect::<Vec<_>>().join(" ");
+    }
+    crate::facts::chosen(before).to_owned()
+}
+
+fn told(tree: &Tree, knob: Knob, what: &What, back: Back) -> Restored {
+    let (place, before, tuned, now) = match what {
+        What::File { path, before, found, settled, asked } => {
+            let tuned = settled.clone().or(found.clone()).or(asked.clone()).unwrap_or_default();
+            (
+                path.clone(),
+                before.trim().to_owned(),
+                tuned.trim().to_owned(),
+                tree.read(path).unwrap_or_default().trim().to_owned(),
+            )
+        }
+        What::Process { pid, start_ticks, name } => {
+            let now = if groups::is_stopped(tree, *pid, *start_ticks) { "stopped" } else { "running" };
+            (format!("process {pid} ({name})"), "running".to_owned(), "stopped".to_owned(), now.to_owned())
+        }
+        What::Group { path, .. } => {
+            let now = if tree.exists(path) { "there" } else { "not there" };
+            (path.clone(), "not there".to_owned(), "there".to_owned(), now.to_owned())
+        }
+    };
+    Restored { knob, place, before, tuned, now, back }
+}

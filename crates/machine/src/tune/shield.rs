@@ -1,0 +1,211 @@
+//! CPUs on which nobody else runs: control groups of version 2 or 1.
+
+use std::io;
+
+use serde::Serialize;
+
+use super::groups;
+use super::plan::{Knob, PlannedShield};
+use crate::contention::Wait;
+use crate::undo::{Change, Stage, What};
+use crate::{CpuSet, Tree};
+
+/// The group of the benchmark.
+const GROUP: &str = "prony";
+
+/// The group of all others, where groups cannot simply lose CPUs (version 1).
+const OTHERS: &str = "prony-others";
+
+/// Below this share of its time spent waiting, a CPU is as good as alone: one tick's worth of
+/// kernel work in a hundred.
+const ALONE: f64 = 0.01;
+
+/// How CPUs are kept free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum ShieldKind {
+    /// An isolated partition of version 2: the scheduler balances nothing onto its CPUs.
+    #[serde(rename = "cgroup v2 isolated partition")]
+    Partition,
+    /// Version 1: every task is moved to a group without these CPUs.
+    #[serde(rename = "cgroup v1 cpusets")]
+    Cpusets,
+}
+
+/// CPUs on which nobody else runs, and what that is worth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Shield {
+    /// How.
+    pub kind: ShieldKind,
+    /// The group of the benchmark: its directory.
+    pub group: String,
+    /// The CPUs kept free.
+    pub cpus: String,
+    /// The kernel took it.
+    pub raised: bool,
+    /// What is wrong with it.
+    pub problem: Option<String>,
+    /// Tasks that were moved away.
+    pub moved: usize,
+    /// Tasks that the kernel keeps where they are: those of its own that belong to a CPU.
+    pub stayed: usize,
+    /// What a thread waited for its CPU before; `None` where it was not measured.
+    pub before: Option<Wait>,
+    /// What a thread inside waited for its CPU.
+    pub after: Option<Wait>,
+    #[serde(skip)]
+    home: String,
+}
+
+impl Shield {
+    /// Whether it keeps others away: `Some(false)` when a thread inside still waits for its CPU and
+    /// not much less than one outside did; `None` where it was not measured.
+    pub fn is_effective(&self) -> Option<bool> {
+        let after = self.after?;
+        let before = self.before?;
+        Some(after.share <= ALONE || after.share <= before.share / 2.0)
+    }
+
+    /// Moves this process inside.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn enter(&self, tree: &Tree) -> io::Result<()> {
+        groups::move_self(tree, &self.group)
+    }
+
+    /// Moves this process back.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn leave(&self, tree: &Tree) -> io::Result<()> {
+        groups::move_self(tree, &self.home)
+    }
+}
+
+/// Where the groups with cpusets are.
+enum Mount {
+    Partition(String),
+    Cpusets(String),
+}
+
+fn mount(tree: &Tree) -> Option<Mount> {
+    let mounts = tree.read("/proc/mounts").ok()?;
+    let mut cpusets = None;
+    for line in mounts.lines() {
+        let mut fields = line.split_whitespace().skip(1);
+        let (Some(place), Some(kind), Some(options)) = (fields.next(), fields.next(), fields.next()) else { continue };
+        let controllers = || tree.line(&format!("{place}/cgroup.controllers")).unwrap_or_default();
+        match kind {
+            "cgroup2" if controllers().split_whitespace().any(|name| name == "cpuset") => {
+                return Some(Mount::Partition(place.to_owned()));
+            }
+            "cgroup" if options.split(',').any(|option| option == "cpuset") => cpusets = Some(place.to_owned()),
+            _ => {}
+        }
+    }
+    cpusets.map(Mount::Cpusets)
+}
+
+/// The directory of the group this process is in; `hierarchy` is its field in `/proc/self/cgroup`.
+fn home(tree: &Tree, mount: &str, hierarchy: &str) -> String {
+    let text = tree.read("/proc/self/cgroup").unwrap_or_default();
+    let path = text.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let controllers = fields.next()?;
+        let path = fields.next()?;
+        controllers.split(',').any(|controller| controller == hierarchy).then_some(path)
+    });
+    let home = format!("{mount}{}", path.unwrap_or("/"));
+    // In a name space of its own, a process may be told a path that is not there.
+    if tree.exists(&home) { home.trim_end_matches('/').to_owned() } else { mount.to_owned() }
+}
+
+/// Plans the groups; or says what this machine lacks for them.
+pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Option<Change>, PlannedShield), String> {
+    let (kind, mount) = match mount(tree) {
+        Some(Mount::Partition(mount)) => (ShieldKind::Partition, mount),
+        Some(Mount::Cpusets(mount)) => (ShieldKind::Cpusets, mount),
+        None => return Err("no control groups with cpusets are mounted".to_owned()),
+    };
+    let home = home(tree, &mount, if kind == ShieldKind::Partition { "" } else { "cpuset" });
+    let names: &[&str] = if kind == ShieldKind::Partition { &[GROUP] } else { &[OTHERS, GROUP] };
+    let mut groups = Vec::new();
+    for name in names {
+        let path = format!("{mount}/{name}");
+        if tree.exists(&path) {
+            return Err(format!("{path} is there already, and no undo file tells of it"));
+        }
+        let home = if *name == OTHERS { mount.clone() } else { home.clone() };
+        groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, what: What::Group { path, home } });
+    }
+    let (name, asked) = match kind {
+        ShieldKind::Partition => ("cgroup.subtree_control", "+cpuset"),
+        // The root group would balance tasks over all CPUs; its children then do so over theirs.
+        ShieldKind::Cpusets => ("cpuset.sched_load_balance", "0"),
+    };
+    let path = format!("{mount}/{name}");
+    let file = |before| What::File { path, before, asked: Some(asked.to_owned()), found: None, settled: None };
+    let before = tree.read(&format!("{mount}/{name}")).ok();
+    let change = before.map(|before| Change { knob: Knob::Shield, stage: Stage::Planned, what: file(before) });
+    Ok((change, PlannedShield { kind, groups, mount, home, cpus: cpus.clone(), others: others.clone() }))
+}
+
+/// Makes the groups.
+pub(super) fn raise(tree: &Tree, planned: &PlannedShield) -> Shield {
+    let mut shield = Shield {
+        kind: planned.kind,
+        group: format!("{}/{GROUP}", planned.mount),
+        cpus: planned.cpus.to_string(),
+        raised: false,
+        problem: None,
+        moved: 0,
+        stayed: 0,
+        before: None,
+        after: None,
+        home: planned.home.clone(),
+    };
+    let raised = match planned.kind {
+        ShieldKind::Partition => partition(tree, &shield.group, &planned.cpus),
+        ShieldKind::Cpusets => cpusets(tree, planned, &mut shield),
+    };
+    match raised {
+        Ok(()) => shield.raised = true,
+        Err(problem) => shield.problem = Some(problem),
+    }
+    shield
+}
+
+fn named(what: &str, path: &str) -> impl FnOnce(io::Error) -> String {
+    let text = format!("cannot {what} {path}");
+    move |error| format!("{text}: {error}")
+}
+
+fn partition(tree: &Tree, group: &str, cpus: &CpuSet) -> Result<(), String> {
+    tree.make_group(group).map_err(named("make", group))?;
+    let list = format!("{group}/cpuset.cpus");
+    tree.write(&list, &cpus.to_string()).map_err(named("write", &list))?;
+    let kind = format!("{group}/cpuset.cpus.partition");
+    tree.write(&kind, "isolated").map_err(named("write", &kind))?;
+    // The kernel takes the word and says afterwards whether it could: `isolated invalid (reason)`.
+    match tree.line(&kind) {
+        Some(line) if line == "isolated" => Ok(()),
+        line => Err(format!("{kind}: expected isolated, found {}", line.unwrap_or_default())),
+    }
+}
+
+fn cpusets(tree: &Tree, planned: &PlannedShield, shield: &mut Shield) -> Result<(), String> {
+    let mount = &planned.mount;
+    let memory = tree.line(&format!("{mount}/cpuset.mems")).unwrap_or_else(|| "0".to_owned());
+    let others = format!("{mount}/{OTHERS}");
+    for (group, cpus) in [(&others, &planned.others), (&shield.group, &planned.cpus)] {
+        tree.make_group(group).map_err(named("make", group))?;
+        for (name, value) in [("cpuset.cpus", cpus.to_string()), ("cpuset.mems", memory.clone())] {
+            let path = format!("{group}/{name}");
+            tree.write(&path, &value).map_err(named("write", &path))?;
+        }
+    }
+    let moved = groups::move_all(tree, mount, &others).map_err(named("move the tasks of", mount))?;
+    shield.moved = moved.moved;
+    shield.stayed = moved.refused;
+    Ok(())
+}

@@ -1,0 +1,318 @@
+//! The undo file: what `tune` found before it changed anything, on disk before each change.
+//!
+//! It is written whole under a temporary name, synced and renamed before every single change, so
+//! that whenever this process ends, by whatever signal, the file tells what to put back. It lies
+//! below `/run`, which a reboot empties as it does the values; where it survives one, the boot's
+//! number tells, and it is dropped.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+use serde::{Deserialize, Serialize};
+
+use crate::Tree;
+use crate::tune::Knob;
+
+const FILE: &str = "machine.undo";
+const LOCK: &str = "machine.lock";
+
+/// The version that is written; others are refused.
+const VERSION: u32 = 1;
+
+/// A machine of 1,000 CPUs and 10,000 interrupts makes a file of some 4 MB.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// What was found before anything was changed, in the order of the changes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Undo {
+    version: u32,
+    boot_id: String,
+    /// All changes were made and are meant to stay until `restore`.
+    pub kept: bool,
+    /// Every change, also those not begun.
+    pub changes: Vec<Change>,
+    /// Threads bound to some CPUs, of which some are taken away: older kernels forget the binding.
+    pub affinities: Vec<Affinity>,
+}
+
+/// One thing that is changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Change {
+    /// What it belongs to.
+    pub knob: Knob,
+    /// How far it is.
+    pub stage: Stage,
+    /// The thing.
+    #[serde(flatten)]
+    pub what: What,
+}
+
+/// How far a change is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Nothing was written yet.
+    Planned,
+    /// It is being written; if the process ended here, nobody knows whether it was.
+    Begun,
+    /// It was written and read again.
+    Done,
+    /// The kernel did not take it.
+    Refused,
+}
+
+/// A thing that can be changed and put back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum What {
+    /// The value in a file.
+    File {
+        /// The file.
+        path: String,
+        /// All it read before.
+        before: String,
+        /// What to write; `None`: nothing, but other writes move it.
+        asked: Option<String>,
+        /// What it read right after it was written.
+        found: Option<String>,
+        /// What it read after all changes were made: a later one may have moved it.
+        settled: Option<String>,
+    },
+    /// A process that was stopped.
+    Process {
+        /// Its number.
+        pid: u32,
+        /// When it started, in ticks since boot: numbers are used again.
+        start_ticks: u64,
+        /// Its name.
+        name: String,
+    },
+    /// A control group that was made.
+    Group {
+        /// Its directory.
+        path: String,
+        /// The directory of the group to which its processes return.
+        home: String,
+    },
+}
+
+/// The CPUs to which a thread is bound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Affinity {
+    /// The thread.
+    pub thread: u32,
+    /// When it started, in ticks since boot.
+    pub start_ticks: u64,
+    /// Its CPUs as a list.
+    pub cpus: String,
+}
+
+/// What is wrong with the undo file.
+#[derive(Debug, thiserror::Error)]
+pub enum UndoError {
+    /// It could not be read or written.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// It is not what `tune` writes.
+    #[error("{}: expected an undo file, found {problem}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        problem: String,
+    },
+    /// Another version of prony wrote it.
+    #[error("{}: expected version {VERSION} of an undo file, found {found}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
+    /// Somebody else may have written it.
+    #[error("{}: expected a file of user {expected}, found one of user {found}", path.display())]
+    Owner {
+        /// The file.
+        path: PathBuf,
+        /// This user.
+        expected: u32,
+        /// Whose it is.
+        found: u32,
+    },
+    /// Another process tunes or restores this machine.
+    #[error("process {pid} is tuning this machine")]
+    Busy {
+        /// That process.
+        pid: String,
+    },
+}
+
+/// What an undo file is to this boot.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// There is none.
+    Nothing,
+    /// It is from an earlier boot, whose values are gone.
+    EarlierBoot,
+    /// It is to be applied.
+    Undo(Undo),
+}
+
+/// True when the machine is tuned, or was left so.
+pub(crate) fn is_there(tree: &Tree) -> bool {
+    let ours = path(tree).exists();
+    ours || tree.exists("/run/prony/machine.undo")
+}
+
+/// Where the undo file of this user is.
+pub fn path(tree: &Tree) -> PathBuf {
+    directory(tree).join(FILE)
+}
+
+fn directory(tree: &Tree) -> PathBuf {
+    if geteuid().is_root() || !tree.is_machine() {
+        return tree.place("/run/prony");
+    }
+    match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(directory) if !directory.is_empty() => PathBuf::from(directory).join("prony"),
+        _ => PathBuf::from(format!("/tmp/prony-{}", geteuid().as_raw())),
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> UndoError + '_ {
+    |error| UndoError::Io { path: path.to_owned(), error }
+}
+
+/// The number of this boot.
+fn boot_id(tree: &Tree) -> String {
+    tree.line("/proc/sys/kernel/random/boot_id").unwrap_or_default()
+}
+
+/// The right to change the machine: one process at a time has it.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes it, or says who has it.
+    pub(crate) fn take(tree: &Tree) -> Result<Lock, UndoError> {
+        let directory = directory(tree);
+        // In a directory that everybody may write to, only our own hides nothing of others.
+        let mode = if geteuid().is_root() { 0o755 } else { 0o700 };
+        DirBuilder::new().recursive(true).mode(mode).create(&directory).map_err(io_error(&directory))?;
+        owned(&directory)?;
+        let path = directory.join(LOCK);
+        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = file.map_err(io_error(&path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(io_error(&path))?;
+                return Err(UndoError::Busy { pid: pid.trim().to_owned() });
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error(&path)(error)),
+        }
+        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io_error(&path))?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// What we are about to believe must be our own, or root's.
+fn owned(path: &Path) -> Result<(), UndoError> {
+    let found = path.symlink_metadata().map_err(io_error(path))?.uid();
+    let expected = geteuid().as_raw();
+    if found == expected || found == 0 {
+        return Ok(());
+    }
+    Err(UndoError::Owner { path: path.to_owned(), expected, found })
+}
+
+impl Undo {
+    pub(crate) fn new(tree: &Tree, changes: Vec<Change>, affinities: Vec<Affinity>) -> Undo {
+        Undo { version: VERSION, boot_id: boot_id(tree), kept: false, changes, affinities }
+    }
+
+    /// Reads the undo file of an earlier run.
+    pub(crate) fn load(tree: &Tree) -> Result<Found, UndoError> {
+        let path = path(tree);
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            Err(error) => return Err(io_error(&path)(error)),
+        };
+        owned(&path)?;
+        let mut text = String::new();
+        file.take(BYTES_MAX).read_to_string(&mut text).map_err(io_error(&path))?;
+        let undo = parse(&path, &text)?;
+        if undo.boot_id != boot_id(tree) {
+            return Ok(Found::EarlierBoot);
+        }
+        Ok(Found::Undo(undo))
+    }
+
+    /// Puts the file on disk, whole.
+    pub(crate) fn save(&self, tree: &Tree) -> Result<(), UndoError> {
+        let path = path(tree);
+        let directory = directory(tree);
+        let temporary = directory.join(format!(".{FILE}.tmp"));
+        let text = serde_json::to_string_pretty(self).map_err(|error| io_error(&path)(error.into()))?;
+        tree.step();
+        let write = || {
+            let mut file = File::create(&temporary)?;
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            tree.step();
+            fs::rename(&temporary, &path)?;
+            // The new name is on disk only when the directory is.
+            File::open(&directory)?.sync_all()
+        };
+        write().map_err(io_error(&path))
+    }
+}
+
+/// Removes the undo file: there is nothing left to put back.
+pub(crate) fn remove(tree: &Tree) -> Result<(), UndoError> {
+    tree.step();
+    let path = path(tree);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&path)(error)),
+        _ => Ok(()),
+    }
+}
+
+/// Reads the text of an undo file. Only what lies below `/proc` and `/sys` is ever written.
+fn parse(path: &Path, text: &str) -> Result<Undo, UndoError> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let damaged = |problem: String| UndoError::Damaged { path: path.to_owned(), problem };
+    let Version { version } = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    if version != VERSION {
+        return Err(UndoError::Version { path: path.to_owned(), found: version });
+    }
+    let undo: Undo = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
+    let within = |place: &str| {
+        (place.starts_with("/proc/") || place.starts_with("/sys/")) && !place.split('/').any(|part| part == "..")
+    };
+    for change in &undo.changes {
+        let wrong = match &change.what {
+            What::File { path, .. } if !within(path) => path,
+            What::Group { path, .. } if !within(path) => path,
+            What::Group { home, .. } if !within(home) => home,
+            _ => continue,
+        };
+        return Err(damaged(format!("the path `{wrong}`")));
+    }
+    Ok(undo)
+}
