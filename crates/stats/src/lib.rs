@@ -7,6 +7,7 @@ mod interval;
 mod seed;
 
 pub mod distribution;
+pub mod export;
 pub mod import;
 pub mod judge;
 pub mod multiplicity;

@@ -1,0 +1,75 @@
+//! Samples for other tools: hyperfine's JSON, tables in CSV and Markdown.
+
+mod csv;
+mod hyperfine;
+mod markdown;
+
+pub use csv::csv;
+pub use hyperfine::hyperfine;
+pub use markdown::markdown;
+
+use crate::quantile::median;
+use crate::samples::{Benchmark, MetadataValue, Samples, Unit};
+
+/// What hyperfine says of a command, in seconds.
+#[derive(Debug, Clone, PartialEq)]
+struct Summary {
+    mean: f64,
+    /// `None` for one value.
+    stddev: Option<f64>,
+    median: f64,
+    /// Mean time on a CPU in user space; `None` where it was not measured.
+    user: Option<f64>,
+    system: Option<f64>,
+    min: f64,
+    max: f64,
+}
+
+/// Benchmarks that take time, each with what is to be said of it. Others have no place in these formats.
+fn timed(samples: &Samples) -> impl Iterator<Item = (&Benchmark, Summary)> {
+    let timed = samples.benchmarks.iter().filter(|benchmark| benchmark.unit == Unit::Second);
+    timed.filter_map(|benchmark| Some((benchmark, Summary::of(benchmark)?)))
+}
+
+impl Summary {
+    /// `None` when no value counts.
+    fn of(benchmark: &Benchmark) -> Option<Summary> {
+        let values: Vec<f64> = benchmark.values().collect();
+        let median = median(&values)?;
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let measured = |time: fn(&crate::samples::Measured) -> Option<f64>, stored: &str| {
+            let runs = benchmark.runs.iter().filter(|run| !run.values.is_empty());
+            let times: Option<Vec<f64>> = runs.map(|run| run.measured.as_ref().and_then(time)).collect();
+            match times {
+                Some(times) => Some(times.iter().sum::<f64>() / times.len() as f64),
+                // hyperfine's first version stored the mean only.
+                None => match benchmark.metadata.get(stored) {
+                    Some(MetadataValue::Number(number)) => number.as_f64(),
+                    _ => None,
+                },
+            }
+        };
+        Some(Summary {
+            mean,
+            stddev: (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()),
+            median,
+            user: measured(|measured| measured.user_s, "user_mean_s"),
+            system: measured(|measured| measured.system_s, "system_mean_s"),
+            min: values.iter().copied().fold(f64::INFINITY, f64::min),
+            max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}
+
+/// The command as a person typed it.
+fn command(benchmark: &Benchmark) -> String {
+    match &benchmark.subject {
+        Some(subject) if !subject.command.is_empty() => subject.command.join(" "),
+        _ => benchmark.name.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

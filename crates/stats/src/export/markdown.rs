@@ -1,0 +1,55 @@
+//! A table in Markdown, as hyperfine users paste it into an issue.
+
+use std::fmt::Write;
+
+use super::{command, timed};
+use crate::interval::Interval;
+use crate::samples::Samples;
+
+/// One row a benchmark that takes time. `relative`: how each benchmark compares with the first, as the interval of a
+/// log ratio, in the order of `samples.benchmarks`; without one the cell is empty.
+pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
+    let rows: Vec<_> = timed(samples).collect();
+    let shortest = rows.iter().map(|(_, summary)| summary.mean).fold(f64::INFINITY, f64::min);
+    let (unit, factor) = match shortest {
+        seconds if seconds >= 1.0 => ("s", 1.0),
+        seconds if seconds >= 1e-3 => ("ms", 1e3),
+        seconds if seconds >= 1e-6 => ("µs", 1e6),
+        _ => ("ns", 1e9),
+    };
+    let mut out = format!(
+        "| Command | Mean ± σ [{unit}] | Min [{unit}] | Max [{unit}] | Values | Relative |\n|:---|---:|---:|---:|---:|---:|\n"
+    );
+    for (benchmark, summary) in rows {
+        let number = |seconds: f64| format!("{:.1}", seconds * factor);
+        let spread = summary.stddev.map_or_else(String::new, |stddev| format!(" ± {}", number(stddev)));
+        let place = samples.benchmarks.iter().position(|other| std::ptr::eq(other, benchmark));
+        let relative = match place.and_then(|place| relative.get(place).copied().flatten()) {
+            Some(interval) => {
+                let Interval { estimate, low, high, .. } = interval.map(f64::exp);
+                format!("{estimate:.3} [{low:.3}, {high:.3}]")
+            }
+            None if place == Some(0) => "1".to_owned(),
+            None => String::new(),
+        };
+        let _ = writeln!(
+            out,
+            "| {} | {}{spread} | {} | {} | {} | {relative} |",
+            code(&command(benchmark)),
+            number(summary.mean),
+            number(summary.min),
+            number(summary.max),
+            benchmark.values().count(),
+        );
+    }
+    out
+}
+
+/// As code, whatever it holds: a fence longer than any run of backticks inside, and no bar that would end the cell.
+fn code(text: &str) -> String {
+    let text = text.replace('|', "\\|").replace(['\n', '\r'], " ");
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{text}{space}{fence}")
+}
