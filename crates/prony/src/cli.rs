@@ -1,10 +1,14 @@
 //! Every flag of every verb.
 
+mod bench;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+
+pub use bench::{BenchArgs, Parameter};
 
 use crate::numbers::duration;
 
@@ -39,6 +43,8 @@ pub enum Verb {
     Replay(ReplayArgs),
     /// Look into a demo, or make another file of it
     Demo(DemoArgs),
+    /// Measure commands, and say which is faster
+    Bench(BenchArgs),
 }
 
 const RECORD_EXAMPLES: &str = "\

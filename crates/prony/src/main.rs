@@ -4,6 +4,7 @@
 //! only here is known what to do about it.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod cli;
 mod demo;
 mod exit;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
             DemoVerb::Anonymize(args) => demo::anonymize::run(&args),
             DemoVerb::Verify(args) => demo::verify::run(&args),
         },
+        Verb::Bench(args) => bench::run(&args),
     };
     match answered {
         Ok(exit) => exit.into(),

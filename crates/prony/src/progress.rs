@@ -24,9 +24,16 @@ impl ProgressLine {
     /// Shows how far it is.
     pub fn show(&mut self, progress: Progress) {
         if self.wanted {
+            self.show_text(&text(progress));
+        }
+    }
+
+    /// Shows a line that is worded already.
+    pub fn show_text(&mut self, text: &str) {
+        if self.wanted {
             self.shown = true;
             // A terminal that went away is no reason to stop.
-            let _ = write!(io::stderr(), "{ERASE_LINE}{}", text(progress));
+            let _ = write!(io::stderr(), "{ERASE_LINE}{text}");
         }
     }
 }

@@ -1,0 +1,171 @@
+//! `prony bench`: measures commands and says which is faster.
+
+mod json;
+mod live;
+mod subjects;
+mod words;
+
+use std::env;
+use std::fs;
+use std::hash::{BuildHasher, RandomState};
+use std::io::Write;
+
+use prony_bench::{BenchError, Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
+use prony_machine::process::{Placement, RunError, Step};
+use prony_stats::judge::{Plan, Verdict};
+
+use crate::cli::BenchArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, NewFile};
+use crate::progress::ProgressLine;
+
+/// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
+const FIFO_PRIORITY: u8 = 1;
+
+/// Measures, answers and says how it went.
+///
+/// # Errors
+/// What kept it from running, a command that failed among it.
+pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    let options = options(args)?;
+    // Made before anything is measured: a place that cannot be written is told at once.
+    let export = args.export_json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
+    let mut live = live::Live::new();
+    let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
+        if let Some(text) = live.text(&event, &options) {
+            line.show_text(&text);
+        }
+    });
+    drop(line);
+    let report = report.map_err(|error| match error {
+        BenchError::NoCommand => Failure::new("no command to measure").hint("`prony bench 'A' 'B'` compares two"),
+        error => Failure::new(error.to_string()),
+    })?;
+    if let Some(file) = export {
+        save(file, &report)?;
+    }
+    answer(args, &options, &report)
+}
+
+/// Prints the answer, and everything that is to be known beside it.
+fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, Failure> {
+    // A command that failed leaves no verdict.
+    if let Ended::Failed(failed) = &report.ended {
+        if let Some(path) = args.export_json.as_ref().filter(|_| report.rounds > 0) {
+            eprintln!("warning: {} holds the {} before a command failed", path.display(), rounds(report.rounds));
+        }
+        return Err(failure(args, failed));
+    }
+    if args.json {
+        output::print_json(&json::answer(options, report))?;
+    } else {
+        output::print(&words::text(options, report))?;
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if matches!(report.ended, Ended::Interrupted) {
+        eprintln!("warning: interrupted after {}", rounds(report.rounds));
+    }
+    if let Some(hint) = words::hint(options, report) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(exit(report))
+}
+
+fn rounds(rounds: usize) -> String {
+    crate::numbers::count(rounds as u64, "round")
+}
+
+/// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
+fn exit(report: &Report) -> Exit {
+    let any = |verdict| report.comparisons.iter().any(|comparison| comparison.outcome.verdict == verdict);
+    if any(Verdict::Slower) {
+        Exit::Finding
+    } else if any(Verdict::Unclear) || report.rounds == 0 {
+        Exit::NotTrusted
+    } else if report.comparisons.is_empty() && matches!(report.ended, Ended::Interrupted) {
+        Exit::NotTrusted
+    } else {
+        Exit::Good
+    }
+}
+
+fn save(mut file: NewFile, report: &Report) -> Result<(), Failure> {
+    if report.samples.benchmarks.is_empty() {
+        return Ok(());
+    }
+    let bytes = report
+        .samples
+        .encode()
+        .map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
+    file.file().write_all(&bytes).map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
+    file.finish()
+}
+
+fn options(args: &BenchArgs) -> Result<Options, Failure> {
+    Ok(Options {
+        subjects: subjects::all(args)?,
+        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: args.max_time.as_secs_f64() },
+        runs: args.runs.map(|runs| runs as usize),
+        warmup_runs: args.warmup as usize,
+        ignore_failure: args.ignore_failure,
+        input: match args.input.as_str() {
+            "null" => Input::Null,
+            file => {
+                fs::File::open(file).map_err(|error| Failure::io("read", file.as_ref(), &error))?;
+                Input::File(file.into())
+            }
+        },
+        output: match args.output.as_str() {
+            _ if args.show_output => Output::Inherit,
+            "null" => Output::Null,
+            "pipe" => Output::Pipe,
+            "inherit" => Output::Inherit,
+            file => Output::File(file.into()),
+        },
+        placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
+        scatter_directory: args.scatter_directory || !args.python.is_empty(),
+        environment: env::vars_os().collect(),
+        // Keys of a hash map are random: enough for an order that nobody chose.
+        seed: args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id())),
+        machine: serde_json::Value::Null,
+        tuning: serde_json::Value::Null,
+    })
+}
+
+/// A command that failed, with the end of what it printed, and what to do.
+fn failure(args: &BenchArgs, failed: &Failed) -> Failure {
+    let Failed { name, occasion, problem, stderr_tail } = failed;
+    let mut text = format!("{occasion} of `{name}`: {problem}");
+    if !stderr_tail.is_empty() {
+        for line in stderr_tail.lines() {
+            text += &format!("\n  | {line}");
+        }
+    }
+    let failure = Failure::new(text);
+    match problem {
+        // sh(1): 127 is what a shell ends with when it finds no such command.
+        Problem::Exited(127) if args.shell.is_some() => failure.hint("the shell found no such program"),
+        Problem::Exited(_) | Problem::Signalled(_) if matches!(occasion, Occasion::Run(_) | Occasion::WarmUp(_)) => {
+            failure.hint("--ignore-failure measures it all the same; --show-output shows what it prints")
+        }
+        Problem::Run(RunError::Start { step: Step::Fifo, .. }) => {
+            failure.hint("SCHED_FIFO needs root, or `ulimit -r` above 0")
+        }
+        Problem::Run(RunError::Start { step: Step::Pin, .. }) => {
+            failure.hint("`lscpu -e` lists the CPUs; a container may allow a few of them only")
+        }
+        Problem::Line(_) | Problem::NoValue => failure.hint("docs/guide/workers shows what a worker writes"),
+        Problem::OtherMetric { .. } => failure.hint("compare commands that measure the same"),
+        Problem::Run(RunError::Start { step: Step::Execute, error, .. })
+            if error.raw_os_error() == Some(8) && args.shell.is_none() =>
+        {
+            failure.hint("a script needs a first line as `#!/bin/sh`, or --shell")
+        }
+        _ => failure,
+    }
+}

@@ -1,0 +1,197 @@
+//! The answer of `prony bench` as JSON.
+
+use std::collections::BTreeMap;
+
+use prony_bench::{Ended, Options, Report, Spread};
+use prony_stats::Interval;
+use prony_stats::judge::{Metric, Outcome, Verdict};
+use serde::Serialize;
+
+use super::words::{letter, to_percent};
+
+/// The whole answer.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// Of B relative to A; only with exactly two commands. See `comparisons` for more.
+    #[serde(flatten)]
+    verdict: Option<Answered>,
+    /// From the first round to the last.
+    seconds: f64,
+    rounds: usize,
+    complete: bool,
+    /// Share of their time that runs waited for a CPU.
+    contention: Option<f64>,
+    alpha: f64,
+    margin_pct: f64,
+    seed: u64,
+    commands: Vec<Command>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    comparisons: Vec<Compared>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Compared {
+    command: String,
+    name: String,
+    #[serde(flatten)]
+    answered: Answered,
+}
+
+#[derive(Debug, Serialize)]
+struct Answered {
+    verdict: Verdict,
+    /// The metric that decided, and of which the estimate is.
+    metric: String,
+    estimate_pct: Option<f64>,
+    low_pct: Option<f64>,
+    high_pct: Option<f64>,
+    pairs: usize,
+    decided_after_s: f64,
+    more_needed_s: Option<f64>,
+    /// Hodges–Lehmann estimates and signed-rank intervals; the median and a sign-test interval of net.
+    metrics: Metrics,
+    reasons: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Metrics {
+    #[serde(flatten)]
+    judged: BTreeMap<String, Change>,
+    /// Never judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall: Option<Change>,
+}
+
+#[derive(Debug, Serialize)]
+struct Change {
+    estimate_pct: Option<f64>,
+    low_pct: Option<f64>,
+    high_pct: Option<f64>,
+    confidence: f64,
+    pairs: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Command {
+    letter: String,
+    name: String,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<String, String>,
+    metric: String,
+    unit: String,
+    runs: usize,
+    value: Option<Times>,
+    cpu_s: Option<Times>,
+    net_s: Option<Times>,
+}
+
+#[derive(Debug, Serialize)]
+struct Times {
+    median: f64,
+    /// Of the median; `null` with too few values.
+    low: Option<f64>,
+    high: Option<f64>,
+    mean: f64,
+    stddev: f64,
+    min: f64,
+    max: f64,
+    n: usize,
+}
+
+/// The answer of a bench.
+pub fn answer(options: &Options, report: &Report) -> Answer {
+    let commands = options.subjects.iter().zip(&report.summaries).enumerate().map(|(place, (subject, summary))| {
+        let benchmark = report.samples.benchmarks.get(place);
+        Command {
+            letter: letter(place),
+            name: subject.name.clone(),
+            parameters: subject.parameters.clone(),
+            metric: benchmark.map_or("wall", |benchmark| benchmark.metric()).to_owned(),
+            unit: benchmark.map_or("second", |benchmark| benchmark.unit_name()).to_owned(),
+            runs: summary.as_ref().map_or(0, |summary| summary.value.median.n),
+            value: summary.as_ref().map(|summary| times(&summary.value)),
+            cpu_s: summary.as_ref().and_then(|summary| summary.cpu_s.as_ref()).map(times),
+            net_s: summary.as_ref().and_then(|summary| summary.net_s.as_ref()).map(times),
+        }
+    });
+    let compared = |comparison: &prony_bench::Comparison| Compared {
+        command: letter(comparison.subject),
+        name: options.subjects[comparison.subject].name.clone(),
+        answered: answered(&comparison.outcome, &report.metric),
+    };
+    let only = match report.comparisons.as_slice() {
+        [comparison] => Some(answered(&comparison.outcome, &report.metric)),
+        _ => None,
+    };
+    Answer {
+        comparisons: if only.is_some() { Vec::new() } else { report.comparisons.iter().map(compared).collect() },
+        verdict: only,
+        seconds: report.elapsed_s,
+        rounds: report.rounds,
+        complete: matches!(report.ended, Ended::Complete),
+        contention: report.contention,
+        alpha: options.plan.alpha,
+        margin_pct: to_percent(options.plan.margin),
+        seed: options.seed,
+        commands: commands.collect(),
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn answered(outcome: &Outcome, judged: &str) -> Answered {
+    let mut all = BTreeMap::from([(judged.to_owned(), change(&outcome.cpu.interval))]);
+    if let Some(net) = &outcome.net {
+        all.insert("net".to_owned(), change(&net.interval));
+    }
+    let wall = (!all.contains_key("wall")).then(|| change(&outcome.wall.interval));
+    Answered {
+        verdict: outcome.verdict,
+        metric: match outcome.metric {
+            Metric::Cpu => judged.to_owned(),
+            Metric::Net => "net".to_owned(),
+            Metric::Wall => "wall".to_owned(),
+        },
+        estimate_pct: percent(outcome.estimate),
+        low_pct: percent(outcome.low),
+        high_pct: percent(outcome.high),
+        pairs: outcome.pairs,
+        decided_after_s: outcome.elapsed_s,
+        more_needed_s: outcome.forecast.map(|forecast| forecast.seconds_more),
+        metrics: Metrics { judged: all, wall },
+        reasons: outcome.reasons.iter().map(ToString::to_string).collect(),
+    }
+}
+
+fn change(interval: &Interval) -> Change {
+    Change {
+        estimate_pct: percent(interval.estimate),
+        low_pct: percent(interval.low),
+        high_pct: percent(interval.high),
+        confidence: interval.confidence,
+        pairs: interval.n,
+    }
+}
+
+fn times(spread: &Spread) -> Times {
+    Times {
+        median: spread.median.estimate,
+        low: finite(spread.median.low),
+        high: finite(spread.median.high),
+        mean: spread.mean,
+        stddev: spread.deviation,
+        min: spread.min,
+        max: spread.max,
+        n: spread.median.n,
+    }
+}
+
+/// JSON has no infinity.
+fn finite(value: f64) -> Option<f64> {
+    value.is_finite().then_some(value)
+}
+
+/// `None` for a bound that is not known.
+fn percent(log_ratio: f64) -> Option<f64> {
+    finite(log_ratio).map(to_percent)
+}

@@ -1,0 +1,212 @@
+//! From the commands and parameters of the command line to what is measured.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+
+use prony_bench::{CommandError, CommandLine, Subject, worker};
+
+use crate::cli::{BenchArgs, Parameter};
+use crate::failure::Failure;
+
+/// More than this is a study, not a comparison.
+const SUBJECTS_MOST: usize = 64;
+
+/// Every command with every combination of parameters, in the order given.
+///
+/// # Errors
+/// A command that is none, or numbers of flags and commands that do not fit.
+pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
+    let combinations = combinations(&parameters(args)?);
+    let statements = if args.python.is_empty() { Vec::new() } else { python(args)? };
+    let commands = args.commands.len() + statements.len();
+    if commands * combinations.len() > SUBJECTS_MOST {
+        return Err(Failure::new(format!(
+            "expected at most {SUBJECTS_MOST} commands, found {} with all their parameters",
+            commands * combinations.len()
+        )));
+    }
+    if args.prepare.len() > 1 && args.prepare.len() != commands {
+        return Err(Failure::new(format!(
+            "expected one --prepare, or one for each of {commands} commands, found {}",
+            args.prepare.len()
+        )));
+    }
+    if args.command_name.len() > commands * combinations.len() {
+        return Err(Failure::new(format!(
+            "expected at most one --command-name for each of {} commands, found {}",
+            commands * combinations.len(),
+            args.command_name.len()
+        )));
+    }
+    let mut subjects = Vec::new();
+    for (place, text) in args.commands.iter().enumerate() {
+        for values in &combinations {
+            let filled = filled(text, values);
+            let command = match &args.shell {
+                Some(shell) => CommandLine::through_shell(&filled, shell),
+                None => CommandLine::split(&filled),
+            };
+            let command = command.map_err(|error| unusable(args, &filled, &error))?;
+            subjects.push(subject(args, place, filled, command, values));
+        }
+    }
+    for (place, (name, arguments)) in statements.into_iter().enumerate() {
+        for values in &combinations {
+            let arguments = arguments.iter().map(|argument| OsString::from(filled(argument, values))).collect();
+            let filled = filled(&name, values);
+            let command = CommandLine::of_words(arguments).map_err(|error| unusable(args, &filled, &error))?;
+            let mut subject = subject(args, args.commands.len() + place, filled, command, values);
+            // With --python it is a statement, and the worker has it.
+            subject.setup = None;
+            subjects.push(subject);
+        }
+    }
+    for (subject, name) in subjects.iter_mut().zip(&args.command_name) {
+        subject.name = filled(name, &subject.parameters);
+    }
+    for parameter in parameters(args)? {
+        let place = format!("{{{}}}", parameter.name);
+        if !args.commands.iter().chain(&args.python).chain(&args.prepare).any(|text| text.contains(&place)) {
+            return Err(Failure::new(format!("no command has `{place}`"))
+                .hint(format!("--parameter {} puts its values there", parameter.name)));
+        }
+    }
+    Ok(subjects)
+}
+
+fn subject(
+    args: &BenchArgs,
+    place: usize,
+    name: String,
+    command: CommandLine,
+    values: &BTreeMap<String, String>,
+) -> Subject {
+    let prepare = if args.prepare.len() > 1 { args.prepare.get(place) } else { args.prepare.first() };
+    Subject {
+        name,
+        command,
+        prepare: prepare.map(|text| filled(text, values)),
+        setup: args.setup.as_ref().map(|text| filled(text, values)),
+        cleanup: args.cleanup.as_ref().map(|text| filled(text, values)),
+        parameters: values.clone(),
+    }
+}
+
+/// A name and the words of a worker for each statement under each interpreter.
+fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
+    let fallback = ["python3".to_owned()];
+    let interpreters = if args.interpreter.is_empty() { &fallback[..] } else { &args.interpreter };
+    let mut statements = Vec::new();
+    for interpreter in interpreters {
+        for statement in &args.python {
+            let name = match args.interpreter.len() {
+                0 | 1 => statement.clone(),
+                _ => format!("{interpreter}: {statement}"),
+            };
+            let setup = args.setup.clone().unwrap_or_else(|| "pass".to_owned());
+            let words = [interpreter.clone(), "-c".to_owned(), worker::PYTHON.to_owned(), setup, statement.clone()];
+            statements.push((name, words.to_vec()));
+        }
+    }
+    Ok(statements)
+}
+
+/// Everything that stands in place of a name in braces.
+fn parameters(args: &BenchArgs) -> Result<Vec<Parameter>, Failure> {
+    let mut parameters = args.parameter.clone();
+    for words in args.parameter_list.chunks_exact(2) {
+        parameters.push(Parameter::new(&words[0], &words[1]).ok_or_else(|| {
+            Failure::new(format!("--parameter-list: expected a name and values, found `{}` `{}`", words[0], words[1]))
+        })?);
+    }
+    for words in args.parameter_scan.chunks_exact(3) {
+        let values = scan(&words[1], &words[2], args.parameter_step_size.as_deref())?;
+        parameters.push(Parameter { name: words[0].clone(), values });
+    }
+    for (place, parameter) in parameters.iter().enumerate() {
+        if parameters[..place].iter().any(|other| other.name == parameter.name) {
+            return Err(Failure::new(format!("parameter `{}` is given twice", parameter.name)));
+        }
+    }
+    Ok(parameters)
+}
+
+/// From `min` to `max`, with as many decimals as the numbers given have.
+fn scan(min: &str, max: &str, step: Option<&str>) -> Result<Vec<String>, Failure> {
+    let number = |text: &str| {
+        text.parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| Failure::new(format!("--parameter-scan: expected a number, found `{text}`")))
+    };
+    let (low, high, by) = (number(min)?, number(max)?, number(step.unwrap_or("1"))?);
+    if high < low || by <= 0.0 {
+        return Err(Failure::new(format!(
+            "--parameter-scan: expected a step above zero from the lower to the higher, found {low} to {high} by {by}"
+        )));
+    }
+    let decimals = |text: &str| text.split_once('.').map_or(0, |(_, digits)| digits.len());
+    let digits = [min, step.unwrap_or("1")].map(decimals).into_iter().max().unwrap_or(0);
+    // Half a thousandth of a step, for steps that binary numbers cannot hold, as 0.1.
+    let steps = ((high - low) / by + 0.0005).floor();
+    if steps >= SUBJECTS_MOST as f64 {
+        return Err(Failure::new(format!("expected at most {SUBJECTS_MOST} values, found {}", steps + 1.0)));
+    }
+    Ok((0..=steps as usize).map(|place| format!("{:.digits$}", low + by * place as f64)).collect())
+}
+
+/// Every way to choose one value of each parameter; the last one changes fastest.
+fn combinations(parameters: &[Parameter]) -> Vec<BTreeMap<String, String>> {
+    parameters.iter().fold(vec![BTreeMap::new()], |before, parameter| {
+        let with = |chosen: &BTreeMap<String, String>, value: &String| {
+            let mut chosen = chosen.clone();
+            chosen.insert(parameter.name.clone(), value.clone());
+            chosen
+        };
+        before.iter().flat_map(|chosen| parameter.values.iter().map(move |value| with(chosen, value))).collect()
+    })
+}
+
+fn filled(text: &str, values: &BTreeMap<String, String>) -> String {
+    values.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
+    let failure = Failure::new(format!("cannot measure: {error}"));
+    match error {
+        CommandError::Empty | CommandError::Quote(_) => failure,
+        // Shells have these; we split words only.
+        _ if args.shell.is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
+            failure.hint("--shell gives the command to a shell")
+        }
+        CommandError::NotInPath(_) => failure.hint("name it by its path, or --shell for what only a shell knows"),
+        CommandError::NoFile(_) => failure,
+        CommandError::NotExecutable(name) => failure.hint(format!("`chmod +x {name}`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scan_has_the_decimals_of_its_numbers() {
+        let values = |min, max, step| scan(min, max, step).map_err(|failure| failure.to_string());
+        assert_eq!(values("1", "4", None), Ok(["1", "2", "3", "4"].map(str::to_owned).to_vec()));
+        assert_eq!(values("0.3", "0.7", Some("0.2")), Ok(["0.3", "0.5", "0.7"].map(str::to_owned).to_vec()));
+        assert_eq!(values("-1", "1", None), Ok(["-1", "0", "1"].map(str::to_owned).to_vec()));
+        for (min, max, step) in [("2", "1", None), ("1", "x", None), ("1", "2", Some("0")), ("1", "1000", None)] {
+            assert!(values(min, max, step).is_err(), "{min} {max} {step:?}");
+        }
+    }
+
+    #[test]
+    fn parameters_multiply_and_the_last_changes_fastest() {
+        let parameters = ["a=1,2", "b=x,y"].map(|text| {
+            let (name, values) = text.split_once('=').expect("it has one");
+            Parameter::new(name, values).expect("it has both")
+        });
+        let texts: Vec<String> = combinations(&parameters).iter().map(|values| filled("{a}{b}{c}", values)).collect();
+        assert_eq!(texts, ["1x{c}", "1y{c}", "2x{c}", "2y{c}"]);
+    }
+}

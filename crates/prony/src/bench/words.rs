@@ -1,0 +1,270 @@
+//! The answer of `prony bench` for people.
+
+use std::fmt::Write;
+
+use prony_bench::{Options, Report, Spread, Summary};
+use prony_stats::Interval;
+use prony_stats::histogram::Histogram;
+use prony_stats::judge::{Outcome, Verdict};
+
+use crate::numbers::{count, thousands};
+
+/// Lines of a histogram in the terminal.
+const BINS: usize = 12;
+/// Cells of its longest bar.
+const BAR: usize = 40;
+
+/// The answer.
+pub fn text(options: &Options, report: &Report) -> String {
+    let mut out = String::new();
+    let unit = report.samples.benchmarks.first().map_or("second", |benchmark| benchmark.unit_name());
+    match report.summaries.as_slice() {
+        [Some(summary)] => alone(&mut out, options, report, summary, unit),
+        summaries => {
+            for (place, summary) in summaries.iter().enumerate() {
+                let Some(summary) = summary else { continue };
+                let _ = writeln!(
+                    out,
+                    "{}  {}  {}",
+                    letter(place),
+                    options.subjects[place].name,
+                    typical(&summary.value, unit)
+                );
+            }
+        }
+    }
+    for comparison in &report.comparisons {
+        let outcome = &comparison.outcome;
+        let name = letter(comparison.subject);
+        let _ = writeln!(out, "{}", verdict(&name, outcome, options, report.comparisons.len() > 1));
+        metrics(&mut out, outcome, &report.metric);
+    }
+    if let Some(contention) = report.contention.filter(|_| report.rounds > 0) {
+        let _ = writeln!(out, "  runs waited for a CPU during {} of their time", share(contention));
+    }
+    out
+}
+
+/// `A` for the first command.
+pub fn letter(place: usize) -> String {
+    let letter = |place: usize| char::from(b'A' + (place % 26) as u8);
+    match place / 26 {
+        0 => letter(place).to_string(),
+        more => format!("{}{}", letter(more - 1), letter(place)),
+    }
+}
+
+/// One command: its times, and how they are spread.
+fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary, unit: &str) {
+    let _ = writeln!(out, "{}", options.subjects[0].name);
+    let metric = report.samples.benchmarks[0].metric();
+    let mut row = |name: &str, spread: &Spread, unit: &str| {
+        let scale = Scale::of(spread.median.estimate, unit);
+        let _ = writeln!(
+            out,
+            "  {name:5} {}  σ {}, {} … {}, n = {}",
+            scale.interval(&spread.median),
+            scale.value(spread.deviation),
+            scale.number(spread.min, 3),
+            scale.value(spread.max),
+            thousands(spread.median.n as u64),
+        );
+    };
+    row(metric, &summary.value, unit);
+    for (name, spread) in [("CPU", &summary.cpu_s), ("net", &summary.net_s)] {
+        if let Some(spread) = spread {
+            row(name, spread, "second");
+        }
+    }
+    let values: Vec<f64> = report.samples.benchmarks[0].values().collect();
+    if let Some(histogram) = Histogram::of(&values, BINS) {
+        let scale = Scale::of(summary.value.median.estimate, unit);
+        histogram_lines(out, &histogram, &scale);
+    }
+}
+
+fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Scale) {
+    let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1);
+    for (bin, &in_bin) in histogram.counts.iter().enumerate() {
+        let from = histogram.edge(bin);
+        let bar = "█".repeat((in_bin * BAR).div_ceil(most));
+        let _ = writeln!(out, "  {:>10} {bar} {in_bin}", scale.value(from));
+    }
+}
+
+/// `20.13 ms [20.05, 20.31], n = 93`.
+fn typical(spread: &Spread, unit: &str) -> String {
+    let scale = Scale::of(spread.median.estimate, unit);
+    format!("{}, n = {}", scale.interval(&spread.median), thousands(spread.median.n as u64))
+}
+
+/// The verdict in one line.
+pub fn verdict(name: &str, outcome: &Outcome, options: &Options, several: bool) -> String {
+    let rests_on = format!("{}, {:.1} s", count(outcome.pairs as u64, "pair"), outcome.elapsed_s);
+    let of = if several { format!("{name}: ") } else { String::new() };
+    let [estimate, low, high] = [outcome.estimate, outcome.low, outcome.high].map(to_percent);
+    let digits = digits(high - low);
+    match outcome.verdict {
+        Verdict::Slower => {
+            format!("{name} is slower by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
+        }
+        Verdict::Faster => {
+            let [estimate, low, high] = [-estimate, -high, -low];
+            format!("{name} is faster by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
+        }
+        Verdict::Same => format!(
+            "{of}same within ±{} % ({} % [{}, {}]), {rests_on}",
+            plain(options.plan.margin.exp_m1() * 100.0),
+            signed(estimate, digits),
+            signed(low, digits),
+            signed(high, digits),
+        ),
+        Verdict::Unclear => {
+            let range = match low.is_finite() && high.is_finite() {
+                true => format!("{} … {} %", signed(low, digits), signed(high, digits)),
+                false => "nothing can be said yet".to_owned(),
+            };
+            let more = match outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5) {
+                Some(forecast) => format!("; about {} more needed", about(forecast.seconds_more)),
+                None => String::new(),
+            };
+            format!("{of}unclear: {range}{more}, {rests_on}")
+        }
+    }
+}
+
+/// Each metric with its interval; the judged ones first.
+fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
+    let first = if judged == "cpu" { "CPU" } else { judged };
+    let mut row = |name: &str, interval: &Interval, note: &str| {
+        let text = change(interval);
+        let _ = writeln!(out, "  {name:5} {text}{note}");
+    };
+    row(first, &outcome.cpu.interval, "");
+    if let Some(net) = &outcome.net {
+        row("net", &net.interval, "");
+    }
+    row("wall", &outcome.wall.interval, ", not judged");
+    for reason in &outcome.reasons {
+        let _ = writeln!(out, "  {reason}");
+    }
+}
+
+/// `+1.0 % [+0.6, +1.4]` of a log ratio.
+pub fn change(interval: &Interval) -> String {
+    if interval.n == 0 {
+        return "unknown".to_owned();
+    }
+    let [estimate, low, high] = [interval.estimate, interval.low, interval.high].map(to_percent);
+    let digits = digits(high - low);
+    match low.is_finite() && high.is_finite() {
+        true => format!("{} % [{}, {}]", signed(estimate, digits), signed(low, digits), signed(high, digits)),
+        false => format!("{} %, too few for an interval", signed(estimate, 1)),
+    }
+}
+
+/// A log ratio as a change in per cent.
+pub fn to_percent(log_ratio: f64) -> f64 {
+    log_ratio.exp_m1() * 100.0
+}
+
+/// Decimals at which an interval so wide has two digits that mean something.
+fn digits(width: f64) -> usize {
+    match width {
+        width if width < 0.5 => 2,
+        width if width >= 20.0 => 0,
+        _ => 1,
+    }
+}
+
+/// With its sign, and never as −0.0.
+pub fn signed(value: f64, digits: usize) -> String {
+    let text = format!("{:.digits$}", value.abs());
+    let is_zero = text.chars().all(|letter| matches!(letter, '0' | '.'));
+    match (is_zero, value < 0.0) {
+        (true, _) => text,
+        (_, true) => format!("−{text}"),
+        (_, false) => format!("+{text}"),
+    }
+}
+
+/// `1`, `0.5`: without decimals that say nothing.
+fn plain(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A time that is only a forecast.
+fn about(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 90.0 => format!("{seconds:.0} s"),
+        seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.0} h", seconds / 3600.0),
+    }
+}
+
+/// A share as `12 %`, or `0.3 %` where that says more.
+fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
+/// The unit in which some values are shown.
+#[derive(Debug)]
+pub struct Scale {
+    factor: f64,
+    unit: String,
+}
+
+impl Scale {
+    /// For values around `typical`, which are of `unit`; `second` is shown as s, ms, µs or ns.
+    pub fn of(typical: f64, unit: &str) -> Scale {
+        let (factor, unit) = match unit {
+            "second" => match typical.abs() {
+                value if value >= 1.0 => (1.0, "s"),
+                value if value >= 1e-3 => (1e3, "ms"),
+                value if value >= 1e-6 => (1e6, "µs"),
+                _ => (1e9, "ns"),
+            },
+            other => (1.0, other),
+        };
+        Scale { factor, unit: unit.to_owned() }
+    }
+
+    /// A number of `digits` significant digits, without the unit.
+    fn number(&self, value: f64, digits: i32) -> String {
+        let value = value * self.factor;
+        if value == 0.0 {
+            return "0".to_owned();
+        }
+        let decimals = usize::try_from(digits - 1 - value.abs().log10().floor() as i32).unwrap_or(0);
+        format!("{value:.decimals$}")
+    }
+
+    /// A value with its unit.
+    pub fn value(&self, value: f64) -> String {
+        format!("{} {}", self.number(value, 3), self.unit)
+    }
+
+    /// `20.13 ms [20.05, 20.31]`: as many decimals as the width of the interval makes sense of.
+    pub fn interval(&self, interval: &Interval) -> String {
+        let width = interval.width() * self.factor;
+        if !width.is_finite() {
+            return format!("{} (too few for an interval)", self.value(interval.estimate));
+        }
+        let [estimate, low, high] = [interval.estimate, interval.low, interval.high].map(|value| value * self.factor);
+        let decimals = if width > 0.0 { (1.0 - width.log10().floor()).clamp(0.0, 4.0) as usize } else { 2 };
+        format!("{estimate:.decimals$} {} [{low:.decimals$}, {high:.decimals$}]", self.unit)
+    }
+}
+
+/// The next step.
+pub fn hint(options: &Options, report: &Report) -> Option<String> {
+    let unclear = report.comparisons.iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
+    let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5)?;
+    let seconds = (options.plan.budget_s + forecast.seconds_more).ceil();
+    (options.runs.is_none() && seconds < 3600.0).then(|| format!("--max-time {seconds}s may be enough"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! Flags of `prony bench` and `prony selftest`. Where hyperfine has a flag that means the same, it has the same name.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::numbers::duration;
+
+const BENCH_EXAMPLES: &str = "\
+Examples:
+  prony bench './old --fast data' './new --fast data'     is the new one slower or faster?
+  prony bench --shell 'grep -c x big | sort'              how long does it take?
+  prony bench --parameter threads=1,2,4 './sim -j {threads}'
+  prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
+
+Commands run in turns, in random order, until it is known which is faster or the time is up. A is the first command;
+every other one is compared with it. What is judged is CPU time, and wall time without the wait for a CPU.
+
+Exit codes:
+  0  B is faster, or the same within --margin; or one command was measured
+  1  B is slower
+  2  could not run, or a command failed
+  3  unclear";
+
+/// Measure commands, and say which is faster.
+#[derive(Debug, Args)]
+#[command(after_help = BENCH_EXAMPLES)]
+pub struct BenchArgs {
+    /// The commands; A first
+    #[arg(value_name = "COMMAND", required_unless_present = "python")]
+    pub commands: Vec<String>,
+
+    /// Stop after this time at the latest: 8s, 500ms, 2m
+    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration, help_heading = "How long and how sure")]
+    pub max_time: Duration,
+    /// Call differences below this the same
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "How long and how sure")]
+    pub margin: f64,
+    /// Claim a difference where there is none in at most so many of all cases
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "How long and how sure")]
+    pub alpha: f64,
+    /// Run every command exactly so often, however long it takes
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How long and how sure")]
+    pub runs: Option<u32>,
+    /// Run every command so often before it counts
+    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "How long and how sure")]
+    pub warmup: u32,
+
+    /// Give commands to a shell: sh, or the one named here
+    #[arg(short = 'S', long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "What runs")]
+    pub shell: Option<String>,
+    /// Run commands without a shell, as is done anyway
+    #[arg(short = 'N', conflicts_with = "shell", hide = true)]
+    pub no_shell: bool,
+    /// Run this before each run, not measured; once, or one for each command
+    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    pub prepare: Vec<String>,
+    /// Run this once before each command's first run; with --python a statement
+    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    pub setup: Option<String>,
+    /// Run this once after each command's last run
+    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    pub cleanup: Option<String>,
+    /// Run each command with each of these values in place of {NAME}; several multiply
+    #[arg(long, value_name = "NAME=A,B,C", value_parser = parameter, help_heading = "What runs")]
+    pub parameter: Vec<Parameter>,
+    /// The same in hyperfine's words
+    #[arg(short = 'L', long, value_names = ["NAME", "A,B,C"], num_args = 2, help_heading = "What runs")]
+    pub parameter_list: Vec<String>,
+    /// The same for whole numbers, or with -D for all numbers, from MIN to MAX
+    #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3, allow_hyphen_values = true, help_heading = "What runs")]
+    pub parameter_scan: Vec<String>,
+    /// Go from MIN to MAX in steps of this
+    #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", help_heading = "What runs")]
+    pub parameter_step_size: Option<String>,
+    /// Call the commands so, one for each
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "What runs")]
+    pub command_name: Vec<String>,
+    /// Time a Python statement as `pyperf timeit` does
+    #[arg(long, value_name = "STATEMENT", help_heading = "What runs")]
+    pub python: Vec<String>,
+    /// The interpreter of --python; two of them are compared
+    #[arg(long, value_name = "PROGRAM", requires = "python", help_heading = "What runs")]
+    pub interpreter: Vec<String>,
+
+    /// Read standard input from this file: `null` for nothing
+    #[arg(long, value_name = "FILE", default_value = "null", help_heading = "How it runs")]
+    pub input: String,
+    /// Print to `null`, `pipe`, `inherit` or a file
+    #[arg(long, value_name = "WHERE", default_value = "null", help_heading = "How it runs")]
+    pub output: String,
+    /// Let commands print here, as --output=inherit
+    #[arg(long, conflicts_with = "output", help_heading = "How it runs")]
+    pub show_output: bool,
+    /// Measure runs that end with another code than 0
+    #[arg(short, long, help_heading = "How it runs")]
+    pub ignore_failure: bool,
+    /// Run on this CPU only
+    #[arg(long, value_name = "CPU", help_heading = "How it runs")]
+    pub pin: Option<usize>,
+    /// Run under SCHED_FIFO, ahead of all that is not; needs root
+    #[arg(long, help_heading = "How it runs")]
+    pub fifo: bool,
+    /// Run each round in an empty directory of another depth; for commands that need no files from here
+    #[arg(long, help_heading = "How it runs")]
+    pub scatter_directory: bool,
+    /// Draw orders and surroundings again as before
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    pub seed: Option<u64>,
+
+    /// Write all samples here, in pyperf's format
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub export_json: Option<PathBuf>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// One name in braces, and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parameter {
+    /// Without its braces.
+    pub name: String,
+    /// At least one.
+    pub values: Vec<String>,
+}
+
+/// Reads `5%`, `0.5 %` or `0.05` as a share.
+pub fn percent(text: &str) -> Result<f64, String> {
+    let expected = || "expected a percentage between 0 and 100, as 1% or 0.5%".to_owned();
+    let number = text.trim().strip_suffix('%').ok_or_else(expected)?;
+    let share = number.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(expected()) }
+}
+
+fn parameter(text: &str) -> Result<Parameter, String> {
+    let expected = || "expected a name and values, as threads=1,2,4".to_owned();
+    let (name, values) = text.split_once('=').ok_or_else(expected)?;
+    Parameter::new(name, values).ok_or_else(expected)
+}
+
+impl Parameter {
+    /// `values`: separated by commas; `\,` is a comma in a value, as in hyperfine. `None` without a name or a value.
+    pub fn new(name: &str, values: &str) -> Option<Parameter> {
+        let mut parts = vec![String::new()];
+        let mut letters = values.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                '\\' if letters.peek() == Some(&',') => parts.last_mut()?.push(letters.next()?),
+                ',' => parts.push(String::new()),
+                other => parts.last_mut()?.push(other),
+            }
+        }
+        (!name.is_empty() && !values.is_empty()).then(|| Parameter { name: name.to_owned(), values: parts })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_have_their_sign() {
+        assert_eq!(percent("5%"), Ok(0.05));
+        assert_eq!(percent("0.5 %"), Ok(0.005));
+        for wrong in ["5", "0%", "100%", "-1%", "%", "x%"] {
+            assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_comma_in_a_value_is_escaped() {
+        let values = |text| parameter(text).map(|parameter| parameter.values);
+        assert_eq!(values("a=1,2,4"), Ok(["1", "2", "4"].map(str::to_owned).to_vec()));
+        assert_eq!(values(r"a=x\,y,z"), Ok(["x,y", "z"].map(str::to_owned).to_vec()));
+        assert_eq!(values("a=1=2,"), Ok(["1=2", ""].map(str::to_owned).to_vec()));
+        for wrong in ["a", "=1", "a="] {
+            assert!(values(wrong).is_err(), "{wrong}");
+        }
+    }
+}
