@@ -204,6 +204,9 @@ ops! {
     210 RwlockTimedrdlock "pthread_rwlock_timedrdlock" Thread;
     211 RwlockTimedwrlock "pthread_rwlock_timedwrlock" Thread;
     212 ThreadTryjoin "pthread_tryjoin_np" Thread;
+    213 ThreadStart "thread starts" Thread;
+    214 SchedYield "sched_yield" Thread;
+    215 FutexWait "futex" Thread;
 
     // processes
     224 Fork "fork" Process;

@@ -73,6 +73,8 @@ pub struct Control {
     pub tolerant: u32,
     /// 1: children that run another program stay under preload.
     pub follow_exec: u32,
+    /// 1: the threads of a recorded process run side by side.
+    pub side_by_side: u32,
     /// Number of thread slots handed out so far.
     pub thread_slots_used: AtomicU32,
     /// Number of processes so far.
@@ -115,12 +117,21 @@ pub struct Process {
     pub threads: AtomicU32,
     /// Replay: where on the tape the main thread goes on after it ran another program, 0 before.
     pub resume: AtomicU64,
-    /// Exit status given to `exit`.
-    pub exit_status: AtomicI32,
+    /// Recording: the thread slot that has the baton, from 1, and whether others sleep for it. A futex.
+    pub baton: AtomicU32,
+    /// Recording: threads that have waited for the baton for long.
+    pub impatient: AtomicU32,
+    /// Recording: how often the baton went to another thread.
+    pub passed: AtomicU32,
+    /// Recording: how often it was taken from a thread that was still running.
+    pub overlapped: AtomicU32,
 }
 
 /// In [`Thread::thread`]: the thread went with the program that its process ran before.
 pub const NO_THREAD: u32 = u32::MAX;
+
+/// In [`Thread::waiting`]: the thread's ring is full.
+pub const WAITS_FOR_READER: u32 = 2;
 
 /// One thread under preload.
 #[repr(C, align(64))]
@@ -131,7 +142,7 @@ pub struct Thread {
     pub process: AtomicU32,
     /// Thread within the process.
     pub thread: AtomicU32,
-    /// Replay: 1 while the thread waits for its turn. A futex.
+    /// Replay: 1 while the thread waits for its turn. A futex. Recording: [`WAITS_FOR_READER`] or 0.
     pub waiting: AtomicU32,
     /// Replay: the call the thread is in, 0 outside.
     pub call: AtomicU32,
@@ -175,6 +186,8 @@ pub struct Counts {
     pub log_bytes_differing: AtomicU64,
     /// Records that were answered out of order.
     pub reordered: AtomicU64,
+    /// Turns that went on while their thread was still in them.
+    pub overlapped: AtomicU64,
 }
 
 /// How a replay stopped following its demo.
@@ -191,13 +204,11 @@ pub enum Stop {
     EarlyExit = 4,
     /// The demo ended and the build goes on.
     LateExit = 5,
-    /// A file of the recording is not there.
-    MissingFile = 6,
 }
 
 impl Counts {
     /// The counters, in their order.
-    pub fn all(&self) -> [&AtomicU64; 9] {
+    pub fn all(&self) -> [&AtomicU64; 10] {
         [
             &self.records,
             &self.outputs,
@@ -208,6 +219,7 @@ impl Counts {
             &self.resynced,
             &self.log_bytes_differing,
             &self.reordered,
+            &self.overlapped,
         ]
     }
 }
@@ -215,7 +227,7 @@ impl Counts {
 impl Stop {
     /// The class with this number.
     pub fn from_number(number: u32) -> Option<Stop> {
-        [Stop::Output, Stop::Order, Stop::Unrecorded, Stop::EarlyExit, Stop::LateExit, Stop::MissingFile]
+        [Stop::Output, Stop::Order, Stop::Unrecorded, Stop::EarlyExit, Stop::LateExit]
             .into_iter()
             .find(|&stop| stop as u32 == number)
     }
@@ -289,7 +301,7 @@ pub struct FrameTime {
 /// ```
 ///
 /// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:
-/// `time` is the turn, counted over the ordered records of the process, or [`NO_TURN`]; and `op`
+/// `time` is the turn that begins with the record, or [`NO_TURN`]; and `op`
 /// may carry [`FRAME_END`].
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
@@ -325,7 +337,7 @@ pub const CLOCK_RUN: u16 = 0x3fff;
 /// Reads of a clock that one such record holds at most.
 pub const CLOCK_RUN_READS: usize = 512;
 
-/// `time` of a tape record that waits for no turn.
+/// `time` of a tape record that begins no turn.
 pub const NO_TURN: u64 = u64::MAX;
 
 /// Set in a tape record's `op` when the record ends a frame.

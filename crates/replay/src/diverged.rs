@@ -19,7 +19,6 @@ fn class_of(stop: Stop) -> DivergenceClass {
         Stop::Unrecorded => DivergenceClass::UnrecordedCall,
         Stop::EarlyExit => DivergenceClass::EarlyExit,
         Stop::LateExit => DivergenceClass::LateExit,
-        Stop::MissingFile => DivergenceClass::MissingFile,
     }
 }
 

@@ -1,67 +1,25 @@
 //! Which records of a process with several threads need a turn.
 //!
-//! Clocks and sleeps do nothing to other threads. A lock matters to another thread only where it
-//! changes hands: of the acquisitions that one thread makes in a row, the first comes after the
-//! other thread's last, and the last before the other thread's next. Everything else keeps the
-//! recorded order.
+//! The records of a process stand in one order. A thread that makes several calls in a row needs
+//! only be let in once: the first of them waits for a turn, and the turn lasts until the thread
+//! comes to a call after which another thread had made one. Clocks do nothing to other threads and
+//! are read by millions, so they neither start a turn nor end one.
 
 use prony_demo::{Class, Head, Op};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// Finds the acquisitions where a lock changes hands.
+/// Finds the records with which another thread goes on.
 #[derive(Debug, Default)]
-pub(crate) struct Hands {
-    /// By process and object: the thread that had it last, and the record of that.
-    last: BTreeMap<(u16, u32), (u16, u64)>,
-    changes: BTreeSet<(u16, u64)>,
+pub(crate) struct Turns {
+    /// By process: the thread that made the last call.
+    last: BTreeMap<u16, u16>,
 }
 
-/// True for a call that acquires the object named in `aux`.
-fn acquires(op: Op) -> bool {
-    matches!(
-        op,
-        Op::MutexLock
-            | Op::MutexTrylock
-            | Op::MutexTimedlock
-            | Op::CondWait
-            | Op::CondTimedwait
-            | Op::RwlockRdlock
-            | Op::RwlockWrlock
-            | Op::RwlockTryrdlock
-            | Op::RwlockTrywrlock
-            | Op::RwlockTimedrdlock
-            | Op::RwlockTimedwrlock
-            | Op::SpinLock
-            | Op::SpinTrylock
-    )
-}
-
-impl Hands {
-    /// Takes the next record of a process, in order.
-    pub(crate) fn note(&mut self, process: u16, head: &Head) {
-        let Some(op) = Op::from_number(head.op).filter(|&op| acquires(op)) else { return };
-        let failed = head.ret != 0 && !matches!(op, Op::CondWait | Op::CondTimedwait);
-        if failed {
-            return;
-        }
-        let before = self.last.insert((process, head.aux), (head.thread, head.order));
-        if let Some((_, order)) = before.filter(|&(thread, _)| thread != head.thread) {
-            self.changes.insert((process, order));
-            self.changes.insert((process, head.order));
-        }
-    }
-
-    /// True if the record has to wait for its turn.
-    pub(crate) fn needs_turn(&self, process: u16, head: &Head) -> bool {
-        let Some(op) = Op::from_number(head.op) else { return true };
-        match op {
-            Op::Nanosleep | Op::ClockNanosleep | Op::Usleep | Op::Sleep => false,
-            // A wait for a condition ends when another thread says so.
-            Op::CondWait | Op::CondTimedwait => true,
-            _ if op.class() == Class::Clock => false,
-            _ if acquires(op) && head.aux != 0 => self.changes.contains(&(process, head.order)),
-            _ => true,
-        }
+impl Turns {
+    /// True if this record, the next one of its process, begins a turn.
+    pub(crate) fn begins(&mut self, process: u16, head: &Head) -> bool {
+        let clock = Op::from_number(head.op).is_some_and(|op| op.class() == Class::Clock);
+        !clock && self.last.insert(process, head.thread) != Some(head.thread)
     }
 }
 
@@ -69,22 +27,30 @@ impl Hands {
 mod tests {
     use super::*;
 
-    #[test]
-    fn of_a_run_of_locks_only_its_ends_are_ordered() {
-        let lock =
-            |order, thread| Head { size: 40, op: Op::MutexLock as u16, thread, order, time: 0, ret: 0, fd: -1, aux: 7 };
-        let records = [lock(0, 0), lock(1, 1), lock(2, 1), lock(3, 1), lock(4, 0), lock(5, 0)];
-        let mut hands = Hands::default();
-        records.iter().for_each(|record| hands.note(0, record));
-        let ordered: Vec<bool> = records.iter().map(|record| hands.needs_turn(0, record)).collect();
-        assert_eq!(ordered, [true, true, false, true, true, false]);
+    fn call(op: Op, thread: u16) -> Head {
+        Head { size: 40, op: op as u16, thread, order: 0, time: 0, ret: 0, fd: -1, aux: 7 }
     }
 
     #[test]
-    fn sleeps_need_no_turn_and_sends_do() {
-        let call = |op: Op| Head { size: 40, op: op as u16, thread: 1, order: 0, time: 0, ret: 1, fd: 3, aux: 1 };
-        let hands = Hands::default();
-        assert!(!hands.needs_turn(0, &call(Op::Usleep)));
-        assert!(hands.needs_turn(0, &call(Op::Sendto)));
+    fn of_the_calls_that_a_thread_makes_in_a_row_the_first_begins_a_turn() {
+        let mut turns = Turns::default();
+        let threads = [0, 1, 1, 1, 0, 0, 2];
+        let begin = threads.map(|thread| turns.begins(0, &call(Op::MutexLock, thread)));
+        assert_eq!(begin, [true, true, false, false, true, false, true]);
+    }
+
+    #[test]
+    fn clocks_neither_begin_a_turn_nor_end_one() {
+        let mut turns = Turns::default();
+        let calls = [(Op::Sendto, 0), (Op::ClockGettime, 1), (Op::Sendto, 0), (Op::Sendto, 1)];
+        let begin = calls.map(|(op, thread)| turns.begins(0, &call(op, thread)));
+        assert_eq!(begin, [true, false, false, true]);
+    }
+
+    #[test]
+    fn every_process_has_turns_of_its_own() {
+        let mut turns = Turns::default();
+        let begin = [0, 1, 0, 1].map(|process| turns.begins(process, &call(Op::Read, 0)));
+        assert_eq!(begin, [true, true, false, false]);
     }
 }

@@ -1,6 +1,6 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
-use crate::order::Hands;
+use crate::order::Turns;
 use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op};
 use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, TapeHead, TapeStream};
 use std::collections::BTreeMap;
@@ -88,14 +88,13 @@ impl Tape {
             recorded_ns: 0,
             output_bytes: 0,
         };
-        let mut hands = Hands::default();
+        let mut turns = Turns::default();
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
             let Some((head, class)) = playable(record) else { continue };
             let process = processes.entry(index).or_insert_with(|| Process::new(rule));
             process.frames += u64::from(process.framer.ends_frame(&head));
-            hands.note(index, &head);
-            process.turns += 1;
+            process.turns += u64::from(turns.begins(index, &head));
             streams.entry((index, head.thread)).or_default().bytes += record.len() as u64;
             tape.records += 1;
             tape.recorded_ns = tape.recorded_ns.max(head.time);
@@ -110,9 +109,8 @@ impl Tape {
         };
         (tape.main_process, tape.frames) = (main, process.frames);
         tape.processes = processes.keys().copied().collect();
-        // At most every record has a turn; the place for their owners is not filled to its end.
         let bytes = lay_out(&mut streams, &mut processes);
-        tape.write(demo, rule, &hands, streams, processes).map_err(|error| match error {
+        tape.write(demo, rule, streams, processes).map_err(|error| match error {
             Failed::Demo(error) => TapeError::Demo(error),
             Failed::Io(error) => TapeError::Memory { bytes, error },
         })?;
@@ -123,13 +121,13 @@ impl Tape {
         &self,
         demo: &mut Demo<R>,
         rule: FrameRule,
-        hands: &Hands,
         mut streams: BTreeMap<(u16, u16), Stream>,
         mut processes: BTreeMap<u16, Process>,
     ) -> Result<(), Failed> {
         for process in processes.values_mut() {
-            (process.framer, process.turns) = (Framer::new(rule), 0);
+            process.framer = Framer::new(rule);
         }
+        let mut turns = Turns::default();
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
             let Some((mut head, _)) = playable(record) else { continue };
@@ -141,12 +139,9 @@ impl Tape {
                 head.op |= FRAME_END;
             }
             head.time = NO_TURN;
-            if hands.needs_turn(index, &head) {
-                head.time = process.turns;
-                process.turns += 1;
-                if process.owners_start > 0 {
-                    process.owners.push(head.thread);
-                }
+            if process.owners_start > 0 && turns.begins(index, &head) {
+                head.time = process.owners.len() as u64;
+                process.owners.push(head.thread);
             }
             stream.held.extend_from_slice(&head.to_bytes());
             stream.held.extend_from_slice(&record[HEAD_BYTES..]);

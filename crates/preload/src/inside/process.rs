@@ -1,7 +1,7 @@
 //! What this process is to the recording: its slot, its mode, and how threads join it.
 
 use super::thread::{self, Thread};
-use super::{hooks, objects, player, recorder, report, signals};
+use super::{baton, hooks, objects, player, recorder, report, signals};
 use crate::channel::{self, Control};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -56,8 +56,9 @@ pub fn threaded() -> bool {
 }
 
 /// From now on locks are recorded.
-pub fn now_threaded() {
+pub unsafe fn now_threaded() {
     THREADED.store(true, Ordering::Relaxed);
+    baton::put_to_use();
 }
 
 /// Stops taking part: every hook passes through from here on.
@@ -182,7 +183,6 @@ pub unsafe fn exiting(status: c_int) {
     } else {
         player::exiting(thread, status);
     }
-    (*slot()).exit_status.store(status, Ordering::Relaxed);
     (*slot()).state.store(2, Ordering::Release);
     leave_slot();
     detach();
@@ -196,6 +196,7 @@ pub unsafe fn attach_thread(index: u16) {
     (*thread).index = index;
     (*thread).attached = true;
     (*thread).mode = mode();
+    (*thread).held = None;
     recorder::map_ring(thread);
     if mode() == thread::REPLAYING {
         player::start_thread(thread);
@@ -210,6 +211,8 @@ pub unsafe fn detach_thread() {
         (*thread).live = thread::ASIDE;
         (*thread).attached = false;
         recorder::close_run(thread);
+        player::leave_turn(thread);
+        baton::give(thread);
         recorder::unmap_ring(thread);
         give_slot_back((*thread).slot);
     }
@@ -262,6 +265,7 @@ unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
 pub unsafe fn become_child(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
     THREADED.store(false, Ordering::Relaxed);
+    baton::put_aside();
     FORKED.store(true, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     (*slot()).threads.store(1, Ordering::Relaxed);
@@ -281,6 +285,23 @@ pub unsafe fn next_index() -> u32 {
         report::fatal(&[b"more than 32,768 processes in one recording"]);
     }
     index
+}
+
+/// What the kernel says a thread does: the letter of `/proc/self/task/TID/stat`.
+pub unsafe fn state_of(tid: i32) -> u8 {
+    let mut path = [0; 64];
+    let mut text = report::Text { to: &mut path[..63], used: 0 };
+    text.put(b"/proc/self/task/");
+    text.decimal(tid as u64);
+    text.put(b"/stat");
+    let mut stat = [0u8; 512];
+    let fd = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+    let read = libc::syscall(libc::SYS_read, fd, stat.as_mut_ptr(), stat.len());
+    libc::syscall(libc::SYS_close, fd);
+    // The name in parentheses may hold anything; the state follows the last one.
+    let stat = &stat[..read.max(0) as usize];
+    let end = stat.iter().rposition(|&byte| byte == b')').unwrap_or(0);
+    stat.get(end + 2).copied().unwrap_or(0)
 }
 
 /// `errno` of the calling thread.

@@ -5,9 +5,10 @@
 //! a process by `order`.
 
 use super::process::{control, slot};
+use super::baton;
 use super::report;
 use super::thread::Thread;
-use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES};
+use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, WAITS_FOR_READER};
 use crate::ticks::ticks;
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
@@ -168,6 +169,7 @@ pub unsafe fn close_run(thread: *mut Thread) {
 
 /// Any other call.
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
+    baton::keep(thread);
     close_run(thread);
     let order = next_order();
     emit_numbered(thread, op, fd, aux, ret, order, pieces);
@@ -285,6 +287,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
     let errno = super::process::errno();
     let live = std::mem::replace(&mut (*thread).live, super::thread::ASIDE);
     let mut rounds = 0u32;
+    (*(*thread).slot).waiting.store(WAITS_FOR_READER, Ordering::Relaxed);
     loop {
         (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);
         if (*thread).head + size as u64 <= (*thread).tail_seen + RING_BYTES as u64 {
@@ -298,6 +301,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
             (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
         }
     }
+    (*(*thread).slot).waiting.store(0, Ordering::Relaxed);
     (*thread).live = live;
     super::process::set_errno(errno);
 }

@@ -6,6 +6,7 @@
 //! else the signal is held back until the next hooked call of the thread begins or ends. While
 //! replaying, no signal but a fault reaches a handler: the tape says when they run.
 
+use super::baton;
 use super::player;
 use super::process::{self, errno, set_errno};
 use super::recorder::{self, Piece};
@@ -94,6 +95,7 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
         (*thread).blocking = false;
         record_and_run(thread, BEFORE_NEXT, signal, info, context);
         (*thread).blocking = true;
+        baton::give(thread);
     } else {
         (*ACTIONS.info.get())[place] = *info;
         (*thread).pending.fetch_or(1 << (place - 1), Ordering::Relaxed);

@@ -85,6 +85,8 @@ pub struct Thread {
     pub turns: *mut u16,
     /// Player: number of turns.
     pub turn_count: u64,
+    /// Player: the turn that the thread has.
+    pub held: Option<u64>,
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`.
     pub clocks: [i64; 16],

@@ -56,7 +56,7 @@ unsafe fn received_vector(
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = blocking(thread, real);
+        value = blocking(thread, op, fd, real);
         let errno = errno();
         let piece = if value > 0 { Piece::Vector(PartKind::In, vector, value as usize) } else { Piece::Nothing };
         recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
@@ -181,7 +181,7 @@ hooks! {
         let place = if at.is_null() { libc::lseek(from, 0, libc::SEEK_CUR) } else { *at };
         let value;
         if recording {
-            value = blocking(thread, || real::sendfile(to, from, at, count));
+            value = blocking(thread, Op::Sendfile, to, || real::sendfile(to, from, at, count));
             let errno = errno();
             // What was sent stands in the page cache now; it is read back so that a replay can
             // compare it.

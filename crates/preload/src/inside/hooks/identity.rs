@@ -271,12 +271,9 @@ pub(in super::super) unsafe fn raw(
         }
         #[cfg(target_arch = "x86_64")]
         libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
-        libc::SYS_futex if threaded() => {
-            say_once(
-                &FUTEX_SAID,
-                b"locks made of futexes directly (Rust's std, lock-free code): their order is not recorded, a replay may diverge",
-            );
-            real()
+        libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
+        libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => {
+            super::sync::futex_waited(a as *const u32, real)
         }
         number if is_harmless(number) => real(),
         number => {
@@ -287,7 +284,12 @@ pub(in super::super) unsafe fn raw(
 }
 
 static IO_URING_SAID: AtomicBool = AtomicBool::new(false);
-static FUTEX_SAID: AtomicBool = AtomicBool::new(false);
+
+/// A wait on a futex after which the word alone says what happened.
+fn is_plain_wait(operation: c_int) -> bool {
+    let operation = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET
+}
 
 /// System calls that bring nothing from outside, or nothing that varies.
 fn is_harmless(number: c_long) -> bool {
@@ -314,7 +316,6 @@ fn is_harmless(number: c_long) -> bool {
         libc::SYS_setresuid,
         libc::SYS_setresgid,
         libc::SYS_setgroups,
-        libc::SYS_sched_yield,
         libc::SYS_sched_setaffinity,
         libc::SYS_sched_setscheduler,
         libc::SYS_sched_setattr,

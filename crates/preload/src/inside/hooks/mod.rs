@@ -14,26 +14,44 @@ mod wait;
 
 pub use file::redirect_standard_input;
 
+use super::baton;
+use super::descriptors;
 use super::player::{self, Answer};
 use super::process::{enter, errno, leave, outcome, set_errno};
 use super::recorder::{self, Piece};
 use super::signals;
 use super::thread::Thread;
-use prony_demo::Op;
+use prony_demo::{Class, Op};
 use std::sync::atomic::Ordering;
 
-/// Runs a real call that may block: a handler may run while it does.
+/// Runs a real call that may block: a handler may run while it does, and other threads.
 #[inline(always)]
-pub unsafe fn blocking<T>(thread: *mut Thread, real: impl FnOnce() -> T) -> T {
+pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnce() -> T) -> T {
     (*thread).blocking = true;
     while (*thread).pending.load(Ordering::Relaxed) != 0 {
         (*thread).blocking = false;
         signals::deliver_before(thread);
         (*thread).blocking = true;
     }
+    if may_block(op, fd) {
+        baton::give(thread);
+    }
     let value = real();
     (*thread).blocking = false;
     value
+}
+
+/// False for calls that answer at once, during which no other thread needs to run.
+#[inline(always)]
+fn may_block(op: Op, fd: i32) -> bool {
+    match op.class() {
+        Class::Wait | Class::Thread | Class::Process | Class::Name => true,
+        Class::Input | Class::Output => !descriptors::is_nonblocking(fd),
+        Class::Descriptor => {
+            matches!(op, Op::Connect | Op::Accept | Op::Fcntl | Op::Ioctl) && !descriptors::is_nonblocking(fd)
+        }
+        _ => false,
+    }
 }
 
 /// A call whose result and result bytes are recorded, and given back by a replay.
@@ -52,7 +70,7 @@ pub unsafe fn recorded<const N: usize>(
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = blocking(thread, real);
+        value = blocking(thread, op, fd, real);
         let errno = errno();
         recorder::emit(thread, op, fd, aux, outcome(value), &pieces(value));
         set_errno(errno);

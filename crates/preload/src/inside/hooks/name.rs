@@ -132,7 +132,7 @@ hooks! {
         let result;
         if recording {
             let mut list = null_mut();
-            result = super::blocking(thread, || real::getaddrinfo(node, service, hints, &mut list));
+            result = super::blocking(thread, Op::Getaddrinfo, -1, || real::getaddrinfo(node, service, hints, &mut list));
             let before = errno();
             let mut entries = [Entry { flags: 0, family: 0, kind: 0, protocol: 0 }; ENTRIES];
             let mut pieces = [Piece::Nothing; 3 + 2 * ENTRIES];
@@ -198,7 +198,7 @@ hooks! {
         let (thread, recording) = enter();
         let result;
         if recording {
-            result = super::blocking(thread, || {
+            result = super::blocking(thread, Op::Gethostbyname, -1, || {
                 real::getnameinfo(address, length, host, host_room, service, service_room, flags)
             });
             let before = errno();

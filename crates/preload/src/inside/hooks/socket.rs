@@ -122,7 +122,7 @@ pub(super) unsafe fn received(
     let value;
     if recording {
         let room = room(address_length);
-        value = blocking(thread, real);
+        value = blocking(thread, op, fd, real);
         let errno = errno();
         let pieces = [
             address_piece(address, room, address_length, value >= 0),
@@ -164,7 +164,7 @@ pub(super) unsafe fn sent(
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = blocking(thread, real);
+        value = blocking(thread, op, fd, real);
         let errno = errno();
         let pieces = [
             Piece::some(PartKind::Addr, address.cast(), address_length as usize),
@@ -288,7 +288,7 @@ unsafe fn receive_several(fd: c_int, messages: *mut mmsghdr, count: usize, real:
         for (at, room) in rooms.iter_mut().enumerate().take(count) {
             *room = (*messages.add(at)).msg_hdr.msg_namelen;
         }
-        value = blocking(thread, || real(count));
+        value = blocking(thread, Op::Recvmmsg, fd, || real(count));
         emit_several(thread, Op::Recvmmsg, fd, count, value, |at| {
             let message = messages.add(at);
             adopt_descriptors(&(*message).msg_hdr, false);
@@ -474,7 +474,7 @@ hooks! {
         let (thread, recording) = enter();
         let value;
         if recording {
-            value = blocking(thread, || real::recvmsg(fd, message, flags));
+            value = blocking(thread, Op::Recvmsg, fd, || real::recvmsg(fd, message, flags));
             let errno = errno();
             if value >= 0 {
                 adopt_descriptors(message, false);
@@ -560,7 +560,7 @@ hooks! {
         let count = (count as usize).min(MESSAGES);
         let value;
         if recording {
-            value = blocking(thread, || real::sendmmsg(fd, messages, count as libc::c_uint, flags));
+            value = blocking(thread, Op::Sendmmsg, fd, || real::sendmmsg(fd, messages, count as libc::c_uint, flags));
             emit_several(thread, Op::Sendmmsg, fd, count, value, |at| {
                 let message = messages.add(at);
                 let header = &(*message).msg_hdr;

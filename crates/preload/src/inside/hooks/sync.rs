@@ -4,6 +4,7 @@
 //! acquisition is recorded after it happened, so the order of the records is an order in which
 //! the acquisitions are possible; a replay makes every thread wait for its turn and then really
 //! acquires. Releases need no record: they come before the next acquisition by themselves.
+//! What is free is taken at once; only who has to wait for it lets other threads run meanwhile.
 
 use super::super::objects;
 use super::super::player;
@@ -32,12 +33,24 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         let Start { routine, argument, index } = start.read();
         libc::free(start.cast());
         attach_thread(index);
+        started();
         objects::watch_thread();
         let guard = Ended;
         let value = routine(argument);
         drop(guard);
         value
     }
+}
+
+/// The thread runs the server's code from here on.
+unsafe fn started() {
+    let (thread, recording) = enter();
+    if recording {
+        recorder::emit(thread, Op::ThreadStart, -1, 0, 0, &[]);
+    } else {
+        player::take_start(thread);
+    }
+    leave(thread);
 }
 
 /// Gives the thread's slot back, also when the thread ends by `pthread_exit`.
@@ -75,22 +88,35 @@ unsafe fn created(
     result
 }
 
-/// An acquisition: recorded once it is had. `acquire` waits for it, for real.
+/// A lock that was free, or whose owner died.
+fn had(result: c_int) -> Option<c_int> {
+    matches!(result, 0 | libc::EOWNERDEAD).then_some(result)
+}
+
+/// An acquisition: recorded once it is had. `at_once` gives the result if it needs no wait, `real`
+/// waits for it; `acquire` is what a replay does where the recorded call succeeded.
 #[inline(always)]
 unsafe fn acquired<T>(
     op: Op,
     object: *const T,
+    at_once: impl FnOnce() -> Option<c_int>,
     real: impl FnOnce() -> c_int,
     acquire: impl FnOnce() -> c_int,
 ) -> c_int {
+    if !threaded() {
+        return real();
+    }
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = blocking(thread, real);
+        result = match at_once() {
+            Some(result) => result,
+            None => blocking(thread, op, -1, real),
+        };
         recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
     } else if let Some(answer) = player::take_sync(thread, op, object) {
         result = answer.ret() as c_int;
-        if result == 0 || result == libc::EOWNERDEAD {
+        if had(result).is_some() {
             acquire();
         }
         player::done(thread, answer);
@@ -107,7 +133,7 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = blocking(thread, real);
+        result = blocking(thread, op, -1, real);
         recorder::emit(thread, op, -1, player::name_of(mutex), i64::from(result), &[]);
     } else {
         // A wait whose turn is far off must not hold the mutex meanwhile.
@@ -124,20 +150,22 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
 /// Semaphores return -1 and set `errno`.
 unsafe fn semaphore(
     op: Op,
-    object: *const sem_t,
+    object: *mut sem_t,
     real: impl FnOnce() -> c_int,
-    acquire: impl FnOnce() -> c_int,
 ) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = blocking(thread, real);
+        result = match real::sem_trywait(object) {
+            0 => 0,
+            _ => blocking(thread, op, -1, real),
+        };
         let errno = process::errno();
         recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
         process::set_errno(errno);
     } else if let Some(answer) = player::take_sync(thread, op, object) {
         if answer.ret() == 0 {
-            acquire();
+            wait_semaphore(object);
         }
         result = answer.value() as c_int;
         player::done(thread, answer);
@@ -148,16 +176,15 @@ unsafe fn semaphore(
     result
 }
 
-unsafe fn wait_semaphore(semaphore: *mut sem_t) -> c_int {
+unsafe fn wait_semaphore(semaphore: *mut sem_t) {
     while libc::sem_wait(semaphore) == -1 && process::errno() == libc::EINTR {}
-    0
 }
 
 unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_int) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = blocking(thread, real);
+        result = blocking(thread, op, -1, real);
         recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
     } else {
         // The turn first: the thread to be joined still needs the turns before it.
@@ -197,33 +224,40 @@ hooks! {
     }
 
     [__pthread_mutex_lock] fn pthread_mutex_lock(mutex: *mut pthread_mutex_t) -> c_int {
-        if !threaded() {
-            return real::pthread_mutex_lock(mutex);
-        }
-        acquired(Op::MutexLock, mutex, || real::pthread_mutex_lock(mutex), || real::pthread_mutex_lock(mutex))
+        acquired(
+            Op::MutexLock,
+            mutex,
+            || had(real::pthread_mutex_trylock(mutex)),
+            || real::pthread_mutex_lock(mutex),
+            || real::pthread_mutex_lock(mutex),
+        )
     }
 
     [__pthread_mutex_trylock] fn pthread_mutex_trylock(mutex: *mut pthread_mutex_t) -> c_int {
-        if !threaded() {
-            return real::pthread_mutex_trylock(mutex);
-        }
-        acquired(Op::MutexTrylock, mutex, || real::pthread_mutex_trylock(mutex), || libc::pthread_mutex_lock(mutex))
+        acquired(
+            Op::MutexTrylock,
+            mutex,
+            || Some(real::pthread_mutex_trylock(mutex)),
+            || real::pthread_mutex_trylock(mutex),
+            || libc::pthread_mutex_lock(mutex),
+        )
     }
 
     fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
-        if !threaded() {
-            return real::pthread_mutex_timedlock(mutex, time);
-        }
-        acquired(Op::MutexTimedlock, mutex, || real::pthread_mutex_timedlock(mutex, time), || libc::pthread_mutex_lock(mutex))
-    }
-
-    fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
-        if !threaded() {
-            return real::pthread_mutex_clocklock(mutex, clock, time);
-        }
         acquired(
             Op::MutexTimedlock,
             mutex,
+            || had(real::pthread_mutex_trylock(mutex)),
+            || real::pthread_mutex_timedlock(mutex, time),
+            || libc::pthread_mutex_lock(mutex),
+        )
+    }
+
+    fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
+        acquired(
+            Op::MutexTimedlock,
+            mutex,
+            || had(real::pthread_mutex_trylock(mutex)),
             || real::pthread_mutex_clocklock(mutex, clock, time),
             || libc::pthread_mutex_lock(mutex),
         )
@@ -258,22 +292,22 @@ hooks! {
         if !threaded() {
             return real::sem_wait(to);
         }
-        semaphore(Op::SemWait, to, || real::sem_wait(to), || wait_semaphore(to))
+        semaphore(Op::SemWait, to, || real::sem_wait(to))
     }
 
     fn sem_trywait(to: *mut sem_t) -> c_int {
         if !threaded() {
             return real::sem_trywait(to);
         }
-        semaphore(Op::SemTrywait, to, || real::sem_trywait(to), || wait_semaphore(to))
+        semaphore(Op::SemTrywait, to, || real::sem_trywait(to))
     }
 
     fn sem_timedwait(to: *mut sem_t, time: *const timespec) -> c_int {
-        semaphore(Op::SemTimedwait, to, || real::sem_timedwait(to, time), || wait_semaphore(to))
+        semaphore(Op::SemTimedwait, to, || real::sem_timedwait(to, time))
     }
 
     fn sem_clockwait(to: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
-        semaphore(Op::SemTimedwait, to, || real::sem_clockwait(to, clock, time), || wait_semaphore(to))
+        semaphore(Op::SemTimedwait, to, || real::sem_clockwait(to, clock, time))
     }
 
     fn sem_getvalue(to: *mut sem_t, value: *mut c_int) -> c_int {
@@ -291,69 +325,83 @@ hooks! {
     }
 
     fn pthread_rwlock_rdlock(lock: *mut pthread_rwlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_rdlock(lock);
-        }
-        acquired(Op::RwlockRdlock, lock, || real::pthread_rwlock_rdlock(lock), || real::pthread_rwlock_rdlock(lock))
+        acquired(
+            Op::RwlockRdlock,
+            lock,
+            || had(real::pthread_rwlock_tryrdlock(lock)),
+            || real::pthread_rwlock_rdlock(lock),
+            || real::pthread_rwlock_rdlock(lock),
+        )
     }
 
     fn pthread_rwlock_wrlock(lock: *mut pthread_rwlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_wrlock(lock);
-        }
-        acquired(Op::RwlockWrlock, lock, || real::pthread_rwlock_wrlock(lock), || real::pthread_rwlock_wrlock(lock))
+        acquired(
+            Op::RwlockWrlock,
+            lock,
+            || had(real::pthread_rwlock_trywrlock(lock)),
+            || real::pthread_rwlock_wrlock(lock),
+            || real::pthread_rwlock_wrlock(lock),
+        )
     }
 
     fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_tryrdlock(lock);
-        }
-        acquired(Op::RwlockTryrdlock, lock, || real::pthread_rwlock_tryrdlock(lock), || libc::pthread_rwlock_rdlock(lock))
+        acquired(
+            Op::RwlockTryrdlock,
+            lock,
+            || Some(real::pthread_rwlock_tryrdlock(lock)),
+            || real::pthread_rwlock_tryrdlock(lock),
+            || libc::pthread_rwlock_rdlock(lock),
+        )
     }
 
     fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_trywrlock(lock);
-        }
-        acquired(Op::RwlockTrywrlock, lock, || real::pthread_rwlock_trywrlock(lock), || libc::pthread_rwlock_wrlock(lock))
+        acquired(
+            Op::RwlockTrywrlock,
+            lock,
+            || Some(real::pthread_rwlock_trywrlock(lock)),
+            || real::pthread_rwlock_trywrlock(lock),
+            || libc::pthread_rwlock_wrlock(lock),
+        )
     }
 
     fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_timedrdlock(lock, time);
-        }
         acquired(
             Op::RwlockTimedrdlock,
             lock,
+            || had(real::pthread_rwlock_tryrdlock(lock)),
             || real::pthread_rwlock_timedrdlock(lock, time),
             || libc::pthread_rwlock_rdlock(lock),
         )
     }
 
     fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
-        if !threaded() {
-            return real::pthread_rwlock_timedwrlock(lock, time);
-        }
         acquired(
             Op::RwlockTimedwrlock,
             lock,
+            || had(real::pthread_rwlock_trywrlock(lock)),
             || real::pthread_rwlock_timedwrlock(lock, time),
             || libc::pthread_rwlock_wrlock(lock),
         )
     }
 
     fn pthread_spin_lock(lock: *mut pthread_spinlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_spin_lock(lock);
-        }
-        acquired(Op::SpinLock, lock, || real::pthread_spin_lock(lock), || real::pthread_spin_lock(lock))
+        acquired(
+            Op::SpinLock,
+            lock,
+            || had(real::pthread_spin_trylock(lock)),
+            || real::pthread_spin_lock(lock),
+            || real::pthread_spin_lock(lock),
+        )
     }
 
     fn pthread_spin_trylock(lock: *mut pthread_spinlock_t) -> c_int {
-        if !threaded() {
-            return real::pthread_spin_trylock(lock);
-        }
-        acquired(Op::SpinTrylock, lock, || real::pthread_spin_trylock(lock), || libc::pthread_spin_lock(lock))
+        acquired(
+            Op::SpinTrylock,
+            lock,
+            || Some(real::pthread_spin_trylock(lock)),
+            || real::pthread_spin_trylock(lock),
+            || libc::pthread_spin_lock(lock),
+        )
     }
 
     fn pthread_barrier_wait(barrier: *mut pthread_barrier_t) -> c_int {
@@ -363,10 +411,11 @@ hooks! {
         let (thread, recording) = enter();
         let result;
         if recording {
-            result = blocking(thread, || real::pthread_barrier_wait(barrier));
+            result = blocking(thread, Op::BarrierWait, -1, || real::pthread_barrier_wait(barrier));
             recorder::emit(thread, Op::BarrierWait, -1, 0, i64::from(result), &[]);
         } else {
             // All meet here first; the turns order only the way out.
+            player::leave_turn(thread);
             real::pthread_barrier_wait(barrier);
             let answer = player::take(thread, Op::BarrierWait, -1);
             result = answer.ret() as c_int;
@@ -375,6 +424,48 @@ hooks! {
         leave(thread);
         result
     }
+
+    // A loop that yields waits for another thread. How often it went round does not matter.
+    [pthread_yield] fn sched_yield() -> c_int {
+        if !threaded() {
+            return real::sched_yield();
+        }
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = blocking(thread, Op::SchedYield, -1, || real::sched_yield());
+            recorder::emit(thread, Op::SchedYield, -1, 0, i64::from(result), &[]);
+        } else if let Some(answer) = player::take_yield(thread) {
+            result = 0;
+            player::done(thread, answer);
+        } else {
+            player::leave_turn(thread);
+            result = real::sched_yield();
+        }
+        leave(thread);
+        result
+    }
+}
+
+/// A wait on a futex that the server calls itself, as Rust's `std` and `std::atomic::wait` of C++
+/// do. The word says what the wait is for, so a replay needs no wake: the turn says when it ended.
+pub(super) unsafe fn futex_waited(word: *const u32, real: impl FnOnce() -> libc::c_long) -> libc::c_long {
+    let (thread, recording) = enter();
+    let result;
+    if recording {
+        result = blocking(thread, Op::FutexWait, -1, real);
+        let errno = process::errno();
+        let outcome = process::outcome(result as isize);
+        recorder::emit(thread, Op::FutexWait, -1, player::name_of(word), outcome, &[]);
+        process::set_errno(errno);
+    } else if let Some(answer) = player::take_sync(thread, Op::FutexWait, word) {
+        player::done(thread, answer);
+        result = answer.value() as libc::c_long;
+    } else {
+        result = real();
+    }
+    leave(thread);
+    result
 }
 
 mod c11 {

@@ -52,7 +52,7 @@ unsafe fn wait(
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = if timeout_ms == 0 { real() } else { blocking(thread, real) };
+        value = if timeout_ms == 0 { real() } else { blocking(thread, op, fd, real) };
         if value > 0 {
             emit_ready(thread, op, fd, timeout_ms, value, gather);
         } else {
@@ -224,7 +224,7 @@ unsafe fn sleep_for(op: Op, timeout_ms: u32, left: *mut timespec, real: impl FnO
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = blocking(thread, real);
+        value = blocking(thread, op, -1, real);
         let errno = errno();
         let rest = if value != 0 && !left.is_null() { Piece::value(&*left) } else { Piece::Nothing };
         recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[rest]);
@@ -405,7 +405,7 @@ unsafe fn wait_for_signal(op: Op, timeout_ms: u32, info: *mut libc::siginfo_t, r
     let (thread, recording) = enter();
     let value;
     if recording {
-        value = blocking(thread, real);
+        value = blocking(thread, op, -1, real);
         let errno = errno();
         let piece = if value > 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing };
         recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[piece]);

@@ -9,8 +9,7 @@
 //! * within a frame, calls on different descriptors may change places;
 //! * a wait passes over what is left of its frame, unless output or input would be lost.
 //!
-//! In a process with several threads every record but clock reads has a turn, and threads step in
-//! the order of the turns.
+//! In a process with several threads one runs at a time, in the recorded order: see `turns`.
 
 mod answer;
 mod clocks;
@@ -38,8 +37,9 @@ use prony_demo::{Class, Head, Op, PartKind, Parts};
 use resync::{find, fits, pass_over, search, window, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
-pub use sync::{name_of, take_condition, take_sync};
-use turns::{end_turn, wait_turn};
+pub use sync::{name_of, take_condition, take_start, take_sync, take_yield};
+pub use turns::leave_turn;
+use turns::{hold_turn, wait_turn};
 
 /// Maps the tape, private and writable: records answered ahead of their place are marked in it.
 pub unsafe fn map_tape() {
@@ -231,7 +231,7 @@ unsafe fn pass_taken(thread: *mut Thread) {
 unsafe fn step(thread: *mut Thread, record: *mut Head) {
     (*thread).cursor = next(record);
     if (*thread).ordered && (*record).time != NO_TURN {
-        end_turn(thread, (*record).time);
+        hold_turn(thread, (*record).time);
     }
 }
 

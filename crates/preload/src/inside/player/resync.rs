@@ -2,7 +2,7 @@
 //! behave a little differently.
 
 use super::clocks::skip_clocks;
-use super::turns::wait_turn;
+use super::turns::{leave_turn, wait_turn};
 use super::{Answer, class, count, end_process, next, number, step, taken};
 use crate::channel::{self, OP_MASK, Stop, TAKEN};
 use crate::inside::process::slot;
@@ -195,6 +195,7 @@ pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
 /// The thread has no records left. The recording was cut here, or the server was killed, or the
 /// thread never came back from its last call: all the same, this is where its story ends.
 pub(super) unsafe fn at_end(thread: *mut Thread, _op: Op, _fd: i32) -> ! {
+    leave_turn(thread);
     if (*thread).index != 0 {
         (*(*thread).slot).call.store(u32::MAX, Ordering::Release);
         loop {

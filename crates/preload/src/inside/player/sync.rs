@@ -6,7 +6,8 @@
 
 use super::clocks::skip_clocks;
 use super::resync::{at_end, find, fits, pass_over, window};
-use super::{Answer, count, taken};
+use super::turns::leave_turn;
+use super::{Answer, count, done, taken};
 use crate::channel::Stop;
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::Thread;
@@ -36,11 +37,16 @@ fn is_the_same(recorded: u32, object: usize) -> bool {
         let (name, address) = &KNOWN[place % OBJECTS];
         match name.load(Ordering::Acquire) {
             0 => {
-                address.store(object as u64, Ordering::Relaxed);
-                name.store(u64::from(recorded), Ordering::Release);
-                return true;
+                // Taken first, so that two threads that learn at once do not mix their words up.
+                if name.compare_exchange(0, u64::from(recorded), Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                    address.store(object as u64, Ordering::Release);
+                    return true;
+                }
             }
-            known if known == u64::from(recorded) => return address.load(Ordering::Relaxed) == object as u64,
+            known if known == u64::from(recorded) => {
+                let address = address.load(Ordering::Acquire);
+                return address == 0 || address == object as u64;
+            }
             _ => place += 1,
         }
     }
@@ -50,7 +56,11 @@ fn is_the_same(recorded: u32, object: usize) -> bool {
 /// The record of an acquisition of `object`; `None` if the thread left its records, so that it
 /// has to acquire for real.
 pub unsafe fn take_sync<T>(thread: *mut Thread, op: Op, object: *const T) -> Option<Answer> {
-    let first = skip_clocks(thread);
+    let mut first = skip_clocks(thread);
+    while first < (*thread).end && fits(first, Op::SchedYield, -1) {
+        pass_over(thread, op, -1);
+        first = skip_clocks(thread);
+    }
     if first >= (*thread).end {
         at_end(thread, op, -1);
     }
@@ -58,8 +68,24 @@ pub unsafe fn take_sync<T>(thread: *mut Thread, op: Op, object: *const T) -> Opt
         return Some(taken(thread, first));
     }
     (*thread).loose = true;
+    leave_turn(thread);
     count!(thread, resynced, 1);
     None
+}
+
+/// Waits for the first turn of a thread. Older demos have no record of it.
+pub unsafe fn take_start(thread: *mut Thread) {
+    let record = (*thread).cursor;
+    if record < (*thread).end && fits(record, Op::ThreadStart, -1) {
+        let answer = taken(thread, record);
+        done(thread, answer);
+    }
+}
+
+/// The record of a yield, if one is next.
+pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
+    let record = skip_clocks(thread);
+    (record < (*thread).end && fits(record, Op::SchedYield, -1)).then(|| taken(thread, record))
 }
 
 /// The record of a wait for a condition: a place where a thread that left its records finds back.

@@ -1,12 +1,17 @@
-//! The order of a process with several threads: every record but a clock read has a turn.
+//! The order of a process with several threads: one runs at a time, in the recorded order.
+//!
+//! A turn lasts from a thread's call to its next call after which another thread had made one. What
+//! a thread does between its calls belongs to its turn, so threads that race for memory without a
+//! lock meet it in the same order in every replay.
 //!
 //! The tape names the owner of each turn; the player marks there which turns have ended. The
 //! number of the process whose turn it is moves over every ended one, so a thread that runs ahead
 //! of its turns (see `take_sync`) leaves no gap for the others.
 
+use super::count;
 use super::number;
-use crate::channel::NO_TURN;
-use crate::inside::process::{control, index, slot};
+use crate::channel::{self, NO_TURN};
+use crate::inside::process::{control, errno, index, slot, state_of};
 use crate::inside::thread::Thread;
 use prony_demo::Head;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -17,18 +22,21 @@ const SPINS: u32 = 300;
 /// Waits until it is this record's turn.
 #[inline(always)]
 pub(super) unsafe fn wait_turn(thread: *mut Thread, record: *const Head) {
-    let turn = (*record).time;
-    // A thread that left its records may hold a lock that the thread whose turn it is needs.
-    if (*thread).loose || turn == NO_TURN {
-        return;
-    }
-    if (*slot()).order.load(Ordering::Acquire) != turn {
-        wait_turn_slowly(thread, record, turn);
+    if (*record).time != NO_TURN {
+        come_to_turn(thread, record);
     }
 }
 
-#[cold]
-pub(super) unsafe fn wait_turn_slowly(thread: *mut Thread, record: *const Head, turn: u64) {
+#[inline(never)]
+unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
+    let turn = (*record).time;
+    leave_turn(thread);
+    // A thread that left its records may hold a lock that the thread whose turn it is needs.
+    if (*thread).loose {
+        return;
+    }
+    let own = (*thread).slot;
+    (*own).turn.store(turn, Ordering::Relaxed);
     let order = &(*slot()).order;
     for _ in 0..SPINS {
         if order.load(Ordering::Acquire) >= turn {
@@ -36,26 +44,70 @@ pub(super) unsafe fn wait_turn_slowly(thread: *mut Thread, record: *const Head, 
         }
         std::hint::spin_loop();
     }
-    let own = (*thread).slot;
-    (*own).turn.store(turn, Ordering::Relaxed);
     (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
     (*own).record.store((*record).order, Ordering::Relaxed);
+    sleep_until(thread, turn);
+    (*own).call.store(0, Ordering::Relaxed);
+}
+
+unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
+    let order = &(*slot()).order;
+    let own = (*thread).slot;
+    let mut stuck = Stuck::default();
     (*own).waiting.store(1, Ordering::SeqCst);
     while order.load(Ordering::SeqCst) < turn {
         // A wake that comes between the check and the call changes `waiting`, so none is lost.
-        libc::syscall(
-            libc::SYS_futex,
-            (*own).waiting.as_ptr(),
-            libc::FUTEX_WAIT,
-            1,
-            std::ptr::null::<libc::timespec>(),
-        );
+        let word = (*own).waiting.as_ptr();
+        let awaited = libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &LOOK);
+        if awaited == -1 && errno() == libc::ETIMEDOUT {
+            stuck.look(thread);
+        }
         if order.load(Ordering::SeqCst) < turn {
             (*own).waiting.store(1, Ordering::SeqCst);
         }
     }
     (*own).waiting.store(0, Ordering::SeqCst);
-    (*own).call.store(0, Ordering::Relaxed);
+}
+
+/// How often a thread that waits looks after the one whose turn it is.
+const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+/// Looks in a row that have to find it asleep.
+const LOOKS_ASLEEP: u32 = 2;
+/// Looks in a row that have to find it busy: it may wait for another thread in a loop of its own.
+const LOOKS_BUSY: u32 = 60;
+
+/// A thread may wait, in its turn, for what another does without any call: a lock of its own make,
+/// a variable it looks at again and again. Then the turn goes on to the next.
+#[derive(Default)]
+struct Stuck {
+    turn: u64,
+    records: u64,
+    asleep: u32,
+    busy: u32,
+}
+
+impl Stuck {
+    unsafe fn look(&mut self, thread: *mut Thread) {
+        let turn = (*slot()).order.load(Ordering::SeqCst);
+        if turn >= (*thread).turn_count {
+            return;
+        }
+        let Some(holder) = slot_of(owner_of(thread, turn).load(Ordering::SeqCst) & !ENDED) else { return };
+        let records = holder.counts.records.load(Ordering::Relaxed);
+        let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.load(Ordering::SeqCst) == 0;
+        if !has_it || (turn, records) != (self.turn, self.records) {
+            *self = Stuck { turn, records, ..Stuck::default() };
+        }
+        match has_it.then(|| state_of(holder.tid.load(Ordering::Relaxed))) {
+            Some(b'S') => self.asleep += 1,
+            Some(_) => self.busy += 1,
+            None => {}
+        }
+        if self.asleep >= LOOKS_ASLEEP || self.busy >= LOOKS_BUSY {
+            count!(thread, overlapped, 1);
+            end_turn(thread, turn);
+        }
+    }
 }
 
 /// Bit of a turn's owner that says that the turn has ended.
@@ -65,8 +117,25 @@ unsafe fn owner_of<'a>(thread: *const Thread, turn: u64) -> &'a AtomicU16 {
     AtomicU16::from_ptr((*thread).turns.add(turn as usize))
 }
 
+/// The thread has the turn of this record, or passes it.
+#[inline(always)]
+pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
+    if (*thread).loose {
+        end_turn(thread, turn);
+    } else {
+        (*thread).held = Some(turn);
+    }
+}
+
+/// The thread comes to a place where others go on, or to its end.
+pub unsafe fn leave_turn(thread: *mut Thread) {
+    if let Some(turn) = (*thread).held.take() {
+        end_turn(thread, turn);
+    }
+}
+
 /// Ends a turn and wakes the thread that has the next one.
-pub(super) unsafe fn end_turn(thread: *mut Thread, turn: u64) {
+unsafe fn end_turn(thread: *mut Thread, turn: u64) {
     owner_of(thread, turn).fetch_or(ENDED, Ordering::SeqCst);
     let order = &(*slot()).order;
     let next = loop {
@@ -82,20 +151,21 @@ pub(super) unsafe fn end_turn(thread: *mut Thread, turn: u64) {
         let _ = order.compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst);
     };
     if next != (*thread).index {
-        wake(u32::from(next));
+        wake(next);
     }
 }
 
-unsafe fn wake(owner: u32) {
+unsafe fn slot_of<'a>(owner: u16) -> Option<&'a channel::Thread> {
     let control = control();
     let used = (*control).thread_slots_used.load(Ordering::Acquire) as usize;
     let own = index();
-    for other in &(&(*control).threads)[..used] {
-        if other.process.load(Ordering::Relaxed) == own && other.thread.load(Ordering::Relaxed) == owner {
-            if other.waiting.swap(0, Ordering::SeqCst) == 1 {
-                libc::syscall(libc::SYS_futex, other.waiting.as_ptr(), libc::FUTEX_WAKE, 1);
-            }
-            return;
-        }
+    (&(*control).threads)[..used].iter().find(|slot| {
+        slot.process.load(Ordering::Relaxed) == own && slot.thread.load(Ordering::Relaxed) == u32::from(owner)
+    })
+}
+
+unsafe fn wake(owner: u16) {
+    if let Some(slot) = slot_of(owner).filter(|slot| slot.waiting.swap(0, Ordering::SeqCst) == 1) {
+        libc::syscall(libc::SYS_futex, slot.waiting.as_ptr(), libc::FUTEX_WAKE, 1);
     }
 }

@@ -1,0 +1,171 @@
+//! While a server with several threads is recorded, one of them runs at a time: the one that holds
+//! the baton.
+//!
+//! A thread gives the baton away where it may block, and when others have waited for a while. So
+//! the order of the records is also the order of everything the threads did between their calls,
+//! and a replay, which lets the same thread run at the same place, meets every race of the server
+//! with the outcome it had. (rr runs a whole process on one core for the same reason.)
+//!
+//! The baton is a futex of the process. A thread that comes back quickly may take it before those
+//! that wait, until one of them has lost its patience.
+
+use super::process::{self, control, errno, set_errno, slot, state_of};
+use super::thread::{RECORDING, Thread};
+use crate::channel::{self, WAITS_FOR_READER};
+use libc::timespec;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// The recording has several threads and lets one of them run at a time.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// Set in the baton's word when a thread sleeps for it.
+const AWAITED: u32 = 1 << 31;
+
+/// How long a thread waits before those that come after it have to wait too. A few switches of
+/// threads: less, and the server spends its time on them; more, and requests wait for each other.
+const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
+/// How often a thread without patience looks after the one that has the baton.
+const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+/// Looks in a row that have to find it asleep.
+const LOOKS_ASLEEP: u32 = 2;
+/// Looks in a row that have to find it busy, without a call.
+const LOOKS_BUSY: u32 = 20;
+
+/// From now on this process has several threads.
+pub unsafe fn put_to_use() {
+    if process::mode() == RECORDING && (*control()).side_by_side == 0 {
+        IN_USE.store(true, Ordering::Relaxed);
+    }
+}
+
+/// This process has one thread: it was just forked.
+pub fn put_aside() {
+    IN_USE.store(false, Ordering::Relaxed);
+}
+
+/// The thread goes on to run the server's code.
+#[inline(always)]
+pub unsafe fn keep(thread: *mut Thread) {
+    if IN_USE.load(Ordering::Relaxed) && (*slot()).baton.load(Ordering::Relaxed) != name(thread) {
+        keep_or_wait(thread);
+    }
+}
+
+/// The thread may block.
+#[inline(always)]
+pub unsafe fn give(thread: *mut Thread) {
+    if IN_USE.load(Ordering::Relaxed) {
+        pass_on(thread);
+    }
+}
+
+/// What the baton's word says while this thread has it.
+unsafe fn name(thread: *const Thread) -> u32 {
+    (*thread).slot.offset_from(&raw const (*control()).threads[0]) as u32 + 1
+}
+
+#[cold]
+unsafe fn keep_or_wait(thread: *mut Thread) {
+    let before = errno();
+    let process = &*slot();
+    let has_it = process.baton.load(Ordering::Relaxed) & !AWAITED == name(thread);
+    if has_it && process.impatient.load(Ordering::Relaxed) > 0 {
+        pass_on(thread);
+        take(thread);
+    } else if !has_it {
+        take(thread);
+    }
+    set_errno(before);
+}
+
+unsafe fn pass_on(thread: *mut Thread) {
+    let process = &*slot();
+    let now = process.baton.load(Ordering::Relaxed);
+    // Another thread may have taken it over, see `Stuck`.
+    if now & !AWAITED != name(thread) || process.baton.swap(0, Ordering::Release) & AWAITED == 0 {
+        return;
+    }
+    let before = errno();
+    // Any of those that wait may be the one without patience.
+    let count = if process.impatient.load(Ordering::Relaxed) > 0 { i32::MAX } else { 1 };
+    libc::syscall(libc::SYS_futex, process.baton.as_ptr(), libc::FUTEX_WAKE, count);
+    set_errno(before);
+}
+
+unsafe fn take(thread: *mut Thread) {
+    let process = &*slot();
+    let name = name(thread);
+    if process.impatient.load(Ordering::Relaxed) == 0
+        && process.baton.compare_exchange(0, name, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    {
+        process.passed.fetch_add(1, Ordering::Relaxed);
+        return;
+    }
+    let mut impatient = false;
+    let mut stuck = Stuck::default();
+    loop {
+        let now = process.baton.load(Ordering::Relaxed);
+        let free = now & !AWAITED == 0 && (impatient || process.impatient.load(Ordering::Relaxed) == 0);
+        if free || stuck.is_sure() {
+            // Others may sleep as well.
+            if process.baton.compare_exchange(now, name | AWAITED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                process.overlapped.fetch_add(u32::from(!free), Ordering::Relaxed);
+                break;
+            }
+            continue;
+        }
+        let awaited = now | if now == 0 { 0 } else { AWAITED };
+        if awaited != now
+            && process.baton.compare_exchange(now, awaited, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        {
+            continue;
+        }
+        if !sleep(&process.baton, awaited, if impatient { &LOOK } else { &PATIENCE }) {
+            continue;
+        }
+        if impatient {
+            stuck.look(process);
+        } else {
+            impatient = true;
+            process.impatient.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    process.passed.fetch_add(1, Ordering::Relaxed);
+    process.impatient.fetch_sub(u32::from(impatient), Ordering::Relaxed);
+}
+
+/// True when the time was up.
+unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
+    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) == -1
+        && errno() == libc::ETIMEDOUT
+}
+
+/// The thread that has the baton may wait, without a call that is hooked, for one that has it not:
+/// for a lock inside libc, or in a loop that looks at a variable. Then it is taken over.
+#[derive(Default)]
+struct Stuck {
+    passed: u32,
+    asleep: u32,
+    busy: u32,
+}
+
+impl Stuck {
+    unsafe fn look(&mut self, process: &channel::Process) {
+        let passed = process.passed.load(Ordering::Relaxed);
+        let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
+        if passed != self.passed || holder == 0 {
+            *self = Stuck { passed, ..Stuck::default() };
+        }
+        let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
+        if let Some(holder) = holder.filter(|it| it.waiting.load(Ordering::Relaxed) != WAITS_FOR_READER) {
+            match state_of(holder.tid.load(Ordering::Relaxed)) {
+                b'S' => self.asleep += 1,
+                _ => self.busy += 1,
+            }
+        }
+    }
+
+    fn is_sure(&self) -> bool {
+        self.asleep >= LOOKS_ASLEEP || self.busy >= LOOKS_BUSY
+    }
+}
