@@ -1,0 +1,141 @@
+//! What disturbs a measurement here, each with its evidence, measured now.
+
+mod look;
+mod settings;
+mod traffic;
+
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::Tree;
+use crate::facts::{isolated, online};
+use look::Window;
+
+/// Below this share nothing is called a disturbance: it is the difference that a comparison is
+/// asked to tell unless it is asked for another.
+const NOTICEABLE: f64 = 0.01;
+
+/// What may disturb a measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// The hypervisor gives the CPU to others.
+    Steal,
+    /// Others run on the CPU.
+    QueueWait,
+    /// Tasks of the machine wait for CPUs.
+    CpuPressure,
+    /// Tasks wait for memory.
+    MemoryPressure,
+    /// Tasks wait for disks.
+    IoPressure,
+    /// The clock frequency moves.
+    Frequency,
+    /// Turbo depends on heat and neighbours.
+    Turbo,
+    /// The governor follows the load.
+    Governor,
+    /// The processor was too hot.
+    Throttling,
+    /// Another thread runs on the same core.
+    SmtSibling,
+    /// Devices interrupt the CPU.
+    Interrupts,
+    /// The timer of the scheduler.
+    Ticks,
+    /// Profilers interrupt the CPU.
+    PerfSampling,
+    /// The CPU sleeps deeply when it has nothing to do.
+    IdleStates,
+    /// Huge pages come and go by themselves.
+    HugePages,
+    /// Addresses change from run to run.
+    Aslr,
+    /// Sleeps end late.
+    TimerSlack,
+    /// What the clock costs to read.
+    ClockSource,
+    /// CPUs kept from the scheduler.
+    IsolatedCpus,
+    /// CPUs without a tick, and a governor that needs it.
+    NohzFull,
+    /// Callbacks of the kernel run elsewhere.
+    RcuCallbacks,
+}
+
+/// What a disturbance is here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It does not disturb.
+    Good,
+    /// It does.
+    Disturbs,
+    /// This kernel does not tell.
+    Unknown,
+    /// This machine has no such thing.
+    NotHere,
+}
+
+/// A disturbance and its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// What.
+    pub name: Disturbance,
+    /// How it is.
+    pub state: State,
+    /// What was seen, with its unit.
+    pub evidence: String,
+    /// What was seen, as a number.
+    pub value: Option<f64>,
+    /// Its unit.
+    pub unit: Option<&'static str>,
+}
+
+/// What disturbs a measurement.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Check {
+    /// The CPU of the benchmark.
+    pub cpu: u32,
+    /// How long was looked, in seconds.
+    pub window_s: f64,
+    /// Every disturbance that is known.
+    pub findings: Vec<Finding>,
+    /// What the kernel's command line lacks to keep others off this CPU.
+    pub boot: Vec<String>,
+}
+
+impl Check {
+    /// What disturbs.
+    pub fn disturbing(&self) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(|finding| finding.state == State::Disturbs)
+    }
+}
+
+impl Finding {
+    fn new(name: Disturbance, state: State, evidence: impl Into<String>) -> Finding {
+        Finding { name, state, evidence: evidence.into(), value: None, unit: None }
+    }
+
+    fn measured(self, value: f64, unit: &'static str) -> Finding {
+        Finding { value: Some(value), unit: Some(unit), ..self }
+    }
+}
+
+/// The CPU on which a benchmark is best run: the first isolated one, else the last, for what the
+/// machine does itself gathers on the first.
+pub fn bench_cpu(tree: &Tree) -> u32 {
+    let online = online(tree);
+    let cpu = isolated(tree).within(&online).iter().next();
+    cpu.or_else(|| online.iter().next_back()).unwrap_or(0)
+}
+
+/// Looks for so long at what disturbs a measurement on `cpu`; a thread spins there meanwhile, for
+/// steal and waits show only where somebody wants the CPU.
+pub fn check(tree: &Tree, cpu: u32, window: Duration) -> Check {
+    let window = Window::look(tree, cpu, window);
+    let mut findings = traffic::findings(&window);
+    findings.extend(settings::findings(tree, cpu, &window));
+    Check { cpu, window_s: window.elapsed_s, findings, boot: settings::boot(tree, cpu) }
+}

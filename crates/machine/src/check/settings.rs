@@ -1,0 +1,205 @@
+//! What is set so that it disturbs.
+
+use super::look::Window;
+use super::{Disturbance, Finding, State};
+use crate::facts::{CPUFREQ, chosen, facts, isolated, online, turbo};
+use crate::{CpuSet, Tree};
+
+/// A sleep that takes this long to wake from shows in the first of each round of work; C1E takes 10 µs.
+const DEEP_US: u64 = 10;
+
+/// The slack that every thread starts with, include/linux/init_task.h.
+const SLACK_NS: u64 = 50_000;
+
+pub(super) fn findings(tree: &Tree, cpu: u32, window: &Window) -> Vec<Finding> {
+    vec![
+        governor(tree, cpu),
+        turbo_finding(tree),
+        idle_states(tree, cpu),
+        huge_pages(tree),
+        aslr(tree),
+        timer_slack(tree),
+        clock_source(tree),
+        isolated_cpus(tree, cpu, window),
+        nohz_full(tree, cpu),
+        rcu_callbacks(tree, cpu),
+    ]
+}
+
+/// The governor of a CPU.
+fn governor_of(tree: &Tree, cpu: u32) -> Option<String> {
+    let own = tree.line(&format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor"));
+    own.or_else(|| tree.line(&format!("{CPUFREQ}/policy{cpu}/scaling_governor")))
+}
+
+/// `performance` and `userspace` hold a frequency; all others follow the load.
+fn holds(governor: &str) -> bool {
+    matches!(governor, "performance" | "userspace")
+}
+
+/// What a machine without cpufreq says of its frequency: a guest cannot know.
+fn without_cpufreq(tree: &Tree, name: Disturbance) -> Finding {
+    match facts(tree).hypervisor {
+        Some(_) => Finding::new(name, State::Unknown, "a guest does not see what the host does"),
+        None => Finding::new(name, State::NotHere, format!("nothing in {CPUFREQ}")),
+    }
+}
+
+fn governor(tree: &Tree, cpu: u32) -> Finding {
+    let name = Disturbance::Governor;
+    match governor_of(tree, cpu) {
+        Some(governor) if holds(&governor) => Finding::new(name, State::Good, governor),
+        Some(governor) => Finding::new(name, State::Disturbs, format!("{governor}: the frequency follows the load")),
+        None => without_cpufreq(tree, name),
+    }
+}
+
+fn turbo_finding(tree: &Tree) -> Finding {
+    let name = Disturbance::Turbo;
+    match turbo(tree) {
+        Some(true) => Finding::new(name, State::Disturbs, "on: the frequency depends on heat and on busy neighbours"),
+        Some(false) => Finding::new(name, State::Good, "off"),
+        None => without_cpufreq(tree, name),
+    }
+}
+
+fn idle_states(tree: &Tree, cpu: u32) -> Finding {
+    let name = Disturbance::IdleStates;
+    let directory = format!("/sys/devices/system/cpu/cpu{cpu}/cpuidle");
+    let state = |state: String| {
+        let file = |name: &str| tree.line(&format!("{directory}/{state}/{name}"));
+        let latency_us: u64 = file("latency")?.parse().ok()?;
+        file("disable").is_none_or(|disable| disable == "0").then_some((latency_us, file("name")?))
+    };
+    match tree.names(&directory).into_iter().filter_map(state).max() {
+        Some((latency_us, state)) => {
+            let verdict = if latency_us >= DEEP_US { State::Disturbs } else { State::Good };
+            let evidence = format!("the deepest sleep, {state}, takes {latency_us} µs to wake");
+            Finding::new(name, verdict, evidence).measured(latency_us as f64, "µs")
+        }
+        None => Finding::new(name, State::NotHere, "no cpuidle states"),
+    }
+}
+
+fn huge_pages(tree: &Tree) -> Finding {
+    let name = Disturbance::HugePages;
+    match tree.line("/sys/kernel/mm/transparent_hugepage/enabled") {
+        Some(line) if chosen(&line) == "always" => {
+            Finding::new(name, State::Disturbs, "always: memory is in huge pages or not as it happens to be free")
+        }
+        Some(line) => Finding::new(name, State::Good, chosen(&line)),
+        None => Finding::new(name, State::NotHere, "no transparent huge pages"),
+    }
+}
+
+fn aslr(tree: &Tree) -> Finding {
+    let name = Disturbance::Aslr;
+    match tree.value::<u32>("/proc/sys/kernel/randomize_va_space") {
+        // Mytkowicz et al., "Producing wrong data without doing anything obviously wrong", 2009: one layout is
+        // one sample of many; what holds for it need not hold for the next build.
+        Some(0) => Finding::new(name, State::Disturbs, "0: every run has the same layout, by luck a good or a bad one"),
+        Some(level) => Finding::new(name, State::Good, format!("{level}: layouts differ and are averaged over runs")),
+        None => Finding::new(name, State::Unknown, "no kernel.randomize_va_space"),
+    }
+}
+
+fn timer_slack(tree: &Tree) -> Finding {
+    let name = Disturbance::TimerSlack;
+    match tree.value::<u64>("/proc/self/timerslack_ns") {
+        Some(slack_ns) => {
+            let state = if slack_ns > SLACK_NS { State::Disturbs } else { State::Good };
+            let slack_us = slack_ns as f64 / 1e3;
+            Finding::new(name, state, format!("sleeps end up to {slack_us:.0} µs late")).measured(slack_us, "µs")
+        }
+        None => Finding::new(name, State::Unknown, "no timerslack_ns"),
+    }
+}
+
+fn clock_source(tree: &Tree) -> Finding {
+    let name = Disturbance::ClockSource;
+    match tree.line("/sys/devices/system/clocksource/clocksource0/current_clocksource") {
+        // Those the vDSO reads without a system call.
+        Some(clock) if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].contains(&&*clock) => {
+            Finding::new(name, State::Good, format!("{clock}, read without a system call"))
+        }
+        Some(clock) => {
+            Finding::new(name, State::Disturbs, format!("{clock}: every look at the clock is a system call"))
+        }
+        None => Finding::new(name, State::Unknown, "no current_clocksource"),
+    }
+}
+
+fn isolated_cpus(tree: &Tree, cpu: u32, window: &Window) -> Finding {
+    let name = Disturbance::IsolatedCpus;
+    let isolated = isolated(tree);
+    match (isolated.contains(cpu), isolated.is_empty()) {
+        (true, _) => Finding::new(name, State::Good, format!("CPU {isolated}")),
+        (false, true) => Finding::new(name, State::NotHere, "no CPU is isolated"),
+        (false, false) => {
+            Finding::new(name, State::Disturbs, format!("CPU {isolated}, and not CPU {} which is measured", window.cpu))
+        }
+    }
+}
+
+/// The CPUs that a parameter of the kernel's command line names; flags before the list are passed over.
+fn parameter(tree: &Tree, name: &str) -> Option<CpuSet> {
+    let line = tree.line("/proc/cmdline")?;
+    let value = line.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))?;
+    let list = value.split(',').filter(|part| part.starts_with(|c: char| c.is_ascii_digit()));
+    list.collect::<Vec<_>>().join(",").parse().ok()
+}
+
+fn nohz_cpus(tree: &Tree) -> CpuSet {
+    // The file reads `(null)` where nothing is set.
+    let running = tree.value("/sys/devices/system/cpu/nohz_full");
+    running.or_else(|| parameter(tree, "nohz_full")).unwrap_or_default()
+}
+
+/// The known trap: intel_pstate and others choose the next frequency in the scheduler's tick. A CPU
+/// without one keeps what it had, or follows other CPUs of its package.
+fn nohz_full(tree: &Tree, cpu: u32) -> Finding {
+    let name = Disturbance::NohzFull;
+    let cpus = nohz_cpus(tree);
+    if !cpus.contains(cpu) {
+        return Finding::new(name, State::NotHere, format!("CPU {cpu} has its tick"));
+    }
+    match governor_of(tree, cpu) {
+        Some(governor) if !holds(&governor) => {
+            let evidence = format!("CPU {cpus} without a tick, governor {governor}: the frequency follows other CPUs");
+            Finding::new(name, State::Disturbs, evidence)
+        }
+        _ => Finding::new(name, State::Good, format!("CPU {cpus}, and no governor that needs the tick")),
+    }
+}
+
+fn rcu_callbacks(tree: &Tree, cpu: u32) -> Finding {
+    let name = Disturbance::RcuCallbacks;
+    // Documentation/admin-guide/kernel-parameters.txt: nohz_full implies rcu_nocbs for its CPUs.
+    let cpus = parameter(tree, "rcu_nocbs").unwrap_or_default();
+    if cpus.contains(cpu) || nohz_cpus(tree).contains(cpu) {
+        return Finding::new(name, State::Good, format!("callbacks of CPU {cpu} run elsewhere"));
+    }
+    Finding::new(name, State::NotHere, format!("callbacks of CPU {cpu} run on it"))
+}
+
+/// What the command line lacks; nothing where no CPU is left for the others.
+pub(super) fn boot(tree: &Tree, cpu: u32) -> Vec<String> {
+    let others = online(tree).without(&CpuSet::from_iter([cpu]));
+    if others.is_empty() {
+        return Vec::new();
+    }
+    let mut lacking = Vec::new();
+    if !isolated(tree).contains(cpu) {
+        lacking.push(format!("isolcpus=domain,managed_irq,{cpu}"));
+    }
+    if !nohz_cpus(tree).contains(cpu) {
+        lacking.push(format!("nohz_full={cpu}"));
+        if !parameter(tree, "rcu_nocbs").unwrap_or_default().contains(cpu) {
+            lacking.push(format!("rcu_nocbs={cpu}"));
+        }
+    }
+    if parameter(tree, "irqaffinity").is_none_or(|cpus| cpus.contains(cpu)) {
+        lacking.push(format!("irqaffinity={others}"));
+    }
+    lacking
+}
