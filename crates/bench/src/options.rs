@@ -62,6 +62,8 @@ pub struct Options {
     pub runs: Option<usize>,
     /// Runs of each command that come first and do not count.
     pub warmup_runs: usize,
+    /// Seconds that a value of a worker should last at least.
+    pub value_s_min: f64,
     /// Go on when a command ends with another code than 0.
     pub ignore_failure: bool,
     /// Where commands read.

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use prony_machine::process::{self, Ended};
-use prony_stats::judge::Pair;
+use prony_stats::judge::{Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
 
@@ -31,11 +31,10 @@ pub struct Times {
 impl Times {
     /// This run as the second of a pair.
     pub fn against(&self, first: &Times) -> Pair {
-        let ratio = |this: f64, other: f64| (this / other).ln();
         Pair {
-            cpu: ratio(self.cpu_s, first.cpu_s),
-            net: self.net_s.zip(first.net_s).map(|(this, other)| ratio(this, other)),
-            wall: ratio(self.wall_s, first.wall_s),
+            cpu: Ratio::of(first.cpu_s, self.cpu_s),
+            net: first.net_s.zip(self.net_s).map(|(first, this)| Ratio::of(first, this)),
+            wall: Ratio::of(first.wall_s, self.wall_s),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, PipeReader};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ pub struct Stand<'a> {
     nowhere: File,
     stderr: File,
     places: Option<Places>,
-    /// Loops that each command's own calibration found.
+    /// Loops that each worker's own calibration found.
     loops: Vec<Option<u64>>,
 }
 
@@ -151,7 +151,7 @@ impl<'a> Stand<'a> {
         let process = Process {
             program: &command.program,
             arguments: &command.arguments,
-            environment: &self.environment(subject, scatter, values.as_raw_fd()),
+            environment: &self.environment(subject, scatter),
             directory: directory.as_deref(),
             streams: [
                 input.as_ref().unwrap_or(&self.nowhere).as_fd(),
@@ -162,7 +162,7 @@ impl<'a> Stand<'a> {
                 },
                 if inherit { ours_err.as_fd() } else { self.stderr.as_fd() },
             ],
-            inherited: &[values.as_fd()],
+            extra: Some(values.as_fd()),
             placement: self.options.placement,
         };
         let stop: Option<BorrowedFd> = self.interrupt.map(Interrupt::descriptor);
@@ -170,13 +170,14 @@ impl<'a> Stand<'a> {
         Ok((run, drains.pop().map(|drain| drain.bytes).unwrap_or_default()))
     }
 
-    fn environment(&self, subject: usize, scatter: &Scatter, descriptor: i32) -> Vec<(OsString, OsString)> {
+    fn environment(&self, subject: usize, scatter: &Scatter) -> Vec<(OsString, OsString)> {
         let mut environment = scatter.environment(&self.options.environment);
         let mut set = |name: &str, value: String| {
             environment.retain(|(other, _)| other != name);
             environment.push((name.into(), value.into()));
         };
-        set(worker::DESCRIPTOR_VARIABLE, descriptor.to_string());
+        set(worker::DESCRIPTOR_VARIABLE, process::EXTRA_DESCRIPTOR.to_string());
+        set(worker::MIN_TIME_VARIABLE, self.options.value_s_min.to_string());
         if let Some(loops) = self.loops[subject] {
             set(worker::LOOPS_VARIABLE, loops.to_string());
         }

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         environment: &environment,
         directory: None,
         streams: [nowhere.as_fd(), nowhere.as_fd(), nowhere.as_fd()],
-        inherited: &[],
+        extra: None,
         placement: Placement::default(),
     };
     let mut runner = Runner::new();

@@ -26,7 +26,7 @@ mod start;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 pub use counters::{Counter, Counts};
@@ -35,6 +35,9 @@ pub use start::Step;
 use account::{OwnWait, now_ns};
 use counters::Counters;
 use start::{Prepared, Stack};
+
+/// The number of [`Process::extra`] in the process.
+pub const EXTRA_DESCRIPTOR: i32 = 3;
 
 /// What is to be run, and how.
 #[derive(Debug)]
@@ -49,8 +52,8 @@ pub struct Process<'a> {
     pub directory: Option<&'a Path>,
     /// Its descriptors 0, 1 and 2.
     pub streams: [BorrowedFd<'a>; 3],
-    /// Further descriptors it gets, under the number they have here.
-    pub inherited: &'a [BorrowedFd<'a>],
+    /// Its descriptor 3, the only further one it gets: shells name no more than one digit.
+    pub extra: Option<BorrowedFd<'a>>,
     /// Where and how it is scheduled.
     pub placement: Placement,
 }
@@ -284,11 +287,6 @@ impl Default for Runner {
 /// When the kernel has no memory for it.
 pub fn file_in_memory() -> io::Result<File> {
     start::file_in_memory()
-}
-
-/// Raw numbers of descriptors, for the arrays that the kernel wants.
-fn raw(descriptors: &[BorrowedFd]) -> Vec<i32> {
-    descriptors.iter().map(|descriptor| descriptor.as_raw_fd()).collect()
 }
 
 #[cfg(test)]

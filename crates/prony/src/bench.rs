@@ -1,5 +1,6 @@
 //! `prony bench`: measures commands and says which is faster.
 
+mod exports;
 mod json;
 mod live;
 mod subjects;
@@ -8,16 +9,18 @@ mod words;
 use std::env;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
+use std::time::Duration;
 
 use prony_bench::{BenchError, Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
+use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
 use prony_stats::judge::{Plan, Verdict};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::{self, NewFile};
+use exports::Exports;
+use crate::output;
 use crate::progress::ProgressLine;
 
 /// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
@@ -30,7 +33,7 @@ const FIFO_PRIORITY: u8 = 1;
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let options = options(args)?;
     // Made before anything is measured: a place that cannot be written is told at once.
-    let export = args.export_json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
+    let exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
     let mut live = live::Live::new();
@@ -44,9 +47,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         BenchError::NoCommand => Failure::new("no command to measure").hint("`prony bench 'A' 'B'` compares two"),
         error => Failure::new(error.to_string()),
     })?;
-    if let Some(file) = export {
-        save(file, &report)?;
-    }
+    exports.write(&report)?;
     answer(args, &options, &report)
 }
 
@@ -94,24 +95,13 @@ fn exit(report: &Report) -> Exit {
     }
 }
 
-fn save(mut file: NewFile, report: &Report) -> Result<(), Failure> {
-    if report.samples.benchmarks.is_empty() {
-        return Ok(());
-    }
-    let bytes = report
-        .samples
-        .encode()
-        .map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
-    file.file().write_all(&bytes).map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
-    file.finish()
-}
-
 fn options(args: &BenchArgs) -> Result<Options, Failure> {
     Ok(Options {
         subjects: subjects::all(args)?,
-        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: args.max_time.as_secs_f64() },
+        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
+        value_s_min: args.min_time.as_secs_f64(),
         ignore_failure: args.ignore_failure,
         input: match args.input.as_str() {
             "null" => Input::Null,
@@ -132,9 +122,14 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         environment: env::vars_os().collect(),
         // Keys of a hash map are random: enough for an order that nobody chose.
         seed: args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id())),
-        machine: serde_json::Value::Null,
+        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: serde_json::Value::Null,
     })
+}
+
+/// A value of a worker takes a tenth of a second and more, and there must be enough of them.
+fn budget(args: &BenchArgs) -> Duration {
+    args.max_time.unwrap_or(Duration::from_secs(if args.python.is_empty() { 8 } else { 30 }))
 }
 
 /// A command that failed, with the end of what it printed, and what to do.
@@ -151,7 +146,11 @@ fn failure(args: &BenchArgs, failed: &Failed) -> Failure {
         // sh(1): 127 is what a shell ends with when it finds no such command.
         Problem::Exited(127) if args.shell.is_some() => failure.hint("the shell found no such program"),
         Problem::Exited(_) | Problem::Signalled(_) if matches!(occasion, Occasion::Run(_) | Occasion::WarmUp(_)) => {
-            failure.hint("--ignore-failure measures it all the same; --show-output shows what it prints")
+            let words_for_a_shell = ["|", ";", "&&", "<", ">", "$"];
+            match args.shell.is_none() && words_for_a_shell.iter().any(|word| name.contains(word)) {
+                true => failure.hint("--shell gives the command to a shell; without it, it is split into words only"),
+                false => failure.hint("--ignore-failure measures it all the same; --show-output shows what it prints"),
+            }
         }
         Problem::Run(RunError::Start { step: Step::Fifo, .. }) => {
             failure.hint("SCHED_FIFO needs root, or `ulimit -r` above 0")

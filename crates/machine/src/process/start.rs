@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use super::account::{self, Account};
-use super::{Drain, Flow, Placement, Process, RunError, raw};
+use super::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError};
 
 /// How long a process that was asked to end may take.
 const GRACE_MS: i32 = 2000;
@@ -53,7 +53,7 @@ pub(super) struct Prepared {
     environment: Vec<CString>,
     directory: Option<CString>,
     streams: [RawFd; 3],
-    inherited: Vec<RawFd>,
+    extra: Option<RawFd>,
     placement: Placement,
     /// Signals that have a handler here; in the process they must have none.
     caught: Vec<i32>,
@@ -76,7 +76,7 @@ impl Prepared {
             environment: process.environment.iter().map(variable).collect::<Result<_, _>>()?,
             directory: process.directory.map(|directory| text(directory.as_os_str())).transpose()?,
             streams: process.streams.map(|stream| stream.as_raw_fd()),
-            inherited: raw(process.inherited),
+            extra: process.extra.map(|extra| extra.as_raw_fd()),
             placement: process.placement,
             caught: caught_signals(),
         })
@@ -208,16 +208,12 @@ fn prepare(prepared: &Prepared) -> Result<(), (Step, i32)> {
         // A group of its own: it and all its children can be ended at once, and Ctrl-C reaches us only.
         libc::setpgid(0, 0);
         libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        for (place, &stream) in prepared.streams.iter().enumerate() {
-            let place = place as RawFd;
+        // The standard ones first: the extra one may take the place of what they are made from.
+        let streams = prepared.streams.iter().zip(0..);
+        for (&from, place) in streams.chain(prepared.extra.iter().zip(EXTRA_DESCRIPTOR..)) {
             // dup2 of a descriptor to itself would leave it closed on exec.
-            check(
-                Step::Descriptors,
-                if stream == place { libc::fcntl(place, libc::F_SETFD, 0) } else { libc::dup2(stream, place) },
-            )?;
-        }
-        for &descriptor in &prepared.inherited {
-            check(Step::Descriptors, libc::fcntl(descriptor, libc::F_SETFD, 0))?;
+            let placed = if from == place { libc::fcntl(place, libc::F_SETFD, 0) } else { libc::dup2(from, place) };
+            check(Step::Descriptors, placed)?;
         }
         if let Some(directory) = &prepared.directory {
             check(Step::Directory, libc::chdir(directory.as_ptr()))?;

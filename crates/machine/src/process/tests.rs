@@ -33,7 +33,7 @@ fn run_in(process: impl FnOnce(&mut Process), program: &Path, arguments: &[&str]
         environment: &[],
         directory: None,
         streams: [nowhere.as_fd(), output.as_fd(), output.as_fd()],
-        inherited: &[],
+        extra: None,
         placement: Placement::default(),
     };
     process(&mut wanted);
@@ -139,19 +139,17 @@ fn a_pinned_process_sees_one_cpu() {
 fn environment_directory_and_descriptors_are_those_given() {
     let environment = [(OsString::from("COLOUR"), OsString::from("green"))];
     let (mut read, write) = io::pipe().expect("there are descriptors");
-    let number = write.as_raw_fd().to_string();
-    let script = format!("echo $COLOUR; pwd; echo through >&{number}");
-    let inherited = [write.as_fd()];
+    let script = "echo $COLOUR; pwd; echo through >&3";
     let nowhere = File::open("/dev/null").expect("it is always there");
     let mut output = file_in_memory().expect("there is memory");
-    let arguments = ["sh", "-c", &script].map(OsString::from);
+    let arguments = ["sh", "-c", script].map(OsString::from);
     let process = Process {
         program: Path::new("/bin/sh"),
         arguments: &arguments,
         environment: &environment,
         directory: Some(Path::new("/usr")),
         streams: [nowhere.as_fd(), output.as_fd(), output.as_fd()],
-        inherited: &inherited,
+        extra: Some(write.as_fd()),
         placement: Placement::default(),
     };
     let run = Runner::new().run(&process, &mut [], None).expect("the shell is there");
@@ -177,7 +175,7 @@ fn a_pipe_is_emptied_while_the_process_runs() {
         environment: &[("PATH".into(), "/usr/bin:/bin".into())],
         directory: None,
         streams: [nowhere.as_fd(), write.as_fd(), nowhere.as_fd()],
-        inherited: &[],
+        extra: None,
         placement: Placement::default(),
     };
     let run = Runner::new().run(&process, &mut drains, None).expect("the shell is there");
@@ -197,7 +195,7 @@ fn a_process_that_is_told_to_stop_is_gone_with_its_children() {
         environment: &[("PATH".into(), "/usr/bin:/bin".into())],
         directory: None,
         streams: [nowhere.as_fd(), write.as_fd(), nowhere.as_fd()],
-        inherited: &[],
+        extra: None,
         placement: Placement::default(),
     };
     let run = Runner::new().run(&process, &mut [], Some(stop.as_fd())).expect("the shell is there");

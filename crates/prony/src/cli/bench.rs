@@ -31,9 +31,9 @@ pub struct BenchArgs {
     #[arg(value_name = "COMMAND", required_unless_present = "python")]
     pub commands: Vec<String>,
 
-    /// Stop after this time at the latest: 8s, 500ms, 2m
-    #[arg(long, value_name = "DURATION", default_value = "8s", value_parser = duration, help_heading = "How long and how sure")]
-    pub max_time: Duration,
+    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "How long and how sure")]
+    pub max_time: Option<Duration>,
     /// Call differences below this the same
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "How long and how sure")]
     pub margin: f64,
@@ -46,6 +46,10 @@ pub struct BenchArgs {
     /// Run every command so often before it counts
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "How long and how sure")]
     pub warmup: u32,
+
+    /// Let a value of --python, or of another worker, last at least so long
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = duration, help_heading = "How long and how sure")]
+    pub min_time: Duration,
 
     /// Give commands to a shell: sh, or the one named here
     #[arg(short = 'S', long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "What runs")]
@@ -112,6 +116,15 @@ pub struct BenchArgs {
     /// Write all samples here, in pyperf's format
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
     pub export_json: Option<PathBuf>,
+    /// Write them here as `hyperfine --export-json` does
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub export_hyperfine: Option<PathBuf>,
+    /// Write a table in Markdown here
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub export_markdown: Option<PathBuf>,
+    /// Write a table in CSV here
+    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    pub export_csv: Option<PathBuf>,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
