@@ -12,6 +12,7 @@ mod report;
 mod rounds;
 mod sample;
 mod scatter;
+mod selftest;
 mod stand;
 mod summary;
 
@@ -22,5 +23,6 @@ pub use interrupt::Interrupt;
 pub use options::{Input, Options, Output, Subject};
 pub use report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
 pub use rounds::bench;
+pub use selftest::{Resolution, Selftest, selftest};
 pub use stand::BenchError;
 pub use summary::{Spread, Summary};

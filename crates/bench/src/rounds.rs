@@ -150,8 +150,9 @@ impl<'a> Bench<'a> {
     /// Every command that is not decided once, in an order drawn anew.
     fn round(&mut self, stand: &mut Stand) -> Result<(), Trouble> {
         let scatter = Scatter::draw(&mut self.seed);
-        let mut order: Vec<usize> =
-            (0..self.options.subjects.len()).filter(|&subject| subject == 0 || self.decided[subject - 1].is_none()).collect();
+        let mut order: Vec<usize> = (0..self.options.subjects.len())
+            .filter(|&subject| subject == 0 || self.decided[subject - 1].is_none())
+            .collect();
         // Fisher & Yates.
         for last in (1..order.len()).rev() {
             order.swap(last, self.seed.below(last + 1));
@@ -161,7 +162,8 @@ impl<'a> Bench<'a> {
             let occasion = Occasion::Run(self.rounds + 1);
             let observation = stand.run(subject, &scatter, occasion)?;
             self.tally.add(subject, &observation);
-            times[subject] = Some(self.take(subject, &observation, Some((self.rounds as u64, place as u64)), occasion)?);
+            times[subject] =
+                Some(self.take(subject, &observation, Some((self.rounds as u64, place as u64)), occasion)?);
         }
         self.rounds += 1;
         let Some(first) = times[0] else { return Ok(()) };

@@ -57,7 +57,10 @@ impl Measure {
     pub fn of(observation: &Observation) -> Measure {
         let values = &observation.values;
         let first = values.iter().find(|value| value.metric == "wall").or(values.first());
-        first.map_or_else(Measure::of_process, |value| Measure { metric: value.metric.clone(), unit: value.unit.clone() })
+        first.map_or_else(Measure::of_process, |value| Measure {
+            metric: value.metric.clone(),
+            unit: value.unit.clone(),
+        })
     }
 
     /// What is judged first: CPU time, unless a worker gives something else than time.
@@ -159,11 +162,7 @@ fn of_process(run: &process::Run) -> Measured {
 fn times(run: &Run, measured: &Measured, better: Better) -> Times {
     let value = prony_stats::quantile::median(&run.values).unwrap_or(f64::NAN);
     let value = if better == Better::Higher { 1.0 / value } else { value };
-    Times {
-        cpu_s: measured.cpu_s.unwrap_or(value),
-        net_s: measured.net_s,
-        wall_s: measured.wall_s.unwrap_or(value),
-    }
+    Times { cpu_s: measured.cpu_s.unwrap_or(value), net_s: measured.net_s, wall_s: measured.wall_s.unwrap_or(value) }
 }
 
 /// CPU and net times of all runs of a benchmark that count, where there are any.

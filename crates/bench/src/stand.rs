@@ -93,9 +93,8 @@ impl<'a> Stand<'a> {
     /// Prepares and runs a command once.
     pub fn run(&mut self, subject: usize, scatter: &Scatter, occasion: Occasion) -> Result<Observation, Trouble> {
         let name = &self.options.subjects[subject].name;
-        let failed = |problem, stderr_tail| {
-            Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail })
-        };
+        let failed =
+            |problem, stderr_tail| Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail });
         if let Some(prepare) = &self.options.subjects[subject].prepare {
             self.shell(subject, prepare, Occasion::Prepare)?;
         }
@@ -135,9 +134,7 @@ impl<'a> Stand<'a> {
                 drains.push(drain(read, 0).map_err(system("make", "pipe"))?);
                 Some(write.into())
             }
-            Output::File(path) => {
-                Some(File::create(path).map_err(system("write", &path.to_string_lossy()))?.into())
-            }
+            Output::File(path) => Some(File::create(path).map_err(system("write", &path.to_string_lossy()))?.into()),
         };
         let (read, values) = io::pipe().map_err(system("make", "pipe"))?;
         drains.push(drain(read, worker::MOST_BYTES).map_err(system("make", "pipe"))?);

@@ -83,7 +83,8 @@ mod tests {
     fn the_interval_is_wider_where_values_resemble_their_neighbours() {
         // The same 200 values: mixed, and in bursts of 20.
         let mixed: Vec<f64> = (0..200).map(|at| 1.0 + f64::from(at * 77 % 200) / 200.0).collect();
-        let bursts: Vec<f64> = (0..200).map(|at| 1.0 + f64::from(at / 20 % 2) / 2.0 + f64::from(at % 20) / 40.0).collect();
+        let bursts: Vec<f64> =
+            (0..200).map(|at| 1.0 + f64::from(at / 20 % 2) / 2.0 + f64::from(at % 20) / 40.0).collect();
         let width = |values: &[f64]| Spread::of(values, 0.05).expect("there are values").median.width();
         assert!(width(&bursts) > 2.0 * width(&mixed), "{} and {}", width(&bursts), width(&mixed));
     }

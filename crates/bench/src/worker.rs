@@ -69,7 +69,9 @@ fn one() -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
     /// Not the JSON of a value.
-    #[error("line {line} on $PRONY_FD: expected a value as {{\"metric\": \"wall\", \"value\": 0.5, \"unit\": \"s\"}}, found `{found}`: {problem}")]
+    #[error(
+        "line {line} on $PRONY_FD: expected a value as {{\"metric\": \"wall\", \"value\": 0.5, \"unit\": \"s\"}}, found `{found}`: {problem}"
+    )]
     Json {
         /// Counted from 1.
         line: usize,
@@ -127,7 +129,9 @@ mod tests {
 
     #[test]
     fn a_line_is_a_value_and_most_of_it_may_be_left_out() {
-        let values = parse(b"{\"value\": 0.5}\n\n{\"metric\":\"rate\",\"value\":9,\"unit\":\"req/s\",\"loops\":4,\"warmup\":true}\n");
+        let values = parse(
+            b"{\"value\": 0.5}\n\n{\"metric\":\"rate\",\"value\":9,\"unit\":\"req/s\",\"loops\":4,\"warmup\":true}\n",
+        );
         let expected = [
             Value { metric: "wall".into(), value: 0.5, unit: "s".into(), loops: 1, warmup: false },
             Value { metric: "rate".into(), value: 9.0, unit: "req/s".into(), loops: 4, warmup: true },

@@ -205,7 +205,8 @@ impl Run {
     /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
     pub fn net_ns(&self) -> Option<u64> {
         let wait = self.wait_ns.filter(|_| self.company.is_alone())?;
-        Some(self.wall_ns.saturating_sub(wait).saturating_sub(self.own_wait_ns))
+        // Part of our own wait may have been while it still ran; one thread takes at least its CPU time.
+        Some(self.wall_ns.saturating_sub(wait).saturating_sub(self.own_wait_ns).max(self.cpu_ns))
     }
 }
 

@@ -2,16 +2,16 @@
 
 mod exports;
 mod json;
-mod live;
+pub mod live;
 mod subjects;
-mod words;
+pub mod words;
 
 use std::env;
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use prony_bench::{BenchError, Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
+use prony_bench::{Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
 use prony_stats::judge::{Plan, Verdict};
@@ -19,12 +19,12 @@ use prony_stats::judge::{Plan, Verdict};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use exports::Exports;
 use crate::output;
 use crate::progress::ProgressLine;
+use exports::Exports;
 
 /// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
-const FIFO_PRIORITY: u8 = 1;
+pub const FIFO_PRIORITY: u8 = 1;
 
 /// Measures, answers and says how it went.
 ///
@@ -43,10 +43,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         }
     });
     drop(line);
-    let report = report.map_err(|error| match error {
-        BenchError::NoCommand => Failure::new("no command to measure").hint("`prony bench 'A' 'B'` compares two"),
-        error => Failure::new(error.to_string()),
-    })?;
+    let report = report.map_err(|error| Failure::new(error.to_string()))?;
     exports.write(&report)?;
     answer(args, &options, &report)
 }
@@ -58,7 +55,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
         if let Some(path) = args.export_json.as_ref().filter(|_| report.rounds > 0) {
             eprintln!("warning: {} holds the {} before a command failed", path.display(), rounds(report.rounds));
         }
-        return Err(failure(args, failed));
+        return Err(failure(failed, args.shell.is_some()));
     }
     if args.json {
         output::print_json(&json::answer(options, report))?;
@@ -120,11 +117,15 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
         scatter_directory: args.scatter_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
-        // Keys of a hash map are random: enough for an order that nobody chose.
-        seed: args.seed.unwrap_or_else(|| RandomState::new().hash_one(std::process::id())),
+        seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: serde_json::Value::Null,
     })
+}
+
+/// Keys of a hash map are random: enough for an order that nobody chose.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
 }
 
 /// A value of a worker takes a tenth of a second and more, and there must be enough of them.
@@ -132,8 +133,8 @@ fn budget(args: &BenchArgs) -> Duration {
     args.max_time.unwrap_or(Duration::from_secs(if args.python.is_empty() { 8 } else { 30 }))
 }
 
-/// A command that failed, with the end of what it printed, and what to do.
-fn failure(args: &BenchArgs, failed: &Failed) -> Failure {
+/// A command that failed, with the end of what it printed, and what to do. `shell`: a shell ran it.
+pub fn failure(failed: &Failed, shell: bool) -> Failure {
     let Failed { name, occasion, problem, stderr_tail } = failed;
     let mut text = format!("{occasion} of `{name}`: {problem}");
     if !stderr_tail.is_empty() {
@@ -144,10 +145,10 @@ fn failure(args: &BenchArgs, failed: &Failed) -> Failure {
     let failure = Failure::new(text);
     match problem {
         // sh(1): 127 is what a shell ends with when it finds no such command.
-        Problem::Exited(127) if args.shell.is_some() => failure.hint("the shell found no such program"),
+        Problem::Exited(127) if shell => failure.hint("the shell found no such program"),
         Problem::Exited(_) | Problem::Signalled(_) if matches!(occasion, Occasion::Run(_) | Occasion::WarmUp(_)) => {
             let words_for_a_shell = ["|", ";", "&&", "<", ">", "$"];
-            match args.shell.is_none() && words_for_a_shell.iter().any(|word| name.contains(word)) {
+            match !shell && words_for_a_shell.iter().any(|word| name.contains(word)) {
                 true => failure.hint("--shell gives the command to a shell; without it, it is split into words only"),
                 false => failure.hint("--ignore-failure measures it all the same; --show-output shows what it prints"),
             }
@@ -161,7 +162,8 @@ fn failure(args: &BenchArgs, failed: &Failed) -> Failure {
         Problem::Line(_) | Problem::NoValue => failure.hint("docs/guide/workers shows what a worker writes"),
         Problem::OtherMetric { .. } => failure.hint("compare commands that measure the same"),
         Problem::Run(RunError::Start { step: Step::Execute, error, .. })
-            if error.raw_os_error() == Some(8) && args.shell.is_none() =>
+            // ENOEXEC
+            if error.raw_os_error() == Some(8) =>
         {
             failure.hint("a script needs a first line as `#!/bin/sh`, or --shell")
         }

@@ -26,9 +26,8 @@ impl Exports {
     /// # Errors
     /// A place that cannot be written.
     pub fn create(args: &BenchArgs) -> Result<Exports, Failure> {
-        let create = |path: &Option<PathBuf>| {
-            path.as_deref().map(|path: &Path| NewFile::create(path, true)).transpose()
-        };
+        let create =
+            |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| NewFile::create(path, true)).transpose();
         Ok(Exports {
             json: create(&args.export_json)?,
             hyperfine: create(&args.export_hyperfine)?,

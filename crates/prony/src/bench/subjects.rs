@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::process::{Command, Stdio};
 
 use prony_bench::{CommandError, CommandLine, Subject, worker};
 
@@ -104,11 +105,20 @@ fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
                 _ => format!("{interpreter}: {statement}"),
             };
             let setup = args.setup.clone().unwrap_or_else(|| "pass".to_owned());
-            let words = [interpreter.clone(), "-c".to_owned(), worker::PYTHON.to_owned(), setup, statement.clone()];
+            let words = [executable(interpreter), "-c".to_owned(), worker::PYTHON.to_owned(), setup, statement.clone()];
             statements.push((name, words.to_vec()));
         }
     }
     Ok(statements)
+}
+
+/// The interpreter itself, where the name stands for a script that looks for it each time, as pyenv's do.
+fn executable(interpreter: &str) -> String {
+    let asked =
+        Command::new(interpreter).args(["-c", "import sys; print(sys.executable)"]).stdin(Stdio::null()).output();
+    let answer = asked.ok().filter(|asked| asked.status.success());
+    let path = answer.and_then(|answer| String::from_utf8(answer.stdout).ok()).map(|path| path.trim().to_owned());
+    path.filter(|path| !path.is_empty()).unwrap_or_else(|| interpreter.to_owned())
 }
 
 /// Everything that stands in place of a name in braces.

@@ -182,7 +182,7 @@ pub fn to_percent(log_ratio: f64) -> f64 {
 }
 
 /// Decimals at which an interval so wide has two digits that mean something.
-fn digits(width: f64) -> usize {
+pub fn digits(width: f64) -> usize {
     match width {
         width if width < 0.5 => 2,
         width if width >= 20.0 => 0,

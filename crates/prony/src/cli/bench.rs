@@ -130,6 +130,53 @@ pub struct BenchArgs {
     pub json: bool,
 }
 
+const SELFTEST_EXAMPLES: &str = "\
+Examples:
+  prony selftest
+  prony selftest './server --benchmark'     with a command of your own: what is noisy may be the command
+
+Exit codes:
+  0  as few false alarms as promised
+  2  could not run
+  3  more false alarms than --alpha explains: do not trust a verdict here";
+
+/// Compare a command with itself, and say what a comparison here is worth.
+#[derive(Debug, Args)]
+#[command(after_help = SELFTEST_EXAMPLES)]
+pub struct SelftestArgs {
+    /// The command; if left out, one that computes for about 20 ms
+    #[arg(value_name = "COMMAND")]
+    pub command: Option<String>,
+    /// Compare so often
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub comparisons: u32,
+    /// Take so long for each comparison
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
+    pub max_time: Duration,
+    /// Claim a difference where there is none in at most so many of all cases
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    pub alpha: f64,
+    /// Run on this CPU only
+    #[arg(long, value_name = "CPU")]
+    pub pin: Option<usize>,
+    /// Run under SCHED_FIFO, ahead of all that is not; needs root
+    #[arg(long)]
+    pub fifo: bool,
+    /// Draw orders and surroundings again as before
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The command that `prony selftest` compares with itself.
+#[derive(Debug, Args)]
+pub struct WorkArgs {
+    /// Steps of integer arithmetic
+    pub steps: u64,
+}
+
 /// One name in braces, and what takes its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {

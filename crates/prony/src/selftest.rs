@@ -1,0 +1,204 @@
+//! `prony selftest`: compares a command with itself, here and now.
+
+use std::env;
+use std::fmt::Write;
+use std::hint::black_box;
+
+use prony_bench::{CommandLine, Ended, Event, Input, Interrupt, Options, Output, Selftest, Subject};
+use prony_machine::process::Placement;
+use prony_stats::judge::Plan;
+use serde::Serialize;
+
+use crate::bench::{self, words};
+use crate::cli::{SelftestArgs, WorkArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::thousands;
+use crate::output;
+use crate::progress::ProgressLine;
+
+/// Times that a resolution is told for, in seconds.
+const RESOLUTIONS_S: [f64; 3] = [1.0, 8.0, 60.0];
+/// What a run of the built-in command should take: short enough for many, long enough not to be all start.
+const WORK_S: f64 = 0.02;
+/// Steps with which its speed is found out.
+const STEPS_FIRST: u64 = 5_000_000;
+/// False alarms so unlikely, if all were right, mean that something is not.
+const UNLIKELY: f64 = 0.01;
+
+/// Compares, answers and says whether verdicts here can be trusted.
+///
+/// # Errors
+/// What kept it from running, a command that failed among it.
+pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut options = Options {
+        subjects: Vec::new(),
+        plan: Plan { alpha: args.alpha, margin: 0.01_f64.ln_1p(), budget_s: args.max_time.as_secs_f64() },
+        runs: None,
+        warmup_runs: 1,
+        value_s_min: 0.1,
+        ignore_failure: false,
+        input: Input::Null,
+        output: Output::Null,
+        placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY) },
+        scatter_directory: false,
+        environment: env::vars_os().collect(),
+        seed: args.seed.unwrap_or_else(bench::random),
+        machine: serde_json::Value::Null,
+        tuning: serde_json::Value::Null,
+    };
+    options.subjects = vec![match &args.command {
+        Some(text) => {
+            subject(text, CommandLine::split(text).map_err(|error| Failure::new(format!("cannot measure: {error}")))?)
+        }
+        None => built_in(&options, &interrupt)?,
+    }];
+    let mut line = ProgressLine::new(true);
+    let mut live = bench::live::Live::new();
+    let comparisons = args.comparisons as usize;
+    let two = Options { subjects: vec![options.subjects[0].clone(); 2], ..options.clone() };
+    let found = prony_bench::selftest(&options, comparisons, Some(&interrupt), &mut |comparison, event: Event| {
+        if let Some(text) = live.text(&event, &two) {
+            line.show_text(&format!("comparison {} of {comparisons}: {text}", comparison + 1));
+        }
+    });
+    drop(line);
+    let found = found.map_err(|error| Failure::new(error.to_string()))?;
+    if let Ended::Failed(failed) = &found.ended {
+        return Err(bench::failure(failed, false));
+    }
+    if args.json {
+        output::print_json(&answer(args, &options, &found))?;
+    } else {
+        output::print(&text(args, &options, &found))?;
+    }
+    if matches!(found.ended, Ended::Interrupted) {
+        eprintln!("warning: interrupted after {}", crate::numbers::count(found.comparisons as u64, "comparison"));
+        return Ok(Exit::NotTrusted);
+    }
+    if found.chance_of_false_alarms(args.alpha) < UNLIKELY {
+        eprintln!("warning: more false alarms than --alpha explains");
+        eprintln!("hint: `prony machine check` names what disturbs this machine");
+        return Ok(Exit::NotTrusted);
+    }
+    Ok(Exit::Good)
+}
+
+fn subject(name: &str, command: CommandLine) -> Subject {
+    let parameters = std::collections::BTreeMap::new();
+    Subject { name: name.to_owned(), command, prepare: None, setup: None, cleanup: None, parameters }
+}
+
+/// Ourselves, computing for about [`WORK_S`].
+fn built_in(options: &Options, interrupt: &Interrupt) -> Result<Subject, Failure> {
+    let ourselves = env::current_exe().map_err(|error| Failure::new(format!("cannot find this program: {error}")))?;
+    let work = |steps: u64| {
+        let words = vec![ourselves.clone().into_os_string(), "work".into(), steps.to_string().into()];
+        let command = CommandLine::of_words(words).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
+        Ok(subject("built-in work", command))
+    };
+    let first = Options { subjects: vec![work(STEPS_FIRST)?], runs: Some(5), ..options.clone() };
+    let report =
+        prony_bench::bench(&first, Some(interrupt), &mut |_| ()).map_err(|error| Failure::new(error.to_string()))?;
+    if let Ended::Failed(failed) = &report.ended {
+        return Err(bench::failure(failed, false));
+    }
+    let times = report.summaries.first().and_then(|summary| summary.as_ref()?.cpu_s.clone());
+    let cpu_s = times.map_or(WORK_S, |times| times.median.estimate);
+    work((STEPS_FIRST as f64 * WORK_S / cpu_s) as u64)
+}
+
+/// The command of `prony selftest`: computes and says nothing.
+///
+/// # Errors
+/// Never; all verbs have the same shape.
+pub fn work(args: &WorkArgs) -> Result<Exit, Failure> {
+    // xorshift64* (Vigna 2016): each step needs the one before.
+    let mut state: u64 = 88_172_645_463_325_252;
+    for _ in 0..args.steps {
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+    }
+    black_box(state);
+    Ok(Exit::Good)
+}
+
+fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "{} against itself, {} comparisons of up to {} s: {} claimed a difference, at most {} % is promised",
+        options.subjects[0].name,
+        found.comparisons,
+        args.max_time.as_secs_f64(),
+        found.false_alarms,
+        args.alpha * 100.0,
+    );
+    let _ = writeln!(out, "  called the same within ±1 %: {} of {}", found.same, found.comparisons);
+    if found.deviation.is_finite() {
+        let found_in = RESOLUTIONS_S.map(|seconds| {
+            let percent = words::to_percent(found.resolution(seconds).difference);
+            format!("±{} % in {seconds} s", crate::numbers::significant(percent))
+        });
+        let _ = writeln!(out, "  smallest difference found 9 times in 10: {}", found_in.join(", "));
+        let _ = writeln!(
+            out,
+            "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",
+            words::to_percent(found.deviation),
+            thousands(found.pairs as u64),
+            found.pairs_per_s,
+            found.cpu_s * 1e3,
+        );
+    }
+    if let Some(contention) = found.contention {
+        let _ = writeln!(out, "  runs waited for a CPU during {:.1} % of their time", contention * 100.0);
+    }
+    out
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    command: String,
+    comparisons: usize,
+    false_alarms: usize,
+    same: usize,
+    alpha: f64,
+    /// How likely so many false alarms are when all is right.
+    chance: f64,
+    resolutions: Vec<Resolved>,
+    pair_deviation_pct: Option<f64>,
+    pairs: usize,
+    pairs_per_s: f64,
+    cpu_s: Option<f64>,
+    contention: Option<f64>,
+    complete: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Resolved {
+    seconds: f64,
+    difference_pct: Option<f64>,
+}
+
+fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> Answer {
+    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| words::to_percent(log_ratio));
+    Answer {
+        command: options.subjects[0].name.clone(),
+        comparisons: found.comparisons,
+        false_alarms: found.false_alarms,
+        same: found.same,
+        alpha: args.alpha,
+        chance: found.chance_of_false_alarms(args.alpha),
+        resolutions: RESOLUTIONS_S
+            .map(|seconds| Resolved { seconds, difference_pct: percent(found.resolution(seconds).difference) })
+            .into(),
+        pair_deviation_pct: percent(found.deviation),
+        pairs: found.pairs,
+        pairs_per_s: found.pairs_per_s,
+        cpu_s: found.cpu_s.is_finite().then_some(found.cpu_s),
+        contention: found.contention,
+        complete: matches!(found.ended, Ended::Complete),
+    }
+}
