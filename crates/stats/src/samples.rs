@@ -116,6 +116,13 @@ pub struct Circumstances {
     /// Runs with the same `pair` ran back to back when this is the same too. Made up anew for each measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pairing: Option<String>,
+    /// The time that the measurement was allowed; `None` when the number of pairs was set instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    /// When each pair was complete, in seconds since the start, in their order. Whoever judges the pairs again must look
+    /// when it was looked then; otherwise the chance of a false claim is another.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs_done_s: Vec<f64>,
     /// What the reader should know before trusting the numbers, failed runs among it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,

@@ -57,6 +57,12 @@ pub(super) fn check(samples: &Samples) -> Result<(), SamplesError> {
     if samples.benchmarks.len() > MOST_BENCHMARKS {
         return budget(samples.benchmarks.len(), &Metadata::new());
     }
+    if let Some(circumstances) = &samples.circumstances {
+        let times = circumstances.budget_s.iter().chain(&circumstances.pairs_done_s);
+        if let Some(time) = times.into_iter().find(|time| !(**time >= 0.0 && time.is_finite())) {
+            return rule(|| "prony".to_owned(), "seconds, not negative", &time.to_string());
+        }
+    }
     let mut names = BTreeSet::new();
     for (index, benchmark) in samples.benchmarks.iter().enumerate() {
         let path = format!("benchmarks[{index}]");

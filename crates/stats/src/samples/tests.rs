@@ -263,13 +263,16 @@ fn facts() -> impl Strategy<Value = Value> {
 }
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
-    (any::<String>(), facts(), facts(), option::of(any::<String>()), vec(any::<String>(), 0..3)).prop_map(
-        |(prony_version, machine, tuning, pairing, warnings)| Circumstances {
+    let times = (option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3));
+    (any::<String>(), facts(), facts(), option::of(any::<String>()), times, vec(any::<String>(), 0..3)).prop_map(
+        |(prony_version, machine, tuning, pairing, (budget_s, pairs_done_s), warnings)| Circumstances {
             version: PronyVersion,
             prony_version,
             machine,
             tuning,
             pairing,
+            budget_s,
+            pairs_done_s,
             warnings,
         },
     )

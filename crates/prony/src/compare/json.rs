@@ -1,0 +1,84 @@
+//! The answer of `prony compare` as JSON.
+
+use prony_stats::judge::Verdict;
+use prony_stats::stored::Answer;
+use serde::Serialize;
+
+use super::{Asked, Compared};
+use crate::bench::words::to_percent;
+
+/// The whole answer.
+#[derive(Debug, Serialize)]
+pub struct Answered {
+    /// The worst of all comparisons.
+    verdict: Verdict,
+    alpha: f64,
+    margin_pct: f64,
+    comparisons: Vec<One>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct One {
+    a: Side,
+    b: Side,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<String>,
+    verdict: Verdict,
+    metric: String,
+    unit: String,
+    /// How much more B costs than A: of a rate, its inverse.
+    estimate_pct: Option<f64>,
+    low_pct: Option<f64>,
+    high_pct: Option<f64>,
+    /// Everything the judge says, as log ratios.
+    judged: Option<Answer>,
+}
+
+#[derive(Debug, Serialize)]
+struct Side {
+    file: String,
+    format: &'static str,
+    benchmark: String,
+    values: usize,
+}
+
+/// The answer.
+pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]) -> Answered {
+    let any = |verdict| compared.iter().any(|one| one.verdict() == verdict);
+    let order = [Verdict::Slower, Verdict::Unclear, Verdict::Faster, Verdict::Same];
+    Answered {
+        verdict: order.into_iter().find(|&verdict| any(verdict)).unwrap_or(Verdict::Unclear),
+        alpha: asked.args.alpha,
+        margin_pct: asked.args.margin * 100.0,
+        comparisons: compared.iter().map(|one| self::one(asked, one)).collect(),
+        warnings: asked.left_out.iter().chain(differences).cloned().collect(),
+    }
+}
+
+fn one(asked: &Asked<'_>, one: &Compared<'_>) -> One {
+    let side = |place: usize| {
+        let benchmark = [one.a, one.b][place];
+        Side {
+            file: one.files[place].name.clone(),
+            format: one.files[place].format.name(),
+            benchmark: benchmark.name.clone(),
+            values: benchmark.values().count(),
+        }
+    };
+    let ratio = one.answer.as_ref().map(Answer::ratio);
+    // JSON has no infinity: a bound that is not there is null.
+    let percent = |of: fn((f64, f64, f64)) -> f64| ratio.map(of).map(to_percent).filter(|percent| percent.is_finite());
+    One {
+        a: side(0),
+        b: side(1),
+        group: asked.args.group_by.as_deref().map(|key| one.group(key)),
+        verdict: one.verdict(),
+        metric: one.b.metric().to_owned(),
+        unit: one.b.unit_name().to_owned(),
+        estimate_pct: percent(|ratio| ratio.0),
+        low_pct: percent(|ratio| ratio.1),
+        high_pct: percent(|ratio| ratio.2),
+        judged: one.answer.clone(),
+    }
+}

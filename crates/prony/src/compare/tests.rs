@@ -1,0 +1,106 @@
+use std::path::PathBuf;
+
+use super::*;
+use crate::samples::tests::{as_rate, described, loaded};
+
+fn args(files: usize) -> CompareArgs {
+    CompareArgs {
+        files: vec![PathBuf::from("x.json"); files],
+        margin: 0.01,
+        alpha: 0.05,
+        group_by: None,
+        markdown: false,
+        json: false,
+    }
+}
+
+/// What is printed, the warnings and the exit code.
+fn told(files: &[Loaded], args: &CompareArgs) -> String {
+    let mut asked = Asked { args, left_out: Vec::new() };
+    let told = pair_up(files, &mut asked).and_then(|pairs| {
+        for (files, a, b) in &pairs {
+            refuse_nonsense(files, a, b)?;
+        }
+        let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
+        let answers = answer(&questions, args.alpha, args.margin.ln_1p());
+        let compared: Vec<Compared<'_>> =
+            pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect();
+        let warnings = asked.left_out.iter().cloned().chain(differences::of(&compared));
+        let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
+        Ok(format!("{}{warnings}exit: {:?}\n", words::text(&asked, &compared), exit(&compared)))
+    });
+    told.unwrap_or_else(|failure| failure.to_string())
+}
+
+#[test]
+fn two_files_are_judged_in_one_sentence() {
+    let pairs = |factor| [loaded("a.json", 1.0, Some("7f")), loaded("bb.json", factor, Some("7f"))];
+    let apart = |factor| [loaded("a.json", 1.0, None), loaded("bb.json", factor, None)];
+    let all = [
+        told(&pairs(1.02), &args(2)),
+        told(&pairs(0.97), &args(2)),
+        told(&pairs(1.0), &args(2)),
+        told(&apart(1.02), &args(2)),
+        told(&apart(1.4), &args(2)),
+        told(&apart(1.0).map(as_rate), &args(2)),
+        told(&apart(1.4).map(as_rate), &args(2)),
+        told(&pairs(1.4).map(as_rate), &args(2)),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}
+
+#[test]
+fn several_comparisons_make_a_table() {
+    let mut a = loaded("a.json", 1.0, None);
+    let mut b = loaded("b.json", 1.5, None);
+    for (file, factor, name) in
+        [(&mut a, 1.0, "parse"), (&mut b, 0.6, "parse"), (&mut a, 1.0, "gone"), (&mut b, 1.0, "new")]
+    {
+        let mut more = loaded(name, factor, None).samples.benchmarks.remove(0);
+        more.name = name.to_owned();
+        file.samples.benchmarks.push(more);
+    }
+    let files = [a, b];
+    let text = told(&files, &args(2));
+    let markdown = told(&files, &CompareArgs { markdown: true, ..args(2) });
+    insta::assert_snapshot!(format!("{text}\n{markdown}"));
+}
+
+#[test]
+fn groups_have_a_section_each() {
+    let mut both = described(loaded("both.json", 1.0, Some("7f")), "governor", "performance");
+    for (name, factor, governor) in [("fast", 0.7, "performance"), ("slow", 1.5, "powersave")] {
+        let mut more = described(loaded(name, factor, Some("7f")), "governor", governor).samples.benchmarks.remove(0);
+        more.name = name.to_owned();
+        both.samples.benchmarks.push(more);
+    }
+    let args = CompareArgs { group_by: Some("governor".to_owned()), ..args(1) };
+    insta::assert_snapshot!(told(&[both], &args));
+}
+
+#[test]
+fn nonsense_is_refused_and_differences_are_told() {
+    let file = |name: &str| loaded(name, 1.0, None);
+    let mut other = file("b.json");
+    other.samples.benchmarks[0].name = "another".to_owned();
+    let mut two = file("two.json");
+    two.samples.benchmarks.push(other.samples.benchmarks[0].clone());
+    let mut unknown = file("c.json");
+    unknown.samples.benchmarks[0].name = "unknown".to_owned();
+    let mut bytes = file("bytes.json");
+    bytes.samples.benchmarks[0].unit = prony_stats::samples::Unit::Byte;
+    let machine = |name: &str, kernel: &str| {
+        let mut file = described(file(name), "cpu_model_name", kernel);
+        let circumstances = file.samples.circumstances.as_mut().expect("there are some");
+        circumstances.machine = serde_json::json!({ "kernel": { "release": kernel }, "tuned": false });
+        file
+    };
+    let all = [
+        told(&[file("a.json"), as_rate(file("rate.json"))], &args(2)),
+        told(&[file("a.json"), bytes], &args(2)),
+        told(&[file("a.json")], &args(1)),
+        told(&[two, unknown], &args(2)),
+        told(&[machine("a.json", "6.1.0"), machine("b.json", "6.5.0")], &args(2)),
+    ];
+    insta::assert_snapshot!(all.join("\n"));
+}

@@ -1,0 +1,142 @@
+//! Stored samples: reading files of any known format, and the verbs that look at them.
+
+pub mod check;
+pub mod hist;
+pub mod stats;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use prony_stats::import::{Format, ImportError, criterion, import};
+use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
+
+use crate::failure::Failure;
+
+/// A file that was read.
+#[derive(Debug)]
+pub struct Loaded {
+    /// Its path as given.
+    pub name: String,
+    /// Who wrote it.
+    pub format: Format,
+    /// What it holds.
+    pub samples: Samples,
+}
+
+/// Most directories below one of criterion, and how deep they lie.
+const MOST_DIRECTORIES: usize = 100_000;
+const DEEPEST: usize = 16;
+
+/// Reads all files; says on standard error what of them is left out. `verb`: what is to be done with them.
+///
+/// # Errors
+/// The first file that cannot be read.
+pub fn load_all(verb: &str, paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
+    paths.iter().map(|path| load(verb, path)).collect()
+}
+
+fn load(verb: &str, path: &Path) -> Result<Loaded, Failure> {
+    let name = path.display().to_string();
+    let import = if path.is_dir() { directory(verb, path)? } else { file(verb, path)? };
+    for note in &import.notes {
+        eprintln!("warning: {name}: {note}");
+    }
+    let circumstances = import.samples.circumstances.as_ref();
+    for warning in circumstances.iter().flat_map(|circumstances| &circumstances.warnings) {
+        eprintln!("warning: {name}: {warning}");
+    }
+    Ok(Loaded { name, format: import.format, samples: import.samples })
+}
+
+fn file(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Failure> {
+    let bytes = read(path).map_err(|error| {
+        let failure = Failure::io(verb, path, &error);
+        match error.kind() {
+            io::ErrorKind::NotFound => failure.hint("`prony bench --export-json FILE 'A' 'B'` makes one"),
+            _ => failure,
+        }
+    })?;
+    import(&bytes).map_err(|error| unreadable(verb, path, &error))
+}
+
+/// One byte more than may be is enough to know that it is too long, even of a device that never ends.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// A file that is not as its format wants it.
+fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
+    let file = path.display();
+    let failure = Failure::new(format!("cannot {verb} {file}: {error}"));
+    match error {
+        ImportError::Unknown { found } if found.contains("gzip") => {
+            failure.hint(format!("`gunzip -k {file}` unpacks it"))
+        }
+        ImportError::Unknown { .. } => failure.hint("`prony bench --export-json FILE 'A' 'B'` makes samples"),
+        ImportError::NoTimes { .. } | ImportError::Line { .. } => failure,
+        ImportError::Samples(error) => match error {
+            SamplesError::Version { .. } => {
+                failure.hint(format!("`python3 -m pyperf convert {file} -o NEW` writes version 1.0"))
+            }
+            SamplesError::PronyVersion { .. } => failure.hint("a newer prony made it: update this one"),
+            SamplesError::TooLong { .. } => failure.hint("measure fewer benchmarks into one file"),
+            SamplesError::Json { .. } | SamplesError::Rule { .. } => {
+                failure.hint("the file was cut or altered, or another tool wrote it: write it again")
+            }
+        },
+    }
+}
+
+/// All benchmarks below a directory of criterion, by path.
+fn directory(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Failure> {
+    let mut places = Vec::new();
+    let mut left = MOST_DIRECTORIES;
+    walk(path, DEEPEST, &mut left, &mut places).map_err(|error| Failure::io(verb, path, &error))?;
+    places.sort();
+    if places.is_empty() {
+        return Err(Failure::new(format!(
+            "cannot {verb} {}: no new/sample.json of criterion below it",
+            path.display()
+        ))
+        .hint("`cargo bench` writes them below target/criterion"));
+    }
+    let mut files = Vec::with_capacity(places.len());
+    for place in &places {
+        let read = |name: &str| {
+            let path = place.join(name);
+            read(&path).map_err(|error| Failure::io(verb, &path, &error))
+        };
+        let estimates = place.join("estimates.json").exists().then(|| read("estimates.json")).transpose()?;
+        files.push((read("benchmark.json")?, read("sample.json")?, estimates));
+    }
+    let files: Vec<criterion::Files<'_>> = files
+        .iter()
+        .map(|(benchmark, sample, estimates)| criterion::Files { benchmark, sample, estimates: estimates.as_deref() })
+        .collect();
+    criterion::import(&files).map_err(|(index, error)| unreadable(verb, &places[index], &error))
+}
+
+/// Directories `new` that hold a sample. Links are not followed: they may lead in circles.
+fn walk(path: &Path, deep: usize, left: &mut usize, places: &mut Vec<PathBuf>) -> io::Result<()> {
+    if path.file_name().is_some_and(|name| name == "new") && path.join("sample.json").is_file() {
+        places.push(path.to_owned());
+        return Ok(());
+    }
+    if deep == 0 {
+        return Ok(());
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && *left > 0 {
+            *left -= 1;
+            walk(&entry.path(), deep - 1, left, places)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

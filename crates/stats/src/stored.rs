@@ -1,0 +1,263 @@
+//! Judges stored samples again: in pairs where there are pairs, between processes where there are none.
+//!
+//! Pairs are judged at the times at which they were looked at when they were taken. A file of which a verdict was
+//! already asked five times, and is asked once more with all of α, would err more often than α.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::clusters::{self, Comparison};
+use crate::judge::{Judge, Outcome, Pair, Plan, Ratio, Verdict};
+use crate::quantile::median;
+use crate::samples::{Benchmark, Better, Circumstances, Run};
+
+/// Is B faster than A?
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// What B is compared with.
+    pub a: &'a Benchmark,
+    /// What is judged.
+    pub b: &'a Benchmark,
+    /// How both were measured, when their runs are pairs.
+    pub paired: Option<&'a Circumstances>,
+}
+
+/// The answer to a question. Ratios are of what is worse when there is more of it: for a rate, of its inverse.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// From pairs.
+    Paired(Box<Outcome>),
+    /// Between processes.
+    Unpaired(Box<Comparison>),
+}
+
+impl Answer {
+    /// Of B relative to A.
+    pub fn verdict(&self) -> Verdict {
+        match self {
+            Answer::Paired(outcome) => outcome.verdict,
+            Answer::Unpaired(comparison) => comparison.verdict,
+        }
+    }
+
+    /// Log ratio ln(B/A) as estimate and bounds.
+    pub fn ratio(&self) -> (f64, f64, f64) {
+        match self {
+            Answer::Paired(outcome) => (outcome.estimate, outcome.low, outcome.high),
+            Answer::Unpaired(comparison) => {
+                let interval = comparison.interval;
+                (interval.estimate, interval.low, interval.high)
+            }
+        }
+    }
+
+    fn claims_a_difference(&self) -> bool {
+        matches!(self.verdict(), Verdict::Faster | Verdict::Slower)
+    }
+}
+
+/// Answers all questions so that any difference claimed where there is none has probability `alpha` at most: Holm's
+/// (1979) steps. With k differences found, the others are judged at α/(m − k), until none is found.
+///
+/// `margin`: smaller differences count as none, a log ratio. `None` where a side has no values.
+pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64) -> Vec<Option<Answer>> {
+    let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+    let mut found = 0;
+    loop {
+        let level = alpha / (questions.len() - found).max(1) as f64;
+        for (question, answer) in questions.iter().zip(&mut answers) {
+            if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
+                *answer = question.answer(level, margin);
+            }
+        }
+        let now = answers.iter().flatten().filter(|answer| answer.claims_a_difference()).count();
+        if now == found || now == questions.len() {
+            return answers;
+        }
+        found = now;
+    }
+}
+
+impl Question<'_> {
+    fn answer(&self, alpha: f64, margin: f64) -> Option<Answer> {
+        let pairs = self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default();
+        match self.paired.filter(|_| !pairs.is_empty()) {
+            Some(circumstances) => {
+                let outcome = look_again(&pairs, circumstances, alpha, margin);
+                Some(Answer::Paired(Box::new(outcome)))
+            }
+            None => clusters::compare(&costs(self.a), &costs(self.b), alpha, margin)
+                .map(|comparison| Answer::Unpaired(Box::new(comparison))),
+        }
+    }
+}
+
+/// Values of each process, of a rate the inverse, so that more is worse.
+fn costs(benchmark: &Benchmark) -> Vec<Vec<f64>> {
+    let mut clusters = benchmark.clusters();
+    if benchmark.better() == Better::Higher {
+        clusters.iter_mut().flatten().for_each(|value| *value = 1.0 / *value);
+    }
+    clusters
+}
+
+/// The pairs of two benchmarks with their numbers, in the order in which they ran.
+fn pairs(a: &Benchmark, b: &Benchmark) -> Vec<(u64, Pair)> {
+    let of_a: BTreeMap<u64, &Run> = numbered(a).collect();
+    let mut pairs: Vec<(u64, Pair)> = numbered(b)
+        .filter_map(|(number, run)| {
+            let (first, second) = (Times::of(a, of_a.get(&number)?)?, Times::of(b, run)?);
+            Some((number, second.against(first)))
+        })
+        .collect();
+    pairs.sort_by_key(|&(number, _)| number);
+    // A file made to harm may say a number twice; a pair is two runs.
+    pairs.dedup_by_key(|&mut (number, _)| number);
+    pairs
+}
+
+fn numbered(benchmark: &Benchmark) -> impl Iterator<Item = (u64, &Run)> {
+    benchmark.runs.iter().filter_map(|run| Some((run.measured.as_ref()?.pair?, run)))
+}
+
+/// What of a run is compared; more is worse.
+#[derive(Debug, Clone, Copy)]
+struct Times {
+    cpu: f64,
+    net: Option<f64>,
+    wall: f64,
+}
+
+impl Times {
+    /// `None` for a run of which no value counts.
+    fn of(benchmark: &Benchmark, run: &Run) -> Option<Times> {
+        let value = median(&run.values)?;
+        let cost = if benchmark.better() == Better::Higher { 1.0 / value } else { value };
+        let measured = run.measured.as_ref()?;
+        // Where the values are something else than time, that is what is judged.
+        let times = benchmark.metric() == "wall";
+        Some(Times {
+            cpu: measured.cpu_s.filter(|_| times).unwrap_or(cost),
+            net: measured.net_s.filter(|_| times),
+            wall: measured.wall_s.filter(|_| times).unwrap_or(cost),
+        })
+    }
+
+    fn against(self, first: Times) -> Pair {
+        Pair {
+            cpu: Ratio::of(first.cpu, self.cpu),
+            net: first.net.zip(self.net).map(|(first, second)| Ratio::of(first, second)),
+            wall: Ratio::of(first.wall, self.wall),
+        }
+    }
+}
+
+/// Lets a judge look when it was looked then.
+fn look_again(pairs: &[(u64, Pair)], circumstances: &Circumstances, alpha: f64, margin: f64) -> Outcome {
+    let done_s =
+        |number: u64| usize::try_from(number).ok().and_then(|number| circumstances.pairs_done_s.get(number)).copied();
+    let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
+    let budget_s = circumstances.budget_s.filter(|&budget| budget > 0.0 && end_s > 0.0);
+    let mut judge = Judge::new(Plan { alpha, margin, budget_s: budget_s.unwrap_or(f64::MAX) });
+    for &(number, pair) in pairs {
+        judge.push(pair);
+        if let Some(outcome) = budget_s.and_then(|_| judge.look(done_s(number)?)) {
+            return outcome;
+        }
+    }
+    match budget_s {
+        // It ended before its time: only the share that was used may be spent.
+        Some(budget_s) if end_s < budget_s => judge.interrupt(end_s),
+        _ => judge.finish(end_s),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{Measured, Subject};
+    use crate::seed::Seed;
+
+    /// Runs of about 20 ms, `slower` by a log ratio; the machine's mood is the same for both of a pair.
+    fn benchmark(name: &str, slower: f64, runs: usize, seed: u64) -> Benchmark {
+        let mut mood = Seed::new(7);
+        let mut own = Seed::new(seed);
+        let runs = (0..runs).map(|number| {
+            let noise = 0.2 * mood.below(1000) as f64 / 1000.0 + 0.01 * own.below(1000) as f64 / 1000.0;
+            let time = 0.02 * (noise + slower).exp();
+            let measured =
+                Measured { pair: Some(number as u64), cpu_s: Some(time), wall_s: Some(time), ..Measured::default() };
+            Run { measured: Some(measured), ..Run::of(time) }
+        });
+        Benchmark { runs: runs.collect(), ..Benchmark::new(name) }
+    }
+
+    fn circumstances(pairs: usize, budget_s: Option<f64>) -> Circumstances {
+        let pairs_done_s = (1..=pairs).map(|number| number as f64 * 0.04).collect();
+        Circumstances { budget_s, pairs_done_s, ..Circumstances::default() }
+    }
+
+    #[test]
+    fn pairs_see_what_two_samples_apart_do_not() {
+        let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.02, 40, 2));
+        let circumstances = circumstances(40, None);
+        let ask =
+            |paired| answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01).remove(0).expect("there are values");
+        let paired = ask(Some(&circumstances));
+        assert_eq!(paired.verdict(), Verdict::Slower);
+        let (estimate, low, high) = paired.ratio();
+        assert!(low < 0.02 && high > 0.02 && (estimate - 0.02).abs() < 0.005, "{paired:?}");
+        assert_eq!(ask(None).verdict(), Verdict::Unclear);
+    }
+
+    #[test]
+    fn a_rate_that_falls_is_slower() {
+        let rate = |factor: f64, seed| {
+            let mut benchmark = benchmark("rate", 0.0, 30, seed);
+            benchmark.runs.iter_mut().flat_map(|run| &mut run.values).for_each(|value| *value = factor / *value);
+            let subject = Subject { metric: Some("requests".to_owned()), better: Better::Higher, ..Subject::default() };
+            Benchmark { subject: Some(subject), ..benchmark }
+        };
+        let (a, b) = (rate(1.0, 1), rate(0.5, 2));
+        let circumstances = circumstances(30, None);
+        for paired in [None, Some(&circumstances)] {
+            let answer = answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01).remove(0).expect("there are values");
+            assert_eq!(answer.verdict(), Verdict::Slower);
+            assert!((answer.ratio().0 - 2f64.ln()).abs() < 0.05, "{answer:?}");
+        }
+    }
+
+    #[test]
+    fn what_ended_before_its_time_may_spend_that_part_only() {
+        let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0015, 40, 2));
+        let width = |budget_s| {
+            let circumstances = circumstances(40, budget_s);
+            let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6).remove(0);
+            let (_, low, high) = answer.expect("there are values").ratio();
+            high - low
+        };
+        assert!(width(Some(20.0)) > width(None));
+    }
+
+    #[test]
+    fn many_questions_share_one_chance_to_err() {
+        let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0022, 40, 2));
+        let circumstances = circumstances(40, None);
+        let question = Question { a: &a, b: &b, paired: Some(&circumstances) };
+        let alone = answer(&[question], 0.05, 1e-6).remove(0).expect("there are values");
+        let same = Question { a: &a, b: &a, paired: None };
+        let many: Vec<Question<'_>> = std::iter::once(question).chain(std::iter::repeat_n(same, 50)).collect();
+        let among = answer(&many, 0.05, 1e-6).remove(0).expect("there are values");
+        let width = |answer: &Answer| answer.ratio().2 - answer.ratio().1;
+        assert!(width(&among) > width(&alone), "{among:?} {alone:?}");
+    }
+
+    #[test]
+    fn without_values_there_is_no_answer() {
+        let a = benchmark("a", 0.0, 3, 1);
+        let none = Benchmark::new("none");
+        assert_eq!(answer(&[Question { a: &a, b: &none, paired: None }], 0.05, 0.01), [None]);
+    }
+}

@@ -1,0 +1,19 @@
+//! Reads arbitrary bytes as samples: `cargo +nightly fuzz run samples fuzz/corpus/samples fuzz/seeds/samples`.
+//!
+//! What is read can be written, and is read again as the same.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use prony_stats::export;
+use prony_stats::samples::Samples;
+use prony_stats::stored::{Question, answer};
+
+fuzz_target!(|bytes: &[u8]| {
+    let Ok(samples) = Samples::decode(bytes) else { return };
+    let written = samples.encode().expect("what was read holds to the rules");
+    assert_eq!(Samples::decode(&written).as_ref(), Ok(&samples));
+    let _ = (export::hyperfine(&samples), export::csv(&samples), export::markdown(&samples, &[]));
+    let (a, b) = (&samples.benchmarks[0], &samples.benchmarks[samples.benchmarks.len() - 1]);
+    let paired = samples.circumstances.as_ref();
+    let _ = answer(&[Question { a, b, paired }, Question { a: b, b: a, paired: None }], 0.05, 0.01);
+});
