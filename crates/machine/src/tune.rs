@@ -7,7 +7,9 @@
 mod groups;
 mod plan;
 mod restore;
+mod run;
 mod shield;
+mod signals;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -19,7 +21,9 @@ use serde::Serialize;
 use plan::plan;
 pub use plan::{Absent, Knob, Options};
 pub use restore::{Back, Restored, Restoring, restore};
+pub use run::Ran;
 pub use shield::{Shield, ShieldKind};
+pub use signals::Signals;
 
 use crate::contention::{Wait, wait_on};
 use crate::undo::{Found, Lock, Stage, Undo, UndoError, What};

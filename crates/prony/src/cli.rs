@@ -1,6 +1,7 @@
 //! Every flag of every verb.
 
 mod bench;
+pub mod machine;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::{BenchArgs, Parameter};
+pub use machine::{MachineArgs, MachineVerb};
 
 use crate::numbers::duration;
 
@@ -45,6 +47,8 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands, and say which is faster
     Bench(BenchArgs),
+    /// Show, check, quiet and restore the machine that measures
+    Machine(MachineArgs),
 }
 
 const RECORD_EXAMPLES: &str = "\

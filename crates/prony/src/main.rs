@@ -9,6 +9,7 @@ mod cli;
 mod demo;
 mod exit;
 mod failure;
+mod machine;
 mod numbers;
 mod output;
 mod progress;
@@ -20,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, DemoVerb, Verb};
+use cli::{Cli, DemoVerb, MachineVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -36,6 +37,12 @@ fn main() -> ExitCode {
             DemoVerb::Verify(args) => demo::verify::run(&args),
         },
         Verb::Bench(args) => bench::run(&args),
+        Verb::Machine(machine) => match machine.verb {
+            MachineVerb::Show(args) => machine::show::run(&args),
+            MachineVerb::Check(args) => machine::check::run(&args),
+            MachineVerb::Tune(args) => machine::tune::run(&args),
+            MachineVerb::Restore(args) => machine::restore::run(&args),
+        },
     };
     match answered {
         Ok(exit) => exit.into(),

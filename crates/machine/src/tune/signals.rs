@@ -1,0 +1,77 @@
+//! Signals while a machine is tuned: nothing ends this process before all is put back.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::{Handle, Signals as Arriving};
+
+/// Takes the signals that would end this process, until it is dropped.
+#[derive(Debug)]
+pub struct Signals {
+    came: Arc<AtomicBool>,
+    child: Arc<Mutex<Option<OwnedFd>>>,
+    handle: Handle,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Signals {
+    /// Begins to take them.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn take() -> io::Result<Signals> {
+        let mut arriving = Arriving::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
+        let handle = arriving.handle();
+        let came = Arc::new(AtomicBool::new(false));
+        let child: Arc<Mutex<Option<OwnedFd>>> = Arc::default();
+        let (raise, of) = (Arc::clone(&came), Arc::clone(&child));
+        let thread = std::thread::spawn(move || {
+            for signal in arriving.forever() {
+                raise.store(true, Ordering::Relaxed);
+                let forwarded = match signal {
+                    SIGHUP => Signal::HUP,
+                    SIGTERM => Signal::TERM,
+                    // The terminal sends these to the command as well.
+                    _ => continue,
+                };
+                if let Some(child) = &*of.lock().unwrap_or_else(PoisonError::into_inner) {
+                    // It may have ended just now.
+                    let _ = pidfd_send_signal(child, forwarded);
+                }
+            }
+        });
+        Ok(Signals { came, child, handle, thread: Some(thread) })
+    }
+
+    /// Set when one came.
+    pub fn came(&self) -> &AtomicBool {
+        &self.came
+    }
+
+    /// From now on `SIGTERM` and `SIGHUP` are passed on to this child, which is not yet waited for.
+    pub(super) fn pass_to(&self, child: u32) -> io::Result<()> {
+        let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
+        let pid = pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;
+        let descriptor = pidfd_open(pid, PidfdFlags::empty())?;
+        if self.came.load(Ordering::Relaxed) {
+            let _ = pidfd_send_signal(&descriptor, Signal::TERM);
+        }
+        *self.child.lock().unwrap_or_else(PoisonError::into_inner) = Some(descriptor);
+        Ok(())
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        self.handle.close();
+        if let Some(thread) = self.thread.take() {
+            // Its loop ends with the handle, and it holds nothing that could be lost.
+            let _ = thread.join();
+        }
+    }
+}

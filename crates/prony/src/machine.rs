@@ -1,0 +1,43 @@
+//! `prony machine …`: the machine that measures.
+
+pub mod check;
+pub mod restore;
+pub mod show;
+pub mod tune;
+
+use std::fmt::Write;
+
+use prony_machine::{Tree, UndoError};
+use rustix::process::geteuid;
+
+use crate::failure::Failure;
+
+/// Adds a line `name  value`, unless there is no value.
+fn line(out: &mut String, name: &str, value: impl AsRef<str>) {
+    if !value.as_ref().is_empty() {
+        let _ = writeln!(out, "  {name:<14}{}", value.as_ref());
+    }
+}
+
+fn is_root(tree: &Tree) -> bool {
+    geteuid().is_root() || !tree.is_machine()
+}
+
+/// An undo file that is in the way; `verb`: what was to be done.
+fn undo_failure(verb: &str, error: &UndoError) -> Failure {
+    let failure = Failure::new(format!("cannot {verb}: {error}"));
+    match error {
+        UndoError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            failure.hint("root wrote it: run this as root")
+        }
+        UndoError::Io { .. } => failure,
+        UndoError::Damaged { path, .. } => {
+            failure.hint(format!("it does not tell what to put back: a reboot does; then remove {}", path.display()))
+        }
+        UndoError::Version { .. } => failure.hint("restore with the prony that tuned"),
+        UndoError::Owner { path, .. } => {
+            failure.hint(format!("look at who made {} before you remove it", path.display()))
+        }
+        UndoError::Busy { pid } => failure.hint(format!("it puts everything back when it ends; `kill {pid}` ends it")),
+    }
+}

@@ -1,0 +1,135 @@
+//! `prony machine check`.
+
+use std::fmt::Write;
+
+use prony_machine::{Check, CpuSet, Disturbance, Finding, State, Tree, bench_cpu, check, facts};
+
+use crate::cli::machine::CheckArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{count, significant};
+use crate::output;
+
+/// # Errors
+/// When there is no such CPU, or the answer cannot be written.
+pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    let tree = Tree::at(&args.root.root);
+    let cpu = args.cpu.unwrap_or_else(|| bench_cpu(&tree));
+    if let Some(cpu) = args.cpu {
+        known(&tree, &CpuSet::from_iter([cpu]))?;
+    }
+    let check = check(&tree, cpu, args.window);
+    if args.json {
+        output::print_json(&answer(&check)?)?;
+    } else {
+        output::print(&text(&check))?;
+    }
+    Ok(if check.disturbing().next().is_some() { Exit::Finding } else { Exit::Good })
+}
+
+/// # Errors
+/// When some of the CPUs are not online.
+pub fn known(tree: &Tree, cpus: &CpuSet) -> Result<(), Failure> {
+    let online: CpuSet = facts(tree).cpu.online.parse().unwrap_or_default();
+    match cpus.without(&online) {
+        missing if missing.is_empty() => Ok(()),
+        missing => Err(Failure::new(format!("cannot use CPU {missing}: expected one of {online}"))),
+    }
+}
+
+fn answer(check: &Check) -> Result<serde_json::Value, Failure> {
+    let wrong = |error: serde_json::Error| Failure::new(format!("cannot write JSON: {error}"));
+    let mut answer = serde_json::to_value(check).map_err(wrong)?;
+    let findings = answer["findings"].as_array_mut().into_iter().flatten();
+    for (object, finding) in findings.zip(&check.findings) {
+        object["next_step"] = next_step(finding).into();
+    }
+    Ok(answer)
+}
+
+fn text(check: &Check) -> String {
+    let disturbing = check.disturbing().count() as u64;
+    let verdict = match disturbing {
+        0 => "nothing disturbs".to_owned(),
+        1 => "1 thing disturbs".to_owned(),
+        several => format!("{several} things disturb"),
+    };
+    let mut out = format!("CPU {}: {verdict}, after {} s\n", check.cpu, significant(check.window_s));
+    let states = [
+        (State::Disturbs, "disturbs"),
+        (State::Good, "good"),
+        (State::Unknown, "unknown"),
+        (State::NotHere, "not here"),
+    ];
+    for (state, word) in states {
+        for finding in check.findings.iter().filter(|finding| finding.state == state) {
+            let _ = writeln!(out, "  {word:<10}{:<17}{}", name(finding.name), finding.evidence);
+            if let Some(step) = next_step(finding) {
+                let _ = writeln!(out, "  {:<27}→ {step}", "");
+            }
+        }
+    }
+    if !check.boot.is_empty() {
+        let what = count(check.boot.len() as u64, "parameter");
+        let _ = writeln!(out, "\n{what} for the kernel's command line keep others off CPU {} from boot on:", check.cpu);
+        let _ = writeln!(out, "  {}", check.boot.join(" "));
+    }
+    out
+}
+
+fn name(disturbance: Disturbance) -> &'static str {
+    match disturbance {
+        Disturbance::Steal => "steal",
+        Disturbance::QueueWait => "run-queue wait",
+        Disturbance::CpuPressure => "CPU pressure",
+        Disturbance::MemoryPressure => "memory pressure",
+        Disturbance::IoPressure => "I/O pressure",
+        Disturbance::Frequency => "frequency",
+        Disturbance::Turbo => "turbo",
+        Disturbance::Governor => "governor",
+        Disturbance::Throttling => "throttling",
+        Disturbance::SmtSibling => "SMT sibling",
+        Disturbance::Interrupts => "interrupts",
+        Disturbance::Ticks => "ticks",
+        Disturbance::PerfSampling => "perf sampling",
+        Disturbance::IdleStates => "sleep",
+        Disturbance::HugePages => "huge pages",
+        Disturbance::Aslr => "ASLR",
+        Disturbance::TimerSlack => "timer slack",
+        Disturbance::ClockSource => "clock",
+        Disturbance::IsolatedCpus => "isolcpus",
+        Disturbance::NohzFull => "nohz_full",
+        Disturbance::RcuCallbacks => "rcu_nocbs",
+    }
+}
+
+/// What to do about it.
+fn next_step(finding: &Finding) -> Option<&'static str> {
+    if finding.state != State::Disturbs {
+        return None;
+    }
+    Some(match finding.name {
+        Disturbance::Steal => {
+            "nothing inside the guest helps: compare in pairs (`prony bench` does), or rent the whole core"
+        }
+        Disturbance::QueueWait => "`prony machine tune -- COMMAND` shields the CPU; or end what runs on it",
+        Disturbance::CpuPressure => "end what else runs, or shield a CPU: `prony machine tune -- COMMAND`",
+        Disturbance::MemoryPressure => "free memory: the machine waits for it",
+        Disturbance::IoPressure => "wait until the disk is idle, or keep the benchmark's files in memory",
+        Disturbance::Frequency | Disturbance::Governor => "`prony machine tune` sets the governor and the limits",
+        Disturbance::Turbo => "`prony machine tune` switches it off",
+        Disturbance::Throttling => "cool it, or lower the limit: it will happen again",
+        Disturbance::SmtSibling => "`prony machine tune` switches the sibling off",
+        Disturbance::Interrupts => "`prony machine tune` sends them to other CPUs",
+        Disturbance::PerfSampling => "end the profiler, or `prony machine tune`",
+        Disturbance::IdleStates => "`prony machine tune` keeps the CPU from sleeping deeply",
+        Disturbance::HugePages => "`prony machine tune` leaves them to programs that ask",
+        Disturbance::Aslr => "`sysctl kernel.randomize_va_space=2`, and measure over many runs",
+        Disturbance::TimerSlack => "start it from a shell whose timer slack nobody raised",
+        Disturbance::ClockSource => "if the TSC is sound, boot with clocksource=tsc tsc=reliable",
+        Disturbance::IsolatedCpus => "measure on an isolated CPU: --cpu N",
+        Disturbance::NohzFull => "hold the frequency: `prony machine tune` sets the governor `performance`",
+        // These are told, and never called a disturbance.
+        Disturbance::Ticks | Disturbance::RcuCallbacks => return None,
+    })
+}

@@ -1,0 +1,89 @@
+//! `prony machine restore`.
+
+use std::fmt::Write;
+
+use prony_machine::{Back, Knob, Restored, Restoring, Tree, restore};
+
+use super::undo_failure;
+use crate::cli::machine::RestoreArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::count;
+use crate::output;
+
+/// # Errors
+/// When there is an undo file and it cannot be used.
+pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
+    let tree = Tree::at(&args.root.root);
+    let restoring = restore(&tree).map_err(|error| undo_failure("restore", &error))?;
+    if args.json {
+        output::print_json(&restoring)?;
+    } else {
+        output::print(&text(&restoring))?;
+    }
+    Ok(if restoring.left().next().is_some() { Exit::Finding } else { Exit::Good })
+}
+
+/// The answer for people.
+pub fn text(restoring: &Restoring) -> String {
+    let restored = match restoring {
+        Restoring::Nothing => {
+            return "nothing to restore: prony changed nothing here, or put it back already\n".to_owned();
+        }
+        Restoring::EarlierBoot => return "nothing to restore: what was tuned went with a reboot\n".to_owned(),
+        Restoring::Applied(restored) => restored,
+    };
+    let left = restoring.left().count() as u64;
+    let mut out = match left {
+        0 => format!("{} as before tune, byte for byte\n", are(restored.len() as u64)),
+        _ => format!("{} as before tune, {} not\n", are(restored.len() as u64 - left), left),
+    };
+    out += &details(restored);
+    out
+}
+
+fn are(number: u64) -> String {
+    count(number, "thing") + if number == 1 { " is" } else { " are" }
+}
+
+/// A line for each thing that was put back, and two for each that was not.
+fn details(restored: &[Restored]) -> String {
+    let mut out = String::new();
+    for Restored { knob, place, before, tuned, now, back } in restored {
+        let (word, text) = match back {
+            Back::Same => ("as before", format!("{place}: {before}")),
+            Back::Put => ("restored", format!("{place}: {tuned} → {before}")),
+            Back::Foreign => {
+                ("left", format!("{place}: tune left {tuned}, somebody made it {now}; before tune it was {before}"))
+            }
+            Back::Gone => ("gone", format!("{place}: before tune it was {before}")),
+            Back::Failed(reason) => ("failed", format!("{place}: {}; before tune it was {before}", lower(reason))),
+        };
+        let _ = writeln!(out, "  {word:<11}{knob:<16}{text}");
+        match back {
+            Back::Foreign => {
+                let _ = writeln!(out, "  {:<27}→ {}", "", by_hand(*knob, place, before));
+            }
+            Back::Failed(_) => {
+                let _ = writeln!(out, "  {:<27}→ `prony machine restore` tries again", "");
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// The line that puts a value back all the same.
+fn by_hand(knob: Knob, place: &str, before: &str) -> String {
+    let value = before.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(before, |(word, _)| word);
+    match knob {
+        Knob::Shield => format!("look at {place}"),
+        _ => format!("`echo {value} > {place}` puts it back"),
+    }
+}
+
+/// What the kernel said, in lower case and without its number.
+pub fn lower(reason: &str) -> String {
+    let mut letters = reason.split(" (os error ").next().unwrap_or_default().chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
