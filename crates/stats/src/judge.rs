@@ -15,13 +15,16 @@
 //! confidence intervals, Jennison & Turnbull 1989).
 
 mod outcome;
+mod quietest;
+mod series;
 
 pub use outcome::{Forecast, Metric, MetricBlock, Outcome, Reason, Verdict};
 
+use outcome::Evidence;
+use series::{Series, Test};
+
 use crate::interval::Interval;
-use crate::quantile::robust_deviation;
-use crate::spending::{Boundary, LOOKS};
-use crate::{sign_test, signed_rank};
+use crate::spending::LOOKS;
 
 /// What a comparison may cost and how sure it must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,15 +37,31 @@ pub struct Plan {
     pub budget_s: f64,
 }
 
-/// One run of A and one of B, as log ratios ln(B/A).
+/// One run of A and one of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// CPU time.
-    pub cpu: f64,
+    pub cpu: Ratio,
     /// Wall time minus the wait for a core; `None` where that cannot be told.
-    pub net: Option<f64>,
+    pub net: Option<Ratio>,
     /// Wall time.
-    pub wall: f64,
+    pub wall: Ratio,
+}
+
+/// What two runs say: how they differ, and how slow the machine was for both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratio {
+    /// ln(B/A).
+    pub log: f64,
+    /// Mean of ln A and ln B, the same whichever is A.
+    pub level: f64,
+}
+
+impl Ratio {
+    /// Of two positive times.
+    pub fn of(a: f64, b: f64) -> Ratio {
+        Ratio { log: (b / a).ln(), level: 0.5 * (a.ln() + b.ln()) }
+    }
 }
 
 /// Takes pairs, is asked at set times, and answers once.
@@ -54,36 +73,25 @@ pub struct Judge {
     net: Option<Series>,
     wall: Series,
     /// Shares of the budget and pairs at the looks so far.
-    looks: Vec<(f64, usize)>,
-    levels: Option<Levels>,
+    looks: Vec<Look>,
 }
 
-/// Log ratios of one metric, ascending.
-#[derive(Debug, Clone, Default)]
-struct Series {
-    sorted: Vec<f64>,
-    left_out: usize,
-}
-
-/// What is left of the error, for each kind of claim.
-#[derive(Debug, Clone)]
-struct Levels {
-    /// Of a difference in one metric.
-    difference: Boundary,
-    /// Of agreement within the margin.
-    agreement: Boundary,
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    share: f64,
+    pairs: usize,
 }
 
 impl Judge {
     /// No pairs yet.
     pub fn new(plan: Plan) -> Judge {
+        let series = |test, metrics| Series::new(test, plan.alpha, metrics);
         Judge {
             plan,
-            cpu: Series::default(),
-            net: Some(Series::default()),
-            wall: Series::default(),
+            cpu: series(Test::SignedRanks, 2.0),
+            net: Some(series(Test::Signs, 2.0)),
+            wall: series(Test::SignedRanks, 1.0),
             looks: Vec::new(),
-            levels: None,
         }
     }
 
@@ -93,13 +101,19 @@ impl Judge {
         self.wall.push(pair.wall);
         match (&mut self.net, pair.net) {
             (Some(series), Some(net)) => series.push(net),
-            _ => self.net = None,
+            (Some(_), None) => {
+                self.net = None;
+                if self.looks.is_empty() {
+                    self.cpu.spend_on(self.plan.alpha, 1.0);
+                }
+            }
+            (None, _) => {}
         }
     }
 
     /// Pairs so far.
     pub fn pairs(&self) -> usize {
-        self.wall.sorted.len() + self.wall.left_out
+        self.wall.ratios.len() + self.wall.left_out
     }
 
     /// When the next look is due, in seconds since the start; `None` after the last.
@@ -108,21 +122,14 @@ impl Judge {
     }
 
     fn next_share(&self) -> Option<f64> {
-        let used = self.looks.last().map_or(0.0, |&(share, _)| share);
+        let used = self.looks.last().map_or(0.0, |look| look.share);
         LOOKS.into_iter().find(|&share| share > used)
     }
 
     /// The interval of the CPU time as it would be were the next look now. For showing only: what is decided is decided
     /// at looks.
     pub fn live(&self) -> Option<Interval> {
-        let share = self.next_share().unwrap_or(1.0);
-        let n = self.cpu.sorted.len();
-        let fresh = || Boundary::new(self.plan.alpha / self.metrics());
-        let level = match &self.levels {
-            Some(levels) => levels.difference.level(share, n),
-            None => fresh().level(share, n),
-        };
-        signed_rank::interval(&self.cpu.sorted, level)
+        self.cpu.live(self.next_share().unwrap_or(1.0))
     }
 
     /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
@@ -131,76 +138,55 @@ impl Judge {
     pub fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
         let due = LOOKS.into_iter().rev().find(|share| share * self.plan.budget_s <= elapsed_s)?;
         self.next_share().filter(|&next| due >= next)?;
-        let outcome = self.look_at(due, elapsed_s);
+        let outcome = self.look_at(due, due >= 1.0, elapsed_s);
         (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
     }
 
     /// The last look, whatever the time: for a number of pairs that was set before.
     pub fn finish(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at(1.0, elapsed_s)
+        self.look_at(1.0, true, elapsed_s)
     }
 
     /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
     pub fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at((elapsed_s / self.plan.budget_s).min(1.0), elapsed_s)
+        self.look_at((elapsed_s / self.plan.budget_s).min(1.0), true, elapsed_s)
     }
 
     /// What the looks made so far had said under another `alpha`; for [`crate::multiplicity::holm`].
     pub fn reconsider(&self, alpha: f64, elapsed_s: f64) -> Outcome {
-        let mut judge = Judge { plan: Plan { alpha, ..self.plan }, looks: Vec::new(), levels: None, ..self.clone() };
-        let Some((&(last, _), earlier)) = self.looks.split_last() else { return judge.finish(elapsed_s) };
-        for &(share, pairs) in earlier {
-            judge.spend(share, pairs);
+        let mut judge = Judge::new(Plan { alpha, ..self.plan });
+        let metrics = self.cpu.metrics;
+        judge.cpu.spend_on(alpha, metrics);
+        judge.net = self.net.as_ref().map(|_| Series::new(Test::Signs, alpha, metrics));
+        let mut outcome = None;
+        for (at, look) in self.looks.iter().enumerate() {
+            judge.cpu.take(&self.cpu, look.pairs);
+            judge.wall.take(&self.wall, look.pairs);
+            if let (Some(net), Some(all)) = (&mut judge.net, &self.net) {
+                net.take(all, look.pairs);
+            }
+            outcome = Some(judge.look_at(look.share, at + 1 == self.looks.len(), elapsed_s));
         }
-        judge.look_at(last, elapsed_s)
+        outcome.unwrap_or_else(|| self.clone().finish(elapsed_s))
     }
 
-    fn metrics(&self) -> f64 {
-        if self.net.is_some() { 2.0 } else { 1.0 }
-    }
-
-    /// The levels of a look now: of a difference, and of agreement.
-    fn spend(&mut self, share: f64, pairs: usize) -> (f64, f64) {
-        let (alpha, metrics) = (self.plan.alpha, self.metrics());
-        let fresh = || Levels { difference: Boundary::new(alpha / metrics), agreement: Boundary::new(alpha) };
-        let levels = self.levels.get_or_insert_with(fresh);
-        let spent = (levels.difference.look(share, pairs), levels.agreement.look(share, pairs));
-        self.looks.push((share, pairs));
-        spent
-    }
-
-    fn look_at(&mut self, share: f64, elapsed_s: f64) -> Outcome {
+    fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {
         let pairs = self.pairs();
-        let (difference, agreement) = self.spend(share, pairs);
-        let cpu = self.cpu.sorted.as_slice();
-        let net = self.net.as_ref().map(|net| net.sorted.as_slice());
-        let evidence = outcome::Evidence {
+        self.looks.push(Look { share, pairs });
+        let evidence = Evidence {
             share,
+            last,
             elapsed_s,
             pairs,
             margin: self.plan.margin,
-            difference: (
-                signed_rank::interval(cpu, difference),
-                net.and_then(|net| sign_test::interval(net, difference)),
-            ),
-            agreement: (signed_rank::interval(cpu, agreement), net.and_then(|net| sign_test::interval(net, agreement))),
-            deviation: (robust_deviation(cpu), net.and_then(robust_deviation)),
-            wall: signed_rank::interval(&self.wall.sorted, agreement),
-            wall_deviation: robust_deviation(&self.wall.sorted),
+            cpu: self.cpu.look(share),
+            net: self.net.as_mut().map(|net| net.look(share)),
+            wall: self.wall.look(share),
             left_out: self.cpu.left_out,
-            pairs_needed: signed_rank::values_needed(difference),
         };
         evidence.judge()
     }
 }
 
-impl Series {
-    fn push(&mut self, value: f64) {
-        if !value.is_finite() {
-            self.left_out += 1;
-            return;
-        }
-        let at = self.sorted.partition_point(|&other| other < value);
-        self.sorted.insert(at, value);
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -5,18 +5,30 @@
 
 mod interval;
 mod seed;
+mod selection;
 
+pub mod calibration;
+pub mod clusters;
 pub mod distribution;
 pub mod export;
+pub mod histogram;
 pub mod import;
 pub mod judge;
+pub mod levels;
 pub mod multiplicity;
+pub mod outliers;
 pub mod quantile;
 pub mod samples;
+pub mod serial;
 pub mod sign_test;
 pub mod signed_rank;
 pub mod spending;
+pub mod stored;
 pub mod walsh;
+pub mod warmup;
 
 pub use interval::Interval;
 pub use seed::Seed;
+
+#[cfg(test)]
+mod noise;

@@ -65,32 +65,45 @@ fn null_distribution(scores: impl Iterator<Item = usize>) -> Vec<f64> {
 /// `sorted`: ascending. `level`: the two-sided error, 0.05 for 95 %. `None` without values. With ties or zeros the
 /// closed interval holds the truth at least as often as stated (Randles & Wolfe 1979, 6.2).
 pub fn interval(sorted: &[f64], level: f64) -> Option<Interval> {
+    intervals(sorted, [level]).map(|[interval]| interval)
+}
+
+/// [`interval`] at several levels, for little more than the price of one.
+pub fn intervals<const LEVELS: usize>(sorted: &[f64], levels: [f64; LEVELS]) -> Option<[Interval; LEVELS]> {
     if sorted.is_empty() {
         return None;
     }
     let n = sorted.len();
-    let (low, high) = match averages_outside(n, level) {
-        0 => (f64::NEG_INFINITY, f64::INFINITY),
-        outside => (walsh::select(sorted, outside - 1), walsh::select(sorted, walsh::count(n) - outside)),
-    };
-    Some(Interval { estimate: walsh::hodges_lehmann(sorted), low, high, confidence: 1.0 - level, n })
+    let estimate = walsh::hodges_lehmann(sorted);
+    Some(averages_outside(n, levels).map(|(level, outside)| {
+        let (low, high) = match outside {
+            0 => (f64::NEG_INFINITY, f64::INFINITY),
+            outside => (walsh::select(sorted, outside - 1), walsh::select(sorted, walsh::count(n) - outside)),
+        };
+        Interval { estimate, low, high, confidence: 1.0 - level, n }
+    }))
 }
 
 /// The largest k for which P(T < k) ≤ `level`/2, T the rank sum of `n` values without ties: the bounds are the k-th
 /// Walsh averages from either end.
-fn averages_outside(n: usize, level: f64) -> usize {
+fn averages_outside<const LEVELS: usize>(n: usize, levels: [f64; LEVELS]) -> [(f64, usize); LEVELS] {
     if n <= EXACT_VALUES_MAX {
-        let mut sum = 0.0;
-        let within = |chance: &&f64| {
-            sum += **chance;
-            sum <= level / 2.0
-        };
-        return null_distribution(1..=n).iter().take_while(within).count();
+        let chances = null_distribution(1..=n);
+        return levels.map(|level| {
+            let mut sum = 0.0;
+            let within = |chance: &&f64| {
+                sum += **chance;
+                sum <= level / 2.0
+            };
+            (level, chances.iter().take_while(within).count())
+        });
     }
     let averages = walsh::count(n) as f64;
     let deviation = (averages * (2 * n + 1) as f64 / 12.0).sqrt();
-    let bound = averages / 2.0 + 0.5 - normal_quantile_above(level / 2.0) * deviation;
-    bound.max(0.0) as usize
+    levels.map(|level| {
+        let bound = averages / 2.0 + 0.5 - normal_quantile_above(level / 2.0) * deviation;
+        (level, bound.max(0.0) as usize)
+    })
 }
 
 /// How many pairs the test needs before any result can be significant at `level`.
@@ -107,9 +120,9 @@ mod tests {
     #[test]
     fn small_samples_are_counted_out() {
         // Hamilton depression scores, Hollander & Wolfe 1973, p. 29; R and SciPy 1.17 give p = 0.0390625 and T = 5.
-        let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
-        let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
-        let falls: Vec<f64> = before.iter().zip(after).map(|(before, after)| before - after).collect();
+        let before = [1830, 500, 1620, 2480, 1680, 1880, 1550, 3060, 1300];
+        let after = [878, 647, 598, 2050, 1060, 1290, 1060, 3140, 1290];
+        let falls: Vec<f64> = before.iter().zip(after).map(|(&was, is)| f64::from(was - is) / 1000.0).collect();
         assert_eq!(p_value(&falls), 0.0390625);
         // The same page: estimate 0.46, and R's wilcox.test(conf.int = TRUE) gives 0.010 to 0.786 at 96.1 %.
         let interval = interval(&sorted(&falls), 0.05).expect("there are values");
@@ -139,13 +152,13 @@ mod tests {
     fn bounds_sit_at_the_ranks_of_the_tables() {
         // Hollander & Wolfe 1999, table A.4: critical values of T at two-sided 5 % (5, 8 at 10, 25 at 15, 52 at 20).
         for (n, largest_rejected) in [(6, 0), (10, 8), (15, 25), (20, 52)] {
-            assert_eq!(averages_outside(n, 0.05), largest_rejected + 1, "n = {n}");
+            assert_eq!(averages_outside(n, [0.05]), [(0.05, largest_rejected + 1)], "n = {n}");
         }
-        assert_eq!(averages_outside(5, 0.05), 0);
+        assert_eq!(averages_outside(5, [0.05]), [(0.05, 0)]);
         assert_eq!(values_needed(0.05), 6);
         // Counted out and normal meet where one hands over to the other.
-        let exact: usize = averages_outside(64, 0.01);
-        let normal = averages_outside(65, 0.01);
+        let [(_, exact)] = averages_outside(64, [0.01]);
+        let [(_, normal)] = averages_outside(65, [0.01]);
         assert!(normal > exact && normal < exact + 40, "{exact} {normal}");
     }
 

@@ -1,6 +1,6 @@
 //! Order statistics of the Walsh averages (xᵢ + xⱼ)/2, i ≤ j, without making the n(n+1)/2 of them.
 
-use crate::seed::Seed;
+use crate::selection::{self, Staircase};
 
 /// How many Walsh averages `n` values have.
 pub fn count(n: usize) -> usize {
@@ -10,69 +10,30 @@ pub fn count(n: usize) -> usize {
 /// The Walsh average with `rank` averages below it in order, `rank` from 0 to `count(n) − 1`.
 ///
 /// `sorted`: ascending. Time O(n log n) on average, memory O(n).
-///
-/// Row i holds (xᵢ + xⱼ)/2 for j ≥ i and ascends, so the candidates of a row are one range of columns. A random
-/// candidate splits all rows in one sweep; the half without the rank is dropped, until few enough are left to
-/// be sorted out one by one. Source: Monahan 1984, ACM TOMS algorithm 616; Johnson & Mizoguchi 1978.
 pub fn select(sorted: &[f64], rank: usize) -> f64 {
-    let n = sorted.len();
-    debug_assert!(rank < count(n) && sorted.is_sorted());
-    let average = |i: usize, j: usize| 0.5 * sorted[i] + 0.5 * sorted[j];
-    // Candidates of row i are the columns from[i]..to[i]; `dropped` is how many averages lie below all candidates.
-    let mut from: Vec<usize> = (0..n).collect();
-    let mut to = vec![n; n];
-    let mut left = count(n);
-    let mut dropped = 0;
-    let mut below = vec![0; n];
-    let mut not_above = vec![0; n];
-    // The order of pivots only moves the running time, so any fixed seed will do.
-    let mut seed = Seed::new(rank as u64);
-    while left > 2 * n.max(16) {
-        let mut candidate = seed.below(left);
-        let row = (0..n)
-            .find(|&row| match candidate.checked_sub(to[row] - from[row]) {
-                Some(rest) => {
-                    candidate = rest;
-                    false
-                }
-                None => true,
-            })
-            .expect("a candidate is in some row, because `left` counts them all");
-        let pivot = average(row, from[row] + candidate);
-        // In later rows the pivot is reached in the same column or an earlier one.
-        let (mut first, mut last) = (n, n);
-        let (mut count_below, mut count_not_above) = (0, 0);
-        for row in 0..n {
-            while first > row && average(row, first - 1) >= pivot {
-                first -= 1;
-            }
-            while last > row && average(row, last - 1) > pivot {
-                last -= 1;
-            }
-            below[row] = first.clamp(from[row], to[row]);
-            not_above[row] = last.clamp(from[row], to[row]);
-            count_below += below[row] - from[row];
-            count_not_above += not_above[row] - from[row];
-            first = first.max(row + 1);
-            last = last.max(row + 1);
-        }
-        let wanted = rank - dropped;
-        if wanted < count_below {
-            to.copy_from_slice(&below);
-            left = count_below;
-        } else if wanted < count_not_above {
-            return pivot;
-        } else {
-            from.copy_from_slice(&not_above);
-            dropped += count_not_above;
-            left -= count_not_above;
-        }
+    selection::select(&Averages { sorted }, rank)
+}
+
+struct Averages<'a> {
+    sorted: &'a [f64],
+}
+
+impl Staircase for Averages<'_> {
+    fn rows(&self) -> usize {
+        self.sorted.len()
     }
-    let mut candidates = Vec::with_capacity(left);
-    for row in 0..n {
-        candidates.extend((from[row]..to[row]).map(|column| average(row, column)));
+
+    fn columns(&self) -> usize {
+        self.sorted.len()
     }
-    *candidates.select_nth_unstable_by(rank - dropped, f64::total_cmp).1
+
+    fn first_column(&self, row: usize) -> usize {
+        row
+    }
+
+    fn value(&self, row: usize, column: usize) -> f64 {
+        0.5 * self.sorted[row] + 0.5 * self.sorted[column]
+    }
 }
 
 /// Median of the Walsh averages: the Hodges–Lehmann estimate of the centre (Hodges & Lehmann 1963).
@@ -90,6 +51,7 @@ pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Seed;
 
     #[test]
     fn every_rank_is_that_of_the_sorted_averages() {

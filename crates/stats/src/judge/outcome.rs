@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::series::Seen;
 use crate::interval::Interval;
 
 /// What B is relative to A.
@@ -71,6 +72,8 @@ pub struct MetricBlock {
     pub interval: Interval,
     /// Spread from pair to pair: 1.4826 × MAD.
     pub deviation: f64,
+    /// Pairs that were run and not judged, because the machine was at its slowest; `n` counts those judged.
+    pub disturbed: usize,
 }
 
 /// How much more it takes.
@@ -128,20 +131,25 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What a look saw; the pairs hold CPU first, then net.
+/// What a look saw.
 pub(super) struct Evidence {
     pub share: f64,
+    /// No look comes after this one.
+    pub last: bool,
     pub elapsed_s: f64,
     pub pairs: usize,
     pub margin: f64,
-    pub difference: (Option<Interval>, Option<Interval>),
-    pub agreement: (Option<Interval>, Option<Interval>),
-    pub deviation: (Option<f64>, Option<f64>),
-    pub wall: Option<Interval>,
-    pub wall_deviation: Option<f64>,
+    pub cpu: Seen,
+    pub net: Option<Seen>,
+    pub wall: Seen,
     pub left_out: usize,
-    pub pairs_needed: usize,
 }
+
+/// A difference ends the comparison early only when its interval is no wider than itself, or than this many margins.
+///
+/// What crosses a bound early is mostly luck on top of the truth. Going on until the interval is this narrow keeps the
+/// estimates of a true 1 % within 0.5 points in 19 of 20 cases, for half a second more.
+const PRECISE_MARGINS: f64 = 1.75;
 
 /// Where nothing was seen.
 const UNKNOWN: Interval =
@@ -150,11 +158,15 @@ const UNKNOWN: Interval =
 impl Evidence {
     pub(super) fn judge(self) -> Outcome {
         let mut reasons = Vec::new();
-        let cpu = self.difference.0.unwrap_or(UNKNOWN);
-        let net = self.difference.1;
-        let (verdict, metric, headline) = self.decide(cpu, net, &mut reasons);
-        if verdict == Verdict::Unclear && cpu.n < self.pairs_needed {
-            reasons.push(Reason::TooFewPairs { pairs: cpu.n, needed: self.pairs_needed });
+        let block = |seen: Seen| MetricBlock {
+            interval: seen.difference.unwrap_or(UNKNOWN),
+            deviation: seen.deviation.unwrap_or(f64::NAN),
+            disturbed: seen.disturbed,
+        };
+        let (cpu, net, wall) = (block(self.cpu), self.net.map(block), block(self.wall));
+        let (verdict, metric, headline) = self.decide(cpu.interval, net.map(|net| net.interval), &mut reasons);
+        if verdict == Verdict::Unclear && cpu.interval.n < self.cpu.needed {
+            reasons.push(Reason::TooFewPairs { pairs: cpu.interval.n, needed: self.cpu.needed });
         }
         if net.is_none() && self.pairs > 0 {
             reasons.push(Reason::NetUnknown);
@@ -162,8 +174,6 @@ impl Evidence {
         if self.left_out > 0 {
             reasons.push(Reason::LeftOut { pairs: self.left_out });
         }
-        let block =
-            |interval, deviation: Option<f64>| MetricBlock { interval, deviation: deviation.unwrap_or(f64::NAN) };
         Outcome {
             verdict,
             metric,
@@ -174,16 +184,20 @@ impl Evidence {
             elapsed_s: self.elapsed_s,
             share: self.share,
             forecast: self.forecast(verdict, metric, headline),
-            cpu: block(cpu, self.deviation.0),
-            net: net.map(|net| block(net, self.deviation.1)),
-            wall: block(self.wall.unwrap_or(UNKNOWN), self.wall_deviation),
+            cpu,
+            net,
+            wall,
             reasons,
         }
     }
 
     fn decide(&self, cpu: Interval, net: Option<Interval>, reasons: &mut Vec<Reason>) -> (Verdict, Metric, Interval) {
         let direction = |interval: &Interval| if interval.low > 0.0 { Verdict::Slower } else { Verdict::Faster };
-        match net.filter(|net| net.excludes(0.0)) {
+        let differs = |interval: &Interval| {
+            let precise = interval.width() <= interval.estimate.abs().max(PRECISE_MARGINS * self.margin);
+            interval.excludes(0.0) && (precise || self.last)
+        };
+        match net.filter(|net| differs(net)) {
             Some(net) if cpu.excludes(0.0) => {
                 if direction(&cpu) != direction(&net) {
                     reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, net: net.estimate });
@@ -195,15 +209,14 @@ impl Evidence {
                 return (direction(&cpu), Metric::Cpu, cpu);
             }
             Some(net) => return (direction(&net), Metric::Net, net),
-            None if cpu.excludes(0.0) => return (direction(&cpu), Metric::Cpu, cpu),
+            None if differs(&cpu) => return (direction(&cpu), Metric::Cpu, cpu),
             None => {}
         }
-        let agrees = |interval: &Interval| {
-            interval.lies_within(self.margin) && (self.share >= 1.0 || interval.width() <= self.margin)
-        };
-        match self.agreement {
+        let agrees =
+            |interval: &Interval| interval.lies_within(self.margin) && (self.last || interval.width() <= self.margin);
+        match (self.cpu.agreement, self.net.map(|net| net.agreement)) {
             (Some(cpu), None) if agrees(&cpu) => (Verdict::Same, Metric::Cpu, cpu),
-            (Some(cpu), Some(net)) if agrees(&cpu) && agrees(&net) => farther(Verdict::Same, cpu, Some(net)),
+            (Some(cpu), Some(Some(net))) if agrees(&cpu) && agrees(&net) => farther(Verdict::Same, cpu, Some(net)),
             _ => farther(Verdict::Unclear, cpu, net),
         }
     }
@@ -212,18 +225,18 @@ impl Evidence {
     ///
     /// δ is the nearer of the two ways out: how far the estimate is from 0, and from the margin.
     fn forecast(&self, verdict: Verdict, metric: Metric, headline: Interval) -> Option<Forecast> {
-        let deviation = match metric {
-            Metric::Net => self.deviation.1,
-            _ => self.deviation.0,
-        }?;
+        let seen = if metric == Metric::Net { self.net? } else { self.cpu };
+        let deviation = seen.deviation?;
         if verdict != Verdict::Unclear || self.pairs == 0 {
             return None;
         }
         let from_zero = headline.estimate.abs();
         let delta = from_zero.max(self.margin - from_zero);
+        // Of each pair judged, so many had to be run.
+        let run = self.pairs as f64 / headline.n.max(1) as f64;
+        let formula = 14.0 * (deviation / delta).powi(2) * run;
         // Never less than a tenth more, as what is there did not do.
-        let pairs =
-            (14.0 * (deviation / delta).powi(2)).max(1.1 * self.pairs as f64).max(self.pairs_needed as f64).ceil();
+        let pairs = formula.max(1.1 * self.pairs as f64).max(self.cpu.needed as f64).ceil();
         let more = pairs - self.pairs as f64;
         Some(Forecast { pairs: pairs as usize, seconds_more: more * self.elapsed_s / self.pairs as f64 })
     }

@@ -1,0 +1,165 @@
+//! One metric of all pairs, and what may still be spent on it.
+
+use super::Ratio;
+use super::quietest::quietest;
+use crate::interval::Interval;
+use crate::quantile::robust_deviation;
+use crate::spending::Boundary;
+use crate::{sign_test, signed_rank};
+
+/// Ratios in the order in which they came.
+#[derive(Debug, Clone)]
+pub(super) struct Series {
+    pub ratios: Vec<Ratio>,
+    /// Pairs whose ratio is not finite.
+    pub left_out: usize,
+    /// Among how many metrics the error of a difference is divided.
+    pub metrics: f64,
+    /// What is left for a difference in this metric.
+    difference: Boundary,
+    /// What is left for agreement within the margin, which all metrics must show.
+    agreement: Boundary,
+    test: Test,
+    /// What the last look rested on, by place.
+    looked_at: Vec<Weight>,
+    /// Ratios left out and taken in order, so that a look can be repeated.
+    taken: Vec<bool>,
+}
+
+/// How a metric is judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Test {
+    SignedRanks,
+    Signs,
+}
+
+/// What the sign of one pair moves in a test's statistic.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Weight {
+    place: usize,
+    size: f64,
+}
+
+/// What one look saw of a metric.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Seen {
+    /// At the level of a difference.
+    pub difference: Option<Interval>,
+    /// At the level of agreement.
+    pub agreement: Option<Interval>,
+    /// 1.4826 × MAD of the log ratios that were judged.
+    pub deviation: Option<f64>,
+    /// Fewer pairs than this could not have decided.
+    pub needed: usize,
+    /// Pairs that were not judged, because the machine was at its slowest.
+    pub disturbed: usize,
+}
+
+impl Series {
+    pub fn new(test: Test, alpha: f64, metrics: f64) -> Series {
+        Series {
+            ratios: Vec::new(),
+            left_out: 0,
+            metrics,
+            difference: Boundary::new(alpha / metrics),
+            agreement: Boundary::new(alpha),
+            test,
+            looked_at: Vec::new(),
+            taken: Vec::new(),
+        }
+    }
+
+    /// Starts anew with the error divided among `metrics`.
+    pub fn spend_on(&mut self, alpha: f64, metrics: f64) {
+        self.metrics = metrics;
+        self.difference = Boundary::new(alpha / metrics);
+        self.agreement = Boundary::new(alpha);
+    }
+
+    pub fn push(&mut self, ratio: Ratio) {
+        let usable = ratio.log.is_finite() && ratio.level.is_finite();
+        self.taken.push(usable);
+        if usable { self.ratios.push(ratio) } else { self.left_out += 1 }
+    }
+
+    /// Takes over the first `pairs` pairs of another series.
+    pub fn take(&mut self, all: &Series, pairs: usize) {
+        let taken = &all.taken[..pairs];
+        let usable = taken.iter().filter(|&&usable| usable).count();
+        self.ratios = all.ratios[..usable].to_vec();
+        self.left_out = pairs - usable;
+        self.taken = taken.to_vec();
+    }
+
+    /// The log ratios at the given places, ascending.
+    fn logs(&self, places: &[usize]) -> Vec<f64> {
+        let mut logs: Vec<f64> = places.iter().map(|&place| self.ratios[place].log).collect();
+        logs.sort_unstable_by(f64::total_cmp);
+        logs
+    }
+
+    /// Squared correlation, under "no difference", of the test's statistic with that of the last look.
+    fn shared(&self, weights: &[Weight]) -> f64 {
+        let squares = |weights: &[Weight]| weights.iter().map(|weight| weight.size.powi(2)).sum::<f64>();
+        let mut last = self.looked_at.iter().peekable();
+        let mut products = 0.0;
+        for weight in weights {
+            while last.next_if(|last| last.place < weight.place).is_some() {}
+            if let Some(known) = last.next_if(|last| last.place == weight.place) {
+                products += known.size * weight.size;
+            }
+        }
+        if products > 0.0 { products.powi(2) / (squares(weights) * squares(&self.looked_at)) } else { 0.0 }
+    }
+
+    /// What each pair weighs in the statistic: its rank by size, or 1.
+    fn weights(&self, places: &[usize]) -> Vec<Weight> {
+        if self.test == Test::Signs {
+            return places.iter().map(|&place| Weight { place, size: 1.0 }).collect();
+        }
+        let mut by_size = places.to_vec();
+        by_size.sort_unstable_by(|&a, &b| self.ratios[a].log.abs().total_cmp(&self.ratios[b].log.abs()));
+        let mut weights: Vec<Weight> =
+            by_size.iter().zip(1u32..).map(|(&place, rank)| Weight { place, size: f64::from(rank) }).collect();
+        weights.sort_unstable_by_key(|weight| weight.place);
+        weights
+    }
+
+    /// The interval were the next look, at `share`, now.
+    pub fn live(&self, share: f64) -> Option<Interval> {
+        let places = quietest(&self.ratios);
+        let level = self.difference.level(share, self.shared(&self.weights(&places)));
+        self.test.intervals(&self.logs(&places), [level]).map(|[interval]| interval)
+    }
+
+    /// Looks.
+    pub fn look(&mut self, share: f64) -> Seen {
+        let places = quietest(&self.ratios);
+        let logs = self.logs(&places);
+        let weights = self.weights(&places);
+        let shared = self.shared(&weights);
+        let level = self.difference.look(share, shared);
+        let agreement = self.agreement.look(share, shared);
+        self.looked_at = weights;
+        let intervals = self.test.intervals(&logs, [level, agreement]);
+        Seen {
+            difference: intervals.map(|[difference, _]| difference),
+            agreement: intervals.map(|[_, agreement]| agreement),
+            deviation: robust_deviation(&logs),
+            needed: signed_rank::values_needed(level),
+            disturbed: self.ratios.len() - places.len(),
+        }
+    }
+}
+
+impl Test {
+    fn intervals<const LEVELS: usize>(self, sorted: &[f64], levels: [f64; LEVELS]) -> Option<[Interval; LEVELS]> {
+        match self {
+            Test::SignedRanks => signed_rank::intervals(sorted, levels),
+            Test::Signs => {
+                let intervals = levels.map(|level| sign_test::interval(sorted, level));
+                intervals[0].map(|_| intervals.map(|interval| interval.expect("all are of the same values")))
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! Imitated machines for the simulations: what a run of a command takes on each, one run after the other.
+
+use crate::Seed;
+use crate::judge::{Pair, Ratio};
+
+/// How the machine misbehaves. Sizes are of log times and resemble two shared virtual CPUs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Noise {
+    /// Each run by itself, 1 %.
+    White,
+    /// Each run like the one before, 2 % in all: x' = φ·x + e.
+    Autocorrelated {
+        /// φ, 0 to 1.
+        like_the_last: f64,
+    },
+    /// Three runs of ten take 8 % longer, as with the wrong alignment.
+    Bimodal,
+    /// 30 % slower and slower over the budget, as with a machine that heats up, on top of 1 %.
+    Drifting,
+    /// Other work on all cores in 1.5 of every 4.5 seconds: waits, cold caches and a far larger spread.
+    Bursts,
+    /// A few runs of a hundred take up to several times as long.
+    HeavyTails,
+}
+
+/// One of each.
+pub const NOISES: [Noise; 7] = [
+    Noise::White,
+    Noise::Autocorrelated { like_the_last: 0.6 },
+    Noise::Autocorrelated { like_the_last: 0.9 },
+    Noise::Bimodal,
+    Noise::Drifting,
+    Noise::Bursts,
+    Noise::HeavyTails,
+];
+
+/// What one run took.
+#[derive(Debug, Clone, Copy)]
+pub struct Run {
+    pub cpu_s: f64,
+    pub net_s: f64,
+    pub wall_s: f64,
+}
+
+/// A machine in time, on which a command of 20 ms runs again and again.
+pub struct Machine {
+    noise: Noise,
+    seed: Seed,
+    pub elapsed_s: f64,
+    state: f64,
+    phase_s: f64,
+}
+
+/// What the command takes when nothing disturbs it.
+const RUN_S: f64 = 0.020;
+/// Between runs: starting, collecting.
+const BETWEEN_S: f64 = 0.0005;
+
+impl Machine {
+    pub fn new(noise: Noise, seed: u64) -> Machine {
+        let mut seed = Seed::new(seed.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x5eed);
+        let state = 0.02 * normal(&mut seed);
+        let phase_s = 4.5 * uniform(&mut seed);
+        Machine { noise, seed, elapsed_s: 0.0, state, phase_s }
+    }
+
+    /// Runs a command that takes e^`effect` times as long.
+    pub fn run(&mut self, effect: f64) -> Run {
+        let seed = &mut self.seed;
+        let mut wait = 0.0005 * uniform(seed);
+        let log = match self.noise {
+            Noise::White => 0.01 * normal(seed),
+            Noise::Autocorrelated { like_the_last } => {
+                self.state = like_the_last * self.state + 0.02 * (1.0 - like_the_last.powi(2)).sqrt() * normal(seed);
+                self.state
+            }
+            Noise::Bimodal => 0.005 * normal(seed) + if uniform(seed) < 0.3 { 0.08 } else { 0.0 },
+            Noise::Drifting => 0.01 * normal(seed) + 0.3 * (self.elapsed_s / 8.0),
+            Noise::Bursts => {
+                self.state = 0.7 * self.state + 0.006 * normal(seed);
+                if (self.elapsed_s + self.phase_s) % 4.5 < 1.5 {
+                    wait = RUN_S * (0.6 + 0.8 * uniform(seed));
+                    self.state + 0.06 + 0.035 * normal(seed)
+                } else {
+                    self.state + 0.008 * normal(seed)
+                }
+            }
+            Noise::HeavyTails => {
+                0.008 * normal(seed) + if uniform(seed) < 0.04 { -0.4 * uniform(seed).ln() } else { 0.0 }
+            }
+        };
+        let cpu_s = RUN_S * (effect + log).exp();
+        // What no wait explains: page faults served by the host, interrupts.
+        let net_s = cpu_s * (1.0 + 0.004 * normal(seed).abs()) + 0.0003 * -uniform(seed).ln();
+        let wall_s = net_s + wait;
+        self.elapsed_s += wall_s + BETWEEN_S;
+        Run { cpu_s, net_s, wall_s }
+    }
+
+    /// A and B back to back in random order, B e^`effect` times as slow.
+    pub fn pair(&mut self, effect: f64) -> Pair {
+        let first_is_a = self.seed.coin();
+        let (a, b) = if first_is_a {
+            let a = self.run(0.0);
+            (a, self.run(effect))
+        } else {
+            let b = self.run(effect);
+            (self.run(0.0), b)
+        };
+        Pair {
+            cpu: Ratio::of(a.cpu_s, b.cpu_s),
+            net: Some(Ratio::of(a.net_s, b.net_s)),
+            wall: Ratio::of(a.wall_s, b.wall_s),
+        }
+    }
+}
+
+/// Evenly above 0 up to 1.
+pub fn uniform(seed: &mut Seed) -> f64 {
+    ((seed.bits() >> 11) as f64 + 1.0) / (1u64 << 53) as f64
+}
+
+/// Standard normal (Box & Muller 1958).
+pub fn normal(seed: &mut Seed) -> f64 {
+    (-2.0 * uniform(seed).ln()).sqrt() * (2.0 * std::f64::consts::PI * uniform(seed)).cos()
+}

@@ -1,0 +1,73 @@
+//! How much a value tells about the next: values in a row are worth less than as many independent ones.
+
+/// Correlation of values with those `lag` later; `None` when there are not more than `lag` or all are equal.
+pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
+    let centred = centred(values);
+    let variance = products(&centred, 0);
+    (values.len() > lag && variance > 0.0).then(|| products(&centred, lag) / variance)
+}
+
+/// How many values in a row are worth one independent value, at least 1: τ = 1 + 2 Σ ρ(lag).
+///
+/// `series` are stretches of values that hang together in the same way, such as the two samples of a comparison; what
+/// they say of ρ is pooled. The sum ends where two neighbouring lags together are no longer positive (Geyer 1992, initial
+/// monotone sequence). Taking the mean from the values themselves lowers every ρ by about τ/n, so that much is given back
+/// (Kendall 1954). 1 where the correlation with the next value is below its standard error, 1/√n: what would be
+/// added there is noise, and short samples would pay for it with intervals half as wide again.
+pub fn correlation_time(series: &[&[f64]]) -> f64 {
+    let centred: Vec<Vec<f64>> = series.iter().map(|values| centred(values)).collect();
+    let count: usize = series.iter().map(|values| values.len()).sum();
+    let longest = series.iter().map(|values| values.len()).max().unwrap_or(0);
+    let n = count as f64 / series.len().max(1) as f64;
+    let sum_at = |lag: usize| -> f64 { centred.iter().map(|values| products(values, lag)).sum() };
+    let variance = sum_at(0);
+    if longest < 4 || variance <= 0.0 {
+        return 1.0;
+    }
+    // Far lags carry noise only, and the sum below ends long before.
+    let correlations: Vec<f64> = (0..longest.min(LAGS_MAX)).map(|lag| sum_at(lag) / variance).collect();
+    if correlations[1] + 1.0 / n < 1.0 / (count as f64).sqrt() {
+        return 1.0;
+    }
+    let mut time = 1.0;
+    for _ in 0..3 {
+        time = time_of(&correlations, time / n).clamp(1.0, n);
+    }
+    time
+}
+
+/// Lags that are looked at; a correlation that reaches farther needs more values than anybody takes.
+const LAGS_MAX: usize = 500;
+
+fn centred(values: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.iter().map(|value| value - mean).collect()
+}
+
+fn products(centred: &[f64], lag: usize) -> f64 {
+    centred.iter().zip(centred.get(lag..).unwrap_or_default()).map(|(value, later)| value * later).sum()
+}
+
+/// 1 + 2 Σ ρ(lag) over pairs of lags (0, 1), (2, 3), … while their sums are positive and do not grow.
+fn time_of(correlations: &[f64], given_back: f64) -> f64 {
+    let mut pairs_sum = 0.0;
+    let mut previous = f64::INFINITY;
+    for (at, pair) in correlations.chunks_exact(2).enumerate() {
+        let given_back = if at == 0 { given_back } else { 2.0 * given_back };
+        let sum = (pair[0] + pair[1] + given_back).min(previous);
+        if sum <= 0.0 {
+            break;
+        }
+        pairs_sum += sum;
+        previous = sum;
+    }
+    2.0 * pairs_sum - 1.0
+}
+
+/// Correlation with the next value where it is more than chance explains, 1.96/√n; `None` below 10 values.
+///
+/// Source: Box & Jenkins 1976, 2.1.6.
+pub fn follows_the_last(values: &[f64]) -> Option<f64> {
+    let correlation = autocorrelation(values, 1).filter(|_| values.len() >= 10)?;
+    (correlation > 1.96 / (values.len() as f64).sqrt()).then_some(correlation)
+}
