@@ -16,6 +16,7 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::process::geteuid;
 use serde::Serialize;
 
 use plan::plan;
@@ -232,7 +233,8 @@ impl Tuning<'_> {
             }
         }
         for change in &mut self.undo.changes[first..] {
-            change.stage = Stage::Done;
+            let made = matches!(&change.what, What::Group { path, .. } if self.tree.exists(path));
+            change.stage = if made { Stage::Done } else { Stage::Refused };
         }
         self.shield = Some(shield);
         Ok(())
@@ -303,7 +305,8 @@ impl Drop for Tuning<'_> {
 
 fn refused(error: &io::Error) -> Applied {
     match error.kind() {
-        io::ErrorKind::PermissionDenied => Applied::NotPermitted,
+        // What root may not, nobody may: an interrupt of many queues, say, which its driver spreads itself.
+        io::ErrorKind::PermissionDenied if !geteuid().is_root() => Applied::NotPermitted,
         _ => Applied::Refused(error.to_string()),
     }
 }

@@ -94,7 +94,8 @@ pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError>
             let (what, stage) = (&change.what, change.stage);
             match what {
                 What::File { .. } => file(tree, what, stage, moved_along, back),
-                _ if stage == Stage::Planned || pass > 0 && !matches!(back, Some(Back::Failed(_))) => {}
+                _ if matches!(stage, Stage::Planned | Stage::Refused)
+                    || pass > 0 && !matches!(back, Some(Back::Failed(_))) => {}
                 What::Process { pid, start_ticks, .. } => *back = Some(process(tree, *pid, *start_ticks)),
                 What::Group { path, home } => *back = Some(group(tree, path, home)),
             }
@@ -142,12 +143,12 @@ fn file(tree: &Tree, what: &What, stage: Stage, moved_along: bool, back: &mut Op
         }
     };
     if now == *before {
-        let put = matches!(back, Some(Back::Put));
-        *back = match stage {
-            Stage::Planned => back.take(),
-            _ if put => Some(Back::Put),
-            _ => Some(Back::Same),
-        };
+        match back {
+            None if matches!(stage, Stage::Begun | Stage::Done) => *back = Some(Back::Same),
+            // Another value had to be put back first.
+            Some(Back::Failed(_) | Back::Gone) => *back = Some(Back::Put),
+            _ => {}
+        }
         return;
     }
     let ours = match (stage, asked) {

@@ -34,6 +34,9 @@ pub fn text(restoring: &Restoring) -> String {
         Restoring::Applied(restored) => restored,
     };
     let left = restoring.left().count() as u64;
+    if restored.is_empty() {
+        return "nothing to restore: nothing had been changed\n".to_owned();
+    }
     let mut out = match left {
         0 => format!("{} as before tune, byte for byte\n", are(restored.len() as u64)),
         _ => format!("{} as before tune, {} not\n", are(restored.len() as u64 - left), left),
@@ -82,8 +85,11 @@ fn by_hand(knob: Knob, place: &str, before: &str) -> String {
     }
 }
 
-/// What the kernel said, in lower case and without its number.
+/// What the kernel said, in lower case and without its number; what stands before it stays.
 pub fn lower(reason: &str) -> String {
-    let mut letters = reason.split(" (os error ").next().unwrap_or_default().chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    let reason = reason.split(" (os error ").next().unwrap_or_default();
+    let (before, said) = reason.rfind(": ").map_or(("", reason), |colon| reason.split_at(colon + 2));
+    let mut letters = said.chars();
+    let said: String = letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect());
+    before.to_owned() + &said
 }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::process::Command;
 
 use prony_machine::{
-    Absent, Applied, CpuSet, Options, Outcome, Ran, Restoring, Shield, Signals, Tree, TuneError, Tuning, bench_cpu,
-    tune,
+    Absent, Applied, CpuSet, Options, Outcome, Ran, Restoring, Shield, ShieldKind, Signals, Tree, TuneError, Tuning,
+    bench_cpu, tune,
 };
 use serde_json::json;
 
@@ -151,10 +151,20 @@ fn as_root(args: &TuneArgs, tree: &Tree, asked: bool, cpus: &CpuSet) {
         line += " --fifo";
     }
     if !args.command.is_empty() {
-        let words: Vec<_> = args.command.iter().map(|word| word.to_string_lossy()).collect();
+        let words: Vec<_> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         let _ = write!(line, " -- {}", words.join(" "));
     }
     eprintln!("hint: `{line}` may change the rest");
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_+=./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// A line for each knob's values that went the same way.
@@ -203,8 +213,9 @@ fn besides(tuning: &Tuning<'_>) -> String {
 fn shield_text(shield: &Shield) -> String {
     let Shield { kind, cpus, problem, moved, stayed, .. } = shield;
     let kind = match kind {
-        prony_machine::ShieldKind::Partition => "an isolated partition".to_owned(),
-        prony_machine::ShieldKind::Cpusets => {
+        ShieldKind::Cpusets if problem.is_some() => "cpusets".to_owned(),
+        ShieldKind::Partition => "an isolated partition".to_owned(),
+        ShieldKind::Cpusets => {
             format!("cpusets, {} moved, {stayed} stayed", count(*moved as u64, "task"))
         }
     };
