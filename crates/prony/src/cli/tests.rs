@@ -24,6 +24,11 @@ fn help_pages_read_well() {
         &["demo", "pcap"],
         &["demo", "anonymize"],
         &["demo", "verify"],
+        &["machine"],
+        &["machine", "show"],
+        &["machine", "check"],
+        &["machine", "tune"],
+        &["machine", "restore"],
     ] {
         insta::assert_snapshot!(format!("help_{}", path.join("_")), page(path));
     }
