@@ -2,6 +2,7 @@
 
 mod bench;
 pub mod machine;
+mod samples;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use bench::{BenchArgs, Parameter};
 pub use machine::{MachineArgs, MachineVerb};
+pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 
 use crate::numbers::duration;
 
@@ -47,6 +49,14 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands, and say which is faster
     Bench(BenchArgs),
+    /// Judge stored samples
+    Compare(CompareArgs),
+    /// Show what samples are like: centre with interval, spread, quantiles
+    Stats(StatsArgs),
+    /// Draw samples as histograms
+    Hist(HistArgs),
+    /// Say what speaks against trusting samples, with evidence
+    Check(CheckSamplesArgs),
     /// Show, check, quiet and restore the machine that measures
     Machine(MachineArgs),
 }

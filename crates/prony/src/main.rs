@@ -6,6 +6,7 @@
 
 mod bench;
 mod cli;
+mod compare;
 mod demo;
 mod exit;
 mod failure;
@@ -16,6 +17,7 @@ mod progress;
 mod record;
 mod replay;
 mod report;
+mod samples;
 
 use std::process::ExitCode;
 
@@ -37,6 +39,10 @@ fn main() -> ExitCode {
             DemoVerb::Verify(args) => demo::verify::run(&args),
         },
         Verb::Bench(args) => bench::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Stats(args) => samples::stats::run(&args),
+        Verb::Hist(args) => samples::hist::run(&args),
+        Verb::Check(args) => samples::check::run(&args),
         Verb::Machine(machine) => match machine.verb {
             MachineVerb::Show(args) => machine::show::run(&args),
             MachineVerb::Check(args) => machine::check::run(&args),

@@ -139,4 +139,4 @@ fn walk(path: &Path, deep: usize, left: &mut usize, places: &mut Vec<PathBuf>) -
 }
 
 #[cfg(test)]
-mod tests;
+pub mod tests;

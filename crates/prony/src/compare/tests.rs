@@ -39,7 +39,7 @@ fn two_files_are_judged_in_one_sentence() {
     let all = [
         told(&pairs(1.02), &args(2)),
         told(&pairs(0.97), &args(2)),
-        told(&pairs(1.0), &args(2)),
+        told(&[loaded("a.json", 1.0, Some("7f")), loaded("b.json", 1.0, Some("7f"))], &args(2)),
         told(&apart(1.02), &args(2)),
         told(&apart(1.4), &args(2)),
         told(&apart(1.0).map(as_rate), &args(2)),
@@ -51,15 +51,13 @@ fn two_files_are_judged_in_one_sentence() {
 
 #[test]
 fn several_comparisons_make_a_table() {
-    let mut a = loaded("a.json", 1.0, None);
-    let mut b = loaded("b.json", 1.5, None);
-    for (file, factor, name) in
-        [(&mut a, 1.0, "parse"), (&mut b, 0.6, "parse"), (&mut a, 1.0, "gone"), (&mut b, 1.0, "new")]
-    {
-        let mut more = loaded(name, factor, None).samples.benchmarks.remove(0);
-        more.name = name.to_owned();
-        file.samples.benchmarks.push(more);
-    }
+    let [mut a, mut b] = [loaded("a.json", 1.0, None), loaded("b.json", 1.5, None)];
+    let more = |name: &str, factor: f64| {
+        let benchmark = loaded(name, factor, None).samples.benchmarks.remove(0);
+        Benchmark { name: name.to_owned(), ..benchmark }
+    };
+    a.samples.benchmarks.extend([more("parse", 1.0), more("gone", 1.0)]);
+    b.samples.benchmarks.extend([more("parse", 0.6), more("new", 1.0)]);
     let files = [a, b];
     let text = told(&files, &args(2));
     let markdown = told(&files, &CompareArgs { markdown: true, ..args(2) });

@@ -10,7 +10,7 @@ use prony_stats::sign_test;
 use serde::Serialize;
 
 use super::load_all;
-use crate::bench::words::Scale;
+use crate::bench::words::{Scale, signed};
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -134,7 +134,10 @@ impl<'a> Stats<'a> {
                 1.0 => "max".to_owned(),
                 share => format!("p{:.0}", share * 100.0),
             };
-            line(&name, format!("{} ({:+.1} % of the mean)", scale.value(value), 100.0 * (value / self.mean - 1.0)));
+            line(
+                &name,
+                format!("{} ({} % of the mean)", scale.value(value), signed(100.0 * (value / self.mean - 1.0), 1)),
+            );
         }
         line("far out", count(self.far_out as u64, "value"));
         out
