@@ -67,6 +67,8 @@ struct Bench<'a> {
     rounds: usize,
     begun: Option<Instant>,
     elapsed_s: f64,
+    /// When each round was complete.
+    rounds_done_s: Vec<f64>,
     tally: Tally,
 }
 
@@ -116,6 +118,7 @@ impl<'a> Bench<'a> {
             rounds: 0,
             begun: None,
             elapsed_s: 0.0,
+            rounds_done_s: Vec::new(),
             tally: Tally { subjects: vec![(0, 0, false, false); options.subjects.len()], ..Tally::default() },
         }
     }
@@ -138,6 +141,7 @@ impl<'a> Bench<'a> {
         while self.options.runs.is_none_or(|runs| self.rounds < runs) {
             self.round(stand)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
+            self.rounds_done_s.push(self.elapsed_s);
             let done = self.look();
             events(Event::Round(self.progress()));
             if done {
@@ -306,6 +310,8 @@ impl<'a> Bench<'a> {
             machine: self.options.machine.clone(),
             tuning: self.options.tuning.clone(),
             pairing: Some(format!("{:016x}", self.options.seed)),
+            budget_s: self.options.runs.is_none().then_some(self.options.plan.budget_s),
+            pairs_done_s: self.rounds_done_s,
             warnings: told,
             ..Circumstances::default()
         };
