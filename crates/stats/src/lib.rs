@@ -11,6 +11,7 @@ pub mod calibration;
 pub mod clusters;
 pub mod distribution;
 pub mod export;
+pub mod frames;
 pub mod histogram;
 pub mod import;
 pub mod judge;
