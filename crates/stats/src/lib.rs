@@ -7,6 +7,7 @@ mod interval;
 mod seed;
 mod selection;
 
+pub mod alone;
 pub mod calibration;
 pub mod clusters;
 pub mod distribution;

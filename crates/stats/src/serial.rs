@@ -71,3 +71,41 @@ pub fn follows_the_last(values: &[f64]) -> Option<f64> {
     let correlation = autocorrelation(values, 1).filter(|_| values.len() >= 10)?;
     (correlation > 1.96 / (values.len() as f64).sqrt()).then_some(correlation)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Seed;
+    use crate::noise::normal;
+
+    fn series(n: usize, phi: f64, seed: &mut Seed) -> Vec<f64> {
+        let mut state = normal(seed);
+        let mut next = || {
+            state = phi * state + (1.0 - phi * phi).sqrt() * normal(seed);
+            state
+        };
+        (0..n).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn values_that_follow_the_last_are_worth_less() {
+        // (1 + φ)/(1 − φ): 1, 4 and 19.
+        for (phi, low, high) in [(0.0, 1.0, 1.3), (0.6, 3.2, 4.8), (0.9, 14.0, 24.0)] {
+            let mut seed = Seed::new(11);
+            let times: Vec<f64> = (0..50).map(|_| correlation_time(&[&series(2000, phi, &mut seed)])).collect();
+            let mean = times.iter().sum::<f64>() / 50.0;
+            assert!((low..high).contains(&mean), "φ = {phi}: {mean}");
+        }
+    }
+
+    #[test]
+    fn correlation_is_named_when_it_is_more_than_chance() {
+        let mut seed = Seed::new(12);
+        assert!(follows_the_last(&series(100, 0.6, &mut seed)).is_some());
+        let found = (0..400).filter(|_| follows_the_last(&series(100, 0.0, &mut seed)).is_some()).count();
+        assert!(found <= 20, "{found} of 400");
+        assert_eq!(autocorrelation(&[1.0, 1.0, 1.0], 1), None);
+        assert_eq!(autocorrelation(&[1.0], 1), None);
+        assert_eq!(correlation_time(&[]), 1.0);
+    }
+}
