@@ -271,6 +271,11 @@ impl Tuning<'_> {
         Ok(())
     }
 
+    /// How many things were changed: values, processes and groups.
+    pub fn changed(&self) -> usize {
+        self.undo.changes.iter().filter(|change| change.stage == Stage::Done).count()
+    }
+
     /// Leaves the machine tuned until [`restore`].
     ///
     /// # Errors

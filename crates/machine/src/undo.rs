@@ -316,3 +316,37 @@ fn parse(path: &Path, text: &str) -> Result<Undo, UndoError> {
     }
     Ok(undo)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn undo(path: String, before: String) -> Undo {
+        let what = What::File { path, before, asked: Some("1".to_owned()), found: None, settled: None };
+        let change = Change { knob: Knob::VmStat, stage: Stage::Begun, what };
+        Undo { version: VERSION, boot_id: "b".to_owned(), kept: true, changes: vec![change], affinities: Vec::new() }
+    }
+
+    proptest! {
+        #[test]
+        fn every_byte_of_a_value_comes_back(before in "\\PC*\n?") {
+            let undo = undo("/proc/sys/vm/stat_interval".to_owned(), before);
+            let text = serde_json::to_string_pretty(&undo).expect("it has no map with odd keys");
+            prop_assert_eq!(parse(Path::new("undo"), &text).expect("it was just written"), undo);
+        }
+
+        #[test]
+        fn only_what_lies_below_proc_and_sys_is_believed(path in "(/(proc|sys|etc|\\.\\.|\\.|x)){1,4}") {
+            let below = path.starts_with("/proc/") || path.starts_with("/sys/");
+            let text = serde_json::to_string(&undo(path.clone(), String::new())).expect("it has no map with odd keys");
+            prop_assert_eq!(parse(Path::new("undo"), &text).is_ok(), below && !path.contains(".."));
+        }
+
+        #[test]
+        fn no_text_makes_reading_panic(text in "[\\[\\]{}\":,a-z0-9 ]{0,60}") {
+            let _ = parse(Path::new("undo"), &text);
+        }
+    }
+}

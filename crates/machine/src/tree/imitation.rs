@@ -76,6 +76,11 @@ impl Imitation {
         let text = match name {
             "scaling_governor" => {
                 let known = tree.read(&format!("{directory}/scaling_available_governors"))?;
+                let preference = tree.place(&format!("{directory}/energy_performance_preference"));
+                if value == "performance" && preference.exists() {
+                    // intel_pstate moves it along, and nobody moves it back.
+                    fs::write(preference, "performance\n")?;
+                }
                 known.split_whitespace().find(|&known| known == value).ok_or_else(refused)?.to_owned()
             }
             // The kernel keeps a limit within what the hardware can do.
@@ -84,6 +89,11 @@ impl Imitation {
                 let least = beside("cpuinfo_min_freq").unwrap_or(0);
                 let most = beside("cpuinfo_max_freq").unwrap_or(u64::MAX);
                 asked.clamp(least, most.max(least)).to_string()
+            }
+            "energy_performance_preference"
+                if tree.line(&format!("{directory}/scaling_governor")).as_deref() == Some("performance") =>
+            {
+                return Err(io::Error::from_raw_os_error(libc::EBUSY));
             }
             "smp_affinity_list" | "cpuset.cpus" => value.parse::<CpuSet>().map_err(|_| refused())?.to_string(),
             "cgroup.subtree_control" => match value.strip_prefix('+') {

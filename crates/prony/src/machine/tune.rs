@@ -41,7 +41,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
 
 /// Leaves the machine quiet.
 fn until_restore(args: &TuneArgs, tree: &Tree, tuning: Tuning<'_>, cpus: &CpuSet) -> Result<Exit, Failure> {
-    let changed = changed(&tuning);
+    let changed = tuning.changed() as u64;
     let asked = is_as_asked(&tuning);
     if args.json {
         output::print_json(&json!({
@@ -79,7 +79,7 @@ fn during(
         eprintln!("warning: cannot hold /dev/cpu_dma_latency: {}", lower(&error.to_string()));
     }
     let held = tuning.idle_latency_us.map_or_else(String::new, |us| format!(", no CPU sleeps deeper than {us} µs"));
-    eprintln!("CPU {cpus}: {} while the command runs{held}", were(changed(&tuning)));
+    eprintln!("CPU {cpus}: {} while the command runs{held}", were(tuning.changed() as u64));
     let unlike: Vec<Outcome> = tuning.outcomes.iter().filter(|outcome| !is_yes(outcome)).cloned().collect();
     eprint!("{}", details(&unlike));
     if let Some(shield) = &tuning.shield {
@@ -127,11 +127,6 @@ fn is_as_asked(tuning: &Tuning<'_>) -> bool {
     let shielded =
         tuning.shield.as_ref().is_none_or(|shield| shield.problem.is_none() && shield.is_effective() != Some(false));
     shielded && tuning.outcomes.iter().all(is_yes)
-}
-
-fn changed(tuning: &Tuning<'_>) -> u64 {
-    let values = tuning.outcomes.iter().filter(|outcome| matches!(outcome.result, Applied::Yes | Applied::Clamped));
-    values.count() as u64 + u64::from(tuning.shield.as_ref().is_some_and(|shield| shield.raised))
 }
 
 fn were(changed: u64) -> String {
