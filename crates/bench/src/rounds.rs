@@ -323,7 +323,7 @@ impl<'a> Bench<'a> {
                 .enumerate()
                 .map(|(other, outcome)| Comparison { subject: other + 1, outcome })
                 .collect(),
-            metric: self.measure.as_ref().map_or("cpu", Measure::judged).to_owned(),
+            metric: self.measure.as_ref().map_or("cpu", |measure| &measure.judged).to_owned(),
             rounds: self.rounds,
             elapsed_s: self.elapsed_s,
             contention: self.tally.contention(),

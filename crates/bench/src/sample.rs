@@ -46,26 +46,24 @@ pub struct Measure {
     pub metric: String,
     /// `s` of a process.
     pub unit: String,
+    /// What is judged first: CPU time where there is one, otherwise the best there is.
+    pub judged: String,
 }
 
 impl Measure {
     fn of_process() -> Measure {
-        Measure { metric: "wall".to_owned(), unit: "s".to_owned() }
+        Measure { metric: "wall".to_owned(), unit: "s".to_owned(), judged: "cpu".to_owned() }
     }
 
     /// Of an observation: wall time if there is one, otherwise the first metric.
     pub fn of(observation: &Observation) -> Measure {
         let values = &observation.values;
-        let first = values.iter().find(|value| value.metric == "wall").or(values.first());
-        first.map_or_else(Measure::of_process, |value| Measure {
-            metric: value.metric.clone(),
-            unit: value.unit.clone(),
-        })
-    }
-
-    /// What is judged first: CPU time, unless a worker gives something else than time.
-    pub fn judged(&self) -> &str {
-        if self.metric == "wall" { "cpu" } else { &self.metric }
+        let Some(first) = values.iter().find(|value| value.metric == "wall").or(values.first()) else {
+            return Measure::of_process();
+        };
+        let best = ["cpu", "net"].into_iter().find(|best| values.iter().any(|value| value.metric == *best));
+        let judged = best.filter(|_| first.metric == "wall").unwrap_or(&first.metric).to_owned();
+        Measure { metric: first.metric.clone(), unit: first.unit.clone(), judged }
     }
 
     /// More of a rate is better.
@@ -93,7 +91,7 @@ pub fn take(
     warmup: bool,
 ) -> Result<Taken, Problem> {
     let found = Measure::of(observation);
-    if found != *measure {
+    if (&found.metric, &found.unit) != (&measure.metric, &measure.unit) {
         return Err(Problem::OtherMetric { expected: measure.describe(), found: found.describe() });
     }
     let mut measured = of_process(&observation.run);
@@ -148,7 +146,7 @@ fn of_process(run: &process::Run) -> Measured {
         faults: Some(Faults { minor: run.faults_minor, major: run.faults_major }),
         switches: Some(Switches { voluntary: run.switches_voluntary, involuntary: run.switches_involuntary }),
         migrations: run.migrations,
-        peak_rss_bytes: Some(run.rss_max_bytes),
+        peak_rss_bytes: run.rss_max_bytes,
         exit_code: match run.ended {
             Ended::Exited(code) => Some(code),
             Ended::Signalled(signal) => Some(SIGNAL_CODE + signal),

@@ -195,8 +195,9 @@ pub struct Run {
     pub switches_involuntary: u64,
     /// Times its first thread changed CPUs.
     pub migrations: Option<u64>,
-    /// The most memory it, or a child it waited for, had.
-    pub rss_max_bytes: u64,
+    /// The most memory it, or a child it waited for, had; `None` when that is not more than we have:
+    /// `execve` keeps the peak of the memory it leaves behind (`exec_mmap` in fs/exec.c), which is ours.
+    pub rss_max_bytes: Option<u64>,
     /// Hardware counters, where the machine has them.
     pub counts: Counts,
 }
@@ -238,6 +239,7 @@ impl Runner {
     pub fn run(&mut self, process: &Process, drains: &mut [Drain], stop: Option<BorrowedFd>) -> Result<Run, RunError> {
         let prepared = Prepared::of(process)?;
         let counted = self.counters.read();
+        let own_rss_max_bytes = account::own_rss_max_bytes();
         let begin_ns = now_ns();
         let child = start::start(&prepared, &mut self.stack).map_err(|(step, error)| RunError::Start {
             step,
@@ -270,7 +272,7 @@ impl Runner {
             switches_voluntary: account.switches_voluntary,
             switches_involuntary: account.switches_involuntary,
             migrations: account.migrations,
-            rss_max_bytes: account.rss_max_bytes,
+            rss_max_bytes: Some(account.rss_max_bytes).filter(|&bytes| bytes > own_rss_max_bytes),
             counts: self.counters.since(&counted),
         })
     }

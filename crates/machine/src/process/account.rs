@@ -60,8 +60,7 @@ pub(super) fn settle(pid: libc::pid_t) -> io::Result<Account> {
         switches_voluntary: usage.ru_nvcsw as u64,
         switches_involuntary: usage.ru_nivcsw as u64,
         migrations,
-        // Linux gives it in KiB (getrusage(2)).
-        rss_max_bytes: usage.ru_maxrss as u64 * 1024,
+        rss_max_bytes: rss_bytes(&usage),
     })
 }
 
@@ -93,6 +92,21 @@ fn reap(pid: libc::pid_t) -> io::Result<(i32, libc::rusage)> {
             _ => Ok((status, usage)),
         }
     }
+}
+
+/// The most memory this process ever had.
+pub(super) fn own_rss_max_bytes() -> u64 {
+    // SAFETY: `usage` is plain data that the kernel overwrites.
+    unsafe {
+        let mut usage: libc::rusage = mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &raw mut usage);
+        rss_bytes(&usage)
+    }
+}
+
+/// Linux gives it in KiB (getrusage(2)).
+fn rss_bytes(usage: &libc::rusage) -> u64 {
+    usage.ru_maxrss as u64 * 1024
 }
 
 /// CPU time of all threads of a process, those that ended too.

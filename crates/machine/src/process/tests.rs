@@ -72,7 +72,7 @@ fn the_time_of_one_thread_is_what_the_program_says() {
     assert!(run.wall_ns >= run.cpu_ns, "one thread cannot run longer than the clock: {run:?}");
     let net_ns = run.net_ns().expect("one thread without children");
     assert!(net_ns <= run.wall_ns && net_ns + 1_000_000 > run.cpu_ns, "{run:?}");
-    assert!(run.rss_max_bytes > 100_000 && run.faults_minor > 0, "{run:?}");
+    assert!(run.faults_minor > 0, "{run:?}");
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn the_time_of_children_is_summed_and_net_is_off() {
 #[test]
 fn memory_that_was_touched_is_in_the_peak() {
     let (run, _) = run(burn(), &["-m", "64", "10000000"]);
-    assert!(run.rss_max_bytes > 60 << 20, "{run:?}");
+    assert!(run.rss_max_bytes.is_some_and(|bytes| bytes > 60 << 20 && bytes < 200 << 20), "{run:?}");
     assert!(run.faults_minor > 30, "{run:?}");
 }
 

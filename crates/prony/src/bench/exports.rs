@@ -57,7 +57,7 @@ impl Exports {
             let others = report.comparisons.iter().map(|comparison| {
                 let outcome = &comparison.outcome;
                 let block = outcome.net.filter(|_| outcome.metric == Metric::Net);
-                Some(block.unwrap_or(outcome.cpu).interval)
+                Some(block.unwrap_or(outcome.cpu).interval).filter(|interval| interval.width().is_finite())
             });
             let relative: Vec<Option<Interval>> = std::iter::once(None).chain(others).collect();
             write(file, export::markdown(samples, &relative).as_bytes())?;

@@ -1,0 +1,154 @@
+//! What a bench answers, for programs so different that no noise can hide it.
+
+use crate::Place;
+
+/// A shell that counts far: hundreds of times what `true` takes.
+const SLOW: &str = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
+
+#[test]
+fn a_slower_command_is_a_finding_and_a_faster_one_is_good() {
+    let place = Place::new();
+    let answer = place.prony(&["bench", "--json", "--shell", "--runs", "20", ":", SLOW]);
+    let json = answer.json();
+    assert_eq!((answer.code, json["verdict"].as_str(), json["pairs"].as_u64()), (Some(1), Some("slower"), Some(20)));
+    let number = |key: &str| json[key].as_f64().unwrap_or_else(|| panic!("{key} in {json}"));
+    assert!(0.0 < number("low_pct") && number("low_pct") <= number("estimate_pct"), "{json}");
+    assert!(number("estimate_pct") <= number("high_pct") && number("seconds") > 0.0, "{json}");
+    for metric in ["cpu", "wall"] {
+        assert_eq!(json["metrics"][metric]["pairs"], 20, "{json}");
+    }
+    assert_eq!((json["commands"][1]["letter"].as_str(), json["commands"][1]["runs"].as_u64()), (Some("B"), Some(20)));
+    let answer = place.prony(&["bench", "--shell", "--runs", "20", SLOW, ":"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stdout.contains("B is faster by "), "{answer:?}");
+    assert!(answer.stdout.contains("], 20 pairs, "), "{answer:?}");
+}
+
+#[test]
+fn the_judge_stops_long_before_the_time_is_up() {
+    let place = Place::new();
+    let json = place.prony(&["bench", "--json", "--shell", "--max-time", "60s", ":", SLOW]).json();
+    assert_eq!(json["verdict"], "slower");
+    // The first looks are at 1/16 and 1/8 of the time.
+    assert!(json["decided_after_s"].as_f64().is_some_and(|seconds| seconds < 30.0), "{json}");
+}
+
+#[test]
+fn too_few_pairs_are_unclear() {
+    let place = Place::new();
+    let answer = place.prony(&["bench", "--runs", "2", "true", "true"]);
+    assert_eq!(answer.code, Some(3), "{answer:?}");
+    assert!(answer.stdout.contains("unclear: nothing can be said yet"), "{answer:?}");
+    assert!(answer.stdout.contains("2 pairs, of at least "), "{answer:?}");
+}
+
+#[test]
+fn several_commands_are_compared_with_the_first() {
+    let place = Place::new();
+    let arguments = ["bench", "--json", "--shell", "--runs", "20", "--parameter", "n=1,20000,40000"];
+    let command = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done";
+    let answer = place.prony(&[&arguments[..], &[command]].concat());
+    let json = answer.json();
+    assert_eq!((answer.code, json["verdict"].as_str()), (Some(1), None), "{json}");
+    for (place, letter) in ["B", "C"].iter().enumerate() {
+        let comparison = &json["comparisons"][place];
+        assert_eq!((comparison["command"].as_str(), comparison["verdict"].as_str()), (Some(*letter), Some("slower")));
+    }
+    assert_eq!(json["commands"][2]["parameters"]["n"], "40000");
+}
+
+#[test]
+fn one_command_alone_is_shown_with_its_spread() {
+    let place = Place::new();
+    let answer = place.prony(&["bench", "--runs", "30", "true"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    for expected in ["true\n  wall ", "  CPU ", "n = 30", "█"] {
+        assert!(answer.stdout.contains(expected), "{expected} is missing from {answer:?}");
+    }
+}
+
+#[test]
+fn everything_around_a_run_is_as_asked() {
+    let place = Place::new();
+    place.script("run", "cat > out; echo run $1 >> log; echo said; echo talked >&2");
+    std::fs::write(place.path("in"), "input\n").expect("the directory is writable");
+    let answer = place.prony(&[
+        "bench",
+        "--runs",
+        "2",
+        "--warmup",
+        "1",
+        "--input",
+        "in",
+        "--output",
+        "said",
+        "--setup",
+        "echo setup >> log",
+        "--prepare",
+        "echo prepare >> log",
+        "--cleanup",
+        "echo cleanup >> log",
+        "./run now",
+    ]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let log = place.read("log");
+    let expected = ["setup", "prepare", "run now", "prepare", "run now", "prepare", "run now", "cleanup"];
+    assert_eq!(log.lines().collect::<Vec<_>>(), expected);
+    assert_eq!((place.read("out"), place.read("said")), ("input\n".to_owned(), "said\n".to_owned()));
+    let answer = place.prony(&["bench", "--runs", "1", "--warmup", "0", "--show-output", "./run now"]);
+    assert!(answer.stdout.starts_with("said\n") && answer.stderr.starts_with("talked\n"), "{answer:?}");
+    // Far more than a pipe holds.
+    let answer = place.prony(&["bench", "--runs", "1", "--output", "pipe", "head -c 1000000 /dev/zero"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+}
+
+#[test]
+fn surroundings_differ_from_round_to_round_and_not_within_one() {
+    let place = Place::new();
+    place.script("look", "echo $1 ${#PRONY_PADDING} $PYTHONHASHSEED $(pwd | wc -c) >> seen");
+    let path = place.path("seen").display().to_string();
+    place.script("look", &format!("echo $1 ${{#PRONY_PADDING}} $PYTHONHASHSEED $(pwd | wc -c) >> {path}"));
+    let arguments = ["bench", "--runs", "8", "--warmup", "0", "--scatter-directory", "--seed", "7"];
+    place.prony(&[&arguments[..], &["./look a", "./look b"]].concat());
+    let seen = place.read("seen");
+    let lines: Vec<(&str, &str)> = seen.lines().filter_map(|line| line.split_once(' ')).collect();
+    assert_eq!(lines.len(), 16, "{seen}");
+    let rounds: Vec<_> = lines.chunks_exact(2).collect();
+    assert!(rounds.iter().all(|round| round[0].1 == round[1].1 && round[0].0 != round[1].0), "{seen}");
+    let orders: std::collections::BTreeSet<&str> = rounds.iter().map(|round| round[0].0).collect();
+    let surroundings: std::collections::BTreeSet<&str> = rounds.iter().map(|round| round[0].1).collect();
+    assert_eq!((orders.len(), surroundings.len()), (2, 8), "{seen}");
+}
+
+#[test]
+fn exports_are_whole_and_hold_every_run() {
+    let place = Place::new();
+    let arguments = ["bench", "--runs", "5", "--export-json", "samples.json", "--export-hyperfine", "hyperfine.json"];
+    let more = ["--export-markdown", "table.md", "--export-csv", "table.csv", "-n", "first", "true", "true"];
+    place.prony(&[&arguments[..], &more].concat());
+    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is JSON");
+    assert_eq!(samples["version"], "1.0");
+    let benchmarks = samples["benchmarks"].as_array().expect("there are some");
+    assert_eq!(benchmarks.len(), 2);
+    for benchmark in benchmarks {
+        let runs = benchmark["runs"].as_array().expect("there are some");
+        assert_eq!(runs.len(), 6, "a warm-up and five runs: {benchmark}");
+        assert!(runs[1]["prony"]["cpu_s"].as_f64().is_some_and(|seconds| seconds > 0.0), "{benchmark}");
+    }
+    let hyperfine: serde_json::Value = serde_json::from_str(&place.read("hyperfine.json")).expect("it is JSON");
+    assert_eq!(hyperfine["results"][1]["times"].as_array().map(Vec::len), Some(5));
+    assert!(place.read("table.md").contains("| `true` |"), "{}", place.read("table.md"));
+    assert_eq!(place.read("table.csv").lines().count(), 3);
+}
+
+#[test]
+fn a_selftest_counts_its_false_alarms() {
+    let place = Place::new();
+    let answer = place.prony(&["selftest", "--json", "--comparisons", "3", "--max-time", "200ms"]);
+    let json = answer.json();
+    assert_eq!(json["comparisons"], 3, "{json}");
+    assert_eq!(json["resolutions"].as_array().map(Vec::len), Some(3), "{json}");
+    assert!(json["pair_deviation_pct"].as_f64().is_some_and(|percent| percent > 0.0), "{json}");
+    let text = place.prony(&["selftest", "--comparisons", "2", "--max-time", "100ms", "true"]).stdout;
+    assert!(text.starts_with("true against itself, 2 comparisons of up to 0.1 s: "), "{text}");
+}

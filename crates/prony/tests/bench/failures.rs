@@ -1,0 +1,135 @@
+//! Every way in which a bench can fail, on purpose.
+
+use std::fs;
+use std::io::Read;
+use std::process::Stdio;
+
+use crate::{Answer, Place};
+
+/// What a failure says; nothing on standard output, exit code 2.
+fn failure(answer: &Answer) -> &str {
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(2), ""), "{answer:?}");
+    &answer.stderr
+}
+
+#[test]
+fn a_command_that_is_none_is_told_before_anything_runs() {
+    let place = Place::new();
+    fs::write(place.path("plain"), "text").expect("the directory is writable");
+    let said: Vec<String> = [
+        &["bench", "no-such-program-here"][..],
+        &["bench", "./missing"],
+        &["bench", "./plain"],
+        &["bench", ""],
+        &["bench", "echo 'open"],
+        &["bench", "true", "no-such-program-here | wc"],
+        &["bench", "--shell=no-such-shell", "true"],
+    ]
+    .map(|arguments| failure(&place.prony(arguments)).to_owned())
+    .to_vec();
+    insta::assert_snapshot!("no_command", said.join("\n"));
+}
+
+#[test]
+fn flags_that_do_not_fit_are_told() {
+    let place = Place::new();
+    let said: Vec<String> = [
+        &["bench", "--parameter", "n=1,2", "true"][..],
+        &["bench", "--parameter", "n=1", "--parameter", "n=2", "echo {n}"],
+        &["bench", "--parameter-scan", "n", "1", "many", "echo {n}"],
+        &["bench", "--parameter-scan", "n", "3", "1", "echo {n}"],
+        &["bench", "--parameter-scan", "n", "1", "1000", "echo {n}"],
+        &["bench", "--prepare", "a", "--prepare", "b", "true"],
+        &["bench", "--command-name", "a", "--command-name", "b", "true"],
+        &["bench", "--input", "missing", "true"],
+        &["bench", "--export-json", "missing/samples.json", "true"],
+    ]
+    .map(|arguments| failure(&place.prony(arguments)).to_owned())
+    .to_vec();
+    insta::assert_snapshot!("no_fit", said.join("\n"));
+    for wrong in [
+        &["bench"][..],
+        &["bench", "--alpha", "5", "true"],
+        &["bench", "--margin", "0%", "true"],
+        &["bench", "--max-time", "8", "true"],
+        &["bench", "--runs", "0", "true"],
+        &["bench", "--parameter", "n", "true"],
+    ] {
+        assert!(failure(&place.prony(wrong)).starts_with("error: "), "{wrong:?}");
+    }
+}
+
+#[test]
+fn a_run_that_fails_shows_the_end_of_what_it_said() {
+    let place = Place::new();
+    place.script("fails", "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo line $i >&2; done; exit 7");
+    place.script("dies", "echo going >&2; kill -SEGV $$");
+    fs::write(place.path("not-a-program"), "\u{7f}").expect("the directory is writable");
+    place.script("quiet", "exit 3");
+    let said: Vec<String> = [
+        &["bench", "./fails"][..],
+        &["bench", "./dies"],
+        &["bench", "./quiet"],
+        &["bench", "--warmup", "0", "./quiet"],
+        &["bench", "--shell", "no-such-program-here"],
+        &["bench", "--prepare", "echo not ready >&2; exit 4", "true"],
+        &["bench", "--setup", "exit 5", "true"],
+        &["bench", "--runs", "1", "--cleanup", "exit 6", "true"],
+        &["bench", "--pin", "100000", "true"],
+        &["bench", "--output", "missing/file", "true"],
+        &["bench", "./quiet && echo"],
+    ]
+    .map(|arguments| failure(&place.prony(arguments)).replace(&place.path("").display().to_string(), "…/"))
+    .to_vec();
+    insta::assert_snapshot!("run_fails", said.join("\n"));
+}
+
+#[test]
+fn a_failure_may_be_ignored_and_is_counted() {
+    let place = Place::new();
+    let answer = place.prony(&["bench", "--ignore-failure", "--runs", "3", "--shell", "exit 9"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stderr.contains("warning: 3 of 3 runs of `exit 9` failed"), "{answer:?}");
+}
+
+#[test]
+fn what_was_measured_before_a_failure_is_exported_and_marked() {
+    let place = Place::new();
+    // The fourth run fails: a warm-up and two runs are good.
+    place.script("fourth", "echo >> count; test $(wc -l < count) -lt 4");
+    let answer = place.prony(&["bench", "--runs", "9", "--export-json", "samples.json", "./fourth"]);
+    let said = failure(&answer);
+    assert!(said.contains("warning: samples.json holds the 2 rounds before a command failed"), "{said}");
+    assert!(said.contains("error: run 3 of `./fourth`: expected exit code 0, found 1"), "{said}");
+    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is whole");
+    let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
+    assert_eq!(runs.iter().filter(|run| run["values"].is_array()).count(), 2, "{samples}");
+    let warnings = samples["prony"]["warnings"].as_array().expect("there are some");
+    let mark = "ended early: run 3 of `./fourth`: expected exit code 0, found 1";
+    assert!(warnings.iter().any(|warning| warning == mark), "{samples}");
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
+    let place = Place::new();
+    assert!(std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("coreutils").success());
+    // A warm-up and two runs end by themselves; the next one says that it runs, and does not end.
+    place.script("stays", "echo >> count; test $(wc -l < count) -lt 4 || { echo here > fifo; exec sleep 1000; }");
+    let child = place
+        .command(&["bench", "--runs", "9", "--export-json", "samples.json", "./stays"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command is built");
+    let mut said = String::new();
+    fs::File::open(place.path("fifo")).and_then(|mut fifo| fifo.read_to_string(&mut said)).expect("the run opens it");
+    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(told.expect("procps is there").success());
+    let output = child.wait_with_output().expect("it ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), said.as_str()), (Some(3), "here\n"), "{stderr}");
+    assert!(stderr.contains("warning: interrupted after 2 rounds"), "{stderr}");
+    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is whole");
+    let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
+    assert_eq!(runs.iter().filter(|run| run["values"].is_array()).count(), 2, "{samples}");
+}

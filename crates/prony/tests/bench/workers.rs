@@ -1,0 +1,127 @@
+//! Workers: commands that measure themselves, in several languages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Place;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/workers")
+}
+
+fn build(place: &Place, compiler: &str, arguments: &[&str], install: &str) {
+    let built = Command::new(compiler).args(arguments).current_dir(place.path("")).output();
+    let built = built.unwrap_or_else(|error| panic!("{compiler}: {error}: {install}"));
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+}
+
+/// A worker against itself with a quarter more work: measured by its own values, and slower.
+fn assert_measures(place: &Place, command: &str) {
+    let arguments = ["bench", "--json", "--min-time", "5ms", "--runs", "12", "--export-json", "samples.json"];
+    let [a, b] = ["20000", "40000"].map(|work| format!("{command} {work}"));
+    let answer = place.prony(&[&arguments[..], &[&a, &b]].concat());
+    let json = answer.json();
+    assert_eq!(json["verdict"], "slower", "{json}");
+    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is JSON");
+    let run = &samples["benchmarks"][0]["runs"][1];
+    assert!(run["warmups"][0][0].as_u64().is_some_and(|loops| loops > 1), "calibrated: {run}");
+    assert!(json["commands"][0]["value"]["median"].as_f64().is_some_and(|value| value < 0.005), "{json}");
+}
+
+#[test]
+fn the_c_worker_measures_itself() {
+    let place = Place::new();
+    let source = examples().join("worker.c").display().to_string();
+    build(&place, "cc", &["-O1", "-o", "worker", &source], "apt-get install gcc libc6-dev");
+    assert_measures(&place, "./worker");
+}
+
+#[test]
+fn the_rust_worker_measures_itself() {
+    let place = Place::new();
+    let source = examples().join("worker.rs").display().to_string();
+    build(&place, "rustc", &["-O", "--edition", "2024", "-o", "worker", &source], "https://rustup.rs");
+    assert_measures(&place, "./worker");
+}
+
+#[test]
+fn the_python_worker_measures_itself() {
+    let place = Place::new();
+    assert_measures(&place, &format!("python3 {}", examples().join("worker.py").display()));
+}
+
+#[test]
+fn a_python_statement_is_timed_as_pyperf_does() {
+    let place = Place::new();
+    let arguments = ["bench", "--json", "--runs", "8", "--min-time", "5ms", "--setup", "d = list(range(100))"];
+    let answer = place.prony(&[&arguments[..], &["--python", "sum(d)", "--python", "sum(d + d)"]].concat());
+    let json = answer.json();
+    assert_eq!((answer.code, json["verdict"].as_str()), (Some(1), Some("slower")), "{json}");
+    assert_eq!(
+        (json["commands"][0]["name"].as_str(), json["commands"][0]["unit"].as_str()),
+        (Some("sum(d)"), Some("second"))
+    );
+    assert!(json["commands"][0]["value"]["median"].as_f64().is_some_and(|seconds| seconds < 0.001), "{json}");
+    assert!(json["metrics"]["net"]["pairs"].as_u64() == Some(8), "{json}");
+}
+
+#[test]
+fn a_statement_that_raises_shows_its_lines() {
+    let place = Place::new();
+    let answer = place.prony(&["bench", "--python", "1 / 0"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.stderr.contains("warm-up 1 of `1 / 0`: expected exit code 0, found 1"), "{answer:?}");
+    assert!(answer.stderr.contains("ZeroDivisionError"), "{answer:?}");
+}
+
+#[test]
+fn a_rate_is_better_when_it_is_higher() {
+    let place = Place::new();
+    for (name, rate) in [("low", 100), ("high", 200)] {
+        let line = format!("{{\"metric\": \"requests\", \"value\": {rate}, \"unit\": \"requests/s\"}}");
+        place.script(name, &format!("echo '{line}' >&$PRONY_FD"));
+    }
+    let answer = place.prony(&["bench", "--json", "--runs", "12", "./low", "./high"]);
+    let json = answer.json();
+    assert_eq!(
+        (answer.code, json["verdict"].as_str(), json["metric"].as_str()),
+        (Some(0), Some("faster"), Some("requests"))
+    );
+    // Half the time for each request.
+    assert!((json["estimate_pct"].as_f64().unwrap_or(0.0) + 50.0).abs() < 1e-9, "{json}");
+    assert_eq!(json["commands"][1]["unit"], "requests/s", "{json}");
+}
+
+#[test]
+fn lines_that_are_no_values_are_told() {
+    let place = Place::new();
+    place.script("talks", "echo hello >&$PRONY_FD");
+    place.script("warms", "test -e warm && echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD; touch warm");
+    place.script("only-warms", "echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD");
+    place.script("bytes", "echo '{\"metric\": \"size\", \"value\": 1, \"unit\": \"byte\"}' >&$PRONY_FD");
+    place.script("times", "echo '{\"value\": 1}' >&$PRONY_FD");
+    let said: Vec<String> = [
+        &["bench", "./talks"][..],
+        &["bench", "./only-warms"],
+        &["bench", "./times", "./bytes"],
+        &["bench", "./bytes", "true"],
+    ]
+    .map(|arguments| {
+        let answer = place.prony(arguments);
+        assert_eq!(answer.code, Some(2), "{answer:?}");
+        answer.stderr
+    })
+    .to_vec();
+    insta::assert_snapshot!("no_values", said.join("\n"));
+}
+
+#[test]
+fn every_example_is_in_the_guide() {
+    let guide = fs::read_to_string(examples().join("README.md")).expect("the guide is there");
+    for file in fs::read_dir(examples()).expect("the examples are there") {
+        let name = file.expect("it is readable").file_name();
+        let name = name.to_string_lossy();
+        assert!(name == "README.md" || guide.contains(&format!("]({name})")), "{name} is not in the guide");
+    }
+}

@@ -1,0 +1,63 @@
+//! A worker in Rust: measures its own work and gives prony the values.
+//!
+//!   rustc -O --edition 2024 worker.rs && prony bench './worker 20000' './worker 40000'
+
+use std::env;
+use std::fs::{self, OpenOptions};
+use std::hint::black_box;
+use std::io::{self, Write};
+use std::time::Instant;
+
+/// What is measured: put your own work here.
+fn work(steps: u64) -> u64 {
+    let mut x: u64 = black_box(88_172_645_463_325_252);
+    for _ in 0..steps {
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+    }
+    x
+}
+
+/// How long this thread was ready and had no CPU, in seconds.
+fn waited() -> io::Result<f64> {
+    let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
+    let field = schedstat.split_whitespace().nth(1).and_then(|field| field.parse::<f64>().ok());
+    Ok(field.unwrap_or(0.0) / 1e9)
+}
+
+/// Measures `loops` loops and writes the time of one: wall time, and net of the wait for a CPU, which it returns for all.
+fn measure(out: &mut impl Write, steps: u64, loops: u64, warmup: bool) -> io::Result<f64> {
+    let before = waited()?;
+    let begin = Instant::now();
+    for _ in 0..loops {
+        black_box(work(steps));
+    }
+    let wall = begin.elapsed().as_secs_f64();
+    let net = wall - (waited()? - before);
+    for (metric, seconds) in [("wall", wall), ("net", net)] {
+        let value = seconds / loops as f64;
+        writeln!(out, r#"{{"metric": "{metric}", "value": {value:e}, "loops": {loops}, "warmup": {warmup}}}"#)?;
+    }
+    Ok(net)
+}
+
+fn main() -> io::Result<()> {
+    let asked = |name: &str| env::var(name).ok().and_then(|text| text.parse::<f64>().ok());
+    let steps = env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(20_000);
+    // The descriptor is open already; its name in /proc gives it to safe Rust.
+    let descriptor = asked("PRONY_FD").unwrap_or(1.0);
+    let mut out = OpenOptions::new().write(true).open(format!("/proc/self/fd/{descriptor}"))?;
+    let mut loops = asked("PRONY_LOOPS").unwrap_or(0.0) as u64;
+    if loops == 0 {
+        // The first time nobody knows yet how many loops make a value long enough: double until it is.
+        loops = 1;
+        while measure(&mut out, steps, loops, true)? < asked("PRONY_MIN_TIME").unwrap_or(0.1) {
+            loops *= 2;
+        }
+    } else {
+        measure(&mut out, steps, loops, true)?;
+    }
+    measure(&mut out, steps, loops, false)?;
+    Ok(())
+}
