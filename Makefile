@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo` and `test` do so by themselves.
 
-.PHONY: demo test bench check setup
+.PHONY: demo test bench bench-accuracy check setup
 
 demo:
 	@scripts/demo
@@ -11,6 +11,10 @@ test: setup
 
 bench:
 	cargo bench --workspace
+
+# Hours; goes on where it was stopped. `scripts/bench-accuracy --help` tells of smaller ones.
+bench-accuracy:
+	@scripts/bench-accuracy
 
 check:
 	cargo fmt --check

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 
-pub use bench::{BenchArgs, Parameter};
+pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
 pub use machine::{MachineArgs, MachineVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 
@@ -49,6 +49,11 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands, and say which is faster
     Bench(BenchArgs),
+    /// Compare a command with itself, and say what a comparison here is worth
+    Selftest(SelftestArgs),
+    /// The command that `prony selftest` compares with itself
+    #[command(hide = true)]
+    Work(WorkArgs),
     /// Judge stored samples
     Compare(CompareArgs),
     /// Show what samples are like: centre with interval, spread, quantiles

@@ -18,6 +18,7 @@ mod record;
 mod replay;
 mod report;
 mod samples;
+mod selftest;
 
 use std::process::ExitCode;
 
@@ -38,17 +39,19 @@ fn main() -> ExitCode {
             DemoVerb::Anonymize(args) => demo::anonymize::run(&args),
             DemoVerb::Verify(args) => demo::verify::run(&args),
         },
-        Verb::Bench(args) => bench::run(&args),
-        Verb::Compare(args) => compare::run(&args),
-        Verb::Stats(args) => samples::stats::run(&args),
-        Verb::Hist(args) => samples::hist::run(&args),
-        Verb::Check(args) => samples::check::run(&args),
         Verb::Machine(machine) => match machine.verb {
             MachineVerb::Show(args) => machine::show::run(&args),
             MachineVerb::Check(args) => machine::check::run(&args),
             MachineVerb::Tune(args) => machine::tune::run(&args),
             MachineVerb::Restore(args) => machine::restore::run(&args),
         },
+        Verb::Bench(args) => bench::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Stats(args) => samples::stats::run(&args),
+        Verb::Hist(args) => samples::hist::run(&args),
+        Verb::Check(args) => samples::check::run(&args),
+        Verb::Selftest(args) => selftest::run(&args),
+        Verb::Work(args) => selftest::work(&args),
     };
     match answered {
         Ok(exit) => exit.into(),
