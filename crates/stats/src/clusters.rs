@@ -9,7 +9,7 @@
 //!   that ran one after the other share the machine's mood;
 //! * Student's quantile takes the place of the normal one, with the freedom that is left.
 //!
-//! Resampling processes (a cluster bootstrap) was tried in thought and left: it needs a seed, and with the 5 to 20 processes of
+//! Resampling processes (a cluster bootstrap) was left: it needs a seed, and with the 5 to 20 processes of
 //! a usual file its intervals are known to be too short (Davison & Hinkley 1997, 5.7).
 //!
 //! What no computation can see is a machine that changed between the two samples. Only pairs can.

@@ -10,6 +10,9 @@
 //!   agree (intersection–union, Berger 1982).
 //! * **Unclear**: anything else.
 //!
+//! Judged are the pairs during which the machine was fast, where that promises more information; the module `quietest` says why
+//! this keeps the tests exact.
+//!
 //! The interval reported is the one that decided, at the level of its look, so it always agrees with the verdict. As all
 //! looks together err with probability α, it holds the truth as often as stated wherever the judge stopped (repeated
 //! confidence intervals, Jennison & Turnbull 1989).
