@@ -109,16 +109,28 @@ fn memory_file(name: &str) -> io::Result<OwnedFd> {
     }
 }
 
+/// How far a recording goes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reach {
+    /// Children that run another program stay in the recording.
+    pub follow_exec: bool,
+    /// The threads of a process run side by side, and only their calls are ordered.
+    pub threads_side_by_side: bool,
+}
+
 impl Channel {
     /// A channel for a recording. `excluded`: beginnings of the file names of objects whose calls
     /// are not the server's.
     ///
     /// # Errors
     /// When the kernel has no memory for it.
-    pub fn to_record(excluded: &[&[u8]], follow_exec: bool) -> io::Result<Channel> {
+    pub fn to_record(excluded: &[&[u8]], reach: Reach) -> io::Result<Channel> {
         let channel = Channel::new(Mode::Record, excluded, None, 0)?;
         // SAFETY: nobody else has the mapping yet.
-        unsafe { (*channel.control_ptr()).follow_exec = u32::from(follow_exec) };
+        unsafe {
+            (*channel.control_ptr()).follow_exec = u32::from(reach.follow_exec);
+            (*channel.control_ptr()).side_by_side = u32::from(reach.threads_side_by_side);
+        }
         Ok(channel)
     }
 
@@ -280,8 +292,16 @@ impl Channel {
             clocks_removed: sum(|counts| &counts.clocks_removed),
             resynced: sum(|counts| &counts.resynced),
             reordered: sum(|counts| &counts.reordered),
+            overlapped: sum(|counts| &counts.overlapped),
             log_bytes_differing: sum(|counts| &counts.log_bytes_differing),
         }
+    }
+
+    /// How often a recorded thread ran on while another was let in.
+    pub fn overlapped(&self) -> u64 {
+        let used = self.control().processes_used.load(Ordering::Acquire) as usize;
+        let processes = &self.control().processes[..used.min(PROCESSES)];
+        processes.iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
     }
 
     /// What each live thread of a replay is doing.
@@ -352,6 +372,8 @@ pub struct Counted {
     pub resynced: u64,
     /// Records answered ahead of their place.
     pub reordered: u64,
+    /// Turns that went on while their thread was still in them.
+    pub overlapped: u64,
     /// Bytes of log text that differ.
     pub log_bytes_differing: u64,
 }

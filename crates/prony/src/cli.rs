@@ -102,6 +102,10 @@ pub struct RecordArgs {
     /// Record children that run another program too: a server that a script or a supervisor starts
     #[arg(long, help_heading = "What belongs to the demo")]
     pub follow_exec: bool,
+    /// Let the server's threads run at the same time: less in their way, but what they do to each other between
+    /// their calls, without a lock, may come out otherwise in a replay
+    #[arg(long, help_heading = "What belongs to the demo")]
+    pub threads_side_by_side: bool,
 
     /// Compress as zstd does at this level
     #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "The file")]

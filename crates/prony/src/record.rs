@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 
 use prony_demo::FrameRule;
-use prony_replay::{RecordError, RecordOptions};
+use prony_replay::{Reach, RecordError, RecordOptions};
 use serde_json::json;
 
 use crate::cli::RecordArgs;
@@ -124,7 +124,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),
         level: args.level,
-        follow_exec: args.follow_exec,
+        reach: Reach { follow_exec: args.follow_exec, threads_side_by_side: args.threads_side_by_side },
         output_to_stderr: args.json,
     };
     // The server's own output shares the terminal; a line that moves would tear it.

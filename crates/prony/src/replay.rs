@@ -196,6 +196,9 @@ fn changes(out: &mut String, report: &ReplayReport) {
     if report.clocks_removed > 0 {
         lines.push(format!("{} left out", count(report.clocks_removed, "clock read")));
     }
+    if report.overlapped > 0 {
+        lines.push(format!("{} of one thread by another", count(report.overlapped, "overlap")));
+    }
     if report.resynced > 0 {
         lines.push(format!("{} re-synchronised", count(report.resynced, "call")));
     }

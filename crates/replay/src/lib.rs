@@ -23,6 +23,7 @@ mod tape;
 
 pub use files::FilesError;
 pub use program::ProgramError;
+pub use prony_preload::Reach;
 pub use record::{RecordError, RecordOptions, record};
 pub use replay::{ReplayError, ReplayOptions, replay};
 pub use report::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict, Warning};

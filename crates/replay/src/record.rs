@@ -10,7 +10,7 @@ use crate::report::{Progress, RecordReport, Warning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
-use prony_preload::{Channel, Launch, Launched, Moment};
+use prony_preload::{Channel, Launch, Launched, Moment, Reach};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -42,8 +42,8 @@ pub struct RecordOptions {
     pub exclude_objects: Vec<String>,
     /// Level of zstd.
     pub level: i32,
-    /// Children that run another program are recorded too.
-    pub follow_exec: bool,
+    /// What belongs to the recording, and how exactly.
+    pub reach: Reach,
     /// What the server prints on its standard output goes to our standard error.
     pub output_to_stderr: bool,
 }
@@ -114,7 +114,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
 pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
     let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
-    let environment = program::own_environment();
+    let environment = program::recorded_environment();
     let search = std::env::var_os("PATH");
     let program = Program::find(&options.command, &cwd, search.as_deref())?;
     let state = options
@@ -155,8 +155,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         state::archive(&mut writer, number as u32, path)?;
     }
 
-    let channel =
-        Channel::to_record(&excluded, options.follow_exec).map_err(system("make the channel to the server"))?;
+    let channel = Channel::to_record(&excluded, options.reach).map_err(system("make the channel to the server"))?;
     let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
     let asked = Asked::listen().map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
@@ -420,6 +419,13 @@ impl Recording {
             .collect();
         self.notes.dedup();
         warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
+        let overlapped = self.channel.overlapped();
+        if overlapped > 0 {
+            let text = format!(
+                "a thread waited for another without a call {overlapped} times, so both ran at once: where they race, a replay may go another way"
+            );
+            warnings.push(Warning { text });
+        }
         let trailer = Trailer {
             files: self.opened.manifest(state),
             objects: self

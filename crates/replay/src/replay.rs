@@ -197,6 +197,7 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         clocks_added: 0,
         clocks_removed: 0,
         resynced: 0,
+        overlapped: 0,
         log_bytes_differing: 0,
         warnings,
         tolerance: None,
@@ -250,6 +251,7 @@ fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.clocks_added = counted.clocks_added;
     report.clocks_removed = counted.clocks_removed;
     report.resynced = counted.resynced + counted.reordered;
+    report.overlapped = counted.overlapped;
     report.log_bytes_differing = counted.log_bytes_differing;
     report.frame_wall_ns.extend(outcome.frames.iter().map(|frame| frame.wall_ns));
     report.frame_cpu_ns.extend(outcome.frames.iter().map(|frame| frame.cpu_ns));

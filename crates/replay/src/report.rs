@@ -67,6 +67,8 @@ pub struct ReplayReport {
     pub clocks_removed: u64,
     /// Waits that were re-synchronised at a frame's end.
     pub resynced: u64,
+    /// Times a thread was let in while the one before it still ran.
+    pub overlapped: u64,
     /// Bytes of log text that differed.
     pub log_bytes_differing: u64,
     /// What should be looked at before the verdict is relied on.

@@ -8,6 +8,7 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// Why state could not be kept or brought back.
@@ -70,11 +71,43 @@ fn append<W: Write>(archive: &mut tar::Builder<W>, path: &Path, name: &Path) -> 
         let kind = entry.file_type()?;
         if kind.is_dir() {
             append(archive, &path, &name)?;
-        } else if kind.is_file() || kind.is_symlink() {
+        } else if kind.is_file() {
+            append_mtime(archive, fs::metadata(&path)?.modified()?)?;
+            archive.append_path_with_name(&path, &name)?;
+        } else if kind.is_symlink() {
             archive.append_path_with_name(&path, &name)?;
         }
     }
     Ok(())
+}
+
+/// Says when the next file was changed, to the nanosecond: web servers make names of versions of it.
+/// A record of the POSIX pax format: its own length, a space, key, `=`, value, newline.
+fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: SystemTime) -> io::Result<()> {
+    let Ok(since) = changed.duration_since(UNIX_EPOCH) else { return Ok(()) };
+    let text = format!(" mtime={}.{:09}\n", since.as_secs(), since.subsec_nanos());
+    // The length counts its own digits: two, as the text has some thirty bytes.
+    let record = format!("{}{text}", text.len() + 2);
+    let mut header = tar::Header::new_ustar();
+    header.set_entry_type(tar::EntryType::XHeader);
+    header.set_size(record.len() as u64);
+    header.set_cksum();
+    archive.append_data(&mut header, "mtime", record.as_bytes())
+}
+
+/// What [`append_mtime`] has said of this entry.
+fn mtime_of<R: Read>(entry: &mut tar::Entry<'_, R>) -> io::Result<Option<SystemTime>> {
+    let Some(extensions) = entry.pax_extensions()? else { return Ok(None) };
+    for extension in extensions {
+        let extension = extension?;
+        let value = extension.value().ok().filter(|_| extension.key() == Ok("mtime"));
+        if let Some((seconds, nanoseconds)) = value.and_then(|value| value.split_once('.'))
+            && let (Ok(seconds), Ok(nanoseconds)) = (seconds.parse(), nanoseconds.parse())
+        {
+            return Ok(UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds)));
+        }
+    }
+    Ok(None)
 }
 
 /// State directories brought back for one replay; gone when dropped.
@@ -142,11 +175,17 @@ impl Restored {
         archive.set_preserve_ownerships(is_root());
         archive.unpack(target)?;
         let mut archive = tar::Archive::new(demo.state_archive(number));
-        if let Some(top) = archive.entries()?.next().transpose()?.filter(|_| is_root()) {
-            // The directory itself was made by us; a server that gave root up must still own it.
-            let (owner, group) = (top.header().uid()? as u32, top.header().gid()? as u32);
-            std::os::unix::fs::chown(target, Some(owner), Some(group))?;
-            fs::set_permissions(target, fs::Permissions::from_mode(top.header().mode()?))?;
+        for (place, entry) in archive.entries()?.enumerate() {
+            let mut entry = entry?;
+            if place == 0 && is_root() {
+                // The directory itself was made by us; a server that gave root up must still own it.
+                let (owner, group) = (entry.header().uid()? as u32, entry.header().gid()? as u32);
+                std::os::unix::fs::chown(target, Some(owner), Some(group))?;
+                fs::set_permissions(target, fs::Permissions::from_mode(entry.header().mode()?))?;
+            }
+            if let Some(changed) = mtime_of(&mut entry)? {
+                File::open(target.join(entry.path()?))?.set_modified(changed)?;
+            }
         }
         Ok(())
     }

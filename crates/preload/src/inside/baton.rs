@@ -9,7 +9,7 @@
 //! The baton is a futex of the process. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
 
-use super::process::{self, control, errno, set_errno, slot, state_of};
+use super::process::{self, control, cpu_time_of, errno, set_errno, slot};
 use super::thread::{RECORDING, Thread};
 use crate::channel::{self, WAITS_FOR_READER};
 use libc::timespec;
@@ -26,10 +26,11 @@ const AWAITED: u32 = 1 << 31;
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
 /// How often a thread without patience looks after the one that has the baton.
 const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Looks in a row that have to find it asleep.
-const LOOKS_ASLEEP: u32 = 2;
-/// Looks in a row that have to find it busy, without a call.
-const LOOKS_BUSY: u32 = 20;
+/// Looks in a row that find it making no call. It may be busy with something long, or the machine
+/// with something else; each look too few would let threads race that need not.
+const LOOKS: u32 = 20;
+/// Of those, the ones in a row after which a thread that does not run is given up.
+const LOOKS_ASLEEP: u32 = 10;
 
 /// From now on this process has several threads.
 pub unsafe fn put_to_use() {
@@ -115,8 +116,7 @@ unsafe fn take(thread: *mut Thread) {
             continue;
         }
         let awaited = now | if now == 0 { 0 } else { AWAITED };
-        if awaited != now
-            && process.baton.compare_exchange(now, awaited, Ordering::Relaxed, Ordering::Relaxed).is_err()
+        if awaited != now && process.baton.compare_exchange(now, awaited, Ordering::Relaxed, Ordering::Relaxed).is_err()
         {
             continue;
         }
@@ -136,8 +136,7 @@ unsafe fn take(thread: *mut Thread) {
 
 /// True when the time was up.
 unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
-    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) == -1
-        && errno() == libc::ETIMEDOUT
+    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) == -1 && errno() == libc::ETIMEDOUT
 }
 
 /// The thread that has the baton may wait, without a call that is hooked, for one that has it not:
@@ -145,8 +144,9 @@ unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
 #[derive(Default)]
 struct Stuck {
     passed: u32,
+    cpu_ns: u64,
+    looks: u32,
     asleep: u32,
-    busy: u32,
 }
 
 impl Stuck {
@@ -158,14 +158,14 @@ impl Stuck {
         }
         let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
         if let Some(holder) = holder.filter(|it| it.waiting.load(Ordering::Relaxed) != WAITS_FOR_READER) {
-            match state_of(holder.tid.load(Ordering::Relaxed)) {
-                b'S' => self.asleep += 1,
-                _ => self.busy += 1,
-            }
+            let cpu_ns = cpu_time_of(holder.tid.load(Ordering::Relaxed));
+            self.asleep = if cpu_ns == self.cpu_ns { self.asleep + 1 } else { 0 };
+            self.cpu_ns = cpu_ns;
+            self.looks += 1;
         }
     }
 
     fn is_sure(&self) -> bool {
-        self.asleep >= LOOKS_ASLEEP || self.busy >= LOOKS_BUSY
+        self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS
     }
 }

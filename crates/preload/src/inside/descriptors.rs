@@ -117,8 +117,8 @@ pub unsafe fn inherit() {
         set(TAPE_FD, Kind::Own);
         for (own, kind) in [(STAND_IN_SOCKET, libc::SOCK_DGRAM), (STAND_IN_OTHER, 0)] {
             let opened = match kind {
-                0 => libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC),
-                kind => libc::socket(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0),
+                0 => libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK),
+                kind => libc::socket(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0),
             };
             if opened < 0 || libc::dup3(opened, own, libc::O_CLOEXEC) < 0 {
                 super::report::fatal(&[b"cannot open the stand-ins for recorded descriptors"]);

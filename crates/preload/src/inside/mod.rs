@@ -9,6 +9,7 @@
 
 mod baton;
 mod descriptors;
+mod ending;
 mod epoll;
 mod hooks;
 mod objects;

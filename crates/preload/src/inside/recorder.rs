@@ -4,8 +4,8 @@
 //! plain stores followed by one release store of the head. The reader outside merges the rings of
 //! a process by `order`.
 
-use super::process::{control, slot};
 use super::baton;
+use super::process::{control, slot};
 use super::report;
 use super::thread::Thread;
 use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, WAITS_FOR_READER};

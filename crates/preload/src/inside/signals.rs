@@ -60,6 +60,7 @@ pub unsafe fn change(
     let failed = match asked {
         None => real(signal, new, old),
         Some(mut installed) => {
+            libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
             if process::mode() == REPLAYING {
                 // Nothing real may end or interrupt a replay; ignored children would not be waited for.
                 let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;

@@ -60,6 +60,7 @@ pub(super) fn answer(report: &ReplayReport, frame_list: bool) -> Value {
     put("clocks_added", report.clocks_added.into());
     put("clocks_removed", report.clocks_removed.into());
     put("resynced", report.resynced.into());
+    put("overlapped", report.overlapped.into());
     put("log_bytes_differing", report.log_bytes_differing.into());
     put("warnings", report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>().into());
     if let Some(tolerance) = &report.tolerance {

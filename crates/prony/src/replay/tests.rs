@@ -31,6 +31,7 @@ fn identical() -> ReplayReport {
         clocks_added: 0,
         clocks_removed: 0,
         resynced: 0,
+        overlapped: 0,
         log_bytes_differing: 0,
         warnings: Vec::new(),
         tolerance: None,
@@ -81,6 +82,7 @@ fn several_replays_give_a_median_and_a_spread() {
         clocks_added: 12,
         clocks_removed: 1,
         resynced: 3,
+        overlapped: 2,
         log_bytes_differing: 88,
         ..identical()
     };

@@ -272,9 +272,7 @@ pub(in super::super) unsafe fn raw(
         #[cfg(target_arch = "x86_64")]
         libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
         libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
-        libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => {
-            super::sync::futex_waited(a as *const u32, real)
-        }
+        libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => super::sync::futex_waited(a as *const u32, real),
         number if is_harmless(number) => real(),
         number => {
             objects::note_raw_call(number as c_int, std::ptr::null_mut());

@@ -6,7 +6,7 @@ use super::super::recorder::Piece;
 use super::super::signals;
 use super::super::thread::Aside;
 use super::{recorded, recorded_plain};
-use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, timer_t};
+use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
 use prony_demo::Op;
 use std::ptr::null_mut;
 
@@ -18,6 +18,22 @@ unsafe fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sigh
     let mut old: libc::sigaction = std::mem::zeroed();
     // Through the hook below, which keeps the handler.
     if libc::sigaction(signal, &new, &mut old) == -1 { libc::SIG_ERR } else { old.sa_sigaction }
+}
+
+/// Changes the signals that are blocked, all but the one by which the kernel reports raw system
+/// calls: blocked, it ends the process.
+unsafe fn masked(
+    how: c_int,
+    set: *const sigset_t,
+    old: *mut sigset_t,
+    real: impl FnOnce(c_int, *const sigset_t, *mut sigset_t) -> c_int,
+) -> c_int {
+    if set.is_null() || how == libc::SIG_UNBLOCK {
+        return real(how, set, old);
+    }
+    let mut asked = *set;
+    libc::sigdelset(&mut asked, libc::SIGSYS);
+    real(how, &asked, old)
 }
 
 /// Sends a signal to this process or another. In a replay only what has no handler is sent: the
@@ -53,6 +69,14 @@ hooks! {
     [__sigaction] fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
         let _aside = Aside::step();
         signals::change(signal, new, old, |signal, new, old| real::sigaction(signal, new, old))
+    }
+
+    fn sigprocmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+        masked(how, set, old, |how, set, old| real::sigprocmask(how, set, old))
+    }
+
+    fn pthread_sigmask(how: c_int, set: *const sigset_t, old: *mut sigset_t) -> c_int {
+        masked(how, set, old, |how, set, old| real::pthread_sigmask(how, set, old))
     }
 
     [bsd_signal] fn signal(number: c_int, handler: sighandler_t) -> sighandler_t {

@@ -6,6 +6,7 @@
 //! acquires. Releases need no record: they come before the next acquisition by themselves.
 //! What is free is taken at once; only who has to wait for it lets other threads run meanwhile.
 
+use super::super::ending;
 use super::super::objects;
 use super::super::player;
 use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
@@ -17,7 +18,7 @@ use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec}
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
 use prony_demo::Op;
 use std::ptr::null_mut;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What a new thread starts with.
 struct Start {
@@ -31,14 +32,13 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
     unsafe {
         let start: *mut Start = start.cast();
         let Start { routine, argument, index } = start.read();
-        libc::free(start.cast());
         attach_thread(index);
         started();
+        // Not before: the first use of the heap by a thread opens files, whose numbers matter.
+        libc::free(start.cast());
         objects::watch_thread();
-        let guard = Ended;
-        let value = routine(argument);
-        drop(guard);
-        value
+        watch_end(ROUNDS);
+        routine(argument)
     }
 }
 
@@ -53,14 +53,34 @@ unsafe fn started() {
     leave(thread);
 }
 
-/// Gives the thread's slot back, also when the thread ends by `pthread_exit`.
-struct Ended;
+/// The key whose value makes libc call [`ending`] on every thread that ends, also by `pthread_exit`
+/// or when it is cancelled. One more than the key; 0 before there is one.
+static ENDING: AtomicU32 = AtomicU32::new(0);
 
-impl Drop for Ended {
-    fn drop(&mut self) {
-        // SAFETY: runs on the thread that ends.
-        unsafe { detach_thread() }
+/// Times that libc goes round the destructors before the thread's slot is given back: the server's
+/// own make calls too.
+const ROUNDS: usize = 2;
+
+extern "C" fn ending(rounds: *mut c_void) {
+    // SAFETY: libc calls this on the thread that ends, with what was set before.
+    unsafe {
+        match rounds as usize {
+            1 => detach_thread(),
+            left => watch_end(left - 1),
+        }
     }
+}
+
+unsafe fn watch_end(rounds: usize) {
+    if ENDING.load(Ordering::Acquire) == 0 {
+        let mut key = 0;
+        if libc::pthread_key_create(&mut key, Some(ending)) != 0 {
+            super::super::report::fatal(&[b"no key is left for data of threads"]);
+        }
+        // A second thread may have been as quick; its key stays unused.
+        let _ = ENDING.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    libc::pthread_setspecific(ENDING.load(Ordering::Acquire) - 1, rounds as *const c_void);
 }
 
 unsafe fn created(
@@ -77,9 +97,11 @@ unsafe fn created(
         start.write(Start { routine, argument, index: index as u16 });
         // The record comes first: the new thread's calls follow it in the order.
         recorder::emit(thread, Op::ThreadCreate, -1, index, 0, &[]);
+        ending::wait_for_others();
         result = real(run, start.cast());
     } else {
         let answer = player::take(thread, Op::ThreadCreate, -1);
+        ending::wait_for_others();
         start.write(Start { routine, argument, index: answer.aux() as u16 });
         result = real(run, start.cast());
         player::done(thread, answer);
@@ -114,7 +136,7 @@ unsafe fn acquired<T>(
             None => blocking(thread, op, -1, real),
         };
         recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
-    } else if let Some(answer) = player::take_sync(thread, op, object) {
+    } else if let Some(answer) = player::take_sync(thread, op) {
         result = answer.ret() as c_int;
         if had(result).is_some() {
             acquire();
@@ -148,11 +170,7 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
 }
 
 /// Semaphores return -1 and set `errno`.
-unsafe fn semaphore(
-    op: Op,
-    object: *mut sem_t,
-    real: impl FnOnce() -> c_int,
-) -> c_int {
+unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl FnOnce() -> c_int) -> c_int {
     let (thread, recording) = enter();
     let result;
     if recording {
@@ -163,7 +181,7 @@ unsafe fn semaphore(
         let errno = process::errno();
         recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
         process::set_errno(errno);
-    } else if let Some(answer) = player::take_sync(thread, op, object) {
+    } else if let Some(answer) = player::take_sync(thread, op) {
         if answer.ret() == 0 {
             wait_semaphore(object);
         }
@@ -458,7 +476,7 @@ pub(super) unsafe fn futex_waited(word: *const u32, real: impl FnOnce() -> libc:
         let outcome = process::outcome(result as isize);
         recorder::emit(thread, Op::FutexWait, -1, player::name_of(word), outcome, &[]);
         process::set_errno(errno);
-    } else if let Some(answer) = player::take_sync(thread, Op::FutexWait, word) {
+    } else if let Some(answer) = player::take_sync(thread, Op::FutexWait) {
         player::done(thread, answer);
         result = answer.value() as libc::c_long;
     } else {

@@ -11,7 +11,7 @@
 use super::count;
 use super::number;
 use crate::channel::{self, NO_TURN};
-use crate::inside::process::{control, errno, index, slot, state_of};
+use crate::inside::process::{control, cpu_time_of, errno, index, slot};
 use crate::inside::thread::Thread;
 use prony_demo::Head;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -71,10 +71,11 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
 
 /// How often a thread that waits looks after the one whose turn it is.
 const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Looks in a row that have to find it asleep.
-const LOOKS_ASLEEP: u32 = 2;
-/// Looks in a row that have to find it busy: it may wait for another thread in a loop of its own.
-const LOOKS_BUSY: u32 = 60;
+/// Looks in a row that find it making no call: it may be busy with something long, or the machine
+/// with something else, or it waits for another thread in a loop of its own.
+const LOOKS: u32 = 40;
+/// Of those, the ones in a row after which a thread that does not run is given up.
+const LOOKS_ASLEEP: u32 = 10;
 
 /// A thread may wait, in its turn, for what another does without any call: a lock of its own make,
 /// a variable it looks at again and again. Then the turn goes on to the next.
@@ -82,8 +83,9 @@ const LOOKS_BUSY: u32 = 60;
 struct Stuck {
     turn: u64,
     records: u64,
+    cpu_ns: u64,
+    looks: u32,
     asleep: u32,
-    busy: u32,
 }
 
 impl Stuck {
@@ -98,12 +100,13 @@ impl Stuck {
         if !has_it || (turn, records) != (self.turn, self.records) {
             *self = Stuck { turn, records, ..Stuck::default() };
         }
-        match has_it.then(|| state_of(holder.tid.load(Ordering::Relaxed))) {
-            Some(b'S') => self.asleep += 1,
-            Some(_) => self.busy += 1,
-            None => {}
+        if has_it {
+            let cpu_ns = cpu_time_of(holder.tid.load(Ordering::Relaxed));
+            self.asleep = if cpu_ns == self.cpu_ns { self.asleep + 1 } else { 0 };
+            self.cpu_ns = cpu_ns;
+            self.looks += 1;
         }
-        if self.asleep >= LOOKS_ASLEEP || self.busy >= LOOKS_BUSY {
+        if self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS {
             count!(thread, overlapped, 1);
             end_turn(thread, turn);
         }
