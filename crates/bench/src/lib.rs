@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod demo;
 mod interrupt;
 mod options;
 mod report;
@@ -19,6 +20,7 @@ mod summary;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine};
+pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo};
 pub use interrupt::Interrupt;
 pub use options::{Input, Options, Output, Subject};
 pub use report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};

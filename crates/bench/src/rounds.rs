@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
+use prony_stats::alone::{Alone, median_interval};
 use prony_stats::judge::{Judge, Outcome, Plan};
 use prony_stats::multiplicity::holm;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
-use prony_stats::spending::LOOKS;
-use prony_stats::{Interval, Seed, quantile, sign_test};
+use prony_stats::{Interval, Seed};
 
 use crate::interrupt::Interrupt;
 use crate::options::Options;
@@ -19,8 +19,6 @@ use crate::summary::Summary;
 /// One command alone is known well enough when its interval reaches no farther than this part of the
 /// margin: then two of them that differ by the margin are apart.
 const ALONE_PRECISION: f64 = 0.5;
-/// And has at least so many runs, as in hyperfine.
-const ALONE_RUNS_LEAST: usize = 10;
 /// Below this wall time a run is mostly the start of a process: loading `true` takes about 1 ms.
 const SHORT_S: f64 = 0.003;
 
@@ -62,8 +60,8 @@ struct Bench<'a> {
     /// One for each command but the first.
     judges: Vec<Judge>,
     decided: Vec<Option<Outcome>>,
-    /// Of one command alone: looks so far.
-    looks: usize,
+    /// Of the first command's CPU time: decides when there is no other command.
+    alone: Alone,
     rounds: usize,
     begun: Option<Instant>,
     elapsed_s: f64,
@@ -114,7 +112,7 @@ impl<'a> Bench<'a> {
             measure: None,
             judges: vec![Judge::new(plan); others],
             decided: vec![None; others],
-            looks: 0,
+            alone: Alone::new(options.plan.alpha, ALONE_PRECISION * options.plan.margin, options.plan.budget_s),
             rounds: 0,
             begun: None,
             elapsed_s: 0.0,
@@ -171,6 +169,7 @@ impl<'a> Bench<'a> {
         }
         self.rounds += 1;
         let Some(first) = times[0] else { return Ok(()) };
+        self.alone.push(first.cpu_s);
         for (judge, times) in self.judges.iter_mut().zip(&times[1..]) {
             if let Some(times) = times {
                 judge.push(times.against(&first));
@@ -207,7 +206,7 @@ impl<'a> Bench<'a> {
             return false;
         }
         if self.judges.is_empty() {
-            return self.alone_is_known();
+            return self.alone.look(self.elapsed_s).is_some();
         }
         for (judge, decided) in self.judges.iter_mut().zip(&mut self.decided) {
             if decided.is_none() {
@@ -217,27 +216,9 @@ impl<'a> Bench<'a> {
         self.decided.iter().all(Option::is_some)
     }
 
-    /// Whether one command alone is known well enough, or time is up.
-    fn alone_is_known(&mut self) -> bool {
-        let share = self.elapsed_s / self.options.plan.budget_s;
-        if share >= 1.0 {
-            return true;
-        }
-        // Looked at as rarely as pairs are, so that an interval which is short by luck seldom ends it.
-        if LOOKS.get(self.looks).is_none_or(|&look| share < look) {
-            return false;
-        }
-        self.looks += 1;
-        self.live_alone().is_some_and(|interval| {
-            interval.n >= ALONE_RUNS_LEAST
-                && interval.width() / 2.0 <= ALONE_PRECISION * self.options.plan.margin * interval.estimate
-        })
-    }
-
     /// The time of the first command with its interval.
     fn live_alone(&self) -> Option<Interval> {
-        let values: Vec<f64> = self.benchmarks[0].values().collect();
-        sign_test::interval(&quantile::sorted(&values), self.options.plan.alpha)
+        median_interval(&self.benchmarks[0].values().collect::<Vec<_>>(), self.options.plan.alpha)
     }
 
     fn progress(&self) -> Round {

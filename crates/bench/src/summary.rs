@@ -1,9 +1,8 @@
 //! One command by itself: how long it takes, how sure that is, and how much it varies.
 
-use prony_stats::distribution::{normal_above, normal_quantile_above};
+use prony_stats::alone::median_interval;
 use prony_stats::samples::Benchmark;
-use prony_stats::serial::correlation_time;
-use prony_stats::{Interval, quantile, sign_test};
+use prony_stats::{Interval, quantile};
 
 use crate::sample::of_runs;
 
@@ -42,24 +41,9 @@ impl Spread {
         let mean = sorted.iter().sum::<f64>() / n;
         let squares = sorted.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         let deviation = if n > 1.0 { (squares / (n - 1.0)).sqrt() } else { 0.0 };
-        // Neighbours in time resemble each other, as noise comes in bursts, so n values are worth fewer. Of a
-        // median only the side matters that a value is on.
-        let sides = sides(values, quantile::median_of_sorted(&sorted)?);
-        let worth = correlation_time(&[&sides]);
-        let median = sign_test::interval(&sorted, level_of_correlated(alpha, worth))?;
-        let median = Interval { confidence: 1.0 - alpha, ..median };
+        let median = median_interval(values, alpha)?;
         Some(Spread { median, mean, deviation, min, max })
     }
-}
-
-fn sides(values: &[f64], median: f64) -> Vec<f64> {
-    values.iter().map(|value| if *value > median { 1.0 } else { 0.0 }).collect()
-}
-
-/// The level whose normal quantile is farther out by the square root of `worth`: an interval at it is as wide
-/// as one of `worth` times fewer values.
-fn level_of_correlated(alpha: f64, worth: f64) -> f64 {
-    2.0 * normal_above(normal_quantile_above(alpha / 2.0) * worth.sqrt())
 }
 
 impl Summary {
@@ -78,16 +62,6 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_interval_is_wider_where_values_resemble_their_neighbours() {
-        // The same 200 values: mixed, and in bursts of 20.
-        let mixed: Vec<f64> = (0..200).map(|at| 1.0 + f64::from(at * 77 % 200) / 200.0).collect();
-        let bursts: Vec<f64> =
-            (0..200).map(|at| 1.0 + f64::from(at / 20 % 2) / 2.0 + f64::from(at % 20) / 40.0).collect();
-        let width = |values: &[f64]| Spread::of(values, 0.05).expect("there are values").median.width();
-        assert!(width(&bursts) > 2.0 * width(&mixed), "{} and {}", width(&bursts), width(&mixed));
-    }
 
     #[test]
     fn a_spread_is_that_of_the_values() {

@@ -1,5 +1,6 @@
 //! `prony bench`: measures commands and says which is faster.
 
+mod demo;
 mod exports;
 mod json;
 pub mod live;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use prony_bench::{Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
-use prony_stats::judge::{Plan, Verdict};
+use prony_stats::judge::{Outcome, Plan, Verdict};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -31,6 +32,9 @@ pub const FIFO_PRIORITY: u8 = 1;
 /// # Errors
 /// What kept it from running, a command that failed among it.
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    if let Some(demo) = &args.demo {
+        return demo::run(args, demo);
+    }
     let options = options(args)?;
     // Made before anything is measured: a place that cannot be written is told at once.
     let exports = Exports::create(args)?;
@@ -38,13 +42,14 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
     let mut live = live::Live::new();
     let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
-        if let Some(text) = live.text(&event, &options) {
+        if let Some(text) = live.text(&event, options.subjects.len(), options.plan.margin) {
             line.show_text(&text);
         }
     });
     drop(line);
     let report = report.map_err(|error| Failure::new(error.to_string()))?;
-    exports.write(&report)?;
+    let outcomes: Vec<&Outcome> = report.comparisons.iter().map(|comparison| &comparison.outcome).collect();
+    exports.write(&report.samples, &outcomes)?;
     answer(args, &options, &report)
 }
 
@@ -76,6 +81,15 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
 
 fn rounds(rounds: usize) -> String {
     crate::numbers::count(rounds as u64, "round")
+}
+
+/// The exit code of one verdict.
+fn exit_of(verdict: Verdict) -> Exit {
+    match verdict {
+        Verdict::Faster | Verdict::Same => Exit::Good,
+        Verdict::Slower => Exit::Finding,
+        Verdict::Unclear => Exit::NotTrusted,
+    }
 }
 
 /// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
@@ -128,9 +142,14 @@ pub fn random() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// A value of a worker takes a tenth of a second and more, and there must be enough of them.
+/// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 fn budget(args: &BenchArgs) -> Duration {
-    args.max_time.unwrap_or(Duration::from_secs(if args.python.is_empty() { 8 } else { 30 }))
+    let seconds = match (args.python.is_empty(), &args.demo) {
+        (false, _) => 30,
+        (true, Some(_)) => 20,
+        (true, None) => 8,
+    };
+    args.max_time.unwrap_or(Duration::from_secs(seconds))
 }
 
 /// A command that failed, with the end of what it printed, and what to do. `shell`: a shell ran it.

@@ -57,9 +57,8 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     let mut line = ProgressLine::new(true);
     let mut live = bench::live::Live::new();
     let comparisons = args.comparisons as usize;
-    let two = Options { subjects: vec![options.subjects[0].clone(); 2], ..options.clone() };
     let found = prony_bench::selftest(&options, comparisons, Some(&interrupt), &mut |comparison, event: Event| {
-        if let Some(text) = live.text(&event, &two) {
+        if let Some(text) = live.text(&event, 2, options.plan.margin) {
             line.show_text(&format!("comparison {} of {comparisons}: {text}", comparison + 1));
         }
     });

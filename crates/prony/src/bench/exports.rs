@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use prony_bench::Report;
-use prony_stats::judge::Metric;
+use prony_stats::judge::{Metric, Outcome};
+use prony_stats::samples::Samples;
 use prony_stats::{Interval, export};
 
 use crate::cli::BenchArgs;
@@ -36,12 +36,12 @@ impl Exports {
         })
     }
 
-    /// Writes what was measured, however the bench ended; nothing where nothing was measured.
+    /// Writes what was measured, however the bench ended; nothing where nothing was measured. `comparisons`: of each
+    /// further command with the first.
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn write(self, report: &Report) -> Result<(), Failure> {
-        let samples = &report.samples;
+    pub fn write(self, samples: &Samples, comparisons: &[&Outcome]) -> Result<(), Failure> {
         if samples.benchmarks.is_empty() {
             return Ok(());
         }
@@ -54,8 +54,7 @@ impl Exports {
             write(file, &export::hyperfine(samples))?;
         }
         if let Some(file) = self.markdown {
-            let others = report.comparisons.iter().map(|comparison| {
-                let outcome = &comparison.outcome;
+            let others = comparisons.iter().map(|outcome| {
                 let block = outcome.net.filter(|_| outcome.metric == Metric::Net);
                 Some(block.unwrap_or(outcome.cpu).interval).filter(|interval| interval.width().is_finite())
             });

@@ -38,8 +38,9 @@ struct Compared {
     answered: Answered,
 }
 
+/// A verdict with everything that it rests on.
 #[derive(Debug, Serialize)]
-struct Answered {
+pub struct Answered {
     verdict: Verdict,
     /// The metric that decided, and of which the estimate is.
     metric: String,
@@ -139,7 +140,8 @@ pub fn answer(options: &Options, report: &Report) -> Answer {
     }
 }
 
-fn answered(outcome: &Outcome, judged: &str) -> Answered {
+/// An outcome as JSON; `judged`: what was judged first.
+pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     let mut all = BTreeMap::from([(judged.to_owned(), change(&outcome.cpu.interval))]);
     if let Some(net) = &outcome.net {
         all.insert("net".to_owned(), change(&net.interval));

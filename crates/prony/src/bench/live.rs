@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use prony_bench::{Event, Options, Round};
+use prony_bench::{Event, Round};
 use prony_stats::Interval;
 
 use super::words::{Scale, change};
@@ -26,14 +26,14 @@ impl Live {
     }
 
     /// The line, when it is time for another one.
-    pub fn text(&mut self, event: &Event, options: &Options) -> Option<String> {
+    pub fn text(&mut self, event: &Event, subjects: usize, margin: f64) -> Option<String> {
         if self.last.is_some_and(|last| last.elapsed() < EVERY) {
             return None;
         }
         self.last = Some(Instant::now());
         Some(match event {
             Event::WarmingUp => "warming up".to_owned(),
-            Event::Round(round) => line(round, options.subjects.len(), options.plan.margin),
+            Event::Round(round) => line(round, subjects, margin),
         })
     }
 }

@@ -38,7 +38,7 @@ pub fn text(options: &Options, report: &Report) -> String {
     for comparison in &report.comparisons {
         let outcome = &comparison.outcome;
         let name = letter(comparison.subject);
-        let _ = writeln!(out, "{}", verdict(&name, outcome, options, report.comparisons.len() > 1));
+        let _ = writeln!(out, "{}", verdict(&name, outcome, options.plan.margin, report.comparisons.len() > 1));
         metrics(&mut out, outcome, &report.metric);
     }
     if let Some(contention) = report.contention.filter(|_| report.rounds > 0) {
@@ -112,7 +112,7 @@ fn typical(spread: &Spread, unit: &str) -> String {
 }
 
 /// The verdict in one line.
-pub fn verdict(name: &str, outcome: &Outcome, options: &Options, several: bool) -> String {
+pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> String {
     let rests_on = format!("{}, {:.1} s", count(outcome.pairs as u64, "pair"), outcome.elapsed_s);
     let of = if several { format!("{name}: ") } else { String::new() };
     let [estimate, low, high] = [outcome.estimate, outcome.low, outcome.high].map(to_percent);
@@ -127,7 +127,7 @@ pub fn verdict(name: &str, outcome: &Outcome, options: &Options, several: bool) 
         }
         Verdict::Same => format!(
             "{of}same within ±{} % ({} % [{}, {}]), {rests_on}",
-            plain(options.plan.margin.exp_m1() * 100.0),
+            plain(to_percent(margin)),
             signed(estimate, digits),
             signed(low, digits),
             signed(high, digits),
@@ -147,7 +147,7 @@ pub fn verdict(name: &str, outcome: &Outcome, options: &Options, several: bool) 
 }
 
 /// Each metric with its interval; the judged ones first.
-fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
+pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     let first = if judged == "cpu" { "CPU" } else { judged };
     let mut row = |name: &str, interval: &Interval, note: &str| {
         let text = change(interval);

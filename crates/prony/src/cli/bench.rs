@@ -11,6 +11,7 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   prony bench './old --fast data' './new --fast data'     is the new one slower or faster?
   prony bench --shell 'grep -c x big | sort'              how long does it take?
+  prony bench --demo match.demo ./server-old ./server-new frame by frame
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
 
@@ -31,7 +32,11 @@ pub struct BenchArgs {
     #[arg(value_name = "COMMAND", required_unless_present = "python")]
     pub commands: Vec<String>,
 
-    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s]
+    /// Replay this demo against two builds instead of running commands
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "What runs")]
+    pub demo: Option<PathBuf>,
+
+    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "How long and how sure")]
     pub max_time: Option<Duration>,
     /// Call differences below this the same

@@ -1,0 +1,260 @@
+//! Two builds on one demo: each pair is one replay of either, in random order, and frame i did the same
+//! work in both.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Verdict};
+use prony_stats::Seed;
+use prony_stats::frames::{self, FrameComparison};
+use prony_stats::judge::{Judge, Outcome, Pair, Plan, Ratio};
+use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Subject as Facts, Warmup};
+use serde_json::Value;
+
+use crate::interrupt::Interrupt;
+use crate::report::{Event, Round};
+
+/// One of the two builds.
+#[derive(Debug, Clone)]
+pub struct Build {
+    /// How reports call it.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+}
+
+/// What to replay, and how.
+#[derive(Debug, Clone)]
+pub struct DemoOptions {
+    /// The demo.
+    pub demo: PathBuf,
+    /// A and B.
+    pub builds: [Build; 2],
+    /// How sure, how small a difference, how long.
+    pub plan: Plan,
+    /// Exactly so many pairs instead of as many as it takes.
+    pub runs: Option<usize>,
+    /// Replays of each build that come first and do not count.
+    pub warmup_runs: usize,
+    /// For the order of replays: equal seed, equal draws.
+    pub seed: u64,
+    /// Facts of the machine, for the samples.
+    pub machine: Value,
+}
+
+/// Why a bench of replays ended.
+#[derive(Debug)]
+pub enum DemoEnded {
+    /// All is known, or time was up, or the runs asked for are done.
+    Complete,
+    /// Somebody asked.
+    Interrupted,
+    /// A replay could not be run.
+    Replay(usize, ReplayError),
+    /// A build left the recording, so that its frames are not those of the other.
+    Diverged(usize, Box<ReplayReport>),
+}
+
+/// What a bench of replays found.
+#[derive(Debug)]
+pub struct DemoReport {
+    /// Every replay, whatever came of it.
+    pub samples: Samples,
+    /// Of B relative to A; `None` without a pair.
+    pub outcome: Option<Outcome>,
+    /// Frame by frame; `None` without a pair, or with other numbers of frames, and the reason.
+    pub frames: Result<FrameComparison, frames::FrameError>,
+    /// Pairs of replays.
+    pub pairs: usize,
+    /// From the first pair to the last.
+    pub elapsed_s: f64,
+    /// Why it ended.
+    pub ended: DemoEnded,
+    /// What the replays warned of, each once.
+    pub warnings: Vec<String>,
+}
+
+/// How long a replay may get nowhere.
+const WATCHDOG: Duration = Duration::from_secs(10);
+
+/// Replays either build in turns until it is known which is faster.
+///
+/// What is judged is the CPU time of all frames together: the server's own work between two waits, without
+/// its start. A replay waits for nothing, so wall time adds only what the machine did.
+pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
+    let mut bench = Replays::new(options);
+    let ended = bench.measure(interrupt, events).err().unwrap_or(DemoEnded::Complete);
+    bench.report(ended)
+}
+
+struct Replays<'a> {
+    options: &'a DemoOptions,
+    seed: Seed,
+    judge: Judge,
+    decided: Option<Outcome>,
+    /// Frame times in seconds of each build's replays, in pairs.
+    frames: [Vec<Vec<f64>>; 2],
+    benchmarks: [Benchmark; 2],
+    pairs: usize,
+    elapsed_s: f64,
+    pairs_done_s: Vec<f64>,
+    warnings: Vec<String>,
+}
+
+/// What of a replay is compared.
+struct Replayed {
+    frames_s: Vec<f64>,
+    cpu_s: f64,
+    wall_s: f64,
+}
+
+impl<'a> Replays<'a> {
+    fn new(options: &'a DemoOptions) -> Replays<'a> {
+        let benchmark = |build: &Build, suffix: &str| {
+            let mut benchmark = Benchmark::new(&format!("{}{suffix}", build.name));
+            let command = build.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+            benchmark.subject = Some(Facts { command, ..Facts::default() });
+            benchmark
+        };
+        let [a, b] = &options.builds;
+        // A file has each name once.
+        let suffix = if a.name == b.name { " (2)" } else { "" };
+        Replays {
+            options,
+            seed: Seed::new(options.seed),
+            judge: Judge::new(options.plan),
+            decided: None,
+            frames: [Vec::new(), Vec::new()],
+            benchmarks: [benchmark(a, ""), benchmark(b, suffix)],
+            pairs: 0,
+            elapsed_s: 0.0,
+            pairs_done_s: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    fn measure(&mut self, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> Result<(), DemoEnded> {
+        events(Event::WarmingUp);
+        for _ in 0..self.options.warmup_runs {
+            for build in 0..2 {
+                let replayed = self.replay(build, interrupt)?;
+                self.write_down(build, &replayed, None);
+            }
+        }
+        let begun = Instant::now();
+        while self.decided.is_none() && self.options.runs.is_none_or(|runs| self.pairs < runs) {
+            self.pair(interrupt)?;
+            self.elapsed_s = begun.elapsed().as_secs_f64();
+            self.pairs_done_s.push(self.elapsed_s);
+            if self.options.runs.is_none() {
+                self.decided = self.judge.look(self.elapsed_s);
+            }
+            events(Event::Round(Round {
+                rounds: self.pairs,
+                rounds_wanted: self.options.runs,
+                elapsed_s: self.elapsed_s,
+                budget_s: self.options.plan.budget_s,
+                live: self.judge.live(),
+                contention: None,
+            }));
+        }
+        if self.options.runs.is_some() {
+            self.decided = Some(self.judge.finish(self.elapsed_s));
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
+        let order = if self.seed.coin() { [0, 1] } else { [1, 0] };
+        let mut both = [None, None];
+        for (place, build) in order.into_iter().enumerate() {
+            let replayed = self.replay(build, interrupt)?;
+            self.write_down(build, &replayed, Some((self.pairs as u64, place as u64)));
+            both[build] = Some(replayed);
+        }
+        let [Some(a), Some(b)] = both else { return Ok(()) };
+        self.judge.push(Pair { cpu: Ratio::of(a.cpu_s, b.cpu_s), net: None, wall: Ratio::of(a.wall_s, b.wall_s) });
+        self.frames[0].push(a.frames_s);
+        self.frames[1].push(b.frames_s);
+        self.pairs += 1;
+        Ok(())
+    }
+
+    fn replay(&mut self, build: usize, interrupt: Option<&Interrupt>) -> Result<Replayed, DemoEnded> {
+        if interrupt.is_some_and(Interrupt::is_asked) {
+            return Err(DemoEnded::Interrupted);
+        }
+        let options = ReplayOptions {
+            demo: self.options.demo.clone(),
+            command: self.options.builds[build].command.clone(),
+            repeat: 1,
+            tolerance: None,
+            watchdog: WATCHDOG,
+            allow_truncated: false,
+            show_output: false,
+            restore_in_place: false,
+            // Both builds run here and now; how the recording's machine differs is no matter between them.
+            ignore_environment: true,
+        };
+        let report = prony_replay::replay(&options, &mut |_| ()).map_err(|error| DemoEnded::Replay(build, error))?;
+        if report.verdict == Verdict::Diverged {
+            return Err(DemoEnded::Diverged(build, Box::new(report)));
+        }
+        for warning in &report.warnings {
+            if !self.warnings.contains(&warning.text) {
+                self.warnings.push(warning.text.clone());
+            }
+        }
+        let seconds = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
+        Ok(Replayed {
+            cpu_s: seconds(&report.frame_cpu_ns),
+            wall_s: seconds(&report.frame_wall_ns),
+            frames_s: report.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9).collect(),
+        })
+    }
+
+    fn write_down(&mut self, build: usize, replayed: &Replayed, pair: Option<(u64, u64)>) {
+        let mut run = Run::of(replayed.wall_s);
+        run.measured = Some(Measured {
+            pair: pair.map(|(pair, _)| pair),
+            place: pair.map(|(_, place)| place),
+            wall_s: Some(replayed.wall_s),
+            cpu_s: Some(replayed.cpu_s),
+            frame_ns: replayed.frames_s.iter().map(|seconds| (seconds * 1e9).round() as u64).collect(),
+            ..Measured::default()
+        });
+        if pair.is_none() {
+            run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
+        }
+        self.benchmarks[build].runs.push(run);
+    }
+
+    fn report(mut self, ended: DemoEnded) -> DemoReport {
+        let outcome = match self.decided.take() {
+            None if self.pairs > 0 => Some(self.judge.interrupt(self.elapsed_s)),
+            decided => decided,
+        };
+        let [a, b] = &self.frames;
+        let frames = frames::compare(a, b, self.options.plan.alpha, self.options.seed);
+        let circumstances = Circumstances {
+            prony_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: self.options.machine.clone(),
+            pairing: Some(format!("{:016x}", self.options.seed)),
+            budget_s: self.options.runs.is_none().then_some(self.options.plan.budget_s),
+            pairs_done_s: self.pairs_done_s,
+            warnings: self.warnings.clone(),
+            ..Circumstances::default()
+        };
+        let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
+        DemoReport {
+            samples: Samples { benchmarks, circumstances: Some(circumstances) },
+            outcome,
+            frames,
+            pairs: self.pairs,
+            elapsed_s: self.elapsed_s,
+            ended,
+            warnings: self.warnings,
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `prony bench --demo`: two builds, replay by replay and frame by frame.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Interrupt};
+use prony_machine::Tree;
+use prony_stats::frames::{FrameChange, FrameComparison};
+use prony_stats::judge::Plan;
+use serde::Serialize;
+
+use super::exports::Exports;
+use super::json::{Answered, answered};
+use super::live::Live;
+use super::words::{Scale, change, metrics, verdict};
+use super::{budget, exit_of, random};
+use crate::cli::BenchArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{count, thousands};
+use crate::output;
+use crate::progress::ProgressLine;
+
+/// Frames that are listed; --json has all.
+const LISTED: usize = 5;
+
+/// Replays, answers and says how it went.
+///
+/// # Errors
+/// What kept it from running, a build that diverges among it.
+pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
+    crate::demo::open_quietly("replay", demo)?;
+    let [a, b] = args.commands.as_slice() else {
+        return Err(Failure::new(format!(
+            "expected two builds to replay {} against, found {}",
+            demo.display(),
+            args.commands.len()
+        ))
+        .hint("`prony replay` measures one"));
+    };
+    let options = DemoOptions {
+        demo: demo.to_owned(),
+        builds: [build(args, a, 0)?, build(args, b, 1)?],
+        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
+        runs: args.runs.map(|runs| runs as usize),
+        warmup_runs: args.warmup as usize,
+        seed: args.seed.unwrap_or_else(random),
+        machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+    };
+    let exports = Exports::create(args)?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut line = ProgressLine::new(true);
+    let mut live = Live::new();
+    let report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
+        if let Some(text) = live.text(&event, 2, options.plan.margin) {
+            line.show_text(&text);
+        }
+    });
+    drop(line);
+    exports.write(&report.samples, &report.outcome.iter().collect::<Vec<_>>())?;
+    if let Some(failure) = failure(&options, &report) {
+        return Err(failure);
+    }
+    if args.json {
+        output::print_json(&answer(&options, &report))?;
+    } else {
+        output::print(&text(&options, &report))?;
+    }
+    for warning in &report.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if matches!(report.ended, DemoEnded::Interrupted) {
+        eprintln!("warning: interrupted after {}", count(report.pairs as u64, "pair"));
+    }
+    Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| exit_of(outcome.verdict)))
+}
+
+fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {
+    let command = CommandLine::split(text).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
+    let name = args.command_name.get(place).cloned().unwrap_or_else(|| text.to_owned());
+    Ok(Build { name, command: command.arguments })
+}
+
+fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
+    let replay = |build: usize| {
+        let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
+        let command = words.collect::<Vec<_>>().join(" ");
+        format!("`prony replay {} -- {command}` tells more", options.demo.display())
+    };
+    match &report.ended {
+        DemoEnded::Complete | DemoEnded::Interrupted => None,
+        DemoEnded::Replay(build, error) => Some(
+            Failure::new(format!(
+                "cannot replay {} against `{}`: {error}",
+                options.demo.display(),
+                options.builds[*build].name
+            ))
+            .hint(replay(*build)),
+        ),
+        DemoEnded::Diverged(build, found) => {
+            let place = found.divergence.as_ref().map_or_else(String::new, |found| {
+                format!(" at record {} of frame {}: {}", thousands(found.record), thousands(found.frame), found.detail)
+            });
+            Some(
+                Failure::new(format!(
+                    "`{}` diverged from {}{place}",
+                    options.builds[*build].name,
+                    options.demo.display()
+                ))
+                .hint(format!("only builds that replay identically do the same work; {}", replay(*build))),
+            )
+        }
+    }
+}
+
+fn text(options: &DemoOptions, report: &DemoReport) -> String {
+    let mut out = String::new();
+    let frames = match &report.frames {
+        Ok(frames) => Some(frames),
+        Err(error) => {
+            let _ = writeln!(out, "{error}");
+            None
+        }
+    };
+    if let Some(frames) = frames {
+        for (letter, name, build) in
+            [("A", &options.builds[0].name, frames.a), ("B", &options.builds[1].name, frames.b)]
+        {
+            let _ = writeln!(
+                out,
+                "{letter}  {name}  {} a frame, {:.2} s for 120,000 frames, n = {}",
+                Scale::of(build.frame_s.estimate, "second").interval(&build.frame_s),
+                build.normalised_s,
+                frames.pairs,
+            );
+        }
+    }
+    if let Some(outcome) = &report.outcome {
+        let _ = writeln!(out, "{}", verdict("B", outcome, options.plan.margin, false));
+        metrics(&mut out, outcome, "cpu");
+    }
+    if let Some(frames) = frames {
+        by_frame(&mut out, frames);
+    }
+    out
+}
+
+/// Quantiles of a replay's frames, and the frames that stand out.
+fn by_frame(out: &mut String, frames: &FrameComparison) {
+    let _ = writeln!(out, "  CPU time of {} frames:", thousands(frames.frames as u64));
+    for quantile in &frames.quantiles {
+        let name = match quantile.p {
+            p if p >= 1.0 => "max".to_owned(),
+            p => format!("p{:.0}", p * 100.0),
+        };
+        let scale = Scale::of(quantile.a_s, "second");
+        let _ = writeln!(
+            out,
+            "    {name:4} {} → {}  {}",
+            scale.value(quantile.a_s),
+            scale.value(quantile.b_s),
+            change(&quantile.ratio)
+        );
+    }
+    let mut list = |title: &str, changes: &[FrameChange]| {
+        if changes.is_empty() {
+            return;
+        }
+        let _ = writeln!(out, "  {}{title}:", count(changes.len() as u64, "frame"));
+        for change in changes.iter().take(LISTED) {
+            let scale = Scale::of(change.a_s, "second");
+            let _ = writeln!(
+                out,
+                "    frame {:>7}  {} → {}",
+                thousands(change.frame as u64),
+                scale.value(change.a_s),
+                scale.value(change.b_s)
+            );
+        }
+        if changes.len() > LISTED {
+            let _ = writeln!(out, "    and {} more", thousands((changes.len() - LISTED) as u64));
+        }
+    };
+    list(" differ", &frames.changed);
+    list(" moved apart from the others", &frames.apart);
+}
+
+#[derive(Debug, Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    verdict: Option<Answered>,
+    seconds: f64,
+    complete: bool,
+    alpha: f64,
+    seed: u64,
+    commands: [&'a str; 2],
+    frames: Option<&'a FrameComparison>,
+    warnings: &'a [String],
+}
+
+fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport) -> Answer<'a> {
+    Answer {
+        verdict: report.outcome.as_ref().map(|outcome| answered(outcome, "cpu")),
+        seconds: report.elapsed_s,
+        complete: matches!(report.ended, DemoEnded::Complete),
+        alpha: options.plan.alpha,
+        seed: options.seed,
+        commands: [&options.builds[0].name, &options.builds[1].name],
+        frames: report.frames.as_ref().ok(),
+        warnings: &report.warnings,
+    }
+}
