@@ -1,11 +1,14 @@
 //! Web servers and a proxy: files out, keep-alive and not.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::clients::http::{self, Page};
+use crate::clients::tools;
 use crate::proof::{Flip, prove};
 use crate::recording::{Server, record};
-use crate::scratch::{Scratch, Turn, free_address, program};
+use crate::scratch::{Scratch, Turn, free_address, program, run};
 
 /// A small, an empty and a big file, and one that is not there.
 fn site(scratch: &Scratch) -> Vec<Page> {
@@ -89,8 +92,78 @@ fn lighttpd_replays_identically() {
     story(&scratch, &server, address, &pages);
 }
 
-/// A proxy in front of an origin that the test itself serves. With one thread: more of them wake
-/// each other through memory without locks, and what passes there no recorder of calls sees.
+/// Threads that hand connections to each other, some that end while others begin.
+#[test]
+fn apache_with_its_event_threads_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("apache");
+    let pages = site(&scratch);
+    let address = free_address();
+    let state = scratch.directory("state");
+    let modules = "/usr/lib/apache2/modules";
+    let configuration = scratch.write(
+        "apache.conf",
+        format!(
+            "ServerRoot {state}\nListen {address}\nPidFile {state}/pid\nErrorLog {state}/errors\n\
+             ServerName prony.test\nDocumentRoot {}\n\
+             LoadModule mpm_event_module {modules}/mod_mpm_event.so\n\
+             LoadModule authz_core_module {modules}/mod_authz_core.so\n\
+             ServerLimit 1\nStartServers 1\nThreadsPerChild 8\nMinSpareThreads 1\nMaxSpareThreads 16\n\
+             MaxRequestWorkers 8\n",
+            scratch.arg("site")
+        ),
+    );
+    let apache = program("/usr/sbin/apache2", "apache2-bin");
+    let server = Server::new([&apache, "-X", "-f", &configuration]).with_state(state.clone());
+    story(&scratch, &server, address, &pages);
+}
+
+/// A thread for each connection, and TLS, whose keys come from chance.
+#[test]
+fn stunnel_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("stunnel");
+    let address = free_address();
+    let origin = TcpListener::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    let behind = origin.local_addr().expect("a bound socket has an address");
+    let (key, certificate) = (scratch.arg("key.pem"), scratch.arg("certificate.pem"));
+    run(Command::new(program("/usr/bin/openssl", "openssl"))
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=prony.test"])
+        .args(["-keyout", &key, "-out", &certificate]));
+    let configuration = scratch.write(
+        "stunnel.conf",
+        format!(
+            "foreground = yes\npid =\nkey = {key}\ncert = {certificate}\n\
+             [web]\naccept = {address}\nconnect = {behind}\n"
+        ),
+    );
+    let server = Server::new([&program("/usr/bin/stunnel4", "stunnel4"), &configuration]);
+    let curl = program("/usr/bin/curl", "curl");
+    let page = format!("https://{address}/");
+    let body = http::content(3, 2048);
+    let fetched = AtomicU32::new(0);
+    let demo = record(&scratch, &server, |stop| {
+        std::thread::scope(|scope| {
+            scope.spawn(|| http::serve(&origin, &body, stop));
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let times = tools::repeat(stop, || {
+                        let mut command = Command::new(&curl);
+                        command.args(["--insecure", "--silent", "--fail", &page]);
+                        command
+                    });
+                    fetched.fetch_add(times, Ordering::Relaxed);
+                });
+            }
+        });
+    });
+    let fetched = fetched.into_inner();
+    assert!(fetched > 50, "{fetched} pages were fetched");
+    prove(&scratch, &demo, Flip::passed_on(|answer| answer.starts_with(b"HTTP/1.1 200").then_some(9)));
+}
+
+/// A proxy in front of an origin that the test itself serves. With one thread: two of them wait for
+/// each other in loops that make no call, where neither a recording nor a replay can switch.
 #[test]
 fn haproxy_with_one_thread_replays_identically() {
     let _turn = Turn::take();
