@@ -71,7 +71,7 @@ impl Selftest {
 /// happens in it.
 ///
 /// # Errors
-/// As [`bench`].
+/// As [`bench()`].
 pub fn selftest(
     options: &Options,
     comparisons: usize,

@@ -95,11 +95,10 @@ fn exit_of(verdict: Verdict) -> Exit {
 /// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
 fn exit(report: &Report) -> Exit {
     let any = |verdict| report.comparisons.iter().any(|comparison| comparison.outcome.verdict == verdict);
+    let interrupted = report.comparisons.is_empty() && matches!(report.ended, Ended::Interrupted);
     if any(Verdict::Slower) {
         Exit::Finding
-    } else if any(Verdict::Unclear) || report.rounds == 0 {
-        Exit::NotTrusted
-    } else if report.comparisons.is_empty() && matches!(report.ended, Ended::Interrupted) {
+    } else if any(Verdict::Unclear) || report.rounds == 0 || interrupted {
         Exit::NotTrusted
     } else {
         Exit::Good

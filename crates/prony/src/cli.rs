@@ -48,7 +48,7 @@ pub enum Verb {
     /// Look into a demo, or make another file of it
     Demo(DemoArgs),
     /// Measure commands, and say which is faster
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
     /// Compare a command with itself, and say what a comparison here is worth
     Selftest(SelftestArgs),
     /// The command that `prony selftest` compares with itself

@@ -24,6 +24,8 @@ fn help_pages_read_well() {
         &["demo", "pcap"],
         &["demo", "anonymize"],
         &["demo", "verify"],
+        &["bench"],
+        &["selftest"],
         &["compare"],
         &["stats"],
         &["hist"],

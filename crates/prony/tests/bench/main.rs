@@ -11,11 +11,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory to work in, gone at the end of the test.
-pub struct Place(PathBuf);
+struct Place(PathBuf);
 
 impl Place {
     /// Empty.
-    pub fn new() -> Place {
+    fn new() -> Place {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let directory = std::env::temp_dir().join(format!("prony-bench-{}-{count}", std::process::id()));
@@ -24,30 +24,30 @@ impl Place {
     }
 
     /// Where a file of the directory is.
-    pub fn path(&self, name: &str) -> PathBuf {
+    fn path(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 
     /// What a file of the directory holds.
-    pub fn read(&self, name: &str) -> String {
+    fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
     /// A script for `/bin/sh`, executable.
-    pub fn script(&self, name: &str, text: &str) {
+    fn script(&self, name: &str, text: &str) {
         fs::write(self.path(name), format!("#!/bin/sh\n{text}\n")).expect("the directory is writable");
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
 
     /// The command, to be run here.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command.args(arguments).current_dir(&self.0);
         command
     }
 
     /// Runs the command here.
-    pub fn prony(&self, arguments: &[&str]) -> Answer {
+    fn prony(&self, arguments: &[&str]) -> Answer {
         let output = self.command(arguments).output().expect("the command is built");
         Answer {
             code: output.status.code(),
@@ -65,15 +65,15 @@ impl Drop for Place {
 
 /// What the command answered.
 #[derive(Debug)]
-pub struct Answer {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
+struct Answer {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
 }
 
 impl Answer {
     /// Standard output as JSON.
-    pub fn json(&self) -> serde_json::Value {
+    fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 }

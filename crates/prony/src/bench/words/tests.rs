@@ -1,3 +1,5 @@
+use prony_stats::judge::{Judge, Pair, Plan, Ratio};
+
 use super::*;
 
 #[test]
@@ -21,4 +23,38 @@ fn an_interval_has_the_decimals_that_its_width_makes_sense_of() {
     assert_eq!(text(2.0, 1.5, 2.7), "2.0 s [1.5, 2.7]");
     assert_eq!(text(31e-9, 30e-9, 33e-9), "31.0 ns [30.0, 33.0]");
     assert_eq!(text(0.5, f64::NEG_INFINITY, f64::INFINITY), "500 ms (too few for an interval)");
+}
+
+/// Verdicts from pairs that never change: ratios around `centre`, as far apart as `spread`.
+fn judged(centre: f64, spread: f64, pairs: u32) -> Outcome {
+    let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 8.0 });
+    for pair in 0..pairs {
+        // The golden ratio spreads them evenly.
+        let place = (f64::from(pair) * 0.618_033_988_75).fract() - 0.5;
+        // Half of it in either run, so that every pair met the same machine.
+        let half = |scale: f64| (centre + spread * scale * place) / 2.0;
+        let ratio = |scale: f64| Ratio::of(0.02 * (-half(scale)).exp(), 0.02 * half(scale).exp());
+        judge.push(Pair { cpu: ratio(1.0), net: Some(ratio(1.3)), wall: ratio(9.0) });
+    }
+    judge.interrupt(2.6)
+}
+
+#[test]
+fn verdicts_read_as_a_person_would_say_them() {
+    let said = [
+        judged(0.01, 0.02, 186),
+        judged(-0.01, 0.02, 186),
+        judged(-0.001, 0.02, 186),
+        judged(0.006, 0.1, 60),
+        judged(0.006, 0.1, 3),
+        judged(0.4, 0.1, 60),
+    ]
+    .map(|outcome| {
+        let mut text = verdict("B", &outcome, 0.01_f64.ln_1p(), false) + "\n";
+        metrics(&mut text, &outcome, "cpu");
+        text
+    });
+    insta::assert_snapshot!(said.join("\n"));
+    let several = verdict("C", &judged(-0.001, 0.02, 186), 0.02_f64.ln_1p(), true);
+    assert!(several.starts_with("C: same within ±2 % ("), "{several}");
 }
