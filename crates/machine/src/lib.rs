@@ -18,6 +18,7 @@ pub use cpus::{CpuSet, CpuSetError};
 pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
 pub use tree::Tree;
 pub use tune::{
-    Absent, Applied, Back, Knob, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError, Tuning, restore, tune,
+    Absent, Applied, Back, Knob, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError,
+    Tuning, restore, tune,
 };
 pub use undo::{UndoError, path as undo_path};
