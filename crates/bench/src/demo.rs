@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Verdict};
+use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Judge, Outcome, Pair, Plan, Ratio};
@@ -83,8 +83,24 @@ const WATCHDOG: Duration = Duration::from_secs(10);
 /// What is judged is the CPU time of all frames together: the server's own work between two waits, without
 /// its start. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
+    let replays = options.builds.each_ref().map(|build| ReplayOptions {
+        demo: options.demo.clone(),
+        command: build.command.clone(),
+        repeat: 1,
+        tolerance: None,
+        watchdog: WATCHDOG,
+        allow_truncated: false,
+        show_output: false,
+        restore_in_place: false,
+        // Both builds run here and now; how the recording's machine differs is no matter between them.
+        ignore_environment: true,
+    });
     let mut bench = Replays::new(options);
-    let ended = bench.measure(interrupt, events).err().unwrap_or(DemoEnded::Complete);
+    let open = |build: usize| Replayer::open(&replays[build]).map_err(|error| DemoEnded::Replay(build, error));
+    let ended = match (open(0), open(1)) {
+        (Ok(a), Ok(b)) => bench.measure(&mut [a, b], interrupt, events).err().unwrap_or(DemoEnded::Complete),
+        (Err(ended), _) | (_, Err(ended)) => ended,
+    };
     bench.report(ended)
 }
 
@@ -134,17 +150,22 @@ impl<'a> Replays<'a> {
         }
     }
 
-    fn measure(&mut self, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> Result<(), DemoEnded> {
+    fn measure(
+        &mut self,
+        builds: &mut [Replayer; 2],
+        interrupt: Option<&Interrupt>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), DemoEnded> {
         events(Event::WarmingUp);
         for _ in 0..self.options.warmup_runs {
-            for build in 0..2 {
-                let replayed = self.replay(build, interrupt)?;
+            for (build, replayer) in builds.iter_mut().enumerate() {
+                let replayed = self.replay(build, replayer, interrupt)?;
                 self.write_down(build, &replayed, None);
             }
         }
         let begun = Instant::now();
         while self.decided.is_none() && self.options.runs.is_none_or(|runs| self.pairs < runs) {
-            self.pair(interrupt)?;
+            self.pair(builds, interrupt)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
             self.pairs_done_s.push(self.elapsed_s);
             if self.options.runs.is_none() {
@@ -165,11 +186,11 @@ impl<'a> Replays<'a> {
         Ok(())
     }
 
-    fn pair(&mut self, interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
+    fn pair(&mut self, builds: &mut [Replayer; 2], interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
         let order = if self.seed.coin() { [0, 1] } else { [1, 0] };
         let mut both = [None, None];
         for (place, build) in order.into_iter().enumerate() {
-            let replayed = self.replay(build, interrupt)?;
+            let replayed = self.replay(build, &mut builds[build], interrupt)?;
             self.write_down(build, &replayed, Some((self.pairs as u64, place as u64)));
             both[build] = Some(replayed);
         }
@@ -181,23 +202,16 @@ impl<'a> Replays<'a> {
         Ok(())
     }
 
-    fn replay(&mut self, build: usize, interrupt: Option<&Interrupt>) -> Result<Replayed, DemoEnded> {
+    fn replay(
+        &mut self,
+        build: usize,
+        replayer: &mut Replayer,
+        interrupt: Option<&Interrupt>,
+    ) -> Result<Replayed, DemoEnded> {
         if interrupt.is_some_and(Interrupt::is_asked) {
             return Err(DemoEnded::Interrupted);
         }
-        let options = ReplayOptions {
-            demo: self.options.demo.clone(),
-            command: self.options.builds[build].command.clone(),
-            repeat: 1,
-            tolerance: None,
-            watchdog: WATCHDOG,
-            allow_truncated: false,
-            show_output: false,
-            restore_in_place: false,
-            // Both builds run here and now; how the recording's machine differs is no matter between them.
-            ignore_environment: true,
-        };
-        let report = prony_replay::replay(&options, &mut |_| ()).map_err(|error| DemoEnded::Replay(build, error))?;
+        let report = replayer.replay(&mut |_| ()).map_err(|error| DemoEnded::Replay(build, error))?;
         if report.verdict == Verdict::Diverged {
             return Err(DemoEnded::Diverged(build, Box::new(report)));
         }

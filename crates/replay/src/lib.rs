@@ -25,7 +25,7 @@ pub use files::FilesError;
 pub use program::ProgramError;
 pub use prony_preload::Reach;
 pub use record::{RecordError, RecordOptions, record};
-pub use replay::{ReplayError, ReplayOptions, replay};
+pub use replay::{ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict, Warning};
 pub use state::StateError;
 pub use tape::TapeError;

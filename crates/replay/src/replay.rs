@@ -17,7 +17,7 @@ use prony_preload::Launched;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -89,94 +89,145 @@ pub enum ReplayError {
 /// # Errors
 /// [`ReplayError`] when nothing could be run; a build that diverges is no error.
 pub fn replay(options: &ReplayOptions, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
-    let file = File::open(&options.demo).map_err(DemoError::Io)?;
-    let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
-    if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
-        return Err(ReplayError::Truncated(cut.clone()));
-    }
-    let header = demo.header().clone();
-    let command: Vec<OsString> = match options.command.is_empty() {
-        true => header.argv.iter().map(|argument| program::os(argument)).collect(),
-        false => options.command.clone(),
-    };
-    let environment: Vec<(OsString, OsString)> =
-        header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
-    let cwd = PathBuf::from(program::os(&header.cwd));
-    // A build given on the command line is looked for from where the person is.
-    let here = if options.command.is_empty() { cwd.clone() } else { std::env::current_dir().unwrap_or_default() };
-    let search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-    let program = Program::find(&command, &here, search)?;
+    Replayer::open(options)?.replay(progress)
+}
 
-    let mut warnings = Vec::new();
-    let mut reasons = Vec::new();
-    examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
-    let tape = Tape::of(&mut demo)?;
-    let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
-    let differences = files::differences(&manifest);
-    if let Some(missing) = differences.missing.first() {
-        let more = match differences.missing.len() - 1 {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let detail = format!("the server read `{missing}`{more}, which is not there");
-        let mut report = empty_report(&demo, &tape, warnings);
-        report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, detail));
-        report.verdict = Verdict::Diverged;
-        return Ok(report);
-    }
-    for changed in &differences.changed {
-        warnings.push(Warning { text: format!("`{changed}` is not the file that was recorded: its content differs") });
-        if !options.ignore_environment {
-            reasons.push(format!("`{changed}` changed since the recording"));
-        }
-    }
+/// A demo laid out for one build. Laying it out takes longer than many a replay, so who replays
+/// again and again keeps this.
+pub struct Replayer<'a> {
+    options: &'a ReplayOptions,
+    demo: Demo<BufReader<File>>,
+    tape: Tape,
+    command: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    cwd: PathBuf,
+    program: Program,
+    library: OwnedFd,
+    nowhere: File,
+    /// A file of the recording that is not there, and how many more.
+    missing: Option<String>,
+    warnings: Vec<Warning>,
+    /// Why the result would mean little.
+    reasons: Vec<String>,
+}
 
-    let excluded: Vec<&[u8]> = header.excluded_objects.iter().map(Vec::as_slice).collect();
-    let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-    let image = library::in_memory().map_err(in_system)?;
-    let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
-    let setup = Setup {
-        argv: &command,
-        executable: &program.path,
-        environment: &environment,
-        cwd: &cwd,
-        excluded: &excluded,
-        library: image.as_fd(),
-        output: (!options.show_output).then_some(&nowhere),
-        tolerant: options.tolerance.is_some(),
-        watchdog: options.watchdog,
-    };
-    Launched::adopt_orphans();
-    let mut report = empty_report(&demo, &tape, warnings);
-    for run in 1..=options.repeat {
-        let state = Restored::from_demo(&mut demo, options.restore_in_place)?;
-        if !cwd.is_dir() {
-            return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
+impl<'a> Replayer<'a> {
+    /// Reads the demo and finds the build.
+    ///
+    /// # Errors
+    /// As [`replay`].
+    pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
+        let file = File::open(&options.demo).map_err(DemoError::Io)?;
+        let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
+        if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
+            return Err(ReplayError::Truncated(cut.clone()));
         }
-        let mut show = |records| {
-            progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
+        let header = demo.header();
+        let command: Vec<OsString> = match options.command.is_empty() {
+            true => header.argv.iter().map(|argument| program::os(argument)).collect(),
+            false => options.command.clone(),
         };
-        let outcome = run_once(&setup, &tape, &state.mounts, &mut show).map_err(|error| {
-            match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
-                (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
-                (false, io::ErrorKind::PermissionDenied, _) => ReplayError::Mount(error),
-                _ => in_system(error),
+        let environment: Vec<(OsString, OsString)> =
+            header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
+        let cwd = PathBuf::from(program::os(&header.cwd));
+        // A build given on the command line is looked for from where the person is.
+        let here = if options.command.is_empty() { cwd.clone() } else { std::env::current_dir().unwrap_or_default() };
+        let search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+        let program = Program::find(&command, &here, search)?;
+
+        let mut warnings = Vec::new();
+        let mut reasons = Vec::new();
+        examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
+        let tape = Tape::of(&mut demo)?;
+        let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
+        let differences = files::differences(&manifest);
+        let missing = differences.missing.first().map(|first| match differences.missing.len() - 1 {
+            0 => format!("the server read `{first}`, which is not there"),
+            more => format!("the server read `{first}` and {more} more, which is not there"),
+        });
+        for changed in &differences.changed {
+            let text = format!("`{changed}` is not the file that was recorded: its content differs");
+            warnings.push(Warning { text });
+            if !options.ignore_environment {
+                reasons.push(format!("`{changed}` changed since the recording"));
             }
-        })?;
-        if !outcome.attached {
-            return Err(ReplayError::NotAttached(program.path.display().to_string()));
         }
-        add_outcome(&mut report, &outcome);
-        report.divergence = divergence(&mut demo, &tape, &outcome)?;
-        if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
-            judge(&mut demo, rules, &outcome.observed, &mut report)?;
-        }
-        if report.divergence.is_some() {
-            break;
-        }
+        let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
+        let library = library::in_memory().map_err(in_system)?;
+        let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
+        Ok(Replayer {
+            options,
+            demo,
+            tape,
+            command,
+            environment,
+            cwd,
+            program,
+            library,
+            nowhere,
+            missing,
+            warnings,
+            reasons,
+        })
     }
-    report.verdict = verdict(&report, &tape, reasons);
-    Ok(report)
+
+    /// Replays as often as the options say. `progress` is called a few times a second.
+    ///
+    /// # Errors
+    /// As [`replay`].
+    pub fn replay(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
+        let Replayer { options, demo, tape, program, cwd, .. } = self;
+        let mut report = empty_report(demo, tape, self.warnings.clone());
+        if let Some(missing) = &self.missing {
+            report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, missing.clone()));
+            report.verdict = Verdict::Diverged;
+            return Ok(report);
+        }
+        let header = demo.header().clone();
+        let excluded: Vec<&[u8]> = header.excluded_objects.iter().map(Vec::as_slice).collect();
+        let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
+        let setup = Setup {
+            argv: &self.command,
+            executable: &program.path,
+            environment: &self.environment,
+            cwd,
+            excluded: &excluded,
+            library: self.library.as_fd(),
+            output: (!options.show_output).then_some(&self.nowhere),
+            tolerant: options.tolerance.is_some(),
+            watchdog: options.watchdog,
+        };
+        Launched::adopt_orphans();
+        for run in 1..=options.repeat {
+            let state = Restored::from_demo(demo, options.restore_in_place)?;
+            if !cwd.is_dir() {
+                return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
+            }
+            let mut show = |records| {
+                progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
+            };
+            let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|error| {
+                match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
+                    (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
+                    (false, io::ErrorKind::PermissionDenied, _) => ReplayError::Mount(error),
+                    _ => in_system(error),
+                }
+            })?;
+            if !outcome.attached {
+                return Err(ReplayError::NotAttached(program.path.display().to_string()));
+            }
+            add_outcome(&mut report, &outcome);
+            report.divergence = divergence(demo, tape, &outcome)?;
+            if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
+                judge(demo, rules, &outcome.observed, &mut report)?;
+            }
+            if report.divergence.is_some() {
+                break;
+            }
+        }
+        report.verdict = verdict(&report, tape, self.reasons.clone());
+        Ok(report)
+    }
 }
 
 /// What every report of a demo starts with.
