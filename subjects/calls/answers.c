@@ -12,6 +12,7 @@
  *   SPINS          it computes for ever
  *   EXTRA_CLOCKS   it reads the clock more often, which must not matter
  *   RAW            it makes a system call that no libc function stands for
+ *   WORK=N         it counts to N before each answer, from the first
  */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
@@ -72,6 +73,10 @@ int main(int count, char **arguments) {
         line[got] = 0;
 #ifndef NEVER_QUITS
         if (strcmp(line, "quit") == 0) return 7;
+#endif
+#ifdef WORK
+        for (volatile unsigned step = 0; step < WORK; step++) {
+        }
 #endif
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -1,6 +1,6 @@
 //! `prony replay`: shows what the replay of a demo found.
 
-mod divergence;
+pub mod divergence;
 mod json;
 
 use std::fmt::Write;

@@ -20,6 +20,7 @@ use crate::failure::Failure;
 use crate::numbers::{count, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
+use crate::replay::divergence;
 
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
@@ -99,7 +100,12 @@ fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
         ),
         DemoEnded::Diverged(build, found) => {
             let place = found.divergence.as_ref().map_or_else(String::new, |found| {
-                format!(" at record {} of frame {}: {}", thousands(found.record), thousands(found.frame), found.detail)
+                format!(
+                    " at record {} of frame {}: {}",
+                    thousands(found.record),
+                    thousands(found.frame),
+                    divergence::in_short(found)
+                )
             });
             Some(
                 Failure::new(format!(

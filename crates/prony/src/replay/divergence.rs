@@ -27,6 +27,12 @@ pub(super) fn name(class: DivergenceClass) -> &'static str {
     }
 }
 
+/// The class and what is known best of it.
+pub fn in_short(found: &Divergence) -> String {
+    let what = if found.detail.is_empty() { &found.call } else { &found.detail };
+    [name(found.class), what].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
 /// The class as JSON has it.
 pub(super) fn key(class: DivergenceClass) -> &'static str {
     match class {

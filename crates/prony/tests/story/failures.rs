@@ -44,12 +44,17 @@ fn quit(address: SocketAddr) {
 
 /// Records the plain build.
 pub fn story(name: &str) -> Story {
+    story_with(name, &[])
+}
+
+/// As [`story`], with flags for `prony record`.
+pub fn story_with(name: &str, flags: &[&str]) -> Story {
     let scratch = Scratch::new(name);
     let address = free_address();
     let names = scratch.write("names", "answer\n");
     let arguments = [address.port().to_string(), names];
     let server = Server::new([vec![compiled(&scratch, "answers.c", &[])], arguments.to_vec()].concat());
-    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+    let (recording, demo) = record_with(&scratch, &server, flags, |stop| {
         assert!(ask(address, ANSWERS, stop), "the server answers");
         quit(address);
     });
@@ -60,8 +65,13 @@ pub fn story(name: &str) -> Story {
 impl Story {
     /// Replays the demo against a build with this macro.
     fn replay_build(&self, change: &str, flags: &[&str]) -> Replay {
+        replay(&self.scratch, &self.demo, flags, &self.build(change))
+    }
+
+    /// Another build and its arguments.
+    pub fn build(&self, change: &str) -> Vec<String> {
         let build = compiled(&self.scratch, "answers.c", &[&format!("-D{change}")]);
-        replay(&self.scratch, &self.demo, flags, &[vec![build], self.arguments.to_vec()].concat())
+        [vec![build], self.arguments.to_vec()].concat()
     }
 }
 

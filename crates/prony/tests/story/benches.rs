@@ -1,0 +1,45 @@
+//! Builds compared on what one server once did.
+
+use std::process::Output;
+
+use crate::failures::{ANSWERS, Story, story_with};
+use crate::recording::prony;
+use crate::scratch::Turn;
+
+fn bench(story: &Story, flags: &[&str], builds: [&str; 2]) -> Output {
+    let mut command = prony();
+    command.args(["bench", "--demo"]).arg(&story.demo).args(flags);
+    command.args(builds.map(|build| story.build(build).join(" "))).current_dir("/");
+    command.output().expect("prony starts")
+}
+
+#[test]
+fn two_builds_are_compared_frame_by_frame() {
+    let _turn = Turn::take();
+    let story = story_with("frames", &["--frame-on", "recvfrom"]);
+    let samples = story.scratch.arg("samples.json");
+    let output = bench(&story, &["--runs", "3", "--json", "--export-json", &samples], ["WORK=20000", "WORK=20200"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!(answer["pairs"], 3, "{answer}");
+    // The question that ends the server is answered by no frame.
+    assert_eq!(answer["frames"]["frames"], ANSWERS, "{answer}");
+    let verdict = answer["verdict"].as_str().expect("a verdict");
+    let codes = [("faster", 0), ("same", 0), ("slower", 1), ("unclear", 3)];
+    assert_eq!(output.status.code(), codes.iter().find(|(word, _)| *word == verdict).map(|&(_, code)| code), "{answer}");
+    let stored = std::fs::read_to_string(samples).expect("the samples were written");
+    let stored: serde_json::Value = serde_json::from_str(&stored).expect("they are JSON");
+    let frames = &stored["benchmarks"][1]["runs"][0]["prony"]["frame_ns"];
+    assert_eq!(frames.as_array().map(Vec::len), Some(ANSWERS as usize), "{stored}");
+}
+
+#[test]
+fn a_build_that_leaves_the_demo_is_not_compared() {
+    let _turn = Turn::take();
+    let story = story_with("leaves", &["--frame-on", "recvfrom"]);
+    let output = bench(&story, &["--runs", "3"], ["WORK=20000", "OTHER_OUTPUT"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("diverged from") && said.contains("other output"), "{said}");
+    assert!(said.contains("hint: only builds that replay identically"), "{said}");
+}
