@@ -144,7 +144,8 @@ pub struct Thread {
     pub thread: AtomicU32,
     /// Replay: 1 while the thread waits for its turn. A futex. Recording: [`WAITS_FOR_READER`] or 0.
     pub waiting: AtomicU32,
-    /// Replay: the call the thread is in, 0 outside.
+    /// Replay: the call before which the thread waits for its turn, 0 when it does not; `u32::MAX` at
+    /// the end of its records.
     pub call: AtomicU32,
     /// Kernel's thread id.
     pub tid: AtomicI32,

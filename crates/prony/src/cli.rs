@@ -25,9 +25,9 @@ Examples:
 
 Exit codes:
   0  good
-  1  a finding: diverged, tolerant, damaged
+  1  a finding: diverged, tolerant, damaged, slower, disturbed
   2  could not run: usage, file, permission
-  3  ran, but the result cannot be trusted: weak demo, starved thread, other environment
+  3  ran, but the result cannot be trusted: weak demo, starved thread, other environment, unclear
 
 The answer goes to standard output, all talk to standard error; --json answers in JSON.";
 

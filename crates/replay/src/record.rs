@@ -418,14 +418,13 @@ impl Recording {
             })
             .collect();
         self.notes.dedup();
-        warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {
-            let text = format!(
-                "a thread waited for another without a call {overlapped} times, so both ran at once: where they race, a replay may go another way"
-            );
-            warnings.push(Warning { text });
+            self.notes.push(format!(
+                "a thread waited for another without a call ({overlapped} ×), so both ran at once: where they race, a replay may go another way"
+            ));
         }
+        warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
         let trailer = Trailer {
             files: self.opened.manifest(state),
             objects: self

@@ -65,7 +65,7 @@ pub struct ReplayReport {
     pub clocks_added: u64,
     /// Clock reads of the recording that the build did not make.
     pub clocks_removed: u64,
-    /// Waits that were re-synchronised at a frame's end.
+    /// Calls other than clock reads that changed places, had no record, or were left out.
     pub resynced: u64,
     /// Times a thread was let in while the one before it still ran.
     pub overlapped: u64,

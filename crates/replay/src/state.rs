@@ -61,7 +61,7 @@ pub(crate) fn archive<W: Write>(writer: &mut Writer<W>, dir: u32, path: &Path) -
 }
 
 /// Adds a directory and what is in it, by name, so that equal directories make equal archives.
-/// Sockets are left out: a server makes its own.
+/// Sockets, pipes and devices are left out: a server makes its own.
 fn append<W: Write>(archive: &mut tar::Builder<W>, path: &Path, name: &Path) -> io::Result<()> {
     archive.append_dir(name, path)?;
     let mut entries = fs::read_dir(path)?.collect::<io::Result<Vec<_>>>()?;

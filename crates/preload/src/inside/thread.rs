@@ -90,7 +90,7 @@ pub struct Thread {
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`.
     pub clocks: [i64; 16],
-    /// Player: locks are taken in no order until the frame ends, see `player::take_sync`.
+    /// Player: no turn is waited for until the thread's next wait, see `player::take_sync`.
     pub loose: bool,
     /// Player: bytes that the call under way offers to send.
     pub offered: u32,
