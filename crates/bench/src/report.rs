@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use prony_machine::process::{Counter, RunError};
+use prony_machine::process::{Counter, NoWait, RunError};
 use prony_stats::Interval;
 use prony_stats::judge::Outcome;
 use prony_stats::samples::Samples;
@@ -67,7 +67,7 @@ pub enum Warning {
         /// All runs.
         runs: usize,
     },
-    /// The wait for a CPU is known of single processes with one thread only.
+    /// Threads or children, and no wait for a CPU that could be taken off wall time.
     NetUnknown {
         /// The command.
         name: String,
@@ -75,6 +75,8 @@ pub enum Warning {
         threads: bool,
         /// It had children.
         children: bool,
+        /// Why there is none.
+        reason: NoWait,
     },
     /// Runs that take hardly longer than starting a process.
     Short {
@@ -91,13 +93,19 @@ impl fmt::Display for Warning {
             Warning::Failures { name, failed, runs } => {
                 write!(f, "{failed} of {runs} runs of `{name}` failed")
             }
-            Warning::NetUnknown { name, threads, children } => {
+            Warning::NetUnknown { name, threads, children, reason } => {
                 let what = match (threads, children) {
                     (true, true) => "threads and children",
                     (true, false) => "threads",
                     _ => "children",
                 };
-                write!(f, "`{name}` has {what}, whose wait for a CPU is not known: judged on CPU time alone")
+                let why = match reason {
+                    NoWait::Untold => "whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers",
+                    NoWait::Lost => "whose wait for a CPU is not known, as records of them were lost",
+                    NoWait::Outlived => "some of which run on after it, so that their wait for a CPU is not known",
+                    NoWait::Overlap => "that may run at once, so that waits for a CPU are not lost wall time",
+                };
+                write!(f, "`{name}` has {what}, {why}: judged on CPU time alone")
             }
             Warning::Short { name, wall_s } => {
                 write!(f, "a run of `{name}` takes {:.2} ms, much of it the start of a process", wall_s * 1e3)

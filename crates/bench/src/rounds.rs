@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use prony_machine::process::NoWait;
 use prony_stats::alone::{Alone, median_interval};
 use prony_stats::judge::{Judge, Outcome, Plan};
 use prony_stats::multiplicity::holm;
@@ -76,23 +77,37 @@ struct Tally {
     wall_ns: u64,
     wait_ns: u64,
     wait_unknown: bool,
-    /// For each command: failed runs, runs, had threads, had children.
-    subjects: Vec<(usize, usize, bool, bool)>,
+    /// For each command.
+    subjects: Vec<SubjectTally>,
+}
+
+/// Sums over the runs of one command.
+#[derive(Debug, Default, Clone)]
+struct SubjectTally {
+    failed: usize,
+    runs: usize,
+    threads: bool,
+    children: bool,
+    /// Of the reasons against a wait the one that more rights or room would not remove, if there are several.
+    no_wait: Option<NoWait>,
 }
 
 impl Tally {
     fn add(&mut self, subject: usize, observation: &Observation) {
         let run = &observation.run;
         self.wall_ns += run.wall_ns;
-        match run.wait_ns.filter(|_| run.company.is_alone()) {
-            Some(wait_ns) => self.wait_ns += wait_ns,
-            None => self.wait_unknown = true,
+        let own = &mut self.subjects[subject];
+        match run.wait {
+            Ok(wait) => self.wait_ns += wait.ns,
+            Err(reason) => {
+                self.wait_unknown = true;
+                own.no_wait = own.no_wait.max(Some(reason));
+            }
         }
-        let (failed, runs, threads, children) = &mut self.subjects[subject];
-        *failed += usize::from(run.ended != prony_machine::process::Ended::Exited(0));
-        *runs += 1;
-        *threads |= run.company.threads;
-        *children |= run.company.children;
+        own.failed += usize::from(run.ended != prony_machine::process::Ended::Exited(0));
+        own.runs += 1;
+        own.threads |= run.company.threads;
+        own.children |= run.company.children;
     }
 
     fn contention(&self) -> Option<f64> {
@@ -117,7 +132,7 @@ impl<'a> Bench<'a> {
             begun: None,
             elapsed_s: 0.0,
             rounds_done_s: Vec::new(),
-            tally: Tally { subjects: vec![(0, 0, false, false); options.subjects.len()], ..Tally::default() },
+            tally: Tally { subjects: vec![SubjectTally::default(); options.subjects.len()], ..Tally::default() },
         }
     }
 
@@ -251,16 +266,15 @@ impl<'a> Bench<'a> {
     fn warnings(&self, summaries: &[Option<Summary>]) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let by_process = self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
-        for ((subject, &(failed, runs, threads, children)), summary) in
-            self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries)
-        {
+        for ((subject, tally), summary) in self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries) {
+            let &SubjectTally { failed, runs, threads, children, no_wait } = tally;
             let name = || subject.name.clone();
             if failed > 0 {
                 warnings.push(Warning::Failures { name: name(), failed, runs });
             }
             let Some(summary) = summary.as_ref().filter(|_| by_process) else { continue };
-            if summary.net_s.is_none() && (threads || children) {
-                warnings.push(Warning::NetUnknown { name: name(), threads, children });
+            if let Some(reason) = no_wait.filter(|_| summary.net_s.is_none() && (threads || children)) {
+                warnings.push(Warning::NetUnknown { name: name(), threads, children, reason });
             }
             let calibrated = self.benchmarks[0].runs.iter().any(|run| run.loops > 1);
             if summary.value.median.estimate < SHORT_S && !calibrated {

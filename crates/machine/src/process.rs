@@ -15,12 +15,15 @@
 //! | migrations | `/proc/PID/sched` | the first thread only |
 //! | faults, switches, memory | `wait4` | its threads, and children it waited for |
 //!
-//! So the wait of a command with threads or children is not known from here, and [`Run::net_ns`]
-//! is `None` for it. The sum of user and system time is exact although either alone is sampled at
+//! So the wait of a command with threads or children is not known from here. Where the kernel also tells
+//! of each task that ends (`exits`), and these took turns (`family`), the sum of their waits is used;
+//! otherwise there is none, with a reason, and [`Run::net_ns`] is `None`. The sum of user and system time is exact although either alone is sampled at
 //! ticks: the kernel scales the two to the exact sum (`cputime_adjust` in `kernel/sched/cputime.c`).
 
 mod account;
 mod counters;
+mod exits;
+mod family;
 mod start;
 
 use std::ffi::OsString;
@@ -30,10 +33,12 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 pub use counters::{Counter, Counts};
+pub use family::Wait;
 pub use start::Step;
 
-use account::{OwnWait, now_ns};
+use account::{Account, OwnWait, now_ns};
 use counters::Counters;
+use exits::Exits;
 use start::{Prepared, Stack};
 
 /// The number of [`Process::extra`] in the process.
@@ -166,6 +171,19 @@ impl Company {
     }
 }
 
+/// Why no wait for a CPU is known that could be taken off wall time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoWait {
+    /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
+    Untold,
+    /// Not all the kernel told arrived.
+    Lost,
+    /// A child or thread still ran when the process had ended.
+    Outlived,
+    /// Tasks may have been runnable at once: their waits are no wall time then.
+    Overlap,
+}
+
 /// A process that ran, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
@@ -179,8 +197,8 @@ pub struct Run {
     pub user_ns: u64,
     /// In the kernel; sampled at ticks, so rough for short runs.
     pub system_ns: u64,
-    /// Time its first thread was ready and had no CPU.
-    pub wait_ns: Option<u64>,
+    /// Time it was ready and had no CPU: its one thread, or all tasks of it if they took turns.
+    pub wait: Result<Wait, NoWait>,
     /// Time *we* were ready and had no CPU after it had ended, which `wall_ns` includes.
     pub own_wait_ns: u64,
     /// Threads and children.
@@ -205,9 +223,9 @@ pub struct Run {
 impl Run {
     /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
     pub fn net_ns(&self) -> Option<u64> {
-        let wait = self.wait_ns.filter(|_| self.company.is_alone())?;
-        // Part of our own wait may have been while it still ran; one thread takes at least its CPU time.
-        Some(self.wall_ns.saturating_sub(wait).saturating_sub(self.own_wait_ns).max(self.cpu_ns))
+        let wait = self.wait.ok()?;
+        // Part of our own wait may have been while it still ran; tasks in turns take at least their CPU time.
+        Some(self.wall_ns.saturating_sub(wait.ns).saturating_sub(self.own_wait_ns).max(wait.in_turns_ns))
     }
 }
 
@@ -217,13 +235,14 @@ pub struct Runner {
     stack: Stack,
     own_wait: Option<OwnWait>,
     counters: Counters,
+    exits: Option<Exits>,
 }
 
 impl Runner {
     /// Finds out what this machine can count. To be used on the thread it was made on: the counters
     /// follow the children of that thread.
     pub fn new() -> Runner {
-        Runner { stack: Stack::new(), own_wait: OwnWait::open().ok(), counters: Counters::open() }
+        Runner { stack: Stack::new(), own_wait: OwnWait::open().ok(), counters: Counters::open(), exits: Exits::open().ok() }
     }
 
     /// The hardware counters this machine has.
@@ -238,6 +257,9 @@ impl Runner {
     /// [`RunError`] when it could not be started or watched; how it ended is no error.
     pub fn run(&mut self, process: &Process, drains: &mut [Drain], stop: Option<BorrowedFd>) -> Result<Run, RunError> {
         let prepared = Prepared::of(process)?;
+        if let Some(exits) = &self.exits {
+            exits.forget();
+        }
         let counted = self.counters.read();
         let own_rss_max_bytes = account::own_rss_max_bytes();
         let begin_ns = now_ns();
@@ -264,7 +286,7 @@ impl Runner {
             cpu_ns: account.cpu_ns,
             user_ns: account.user_ns,
             system_ns: account.system_ns,
-            wait_ns: account.wait_ns,
+            wait: self.wait(&account),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
             company: account.company,
             faults_minor: account.faults_minor,
@@ -275,6 +297,17 @@ impl Runner {
             rss_max_bytes: Some(account.rss_max_bytes).filter(|&bytes| bytes > own_rss_max_bytes),
             counts: self.counters.since(&counted),
         })
+    }
+}
+
+impl Runner {
+    fn wait(&self, account: &Account) -> Result<Wait, NoWait> {
+        let first_thread = account.first_thread.ok_or(NoWait::Untold)?;
+        if account.company.is_alone() {
+            return Ok(Wait { ns: first_thread.waited_ns, in_turns_ns: account.cpu_ns });
+        }
+        let (events, records) = self.exits.as_ref().ok_or(NoWait::Untold)?.told()?;
+        family::wait(account.pid, first_thread, &events, &records)
     }
 }
 

@@ -93,6 +93,57 @@ fn the_time_of_children_is_summed_and_net_is_off() {
     assert_eq!(run.net_ns(), None);
 }
 
+/// Children and threads that take turns are known to the kernel's listeners only.
+fn assert_heard(run: &Run) {
+    assert_ne!(
+        run.wait,
+        Err(NoWait::Untold),
+        "this test needs CAP_NET_ADMIN: sudo -E env PATH=\"$PATH\" cargo test -p prony-machine process"
+    );
+}
+
+#[test]
+fn children_that_take_turns_have_a_net() {
+    let script = r#""$0" -v 40000000; "$0" -v 40000000; :"#;
+    let burn = burn().to_str().expect("a name of ours");
+    let (run, text) = run("/bin/sh", &["-c", script, burn]);
+    assert_heard(&run);
+    assert_eq!((run.ended, run.company), (Ended::Exited(0), Company { threads: false, children: true }));
+    let children_ns: u64 = text.lines().map(|line| truth(line).0).sum();
+    assert_covers(run.cpu_ns, children_ns);
+    let wait = run.wait.expect("a shell waits for its children");
+    // Each task takes some CPU time after its record was made, to leave its memory.
+    assert!(wait.in_turns_ns >= children_ns && wait.in_turns_ns <= run.cpu_ns, "{wait:?} {run:?}");
+    assert!(run.net_ns().is_some_and(|ns| ns >= children_ns && ns <= run.wall_ns), "{run:?}");
+}
+
+#[test]
+fn threads_that_run_at_once_are_told_as_the_reason() {
+    let (run, _) = run(burn(), &["-t", "3", "20000000"]);
+    assert_heard(&run);
+    assert_eq!(run.wait, Err(NoWait::Overlap));
+}
+
+#[test]
+fn a_child_that_runs_on_is_told_as_the_reason() {
+    // The child that is waited for makes it a command with children; the other one reads until its pipe is shut.
+    let (from, _held) = io::pipe().expect("there are descriptors");
+    let nowhere = File::open("/dev/null").expect("it is always there");
+    let arguments = ["sh", "-c", r#""$0" 20000000; cat <&3 & :"#].map(OsString::from).into_iter();
+    let process = Process {
+        program: Path::new("/bin/sh"),
+        arguments: &arguments.chain([burn().into()]).collect::<Vec<_>>(),
+        environment: &[("PATH".into(), "/usr/bin:/bin".into())],
+        directory: None,
+        streams: [nowhere.as_fd(); 3],
+        extra: Some(from.as_fd()),
+        placement: Placement::default(),
+    };
+    let run = Runner::new().run(&process, &mut [], None).expect("the shell is there");
+    assert_heard(&run);
+    assert_eq!((run.company.children, run.wait), (true, Err(NoWait::Outlived)));
+}
+
 #[test]
 fn memory_that_was_touched_is_in_the_peak() {
     let (run, _) = run(burn(), &["-m", "64", "10000000"]);

@@ -433,7 +433,7 @@ hooks! {
             recorder::emit(thread, Op::BarrierWait, -1, 0, i64::from(result), &[]);
         } else {
             // All meet here first; the turns order only the way out.
-            player::leave_turn(thread);
+            player::let_others_in(thread);
             real::pthread_barrier_wait(barrier);
             let answer = player::take(thread, Op::BarrierWait, -1);
             result = answer.ret() as c_int;

@@ -38,8 +38,8 @@ use resync::{find, fits, pass_over, search, window, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{name_of, take_condition, take_start, take_sync, take_yield};
-pub use turns::leave_turn;
 use turns::{hold_turn, wait_turn};
+pub use turns::{leave_turn, let_others_in};
 
 /// Maps the tape, private and writable: records answered ahead of their place are marked in it.
 pub unsafe fn map_tape() {

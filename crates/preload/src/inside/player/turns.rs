@@ -8,6 +8,7 @@
 //! number of the process whose turn it is moves over every ended one, so a thread that runs ahead
 //! of its turns (see `take_sync`) leaves no gap for the others.
 
+use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use crate::channel::{self, NO_TURN};
@@ -134,6 +135,15 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
 pub unsafe fn leave_turn(thread: *mut Thread) {
     if let Some(turn) = (*thread).held.take() {
         end_turn(thread, turn);
+    }
+}
+
+/// The thread is about to wait for others, for real. Where the recording goes on with this thread,
+/// the others wait for it already.
+pub unsafe fn let_others_in(thread: *mut Thread) {
+    let record = skip_clocks(thread);
+    if record < (*thread).end && (*record).time != NO_TURN {
+        leave_turn(thread);
     }
 }
 
