@@ -10,8 +10,8 @@
 //!   agree (intersection–union, Berger 1982).
 //! * **Unclear**: anything else.
 //!
-//! Judged are the pairs during which the machine was fast, where that promises more information; the module `quietest` says why
-//! this keeps the tests exact.
+//! Judged are the pairs around which the machine was fast, where that promises more information. A pair's neighbours in
+//! time say so, never its own times; the module `quietest` says why this keeps the tests exact.
 //!
 //! The interval reported is the one that decided, at the level of its look, so it always agrees with the verdict. As all
 //! looks together err with probability α, it holds the truth as often as stated wherever the judge stopped (repeated

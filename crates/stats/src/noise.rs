@@ -21,9 +21,11 @@ pub enum Noise {
     Bursts,
     /// A few runs of a hundred take up to several times as long.
     HeavyTails,
+    /// None at all: what a build scatters is its own.
+    Silent,
 }
 
-/// One of each.
+/// One of each that machines have.
 pub const NOISES: [Noise; 7] = [
     Noise::White,
     Noise::Autocorrelated { like_the_last: 0.6 },
@@ -85,20 +87,23 @@ impl Machine {
                     self.state + 0.008 * normal(seed)
                 }
             }
+            Noise::Silent => 0.0,
             Noise::HeavyTails => {
                 0.008 * normal(seed) + if uniform(seed) < 0.04 { -0.4 * uniform(seed).ln() } else { 0.0 }
             }
         };
         let cpu_s = RUN_S * (effect + log).exp();
         // What no wait explains: page faults served by the host, interrupts.
-        let net_s = cpu_s * (1.0 + 0.004 * normal(seed).abs()) + 0.0003 * -uniform(seed).ln();
+        let unexplained = cpu_s * 0.004 * normal(seed).abs() + 0.0003 * -uniform(seed).ln();
+        let net_s = if self.noise == Noise::Silent { cpu_s } else { cpu_s + unexplained };
         let wall_s = net_s + wait;
         self.elapsed_s += wall_s + BETWEEN_S;
         Run { cpu_s, net_s, wall_s }
     }
 
-    /// A and B back to back in random order, B e^`effect` times as slow.
-    pub fn pair(&mut self, effect: f64) -> Pair {
+    /// A and B back to back in random order, B e^`effect` times as slow; the effect is drawn anew for each run.
+    pub fn pair(&mut self, effect: impl FnOnce(&mut Seed) -> f64) -> Pair {
+        let effect = effect(&mut self.seed);
         let first_is_a = self.seed.coin();
         let (a, b) = if first_is_a {
             let a = self.run(0.0);

@@ -72,7 +72,7 @@ pub struct MetricBlock {
     pub interval: Interval,
     /// Spread from pair to pair: 1.4826 × MAD.
     pub deviation: f64,
-    /// Pairs that were run and not judged, because the machine was at its slowest; `n` counts those judged.
+    /// Pairs that were run and not judged, because the machine was slow around them; `n` counts those judged.
     pub disturbed: usize,
 }
 

@@ -3,7 +3,7 @@
 use super::Ratio;
 use super::quietest::quietest;
 use crate::interval::Interval;
-use crate::quantile::robust_deviation;
+use crate::quantile::{median_of_sorted, robust_deviation};
 use crate::spending::Boundary;
 use crate::{sign_test, signed_rank};
 
@@ -51,7 +51,7 @@ pub(super) struct Seen {
     pub deviation: Option<f64>,
     /// Fewer pairs than this could not have decided.
     pub needed: usize,
-    /// Pairs that were not judged, because the machine was at its slowest.
+    /// Pairs that were not judged, because the machine was slow around them.
     pub disturbed: usize,
 }
 
@@ -152,14 +152,29 @@ impl Series {
     }
 }
 
+/// The median of values of an even shape seldom lies outside the Hodges–Lehmann interval at this level: 7 % of normal
+/// samples, as the difference of both has 0.72 of the deviation σ/√n that the estimate has 1.02 of.
+const UNEVEN_LEVEL: f64 = 0.2;
+
 impl Test {
+    /// Signed ranks ask that values lie evenly around their centre. Random order makes it so where the builds are the
+    /// same; where they differ, as when B has a second, slower mode that A has not, the Hodges–Lehmann estimate is not the
+    /// median, and ranks reject a median of 0 that is true. Where median and ranks disagree, the interval is
+    /// therefore that of the ranks and of the signs together, and the estimate the median. It only ever gets wider, so where
+    /// signed ranks are exact it errs no more often than they do; where they are not, it holds the median as often as
+    /// signs do, once there are pairs enough to notice.
     fn intervals<const LEVELS: usize>(self, sorted: &[f64], levels: [f64; LEVELS]) -> Option<[Interval; LEVELS]> {
-        match self {
-            Test::SignedRanks => signed_rank::intervals(sorted, levels),
-            Test::Signs => {
-                let intervals = levels.map(|level| sign_test::interval(sorted, level));
-                intervals[0].map(|_| intervals.map(|interval| interval.expect("all are of the same values")))
-            }
+        let median = median_of_sorted(sorted)?;
+        let signs = |level| sign_test::interval(sorted, level).expect("values with a median have its interval");
+        if self == Test::Signs {
+            return Some(levels.map(signs));
         }
+        let ranks = signed_rank::intervals(sorted, levels)?;
+        let even = !signed_rank::interval(sorted, UNEVEN_LEVEL)?.excludes(median);
+        let widened = |at: usize| {
+            let (ranks, signs) = (ranks[at], signs(levels[at]));
+            Interval { low: ranks.low.min(signs.low), high: ranks.high.max(signs.high), ..signs }
+        };
+        Some(if even { ranks } else { std::array::from_fn(widened) })
     }
 }
