@@ -100,7 +100,9 @@ impl fmt::Display for Warning {
                     _ => "children",
                 };
                 let why = match reason {
-                    NoWait::Untold => "whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers",
+                    NoWait::Untold => {
+                        "whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers"
+                    }
                     NoWait::Lost => "whose wait for a CPU is not known, as records of them were lost",
                     NoWait::Outlived => "some of which run on after it, so that their wait for a CPU is not known",
                     NoWait::Overlap => "that may run at once, so that waits for a CPU are not lost wall time",

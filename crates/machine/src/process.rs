@@ -242,7 +242,12 @@ impl Runner {
     /// Finds out what this machine can count. To be used on the thread it was made on: the counters
     /// follow the children of that thread.
     pub fn new() -> Runner {
-        Runner { stack: Stack::new(), own_wait: OwnWait::open().ok(), counters: Counters::open(), exits: Exits::open().ok() }
+        Runner {
+            stack: Stack::new(),
+            own_wait: OwnWait::open().ok(),
+            counters: Counters::open(),
+            exits: Exits::open().ok(),
+        }
     }
 
     /// The hardware counters this machine has.
