@@ -101,13 +101,13 @@ impl fmt::Display for Warning {
                 };
                 let why = match reason {
                     NoWait::Untold => {
-                        "whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers"
+                        ", whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers"
                     }
-                    NoWait::Lost => "whose wait for a CPU is not known, as records of them were lost",
-                    NoWait::Outlived => "some of which run on after it, so that their wait for a CPU is not known",
-                    NoWait::Overlap => "that may run at once, so that waits for a CPU are not lost wall time",
+                    NoWait::Lost => ", whose wait for a CPU is not known, as records of them were lost",
+                    NoWait::Outlived => ", some of which run on after it, so that their wait for a CPU is not known",
+                    NoWait::Overlap => " that may run at once, so that their waits for a CPU are not lost wall time",
                 };
-                write!(f, "`{name}` has {what}, {why}: judged on CPU time alone")
+                write!(f, "`{name}` has {what}{why}: judged on CPU time alone")
             }
             Warning::Short { name, wall_s } => {
                 write!(f, "a run of `{name}` takes {:.2} ms, much of it the start of a process", wall_s * 1e3)

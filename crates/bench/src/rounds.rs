@@ -97,8 +97,8 @@ impl Tally {
         let run = &observation.run;
         self.wall_ns += run.wall_ns;
         let own = &mut self.subjects[subject];
-        match run.wait {
-            Ok(wait) => self.wait_ns += wait.ns,
+        match run.wait_ns {
+            Ok(wait_ns) => self.wait_ns += wait_ns,
             Err(reason) => {
                 self.wait_unknown = true;
                 own.no_wait = own.no_wait.max(Some(reason));

@@ -140,7 +140,7 @@ fn of_process(run: &process::Run) -> Measured {
         wall_s: Some(seconds(run.wall_ns)),
         cpu_s: Some(seconds(run.cpu_ns)),
         net_s: run.net_ns().map(seconds),
-        wait_s: run.wait.ok().map(|wait| seconds(wait.ns)),
+        wait_s: run.wait_ns.ok().map(seconds),
         user_s: Some(seconds(run.user_ns)),
         system_s: Some(seconds(run.system_ns)),
         faults: Some(Faults { minor: run.faults_minor, major: run.faults_major }),

@@ -33,7 +33,6 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 pub use counters::{Counter, Counts};
-pub use family::Wait;
 pub use start::Step;
 
 use account::{Account, OwnWait, now_ns};
@@ -198,7 +197,7 @@ pub struct Run {
     /// In the kernel; sampled at ticks, so rough for short runs.
     pub system_ns: u64,
     /// Time it was ready and had no CPU: its one thread, or all tasks of it if they took turns.
-    pub wait: Result<Wait, NoWait>,
+    pub wait_ns: Result<u64, NoWait>,
     /// Time *we* were ready and had no CPU after it had ended, which `wall_ns` includes.
     pub own_wait_ns: u64,
     /// Threads and children.
@@ -223,9 +222,9 @@ pub struct Run {
 impl Run {
     /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
     pub fn net_ns(&self) -> Option<u64> {
-        let wait = self.wait.ok()?;
+        let wait_ns = self.wait_ns.ok()?;
         // Part of our own wait may have been while it still ran; tasks in turns take at least their CPU time.
-        Some(self.wall_ns.saturating_sub(wait.ns).saturating_sub(self.own_wait_ns).max(wait.in_turns_ns))
+        Some(self.wall_ns.saturating_sub(wait_ns).saturating_sub(self.own_wait_ns).max(self.cpu_ns))
     }
 }
 
@@ -291,7 +290,7 @@ impl Runner {
             cpu_ns: account.cpu_ns,
             user_ns: account.user_ns,
             system_ns: account.system_ns,
-            wait: self.wait(&account),
+            wait_ns: self.wait_ns(&account),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
             company: account.company,
             faults_minor: account.faults_minor,
@@ -306,13 +305,13 @@ impl Runner {
 }
 
 impl Runner {
-    fn wait(&self, account: &Account) -> Result<Wait, NoWait> {
+    fn wait_ns(&self, account: &Account) -> Result<u64, NoWait> {
         let first_thread = account.first_thread.ok_or(NoWait::Untold)?;
         if account.company.is_alone() {
-            return Ok(Wait { ns: first_thread.waited_ns, in_turns_ns: account.cpu_ns });
+            return Ok(first_thread.waited_ns);
         }
         let (events, records) = self.exits.as_ref().ok_or(NoWait::Untold)?.told()?;
-        family::wait(account.pid, first_thread, &events, &records)
+        family::wait_ns(account.pid, account.cpu_ns, first_thread, &events, &records)
     }
 }
 

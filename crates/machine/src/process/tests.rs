@@ -7,6 +7,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use super::account::{Schedstat, parse_migrations, parse_schedstat};
+use super::family::Event;
 use super::*;
 
 /// The program of known work, built once.
@@ -96,7 +97,7 @@ fn the_time_of_children_is_summed_and_net_is_off() {
 /// Children and threads that take turns are known to the kernel's listeners only.
 fn assert_heard(run: &Run) {
     assert_ne!(
-        run.wait,
+        run.wait_ns,
         Err(NoWait::Untold),
         "this test needs CAP_NET_ADMIN: sudo -E env PATH=\"$PATH\" cargo test -p prony-machine process"
     );
@@ -111,17 +112,41 @@ fn children_that_take_turns_have_a_net() {
     assert_eq!((run.ended, run.company), (Ended::Exited(0), Company { threads: false, children: true }));
     let children_ns: u64 = text.lines().map(|line| truth(line).0).sum();
     assert_covers(run.cpu_ns, children_ns);
-    let wait = run.wait.expect("a shell waits for its children");
-    // Each task takes some CPU time after its record was made, to leave its memory.
-    assert!(wait.in_turns_ns >= children_ns && wait.in_turns_ns <= run.cpu_ns, "{wait:?} {run:?}");
-    assert!(run.net_ns().is_some_and(|ns| ns >= children_ns && ns <= run.wall_ns), "{run:?}");
+    let net_ns = run.net_ns().expect("a shell waits for its children");
+    assert!(net_ns >= run.cpu_ns && net_ns <= run.wall_ns, "{run:?}");
+}
+
+#[test]
+fn the_kernel_tells_of_each_thread_what_it_ran_and_waited() {
+    let exits = Exits::open().expect("CAP_NET_ADMIN: sudo -E env PATH=\"$PATH\" cargo test -p prony-machine process");
+    exits.forget();
+    let on_first = |process: &mut Process| process.placement.cpu = Some(first_cpu());
+    let (run, text) = run_in(on_first, burn(), &["-v", "-t", "2", "20000000"]);
+    assert_eq!(run.expect("it runs").ended, Ended::Exited(0));
+    let (events, records) = exits.told().expect("there is room for three tasks");
+    let truth_ns = truth(&text).0;
+    let record = |of: u32| records.iter().find(|record| record.task == of).map(|record| record.times);
+    // Others on this machine begin threads too; ours are the two that ran as long as the program says.
+    let pairs = events.iter().filter_map(|event| match *event {
+        Event::Fork { task, process, .. } if task != process => record(process).zip(record(task)),
+        _ => None,
+    });
+    let ran_as_long = |(main, thread): &(Schedstat, Schedstat)| {
+        // A record may lack the time since the last tick, at most 10 ms a task.
+        (main.ran_ns + thread.ran_ns).abs_diff(truth_ns) < START_AND_END_NS
+    };
+    let Some((main, thread)) = pairs.into_iter().find(ran_as_long) else {
+        panic!("{truth_ns} ns by the program's own account: {events:?} {records:?}");
+    };
+    // On one CPU the two cannot run at once: while one works, the other waits or has ended.
+    assert!(main.waited_ns + thread.waited_ns > main.ran_ns.min(thread.ran_ns) / 2, "{main:?} {thread:?}");
 }
 
 #[test]
 fn threads_that_run_at_once_are_told_as_the_reason() {
     let (run, _) = run(burn(), &["-t", "3", "20000000"]);
     assert_heard(&run);
-    assert_eq!(run.wait, Err(NoWait::Overlap));
+    assert_eq!(run.wait_ns, Err(NoWait::Overlap));
 }
 
 #[test]
@@ -141,7 +166,7 @@ fn a_child_that_runs_on_is_told_as_the_reason() {
     };
     let run = Runner::new().run(&process, &mut [], None).expect("the shell is there");
     assert_heard(&run);
-    assert_eq!((run.company.children, run.wait), (true, Err(NoWait::Outlived)));
+    assert_eq!((run.company.children, run.wait_ns), (true, Err(NoWait::Outlived)));
 }
 
 #[test]
@@ -175,11 +200,20 @@ fn a_step_that_fails_is_named() {
     assert!(matches!(zero, Err(RunError::ZeroByte(_))), "{zero:?}");
 }
 
+/// What a `/proc/PID/status` says of CPUs.
+fn allowed(text: &str) -> Option<String> {
+    text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:").map(str::to_owned))
+}
+
+/// The first CPU that we may run on.
+fn first_cpu() -> usize {
+    let ours = allowed(&fs::read_to_string("/proc/self/status").expect("Linux has it")).expect("a line of it");
+    ours.trim().split([',', '-']).next().and_then(|cpu| cpu.parse().ok()).expect("a list of CPUs")
+}
+
 #[test]
 fn a_pinned_process_sees_one_cpu() {
-    let allowed = |text: &str| text.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:").map(str::to_owned));
-    let ours = allowed(&fs::read_to_string("/proc/self/status").expect("Linux has it")).expect("a line of it");
-    let first: usize = ours.trim().split([',', '-']).next().and_then(|cpu| cpu.parse().ok()).expect("a list of CPUs");
+    let first = first_cpu();
     let (run, text) =
         run_in(|process| process.placement.cpu = Some(first), Path::new("/bin/cat"), &["/proc/self/status"]);
     assert_eq!(run.expect("it runs").ended, Ended::Exited(0));
