@@ -26,7 +26,11 @@ fn two_builds_are_compared_frame_by_frame() {
     assert_eq!(answer["frames"]["frames"], ANSWERS, "{answer}");
     let verdict = answer["verdict"].as_str().expect("a verdict");
     let codes = [("faster", 0), ("same", 0), ("slower", 1), ("unclear", 3)];
-    assert_eq!(output.status.code(), codes.iter().find(|(word, _)| *word == verdict).map(|&(_, code)| code), "{answer}");
+    assert_eq!(
+        output.status.code(),
+        codes.iter().find(|(word, _)| *word == verdict).map(|&(_, code)| code),
+        "{answer}"
+    );
     let stored = std::fs::read_to_string(samples).expect("the samples were written");
     let stored: serde_json::Value = serde_json::from_str(&stored).expect("they are JSON");
     let frames = &stored["benchmarks"][1]["runs"][0]["prony"]["frame_ns"];
