@@ -27,8 +27,8 @@ use std::collections::HashMap;
 use super::NoWait;
 use super::account::Schedstat;
 
-/// The part of all CPU time that may have been beside the rest: what a shell takes around a command
-/// of 20 ms and more, or a runtime's own threads beside the program.
+/// The part of all CPU time that may have been beside the rest: what a shell takes (up to 1 ms) around a
+/// command of more than 20 ms, or a runtime's own threads beside the program.
 const REST_MOST: f64 = 0.05;
 
 /// A task began or ended.
