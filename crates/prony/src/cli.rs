@@ -145,9 +145,6 @@ pub struct ReplayArgs {
     /// Replay so many times, for a median and a spread
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is measured")]
     pub repeat: u32,
-    /// Give the time of every frame, in JSON
-    #[arg(long, requires = "json", help_heading = "What is measured")]
-    pub frame_list: bool,
 
     /// Rules for numbers that may differ; what they excuse is called tolerant, never identical
     #[arg(long, value_name = "FILE", help_heading = "What counts as equal")]

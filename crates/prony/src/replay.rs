@@ -37,7 +37,7 @@ pub fn run(
     drop(demo);
     let report = replay(args, rules)?;
     if args.json {
-        output::print_json(&json::answer(&report, args.frame_list))?;
+        output::print_json(&json::answer(&report))?;
     } else {
         output::print(&text(&args.demo, &report))?;
     }

@@ -17,8 +17,8 @@ fn verdict(verdict: &Verdict) -> &'static str {
     }
 }
 
-/// `frame_list`: with the time of every frame.
-pub(super) fn answer(report: &ReplayReport, frame_list: bool) -> Value {
+/// Everything that is known of the replays, with the time of every frame.
+pub(super) fn answer(report: &ReplayReport) -> Value {
     let mut answer = Map::new();
     let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);
     let wall = Spread::of(report.wall_s.iter().copied());
@@ -45,18 +45,9 @@ pub(super) fn answer(report: &ReplayReport, frame_list: bool) -> Value {
     let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ns as f64 / 1e6)).map(spread);
     put("frame_ms", json!(milliseconds(&report.frame_wall_ns)));
     put("frame_cpu_ms", json!(milliseconds(&report.frame_cpu_ns)));
-    if frame_list {
-        let list: Vec<Value> = report
-            .frame_wall_ns
-            .iter()
-            .enumerate()
-            .map(|(frame, &wall)| {
-                let cpu = report.frame_cpu_ns.get(frame).map(|&cpu| cpu as f64 / 1e6);
-                json!({ "frame": frame, "wall_ms": wall as f64 / 1e6, "cpu_ms": cpu })
-            })
-            .collect();
-        put("frame_list", list.into());
-    }
+    let each = |ns: &[u64]| ns.iter().map(|&ns| ns as f64 / 1e6).collect::<Vec<_>>();
+    put("frame_ms_list", json!(each(&report.frame_wall_ns)));
+    put("frame_cpu_ms_list", json!(each(&report.frame_cpu_ns)));
     put("clocks_added", report.clocks_added.into());
     put("clocks_removed", report.clocks_removed.into());
     put("resynced", report.resynced.into());
