@@ -69,3 +69,29 @@ fn unbound_replays_identically() {
     let server = Server::new([&program("/usr/sbin/unbound", "unbound"), "-d", "-c", &configuration]);
     story(&scratch, &server, address);
 }
+
+/// Threads that meet at barriers and lock with what they made themselves.
+#[test]
+fn bind_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("bind");
+    let address = free_address();
+    let state = scratch.directory("state");
+    scratch.write(
+        "state/zone",
+        "$TTL 60\n@ IN SOA ns hostmaster 1 60 60 60 60\n@ IN NS ns\nns IN A 127.0.0.1\none IN A 10.1.2.3\n\
+         two IN A 10.1.2.4\ntext IN TXT \"a text of the zone\"\n",
+    );
+    let configuration = scratch.write(
+        "named.conf",
+        format!(
+            "options {{ directory \"{state}\"; listen-on port {} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};\n\
+             recursion no; dnssec-validation no; pid-file \"{state}/pid\"; session-keyfile \"{state}/key\"; }};\n\
+             controls {{ }};\nzone \"prony.test\" {{ type master; file \"{state}/zone\"; }};\n",
+            address.port()
+        ),
+    );
+    let server =
+        Server::new([&program("/usr/sbin/named", "bind9"), "-g", "-c", &configuration]).with_state(state.clone());
+    story(&scratch, &server, address);
+}
