@@ -27,10 +27,11 @@ const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
 /// How often a thread without patience looks after the one that has the baton.
 const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Looks in a row that find it making no call. It may be busy with something long, or the machine
-/// with something else; each look too few would let threads race that need not.
-const LOOKS: u32 = 20;
+/// with something else, and the end of a thread can take a tenth of a second; each look too few would
+/// let threads race that need not.
+const LOOKS: u32 = 60;
 /// Of those, the ones in a row after which a thread that does not run is given up.
-const LOOKS_ASLEEP: u32 = 10;
+const LOOKS_ASLEEP: u32 = 40;
 
 /// From now on this process has several threads.
 pub unsafe fn put_to_use() {

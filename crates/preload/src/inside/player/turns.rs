@@ -74,9 +74,9 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
 const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Looks in a row that find it making no call: it may be busy with something long, or the machine
 /// with something else, or it waits for another thread in a loop of its own.
-const LOOKS: u32 = 40;
+const LOOKS: u32 = 60;
 /// Of those, the ones in a row after which a thread that does not run is given up.
-const LOOKS_ASLEEP: u32 = 10;
+const LOOKS_ASLEEP: u32 = 40;
 
 /// A thread may wait, in its turn, for what another does without any call: a lock of its own make,
 /// a variable it looks at again and again. Then the turn goes on to the next.
