@@ -22,7 +22,7 @@ fn story(scratch: &Scratch, server: &Server, address: SocketAddr) {
             dug = dns::dig(address, NAMES, stop);
         });
     });
-    assert!(dug > 10, "dig was answered {dug} times");
+    assert!(dug > 0, "dig was never answered");
     assert!(answered > 100, "{answered} datagrams were answered");
     // The number of the question, which comes back in the answer.
     prove(scratch, &demo, Flip::input(|query| (query.len() > 12 && query.ends_with(&[0, 1, 0, 1])).then_some(0)));
