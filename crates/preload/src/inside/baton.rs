@@ -9,7 +9,8 @@
 //! The baton is a futex of the process. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
 
-use super::process::{self, control, cpu_time_of, errno, set_errno, slot};
+use super::process::{self, control, errno, set_errno, slot};
+use super::stuck::{LOOK, Stuck};
 use super::thread::{RECORDING, Thread};
 use crate::channel::{self, WAITS_FOR_READER};
 use libc::timespec;
@@ -24,15 +25,6 @@ const AWAITED: u32 = 1 << 31;
 /// How long a thread waits before those that come after it have to wait too. A few switches of
 /// threads: less, and the server spends its time on them; more, and requests wait for each other.
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
-/// How often a thread without patience looks after the one that has the baton.
-const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Looks in a row that find it making no call. It may be busy with something long, or the machine
-/// with something else, and the end of a thread can take a tenth of a second; each look too few would
-/// let threads race that need not.
-const LOOKS: u32 = 60;
-/// Of those, the ones in a row after which a thread that does not run is given up.
-const LOOKS_ASLEEP: u32 = 40;
-
 /// From now on this process has several threads.
 pub unsafe fn put_to_use() {
     if process::mode() == RECORDING && (*control()).side_by_side == 0 {
@@ -125,7 +117,7 @@ unsafe fn take(thread: *mut Thread) {
             continue;
         }
         if impatient {
-            stuck.look(process);
+            look_after_holder(&mut stuck, process);
         } else {
             impatient = true;
             process.impatient.fetch_add(1, Ordering::Relaxed);
@@ -140,33 +132,11 @@ unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
     libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) == -1 && errno() == libc::ETIMEDOUT
 }
 
-/// The thread that has the baton may wait, without a call that is hooked, for one that has it not:
-/// for a lock inside libc, or in a loop that looks at a variable. Then it is taken over.
-#[derive(Default)]
-struct Stuck {
-    passed: u32,
-    cpu_ns: u64,
-    looks: u32,
-    asleep: u32,
-}
-
-impl Stuck {
-    unsafe fn look(&mut self, process: &channel::Process) {
-        let passed = process.passed.load(Ordering::Relaxed);
-        let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
-        if passed != self.passed || holder == 0 {
-            *self = Stuck { passed, ..Stuck::default() };
-        }
-        let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
-        if let Some(holder) = holder.filter(|it| it.waiting.load(Ordering::Relaxed) != WAITS_FOR_READER) {
-            let cpu_ns = cpu_time_of(holder.tid.load(Ordering::Relaxed));
-            self.asleep = if cpu_ns == self.cpu_ns { self.asleep + 1 } else { 0 };
-            self.cpu_ns = cpu_ns;
-            self.looks += 1;
-        }
-    }
-
-    fn is_sure(&self) -> bool {
-        self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS
-    }
+/// Looks after the thread that has the baton; one whose ring is full waits for the recorder.
+unsafe fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
+    let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
+    let place = (holder != 0).then(|| (u64::from(process.passed.load(Ordering::Relaxed)), 0));
+    let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
+    let holder = holder.filter(|it| it.waiting.load(Ordering::Relaxed) != WAITS_FOR_READER);
+    stuck.look(place, holder.map(|it| it.tid.load(Ordering::Relaxed)));
 }

@@ -19,4 +19,5 @@ mod real;
 mod recorder;
 mod report;
 mod signals;
+mod stuck;
 mod thread;

@@ -12,7 +12,8 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use crate::channel::{self, NO_TURN};
-use crate::inside::process::{control, cpu_time_of, errno, index, slot};
+use crate::inside::process::{control, errno, index, slot};
+use crate::inside::stuck::{LOOK, Stuck};
 use crate::inside::thread::Thread;
 use prony_demo::Head;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -61,7 +62,7 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
         let word = (*own).waiting.as_ptr();
         let awaited = libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &LOOK);
         if awaited == -1 && errno() == libc::ETIMEDOUT {
-            stuck.look(thread);
+            look_after_holder(&mut stuck, thread);
         }
         if order.load(Ordering::SeqCst) < turn {
             (*own).waiting.store(1, Ordering::SeqCst);
@@ -70,47 +71,19 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
     (*own).waiting.store(0, Ordering::SeqCst);
 }
 
-/// How often a thread that waits looks after the one whose turn it is.
-const LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 5_000_000 };
-/// Looks in a row that find it making no call: it may be busy with something long, or the machine
-/// with something else, or it waits for another thread in a loop of its own.
-const LOOKS: u32 = 60;
-/// Of those, the ones in a row after which a thread that does not run is given up.
-const LOOKS_ASLEEP: u32 = 40;
-
-/// A thread may wait, in its turn, for what another does without any call: a lock of its own make,
-/// a variable it looks at again and again. Then the turn goes on to the next.
-#[derive(Default)]
-struct Stuck {
-    turn: u64,
-    records: u64,
-    cpu_ns: u64,
-    looks: u32,
-    asleep: u32,
-}
-
-impl Stuck {
-    unsafe fn look(&mut self, thread: *mut Thread) {
-        let turn = (*slot()).order.load(Ordering::SeqCst);
-        if turn >= (*thread).turn_count {
-            return;
-        }
-        let Some(holder) = slot_of(owner_of(thread, turn).load(Ordering::SeqCst) & !ENDED) else { return };
-        let records = holder.counts.records.load(Ordering::Relaxed);
-        let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.load(Ordering::SeqCst) == 0;
-        if !has_it || (turn, records) != (self.turn, self.records) {
-            *self = Stuck { turn, records, ..Stuck::default() };
-        }
-        if has_it {
-            let cpu_ns = cpu_time_of(holder.tid.load(Ordering::Relaxed));
-            self.asleep = if cpu_ns == self.cpu_ns { self.asleep + 1 } else { 0 };
-            self.cpu_ns = cpu_ns;
-            self.looks += 1;
-        }
-        if self.asleep >= LOOKS_ASLEEP || self.looks >= LOOKS {
-            count!(thread, overlapped, 1);
-            end_turn(thread, turn);
-        }
+/// Looks after the thread whose turn it is. When it is given up, the turn goes on to the next.
+unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
+    let turn = (*slot()).order.load(Ordering::SeqCst);
+    if turn >= (*thread).turn_count {
+        return;
+    }
+    let Some(holder) = slot_of(owner_of(thread, turn).load(Ordering::SeqCst) & !ENDED) else { return };
+    let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.load(Ordering::SeqCst) == 0;
+    let place = has_it.then(|| (turn, holder.counts.records.load(Ordering::Relaxed)));
+    stuck.look(place, Some(holder.tid.load(Ordering::Relaxed)));
+    if stuck.is_sure() {
+        count!(thread, overlapped, 1);
+        end_turn(thread, turn);
     }
 }
 
