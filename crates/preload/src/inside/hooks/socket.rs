@@ -60,6 +60,25 @@ unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, 
     ) as c_int
 }
 
+/// `getsockname` and `getpeername`.
+unsafe fn address_of(
+    op: Op,
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    let room = room(length);
+    recorded(
+        op,
+        fd,
+        0,
+        || real() as isize,
+        |failed| [address_piece(address, room, length, failed == 0)],
+        |answer, _| give_address(answer, 0, address, length),
+    ) as c_int
+}
+
 unsafe fn accepted(
     fd: c_int,
     address: *mut sockaddr,
@@ -412,27 +431,11 @@ hooks! {
     }
 
     fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
-        let room = room(length);
-        recorded(
-            Op::Getsockname,
-            fd,
-            0,
-            || real::getsockname(fd, address, length) as isize,
-            |failed| [address_piece(address, room, length, failed == 0)],
-            |answer, _| give_address(answer, 0, address, length),
-        ) as c_int
+        address_of(Op::Getsockname, fd, address, length, || real::getsockname(fd, address, length))
     }
 
     fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
-        let room = room(length);
-        recorded(
-            Op::Getpeername,
-            fd,
-            0,
-            || real::getpeername(fd, address, length) as isize,
-            |failed| [address_piece(address, room, length, failed == 0)],
-            |answer, _| give_address(answer, 0, address, length),
-        ) as c_int
+        address_of(Op::Getpeername, fd, address, length, || real::getpeername(fd, address, length))
     }
 
     fn recv(fd: c_int, buffer: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
