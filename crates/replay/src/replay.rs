@@ -183,8 +183,8 @@ impl<'a> Replayer<'a> {
             report.verdict = Verdict::Diverged;
             return Ok(report);
         }
-        let header = demo.header().clone();
-        let excluded: Vec<&[u8]> = header.excluded_objects.iter().map(Vec::as_slice).collect();
+        let excluded = demo.header().excluded_objects.clone();
+        let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
         let setup = Setup {
             argv: &self.command,

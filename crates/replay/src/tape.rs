@@ -124,6 +124,7 @@ impl Tape {
         mut streams: BTreeMap<(u16, u16), Stream>,
         mut processes: BTreeMap<u16, Process>,
     ) -> Result<(), Failed> {
+        self.file.write_all_at(&directory(&streams, &processes), 0)?;
         for process in processes.values_mut() {
             process.framer = Framer::new(rule);
         }
@@ -152,7 +153,6 @@ impl Tape {
         for stream in streams.values_mut() {
             stream.flush(&self.file)?;
         }
-        self.file.write_all_at(&directory(&streams, &processes), 0)?;
         for process in processes.values() {
             let owners: Vec<u8> = process.owners.iter().flat_map(|owner| owner.to_le_bytes()).collect();
             self.file.write_all_at(&owners, process.owners_start)?;
