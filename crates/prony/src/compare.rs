@@ -38,14 +38,7 @@ struct Asked<'a> {
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let files = load_all("compare", &args.files)?;
     let mut asked = Asked { args, left_out: Vec::new() };
-    let pairs = pair_up(&files, &mut asked)?;
-    for (files, a, b) in &pairs {
-        refuse_nonsense(files, a, b)?;
-    }
-    let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
-    let answers = answer(&questions, args.alpha, args.margin.ln_1p());
-    let compared: Vec<Compared<'_>> =
-        pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect();
+    let compared = judged(&files, &mut asked)?;
     let differences = differences::of(&compared);
     if args.json {
         output::print_json(&json::answer(&asked, &compared, &differences))?;
@@ -56,6 +49,17 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
         eprintln!("warning: {warning}");
     }
     Ok(exit(&compared))
+}
+
+/// Pairs the files' benchmarks and judges them together.
+fn judged<'a>(files: &'a [Loaded], asked: &mut Asked<'_>) -> Result<Vec<Compared<'a>>, Failure> {
+    let pairs = pair_up(files, asked)?;
+    for (files, a, b) in &pairs {
+        refuse_nonsense(files, a, b)?;
+    }
+    let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
+    let answers = answer(&questions, asked.args.alpha, asked.args.margin.ln_1p());
+    Ok(pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect())
 }
 
 /// Which benchmark is compared with which: those of one name in several files, or those of one file with its first.

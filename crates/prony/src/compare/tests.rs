@@ -17,17 +17,10 @@ fn args(files: usize) -> CompareArgs {
 /// What is printed, the warnings and the exit code.
 fn told(files: &[Loaded], args: &CompareArgs) -> String {
     let mut asked = Asked { args, left_out: Vec::new() };
-    let told = pair_up(files, &mut asked).and_then(|pairs| {
-        for (files, a, b) in &pairs {
-            refuse_nonsense(files, a, b)?;
-        }
-        let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
-        let answers = answer(&questions, args.alpha, args.margin.ln_1p());
-        let compared: Vec<Compared<'_>> =
-            pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect();
+    let told = judged(files, &mut asked).map(|compared| {
         let warnings = asked.left_out.iter().cloned().chain(differences::of(&compared));
         let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
-        Ok(format!("{}{warnings}exit: {:?}\n", words::text(&asked, &compared), exit(&compared)))
+        format!("{}{warnings}exit: {:?}\n", words::text(&asked, &compared), exit(&compared))
     });
     told.unwrap_or_else(|failure| failure.to_string())
 }
