@@ -8,11 +8,13 @@ pub use csv::csv;
 pub use hyperfine::hyperfine;
 pub use markdown::markdown;
 
+use serde::Serialize;
+
 use crate::quantile::median;
 use crate::samples::{Benchmark, MetadataValue, Samples, Unit};
 
 /// What hyperfine says of a command, in seconds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 struct Summary {
     mean: f64,
     /// `None` for one value.

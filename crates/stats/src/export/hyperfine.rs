@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{command, timed};
+use super::{Summary, command, timed};
 use crate::samples::Samples;
 
 #[derive(Serialize)]
@@ -15,13 +15,8 @@ struct File<'a> {
 #[derive(Serialize)]
 struct Entry<'a> {
     command: String,
-    mean: f64,
-    stddev: Option<f64>,
-    median: f64,
-    user: Option<f64>,
-    system: Option<f64>,
-    min: f64,
-    max: f64,
+    #[serde(flatten)]
+    summary: Summary,
     times: Vec<f64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     memory_usage_byte: Vec<u64>,
@@ -40,13 +35,7 @@ pub fn hyperfine(samples: &Samples) -> Vec<u8> {
         let parameters = benchmark.subject.iter().flat_map(|subject| &subject.parameters);
         Entry {
             command: command(benchmark),
-            mean: summary.mean,
-            stddev: summary.stddev,
-            median: summary.median,
-            user: summary.user,
-            system: summary.system,
-            min: summary.min,
-            max: summary.max,
+            summary,
             times: values.map(|(_, value)| value).collect(),
             memory_usage_byte: memory.unwrap_or_default(),
             exit_codes: measured.map(|run| run.and_then(|run| run.exit_code)).collect(),
