@@ -3,9 +3,12 @@
 //   pool PORT
 //
 // A datagram holds a number as text; the answer is that number, the sum of all so far, how many
-// came, and a clock. A thread of its own reports through a queue once in a while, another sleeps.
+// came, the CPUs a thread may use, and a clock. A thread of its own reports through a queue once in
+// a while, another sleeps.
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +43,11 @@ struct Queue {
 std::shared_mutex names_lock;
 std::vector<std::string> names;
 
+int cpus() {
+    cpu_set_t set;
+    return pthread_getaffinity_np(pthread_self(), sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
 void serve(int socket, Sums& sums, Queue& queue) {
     std::vector<char> buffer(2048);
     for (;;) {
@@ -60,7 +68,7 @@ void serve(int socket, Sums& sums, Queue& queue) {
         }
         auto now = std::chrono::steady_clock::now().time_since_epoch().count();
         std::string answer = std::to_string(number) + " " + std::to_string(sum) + " " + std::to_string(count) + " " +
-                             std::to_string(now) + "\n";
+                             std::to_string(cpus()) + " " + std::to_string(now) + "\n";
         sendto(socket, answer.data(), answer.size(), 0, reinterpret_cast<sockaddr*>(&from), length);
         if (count % 64 == 0) {
             std::lock_guard<std::mutex> held(queue.lock);

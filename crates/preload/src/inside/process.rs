@@ -268,6 +268,7 @@ pub unsafe fn become_child(index: u32) {
     THREADED.store(false, Ordering::Relaxed);
     baton::put_aside();
     ending::forget();
+    player::use_all_cpus();
     FORKED.store(true, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     (*slot()).threads.store(1, Ordering::Relaxed);

@@ -6,7 +6,7 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::{asked, recorded, recorded_plain};
-use libc::{c_char, c_int, c_long, c_uint, c_void, pid_t, size_t, ssize_t};
+use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -145,6 +145,23 @@ hooks! {
 
     fn sched_getaffinity(pid: pid_t, length: size_t, to: *mut c_void) -> c_int {
         filled(Op::SchedGetaffinity, 0, to.cast(), length, || real::sched_getaffinity(pid, length, to) as isize) as c_int
+    }
+
+    // Answers with the error, and leaves `errno` alone.
+    fn pthread_getaffinity_np(thread: libc::pthread_t, length: size_t, to: *mut cpu_set_t) -> c_int {
+        let before = errno();
+        let found = filled(Op::SchedGetaffinity, 0, to.cast(), length, || {
+            match real::pthread_getaffinity_np(thread, length, to) {
+                0 => 0,
+                error => {
+                    set_errno(error);
+                    -1
+                }
+            }
+        });
+        let error = if found == -1 { errno() } else { 0 };
+        set_errno(before);
+        error
     }
 
     fn sched_getcpu() -> c_int {

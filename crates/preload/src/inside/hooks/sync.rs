@@ -101,6 +101,7 @@ unsafe fn created(
         result = real(run, start.cast());
     } else {
         let answer = player::take(thread, Op::ThreadCreate, -1);
+        player::share_one_cpu(thread);
         ending::wait_for_others();
         start.write(Start { routine, argument, index: answer.aux() as u16 });
         result = real(run, start.cast());

@@ -39,7 +39,7 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{name_of, take_condition, take_start, take_sync, take_yield};
 use turns::{hold_turn, wait_turn};
-pub use turns::{leave_turn, let_others_in};
+pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
 
 /// Maps the tape, private and writable: records answered ahead of their place are marked in it.
 pub unsafe fn map_tape() {
@@ -97,6 +97,7 @@ pub unsafe fn leave_mark(thread: *mut Thread) {
     (*slot()).resume.store((*thread).cursor as u64 - TAPE_BASE as u64, Ordering::Relaxed);
     // The slot is not used again: the new program takes one of its own, which is to be woken.
     (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
+    use_all_cpus();
 }
 
 #[inline(always)]

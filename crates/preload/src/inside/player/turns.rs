@@ -7,6 +7,9 @@
 //! The tape names the owner of each turn; the player marks there which turns have ended. The
 //! number of the process whose turn it is moves over every ended one, so a thread that runs ahead
 //! of its turns (see `take_sync`) leaves no gap for the others.
+//!
+//! All threads share one CPU: who wakes the next thread sleeps right after, and a core that has to
+//! be woken for a turn costs more than most turns.
 
 use super::clocks::skip_clocks;
 use super::count;
@@ -15,11 +18,42 @@ use crate::channel::{self, NO_TURN};
 use crate::inside::process::{control, errno, index, slot};
 use crate::inside::stuck::{LOOK, Stuck};
 use crate::inside::thread::Thread;
+use libc::cpu_set_t;
 use prony_demo::Head;
+use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU16, Ordering};
 
-/// Looks a thread takes at the turn before it sleeps.
-const SPINS: u32 = 300;
+/// The CPUs this process could use before its threads were put on one of them.
+static CPUS: Cpus = Cpus(UnsafeCell::new(None));
+
+struct Cpus(UnsafeCell<Option<cpu_set_t>>);
+
+// SAFETY: written while the process has one thread.
+unsafe impl Sync for Cpus {}
+
+/// The process is about to have a second thread. The CPU it is on now was the idlest when it
+/// started. Where the kernel does not allow it, or has more CPUs than fit, the replay is only slower.
+pub unsafe fn share_one_cpu(thread: *const Thread) {
+    let before = CPUS.0.get();
+    let cpu = libc::sched_getcpu();
+    if !(*thread).ordered || (*before).is_some() || cpu < 0 {
+        return;
+    }
+    let mut all: cpu_set_t = std::mem::zeroed();
+    if libc::syscall(libc::SYS_sched_getaffinity, 0, size_of::<cpu_set_t>(), &raw mut all) > 0 {
+        let mut one: cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu as usize, &mut one);
+        libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<cpu_set_t>(), &raw const one);
+        *before = Some(all);
+    }
+}
+
+/// The process has one thread again, by `fork` or as another program.
+pub unsafe fn use_all_cpus() {
+    if let Some(all) = (*CPUS.0.get()).take() {
+        libc::syscall(libc::SYS_sched_setaffinity, 0, size_of::<cpu_set_t>(), &raw const all);
+    }
+}
 
 /// Waits until it is this record's turn.
 #[inline(always)]
@@ -39,12 +73,8 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
     }
     let own = (*thread).slot;
     (*own).turn.store(turn, Ordering::Relaxed);
-    let order = &(*slot()).order;
-    for _ in 0..SPINS {
-        if order.load(Ordering::Acquire) >= turn {
-            return;
-        }
-        std::hint::spin_loop();
+    if (*slot()).order.load(Ordering::Acquire) >= turn {
+        return;
     }
     (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
     (*own).record.store((*record).order, Ordering::Relaxed);
