@@ -44,24 +44,52 @@ pub(crate) fn objects_with_raw_calls(objects: &[Loaded]) -> Vec<PathBuf> {
         .collect()
 }
 
+/// Instructions on both sides of a system call that are looked at.
+#[cfg(target_arch = "x86_64")]
+const AROUND: u32 = 12;
+
+/// Libraries of ciphers keep tables between their functions, and two bytes of a table may read as a
+/// system call too. A real one has its number put into `rax` shortly before, and nothing that is no
+/// instruction between that and the end of its run of code.
+#[cfg(target_arch = "x86_64")]
+fn holds_raw_call(address: u64, code: &[u8]) -> bool {
+    use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
+    const SYSCALL: [u8; 2] = [0x0f, 0x05];
+    if !code.windows(2).any(|pair| pair == SYSCALL) {
+        return false;
+    }
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let mut instruction = Instruction::default();
+    // Instructions for which the number of a call may still be in `rax`, and those left to look at
+    // behind a call.
+    let (mut numbered, mut behind) = (0u32, 0u32);
+    while decoder.can_decode() {
+        decoder.decode_out(&mut instruction);
+        if instruction.is_invalid() {
+            (numbered, behind) = (0, 0);
+            continue;
+        }
+        use Mnemonic::{Hlt, Int3, Jmp, Ret, Ud2};
+        let ends_run = matches!(instruction.mnemonic(), Ret | Jmp | Hlt | Int3 | Ud2);
+        if behind > 0 && (behind == 1 || ends_run) {
+            return true;
+        }
+        behind = behind.saturating_sub(1);
+        let only_reads = matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push);
+        if instruction.mnemonic() == Mnemonic::Syscall {
+            behind = if numbered > 0 { AROUND } else { behind };
+        } else if [Register::RAX, Register::EAX].contains(&instruction.op0_register()) && !only_reads {
+            numbered = AROUND;
+        } else {
+            numbered = numbered.saturating_sub(1);
+        }
+    }
+    behind > 0
+}
+
 #[cfg(target_arch = "x86_64")]
 fn has_raw_call(bytes: &[u8]) -> bool {
-    use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
-    code_sections(bytes).into_iter().any(|(address, code)| {
-        if !code.windows(2).any(|pair| pair == SYSCALL) {
-            return false;
-        }
-        let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
-        let mut instruction = Instruction::default();
-        while decoder.can_decode() {
-            decoder.decode_out(&mut instruction);
-            if instruction.mnemonic() == Mnemonic::Syscall {
-                return true;
-            }
-        }
-        false
-    })
+    code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code))
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -80,5 +108,19 @@ mod tests {
         let libc = objects.iter().find(|object| is_ordinary(&object.path)).expect("a test is linked against libc");
         assert!(has_raw_call(&fs::read(&libc.path).expect("it is mapped, so it can be read")));
         assert!(!objects_with_raw_calls(&objects).contains(&libc.path));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn a_system_call_is_told_from_a_table_that_looks_like_one() {
+        let number = [0xb8, 0xaa, 0x01, 0, 0]; // mov eax, 426
+        let call = [0x0f, 0x05];
+        let ret = [0xc3];
+        let no_instruction = [0x06];
+        assert!(holds_raw_call(0, &[&number[..], &call, &ret].concat()));
+        assert!(holds_raw_call(0, &[&number[..], &call].concat()), "the code may end with it");
+        assert!(!holds_raw_call(0, &[&[0x90; 16][..], &call, &ret].concat()), "no number");
+        assert!(!holds_raw_call(0, &[&number[..], &no_instruction, &call, &ret].concat()));
+        assert!(!holds_raw_call(0, &[&number[..], &call, &no_instruction].concat()));
     }
 }
