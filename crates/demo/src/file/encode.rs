@@ -1,6 +1,6 @@
 //! Raw records in, the columns of a block of records out.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::layout::*;
 use super::varint;
@@ -28,11 +28,11 @@ pub(crate) struct Encoder {
     /// Template of every record so far.
     ids: Vec<u16>,
     templates: Vec<Known>,
-    template_ids: HashMap<Template, u16>,
+    template_ids: FxHashMap<Template, u16>,
     shapes: Vec<Shape>,
-    word_ids: HashMap<Box<[u8]>, u16>,
+    word_ids: FxHashMap<Box<[u8]>, u16>,
     slots: Vec<i64>,
-    slot_ids: HashMap<Clock, usize>,
+    slot_ids: FxHashMap<Clock, usize>,
     /// Templates that each call has so far, by its number modulo the length.
     templates_of: Vec<u16>,
     processes: Vec<Process>,
