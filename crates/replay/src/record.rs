@@ -101,7 +101,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
 /// What the kernel says of a descriptor above the limit.
 pub(crate) const EBADF: i32 = 9;
 /// How long the recorder sleeps when there was nothing to gather.
-const IDLE: Duration = Duration::from_millis(2);
+const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
 /// How long a server has to end by itself once it was asked to.
@@ -320,7 +320,7 @@ impl Recording {
                 self.gather(true)?;
                 return Ok(status);
             }
-            if gathered < 1 << 16 {
+            if gathered < 1 << 20 {
                 Channel::pause(IDLE);
             }
         }
