@@ -21,8 +21,6 @@ use clients::{quake, teeworlds};
 use recording::{Server, prony, record_with, replay};
 use scratch::{Scratch, free_address, program, run};
 
-/// Pairs of a comparison of CPU time.
-const PAIRS: usize = 9;
 /// Measured replays of a demo.
 const REPLAYS: &str = "9";
 
@@ -130,52 +128,61 @@ fn child_of(pid: u32) -> u32 {
     }
 }
 
-/// Runs `command` plainly and under `prony record` in turns; `work` keeps it busy and returns when
-/// it is done. Prints the ratio of the server's CPU time.
-fn compare_cpu(name: &str, pairs: usize, command: impl Fn(SocketAddr) -> Vec<String>, work: impl Fn(SocketAddr)) {
+/// Compares the CPU time of a recorded server with that of a native one, and of a second native one
+/// for the method's own error. All three run all the time; `work` keeps one of them busy for a
+/// moment, and each has its turn before the next round.
+fn compare_cpu(
+    name: &str,
+    rounds: usize,
+    command: impl Fn(SocketAddr, &str) -> Vec<String>,
+    ready: impl Fn(SocketAddr),
+    work: impl Fn(SocketAddr),
+) {
     let scratch = Scratch::new("cpu");
     let demo = scratch.arg("cpu.demo");
-    let mut ratios = Vec::new();
-    let mut totals = [Vec::new(), Vec::new()];
-    for pair in 0..pairs {
-        let mut used = [0.0; 2];
-        // Which way goes first alternates.
-        for turn in 0..2 {
-            let recorded = (pair + turn) % 2;
-            let address = free_address();
-            let argv = command(address);
-            let mut start = match recorded {
-                0 => Command::new(&argv[0]),
-                _ => {
-                    let mut start = prony();
-                    start.args(["record", "--force", "-o", &demo, "--", &argv[0]]);
-                    start
-                }
-            };
-            start.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-            let child = Ended(start.spawn().expect("the server starts"));
-            let server = if recorded == 0 { child.0.id() } else { child_of(child.0.id()) };
-            work(address);
-            used[recorded] = cpu_s(server);
-            drop(child);
+    let servers = ["native", "again", "recorded"].map(|way| {
+        let address = free_address();
+        let argv = command(address, way);
+        let mut start = Command::new(&argv[0]);
+        if way == "recorded" {
+            start = prony();
+            start.args(["record", "--force", "-o", &demo, "--", &argv[0]]);
         }
-        ratios.push(used[1] / used[0]);
-        totals[0].push(used[0]);
-        totals[1].push(used[1]);
+        start.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = Ended(start.spawn().expect("the server starts"));
+        let server = if way == "recorded" { child_of(child.0.id()) } else { child.0.id() };
+        ready(address);
+        (child, server, address)
+    });
+    let mut used = [const { Vec::new() }; 3];
+    for round in 0..=rounds {
+        for turn in 0..3 {
+            let place = (round + turn) % 3;
+            let (_, server, address) = servers[place];
+            let before = cpu_s(server);
+            work(address);
+            // The first round finds cold caches and a ring that was never touched.
+            if round > 0 {
+                used[place].push(cpu_s(server) - before);
+            }
+        }
     }
-    let (median, least, most) = spread(&ratios);
-    println!(
-        "{name}: recorded / native CPU {median:.3} [{least:.3} {most:.3}], n={pairs} pairs; medians {:.3} s and {:.3} s",
-        spread(&totals[1]).0,
-        spread(&totals[0]).0,
-    );
+    for (what, place) in [("native / native", 1), ("recorded / native", 2)] {
+        let mut ratios: Vec<f64> = used[place].iter().zip(&used[0]).map(|(own, native)| own / native).collect();
+        ratios.sort_by(f64::total_cmp);
+        // Order statistics that hold the median with 95 %.
+        let out = (rounds as f64 / 2.0 - 0.98 * (rounds as f64).sqrt()) as usize;
+        let (median, low, high) = (ratios[rounds / 2], ratios[out], ratios[rounds - 1 - out]);
+        let total = used[place].iter().sum::<f64>() / used[0].iter().sum::<f64>();
+        println!("{name}: {what} CPU {median:.3} [{low:.3} {high:.3}], of the sums {total:.3}, n={rounds} rounds");
+    }
 }
 
 fn redis_cpu() {
     compare_cpu(
         "redis cpu",
-        PAIRS,
-        |address| {
+        150,
+        |address, _| {
             ["/usr/bin/redis-server", "--bind", "127.0.0.1", "--port", &address.port().to_string(), "--save", ""]
                 .map(str::to_owned)
                 .to_vec()
@@ -184,8 +191,10 @@ fn redis_cpu() {
             while std::net::TcpStream::connect(address).is_err() {
                 std::thread::park_timeout(Duration::from_millis(10));
             }
+        },
+        |address| {
             let port = address.port().to_string();
-            run(Command::new("redis-benchmark").args(["-p", &port, "-n", "100000", "-c", "20", "-t", "set,get", "-q"]));
+            run(Command::new("redis-benchmark").args(["-p", &port, "-n", "10000", "-c", "20", "-t", "set,get", "-q"]));
         },
     );
 }
@@ -210,28 +219,30 @@ fn openarena(home: &str, address: SocketAddr) -> Vec<String> {
     command
 }
 
-fn write_bots(scratch: &Scratch) -> String {
+fn write_bots(scratch: &Scratch, name: &str) -> String {
     let bots = ["sarge", "grunt", "major", "angelyss", "arachna", "assassin", "ayumi", "beret", "dark", "gargoyle"];
     let lines: String = bots.iter().chain(&["grism", "kyonshi"]).map(|bot| format!("addbot {bot} 3\n")).collect();
-    let home = scratch.directory("home");
-    scratch.write("home/baseoa/bots.cfg", lines);
+    let home = scratch.directory(name);
+    scratch.write(&format!("{name}/baseoa/bots.cfg"), lines);
     home
+}
+
+fn pass(time: Duration) {
+    let end = Instant::now() + time;
+    while Instant::now() < end {
+        std::thread::park_timeout(end - Instant::now());
+    }
 }
 
 fn openarena_cpu() {
     let scratch = Scratch::new("openarena-cpu");
-    let home = write_bots(&scratch);
     // The game runs in real time, so equal time is equal work, up to what the bots do.
     compare_cpu(
         "openarena cpu",
-        5,
-        |address| openarena(&home, address),
-        |_| {
-            let end = Instant::now() + Duration::from_secs(20);
-            while Instant::now() < end {
-                std::thread::park_timeout(end - Instant::now());
-            }
-        },
+        60,
+        |address, way| openarena(&write_bots(&scratch, way), address),
+        |_| pass(Duration::from_secs(3)),
+        |_| pass(Duration::from_secs(1)),
     );
 }
 
@@ -282,11 +293,14 @@ fn teeworlds_demo() {
 }
 
 fn openarena_demo() {
-    let scratch = Scratch::new("openarena-demo");
-    let home = write_bots(&scratch);
-    let address = free_address();
-    let server = Server::new(openarena(&home, address)).with_state(home.clone()).with_variable("HOME", home.clone());
-    demo_row("openarena demo", &scratch, &server, "30s", |stop| {
-        quake::watch(address, stop);
-    });
+    for seconds in ["30s", "60s"] {
+        let scratch = Scratch::new("openarena-demo");
+        let home = write_bots(&scratch, "home");
+        let address = free_address();
+        let server =
+            Server::new(openarena(&home, address)).with_state(home.clone()).with_variable("HOME", home.clone());
+        demo_row("openarena demo", &scratch, &server, seconds, |stop| {
+            quake::watch(address, stop);
+        });
+    }
 }
