@@ -13,6 +13,7 @@ use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Sub
 use serde_json::Value;
 
 use crate::interrupt::Interrupt;
+use crate::options::circumstances;
 use crate::report::{Event, Round};
 
 /// One of the two builds.
@@ -41,6 +42,15 @@ pub struct DemoOptions {
     pub seed: u64,
     /// Facts of the machine, for the samples.
     pub machine: Value,
+    /// What was done to quiet it, for the samples.
+    pub tuning: Value,
+}
+
+impl DemoOptions {
+    /// What samples say of a bench with these options, before it has begun.
+    pub fn circumstances(&self) -> Circumstances {
+        circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(self.plan.budget_s))
+    }
 }
 
 /// Why a bench of replays ended.
@@ -171,14 +181,15 @@ impl<'a> Replays<'a> {
             if self.options.runs.is_none() {
                 self.decided = self.judge.look(self.elapsed_s);
             }
-            events(Event::Round(Round {
+            let progress = Round {
                 rounds: self.pairs,
                 rounds_wanted: self.options.runs,
                 elapsed_s: self.elapsed_s,
                 budget_s: self.options.plan.budget_s,
                 live: self.judge.live(),
                 contention: None,
-            }));
+            };
+            events(Event::Round(progress, &self.benchmarks));
         }
         if self.options.runs.is_some() {
             self.decided = Some(self.judge.finish(self.elapsed_s));
@@ -252,13 +263,9 @@ impl<'a> Replays<'a> {
         let [a, b] = &self.frames;
         let frames = frames::compare(a, b, self.options.plan.alpha, self.options.seed);
         let circumstances = Circumstances {
-            prony_version: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: self.options.machine.clone(),
-            pairing: Some(format!("{:016x}", self.options.seed)),
-            budget_s: self.options.runs.is_none().then_some(self.options.plan.budget_s),
             pairs_done_s: self.pairs_done_s,
             warnings: self.warnings.clone(),
-            ..Circumstances::default()
+            ..self.options.circumstances()
         };
         let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
         DemoReport {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use prony_machine::process::Placement;
 use prony_stats::judge::Plan;
+use prony_stats::samples::Circumstances;
 use serde_json::Value;
 
 use crate::command::CommandLine;
@@ -82,4 +83,22 @@ pub struct Options {
     pub machine: Value,
     /// What was done to quiet the machine, for the samples.
     pub tuning: Value,
+}
+
+impl Options {
+    /// What samples say of a bench with these options, before it has begun.
+    pub fn circumstances(&self) -> Circumstances {
+        circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(self.plan.budget_s))
+    }
+}
+
+pub(crate) fn circumstances(machine: &Value, tuning: &Value, seed: u64, budget_s: Option<f64>) -> Circumstances {
+    Circumstances {
+        prony_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: machine.clone(),
+        tuning: tuning.clone(),
+        pairing: Some(format!("{seed:016x}")),
+        budget_s,
+        ..Circumstances::default()
+    }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use prony_machine::process::{Counter, NoWait, RunError};
 use prony_stats::Interval;
 use prony_stats::judge::Outcome;
-use prony_stats::samples::Samples;
+use prony_stats::samples::{Benchmark, Samples};
 
 use crate::summary::Summary;
 use crate::worker::LineError;
@@ -196,11 +196,11 @@ pub enum Problem {
 
 /// What happens while a bench runs.
 #[derive(Debug, Clone, Copy)]
-pub enum Event {
+pub enum Event<'a> {
     /// Warm-ups have begun.
     WarmingUp,
-    /// A round is done.
-    Round(Round),
+    /// A round is done: how far the bench is, and every run so far.
+    Round(Round, &'a [Benchmark]),
 }
 
 /// How far a bench is.

@@ -156,7 +156,7 @@ impl<'a> Bench<'a> {
             self.elapsed_s = begun.elapsed().as_secs_f64();
             self.rounds_done_s.push(self.elapsed_s);
             let done = self.look();
-            events(Event::Round(self.progress()));
+            events(Event::Round(self.progress(), &self.benchmarks));
             if done {
                 break;
             }
@@ -300,16 +300,8 @@ impl<'a> Bench<'a> {
         }
         // A command that was never run is no benchmark.
         self.benchmarks.retain(|benchmark| !benchmark.runs.is_empty());
-        let circumstances = Circumstances {
-            prony_version: env!("CARGO_PKG_VERSION").to_owned(),
-            machine: self.options.machine.clone(),
-            tuning: self.options.tuning.clone(),
-            pairing: Some(format!("{:016x}", self.options.seed)),
-            budget_s: self.options.runs.is_none().then_some(self.options.plan.budget_s),
-            pairs_done_s: self.rounds_done_s,
-            warnings: told,
-            ..Circumstances::default()
-        };
+        let circumstances =
+            Circumstances { pairs_done_s: self.rounds_done_s, warnings: told, ..self.options.circumstances() };
         Report {
             samples: Samples { benchmarks: self.benchmarks, circumstances: Some(circumstances) },
             summaries,

@@ -21,4 +21,4 @@ pub use tune::{
     Absent, Applied, Back, Knob, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError,
     Tuning, restore, tune,
 };
-pub use undo::{UndoError, path as undo_path};
+pub use undo::{UndoError, path as undo_path, tuned};

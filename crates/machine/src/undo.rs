@@ -5,6 +5,7 @@
 //! below `/run`, which a reboot empties as it does the values; where it survives one, the boot's
 //! number tells, and it is dropped.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -170,6 +171,13 @@ pub(crate) enum Found {
 pub(crate) fn is_there(tree: &Tree) -> bool {
     let ours = path(tree).exists();
     ours || tree.exists("/run/prony/machine.undo")
+}
+
+/// The knobs that were turned and not turned back, each once, as far as this user may know.
+pub fn tuned(tree: &Tree) -> Vec<Knob> {
+    let Ok(Found::Undo(undo)) = Undo::load(tree) else { return Vec::new() };
+    let done = undo.changes.iter().filter(|change| change.stage == Stage::Done).map(|change| change.knob);
+    done.collect::<BTreeSet<Knob>>().into_iter().collect()
 }
 
 /// Where the undo file of this user is.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use prony_machine::{
-    Applied, Back, Knob, Options, Outcome, Restoring, Tree, TuneError, UndoError, restore, tune, undo_path,
+    Applied, Back, Knob, Options, Outcome, Restoring, Tree, TuneError, UndoError, restore, tune, tuned, undo_path,
 };
 use tempfile::TempDir;
 
@@ -88,6 +88,16 @@ fn a_machine_stays_quiet_until_restore() {
     assert!(backs.values().all(|back| matches!(back, Back::Put | Back::Same)), "{backs:?}");
     assert_eq!(files(directory.path()), before);
     assert_eq!(restore(&tree).expect("restored"), Restoring::Nothing);
+}
+
+#[test]
+fn samples_can_tell_what_is_tuned() {
+    let (_directory, tree) = machine(trees::VIRTUAL);
+    assert_eq!(tuned(&tree), []);
+    tune(&tree, &options("1"), &never()).expect("tuned").keep().expect("kept");
+    assert!(tuned(&tree).contains(&Knob::VmStat), "{:?}", tuned(&tree));
+    restore(&tree).expect("restored");
+    assert_eq!(tuned(&tree), []);
 }
 
 #[test]

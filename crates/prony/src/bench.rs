@@ -12,7 +12,7 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use prony_bench::{Ended, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
+use prony_bench::{Ended, Event, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
 use prony_stats::judge::{Outcome, Plan, Verdict};
@@ -37,13 +37,16 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     }
     let options = options(args)?;
     // Made before anything is measured: a place that cannot be written is told at once.
-    let exports = Exports::create(args)?;
+    let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
     let mut live = live::Live::new();
     let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
         if let Some(text) = live.text(&event, options.subjects.len(), options.plan.margin) {
             line.show_text(&text);
+        }
+        if let Event::Round(_, benchmarks) = event {
+            exports.keep(benchmarks, || options.circumstances());
         }
     });
     drop(line);
@@ -132,7 +135,16 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
-        tuning: serde_json::Value::Null,
+        tuning: tuning(args),
+    })
+}
+
+/// What was done to quiet the machine, and where the commands run.
+fn tuning(args: &BenchArgs) -> serde_json::Value {
+    serde_json::json!({
+        "knobs": prony_machine::tuned(&Tree::machine()),
+        "pin": args.pin,
+        "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
     })
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Interrupt};
+use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event, Interrupt};
 use prony_machine::Tree;
 use prony_stats::frames::{FrameChange, FrameComparison};
 use prony_stats::judge::Plan;
@@ -13,7 +13,7 @@ use super::exports::Exports;
 use super::json::{Answered, answered};
 use super::live::Live;
 use super::words::{Scale, change, metrics, verdict};
-use super::{budget, exit_of, random};
+use super::{budget, exit_of, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -47,14 +47,18 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         warmup_runs: args.warmup as usize,
         seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+        tuning: tuning(args),
     };
-    let exports = Exports::create(args)?;
+    let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(true);
     let mut live = Live::new();
     let report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
         if let Some(text) = live.text(&event, 2, options.plan.margin) {
             line.show_text(&text);
+        }
+        if let Event::Round(_, benchmarks) = event {
+            exports.keep(benchmarks, || options.circumstances());
         }
     });
     drop(line);

@@ -1,10 +1,14 @@
 //! The files that `prony bench` leaves.
 
+use std::ffi::OsString;
+use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use prony_stats::judge::{Metric, Outcome};
-use prony_stats::samples::Samples;
+use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
 
 use crate::cli::BenchArgs;
@@ -15,6 +19,7 @@ use crate::output::NewFile;
 #[derive(Debug)]
 pub struct Exports {
     json: Option<NewFile>,
+    partial: Option<Partial>,
     hyperfine: Option<NewFile>,
     markdown: Option<NewFile>,
     csv: Option<NewFile>,
@@ -30,10 +35,19 @@ impl Exports {
             |path: &Option<PathBuf>| path.as_deref().map(|path: &Path| NewFile::create(path, true)).transpose();
         Ok(Exports {
             json: create(&args.export_json)?,
+            partial: args.export_json.as_deref().map(Partial::beside),
             hyperfine: create(&args.export_hyperfine)?,
             markdown: create(&args.export_markdown)?,
             csv: create(&args.export_csv)?,
         })
+    }
+
+    /// Keeps what was measured so far, once a second, beside the samples that are to come.
+    pub fn keep(&mut self, benchmarks: &[Benchmark], circumstances: impl FnOnce() -> Circumstances) {
+        if let Some(partial) = self.partial.as_mut().filter(|partial| partial.is_due()) {
+            let benchmarks = benchmarks.iter().filter(|benchmark| !benchmark.runs.is_empty()).cloned().collect();
+            partial.write(&Samples { benchmarks, circumstances: Some(circumstances()) });
+        }
     }
 
     /// Writes what was measured, however the bench ended; nothing where nothing was measured. `comparisons`: of each
@@ -49,6 +63,9 @@ impl Exports {
             let bytes =
                 samples.encode().map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
             write(file, &bytes)?;
+            if let Some(partial) = self.partial {
+                partial.remove();
+            }
         }
         if let Some(file) = self.hyperfine {
             write(file, &export::hyperfine(samples))?;
@@ -71,4 +88,45 @@ impl Exports {
 fn write(mut file: NewFile, bytes: &[u8]) -> Result<(), Failure> {
     file.file().write_all(bytes).map_err(|error| Failure::new(format!("cannot write an export: {error}")))?;
     file.finish()
+}
+
+/// Samples of a bench that is not over: what is left of it when it is killed.
+#[derive(Debug)]
+struct Partial {
+    path: PathBuf,
+    written: Instant,
+    exists: bool,
+}
+
+impl Partial {
+    /// Often enough to lose little, seldom enough to disturb nothing.
+    const EVERY: Duration = Duration::from_secs(1);
+
+    fn beside(path: &Path) -> Partial {
+        let mut name = OsString::from(path);
+        name.push(".partial");
+        Partial { path: name.into(), written: Instant::now(), exists: false }
+    }
+
+    fn is_due(&self) -> bool {
+        self.written.elapsed() >= Partial::EVERY
+    }
+
+    /// Trouble is told when the samples themselves are written, to the same place.
+    fn write(&mut self, samples: &Samples) {
+        let temporary = self.path.with_extension("partial.tmp");
+        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
+        if let (Ok(mut file), Ok(bytes)) = (made, samples.encode())
+            && file.write_all(&bytes).and_then(|()| fs::rename(&temporary, &self.path)).is_ok()
+        {
+            self.exists = true;
+        }
+        self.written = Instant::now();
+    }
+
+    fn remove(self) {
+        if self.exists {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }

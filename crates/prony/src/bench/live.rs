@@ -33,7 +33,7 @@ impl Live {
         self.last = Some(Instant::now());
         Some(match event {
             Event::WarmingUp => "warming up".to_owned(),
-            Event::Round(round) => line(round, subjects, margin),
+            Event::Round(round, _) => line(round, subjects, margin),
         })
     }
 }

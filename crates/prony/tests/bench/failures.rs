@@ -133,3 +133,30 @@ fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
     let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
     assert_eq!(runs.iter().filter(|run| run["values"].is_array()).count(), 2, "{samples}");
 }
+
+#[test]
+fn a_bench_that_is_killed_leaves_what_was_measured() {
+    let place = Place::new();
+    assert!(std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("coreutils").success());
+    // Runs end by themselves until there is something to leave; the next one says who it is, and does not end.
+    place.script("stays", "test -e samples.json.partial || exit 0; echo $$ > fifo; exec sleep 1000");
+    let mut child = place
+        .command(&["bench", "--runs", "1000000", "--export-json", "samples.json", "./stays"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the command is built");
+    let mut run = String::new();
+    fs::File::open(place.path("fifo")).and_then(|mut fifo| fifo.read_to_string(&mut run)).expect("the run opens it");
+    child.kill().expect("it runs");
+    child.wait().expect("it is ours");
+    assert!(std::process::Command::new("kill").arg(run.trim()).status().expect("procps is there").success());
+    assert!(!place.path("samples.json").exists());
+    let answer = place.prony(&["stats", "samples.json.partial"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stdout.contains("./stays"), "{answer:?}");
+
+    let answer = place.prony(&["bench", "--runs", "100", "--export-json", "samples.json", "sleep 0.02"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(place.path("samples.json").exists() && !place.path("samples.json.partial").exists(), "it is over");
+}
