@@ -106,12 +106,12 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
         ignore_environment: true,
     });
     let mut bench = Replays::new(options);
-    let open = |build: usize| Replayer::open(&replays[build]).map_err(|error| DemoEnded::Replay(build, error));
-    let ended = match (open(0), open(1)) {
-        (Ok(a), Ok(b)) => bench.measure(&mut [a, b], interrupt, events).err().unwrap_or(DemoEnded::Complete),
-        (Err(ended), _) | (_, Err(ended)) => ended,
-    };
-    bench.report(ended)
+    let opened = Replayer::open(&replays[0]).map_err(|error| DemoEnded::Replay(0, error)).and_then(|a| {
+        let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;
+        Ok([a, b])
+    });
+    let measured = opened.and_then(|mut builds| bench.measure(&mut builds, interrupt, events));
+    bench.report(measured.err().unwrap_or(DemoEnded::Complete))
 }
 
 struct Replays<'a> {

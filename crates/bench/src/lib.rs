@@ -8,6 +8,7 @@
 mod command;
 mod demo;
 mod interrupt;
+mod levels;
 mod options;
 mod report;
 mod rounds;

@@ -10,6 +10,7 @@ use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
 
 use crate::interrupt::Interrupt;
+use crate::levels::{self, FIRST_ROUNDS, FIRST_TIME, Levels, Repetitions};
 use crate::options::Options;
 use crate::report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
 use crate::sample::{self, Measure, Times};
@@ -41,9 +42,10 @@ pub fn bench(
     let measured = once(&stand, &options.subjects, Occasion::Setup)
         .and_then(|()| bench.warm_up(&mut stand, events))
         .and_then(|()| bench.measure(&mut stand, events));
+    let settled = bench.settle(&mut stand, true);
     // What was made is cleaned up, however the measurement ended; its trouble is the one to tell.
     let cleaned = once(&stand, &options.subjects, Occasion::Cleanup);
-    let ended = match measured.and(cleaned) {
+    let ended = match measured.and(settled).and(cleaned) {
         Ok(()) => Ended::Complete,
         Err(Trouble::Interrupted) => Ended::Interrupted,
         Err(Trouble::Failed(failed)) => Ended::Failed(failed),
@@ -64,11 +66,24 @@ struct Bench<'a> {
     /// Of the first command's CPU time: decides when there is no other command.
     alone: Alone,
     rounds: usize,
+    /// The first processes of workers, until it is known how much to ask of them.
+    first: Option<First>,
+    /// What is known of workers, once they are known to be some.
+    levels: Option<Levels>,
     begun: Option<Instant>,
     elapsed_s: f64,
     /// When each round was complete.
     rounds_done_s: Vec<f64>,
     tally: Tally,
+}
+
+/// Rounds that are not judged yet.
+#[derive(Debug, Default)]
+struct First {
+    /// Of each command.
+    observations: Vec<Vec<Observation>>,
+    /// Command and place of each run, by round.
+    orders: Vec<Vec<usize>>,
 }
 
 /// Sums over all runs.
@@ -129,6 +144,8 @@ impl<'a> Bench<'a> {
             decided: vec![None; others],
             alone: Alone::new(options.plan.alpha, ALONE_PRECISION * options.plan.margin, options.plan.budget_s),
             rounds: 0,
+            first: Some(First { observations: vec![Vec::new(); options.subjects.len()], orders: Vec::new() }),
+            levels: None,
             begun: None,
             elapsed_s: 0.0,
             rounds_done_s: Vec::new(),
@@ -151,10 +168,12 @@ impl<'a> Bench<'a> {
 
     fn measure(&mut self, stand: &mut Stand, events: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
         let begun = *self.begun.insert(Instant::now());
-        while self.options.runs.is_none_or(|runs| self.rounds < runs) {
+        stand.ask(Repetitions::FIRST);
+        while self.options.runs.is_none_or(|runs| self.started() < runs) {
             self.round(stand)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
-            self.rounds_done_s.push(self.elapsed_s);
+            self.settle(stand, false)?;
+            self.rounds_done_s.resize(self.rounds, self.elapsed_s);
             let done = self.look();
             events(Event::Round(self.progress(), &self.benchmarks));
             if done {
@@ -174,13 +193,99 @@ impl<'a> Bench<'a> {
         for last in (1..order.len()).rev() {
             order.swap(last, self.seed.below(last + 1));
         }
-        let mut times: Vec<Option<Times>> = vec![None; self.options.subjects.len()];
+        let mut observations: Vec<Option<Observation>> = vec![None; self.options.subjects.len()];
+        let mut run_all = || -> Result<(), Trouble> {
+            for &subject in &order {
+                let observation = stand.run(subject, &scatter, Occasion::Run(self.started() + 1))?;
+                self.tally.add(subject, &observation);
+                observations[subject] = Some(observation);
+            }
+            Ok(())
+        };
+        let ran = run_all();
+        // What was measured before a command failed is kept.
+        let kept = match &mut self.first {
+            Some(first) => {
+                for (all, one) in first.observations.iter_mut().zip(observations) {
+                    all.extend(one);
+                }
+                first.orders.push(order);
+                Ok(())
+            }
+            None => {
+                self.repeat_more_or_less(stand, &observations);
+                self.judge_round(&order, &observations)
+            }
+        };
+        ran.and(kept)
+    }
+
+    /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
+    /// twice as many, they are asked anew; which of them is faster has no part in that.
+    fn repeat_more_or_less(&mut self, stand: &mut Stand, observations: &[Option<Observation>]) {
+        let Some(levels) = &mut self.levels else { return };
+        for (subject, observation) in observations.iter().enumerate() {
+            if let Some(observation) = observation {
+                levels.add(subject, observation);
+            }
+        }
+        let rounds = self.rounds + 1;
+        if rounds.is_multiple_of(FIRST_ROUNDS) && (rounds / FIRST_ROUNDS).is_power_of_two() {
+            stand.ask(levels.repetitions());
+        }
+    }
+
+    /// Rounds, with those that are not judged yet.
+    fn started(&self) -> usize {
+        self.rounds + self.first.as_ref().map_or(0, |first| first.orders.len())
+    }
+
+    /// Judges the first rounds, once enough is known of the workers, or it is `over`.
+    fn settle(&mut self, stand: &mut Stand, over: bool) -> Result<(), Trouble> {
+        let Some(first) = &self.first else { return Ok(()) };
+        let workers = first.observations.iter().flatten().any(|observation| !observation.values.is_empty());
+        let rounds = first.orders.len();
+        let enough = over
+            || rounds >= FIRST_ROUNDS
+            || self.elapsed_s >= FIRST_TIME * self.options.plan.budget_s
+            || self.options.runs == Some(rounds);
+        if workers && !enough {
+            return Ok(());
+        }
+        let Some(First { mut observations, orders }) = self.first.take() else { return Ok(()) };
+        if let Some(sample) = observations[0].first().filter(|_| workers) {
+            let mut levels = Levels::new(Measure::of(sample), observations.len());
+            for (subject, observation) in
+                observations.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |one| (at, one)))
+            {
+                levels.add(subject, observation);
+            }
+            let warmups = levels.find_warmups();
+            for observation in observations.iter_mut().flatten() {
+                levels::mark_warmups(observation, warmups);
+            }
+            stand.ask(levels.repetitions());
+            self.levels = Some(levels);
+        }
+        for (round, order) in orders.iter().enumerate() {
+            let of_round: Vec<Option<Observation>> =
+                observations.iter().map(|observations| observations.get(round).cloned()).collect();
+            self.judge_round(order, &of_round)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a round down and shows it to the judges.
+    fn judge_round(&mut self, order: &[usize], observations: &[Option<Observation>]) -> Result<(), Trouble> {
+        let mut times: Vec<Option<Times>> = vec![None; observations.len()];
         for (place, &subject) in order.iter().enumerate() {
-            let occasion = Occasion::Run(self.rounds + 1);
-            let observation = stand.run(subject, &scatter, occasion)?;
-            self.tally.add(subject, &observation);
-            times[subject] =
-                Some(self.take(subject, &observation, Some((self.rounds as u64, place as u64)), occasion)?);
+            if let Some(observation) = &observations[subject] {
+                let pair = Some((self.rounds as u64, place as u64));
+                times[subject] = Some(self.take(subject, observation, pair, Occasion::Run(self.rounds + 1))?);
+            }
+        }
+        if order.iter().any(|&subject| times[subject].is_none()) {
+            return Ok(());
         }
         self.rounds += 1;
         let Some(first) = times[0] else { return Ok(()) };
@@ -238,7 +343,7 @@ impl<'a> Bench<'a> {
 
     fn progress(&self) -> Round {
         Round {
-            rounds: self.rounds,
+            rounds: self.started(),
             rounds_wanted: self.options.runs,
             elapsed_s: self.elapsed_s,
             budget_s: self.options.plan.budget_s,

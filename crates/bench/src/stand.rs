@@ -12,6 +12,7 @@ use std::process::{Command, Stdio};
 use prony_machine::process::{self, Counter, Drain, Ended, Process, Run, Runner};
 
 use crate::interrupt::Interrupt;
+use crate::levels::Repetitions;
 use crate::options::{Input, Options, Output, Subject};
 use crate::report::{Failed, Occasion, Problem};
 use crate::scatter::{Places, Scatter};
@@ -64,6 +65,8 @@ pub struct Stand<'a> {
     places: Option<Places>,
     /// Loops that each worker's own calibration found.
     loops: Vec<Option<u64>>,
+    /// How many values, and how many before them that do not count, workers are asked for.
+    repetitions: Option<Repetitions>,
 }
 
 impl<'a> Stand<'a> {
@@ -79,11 +82,17 @@ impl<'a> Stand<'a> {
                 .map_err(|error| BenchError::System { what: "make a file in memory", error })?,
             places: places.map_err(|error| BenchError::System { what: "make a temporary directory", error })?,
             loops: vec![None; options.subjects.len()],
+            repetitions: None,
         })
     }
 
     pub fn counters(&self) -> Vec<Counter> {
         self.runner.counters()
+    }
+
+    /// Asks workers for so much from here on.
+    pub fn ask(&mut self, repetitions: Repetitions) {
+        self.repetitions = Some(repetitions);
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -177,6 +186,10 @@ impl<'a> Stand<'a> {
         set(worker::MIN_TIME_VARIABLE, self.options.value_s_min.to_string());
         if let Some(loops) = self.loops[subject] {
             set(worker::LOOPS_VARIABLE, loops.to_string());
+        }
+        if let Some(repetitions) = self.repetitions {
+            set(worker::VALUES_VARIABLE, repetitions.values.to_string());
+            set(worker::WARMUPS_VARIABLE, repetitions.warmups.to_string());
         }
         environment
     }

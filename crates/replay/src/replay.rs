@@ -19,6 +19,7 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What to replay and how.
@@ -97,7 +98,7 @@ pub fn replay(options: &ReplayOptions, progress: &mut dyn FnMut(Progress)) -> Re
 pub struct Replayer<'a> {
     options: &'a ReplayOptions,
     demo: Demo<BufReader<File>>,
-    tape: Tape,
+    tape: Arc<Tape>,
     command: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
     cwd: PathBuf,
@@ -117,6 +118,21 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
+        Replayer::with_tape(options, |demo| Ok(Arc::new(Tape::of(demo)?)))
+    }
+
+    /// Another build on the same demo, which is laid out only once. `options` may differ in all but the demo.
+    ///
+    /// # Errors
+    /// As [`replay`].
+    pub fn beside(&self, options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
+        Replayer::with_tape(options, |_| Ok(Arc::clone(&self.tape)))
+    }
+
+    fn with_tape(
+        options: &'a ReplayOptions,
+        lay_out: impl FnOnce(&mut Demo<BufReader<File>>) -> Result<Arc<Tape>, ReplayError>,
+    ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
         let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
         if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
@@ -138,7 +154,7 @@ impl<'a> Replayer<'a> {
         let mut warnings = Vec::new();
         let mut reasons = Vec::new();
         examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
-        let tape = Tape::of(&mut demo)?;
+        let tape = lay_out(&mut demo)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let differences = files::differences(&manifest);
         let missing = differences.missing.first().map(|first| match differences.missing.len() - 1 {

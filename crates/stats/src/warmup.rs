@@ -8,13 +8,17 @@ use crate::quantile::{median, robust_deviation};
 const VALUES_MIN: usize = 4;
 /// A warm-up must stand out from the second half by so many standard errors, or noise would be called one.
 const ERRORS_MIN: f64 = 4.0;
+/// What is closer than this to the rest (a log ratio) is not worth leaving out.
+const DIFFERENCE_MIN: f64 = 0.02;
+/// A warm-up is one in so many processes; a busy machine slows some of them at the start, too.
+const PROCESSES_MIN: f64 = 0.75;
 
 /// How many values at the start of each process are warm-ups. They are kept in the file and left out of results.
 ///
 /// `processes`: values of each process in order. At each place the median over the processes of ln(value / the process's
 /// median) is taken, so that one disturbed process says nothing, and the cut is where the values after it have the
 /// smallest standard error (MSER, White 1997), in the first half at most. Every place before it must stand out
-/// from the second half by itself.
+/// from the second half by itself, by 2 % and more, and in most processes.
 pub fn warmups(processes: &[Vec<f64>]) -> usize {
     let places = processes.iter().map(Vec::len).filter(|&values| values > 0).min().unwrap_or(0);
     if places < VALUES_MIN {
@@ -38,7 +42,11 @@ pub fn warmups(processes: &[Vec<f64>]) -> usize {
     // √(π/2): how much more the median of normal values spreads than their mean.
     let error = (PI / 2.0).sqrt() * deviation / (logs.len() as f64).sqrt();
     // Noise may move the cut past the last warm-up, so each place before it has to stand out by itself.
-    let stands_out = |place: usize| (typical[place] - centre).abs() > ERRORS_MIN * error;
+    let stands_out = |place: usize| {
+        let away = typical[place] - centre;
+        let alike = logs.iter().filter(|logs| (logs[place] - centre) * away > 0.0).count() as f64;
+        away.abs() > (ERRORS_MIN * error).max(DIFFERENCE_MIN) && alike >= PROCESSES_MIN * logs.len() as f64
+    };
     (0..smallest_error(&typical)).take_while(|&place| stands_out(place)).count()
 }
 

@@ -57,7 +57,9 @@ int main(int argc, char **argv)
         for (loops = 1; measure(out, steps, loops, 1) < asked("PRONY_MIN_TIME", 0.1); loops *= 2)
             ;
     else
-        measure(out, steps, loops, 1);
-    measure(out, steps, loops, 0);
+        for (int left = (int)asked("PRONY_WARMUPS", 1); left > 0; left--)
+            measure(out, steps, loops, 1);
+    for (int left = (int)asked("PRONY_VALUES", 1); left > 0; left--)
+        measure(out, steps, loops, 0);
     return fclose(out) == 0 ? 0 : 1;
 }

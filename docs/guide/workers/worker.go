@@ -54,7 +54,11 @@ func main() {
 		for loops = 1; measure(out, steps, loops, true) < asked("PRONY_MIN_TIME", 0.1); loops *= 2 {
 		}
 	} else {
-		measure(out, steps, loops, true)
+		for left := asked("PRONY_WARMUPS", 1); left > 0; left-- {
+			measure(out, steps, loops, true)
+		}
 	}
-	measure(out, steps, loops, false)
+	for left := asked("PRONY_VALUES", 1); left > 0; left-- {
+		measure(out, steps, loops, false)
+	}
 }

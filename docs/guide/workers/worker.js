@@ -39,6 +39,6 @@ if (loops === 0) {
   // compiler in V8 learns meanwhile, so all of this is warming up.
   for (loops = 1; measure(loops, true) < Number(process.env.PRONY_MIN_TIME ?? 0.1); loops *= 2);
 } else {
-  measure(loops, true);
+  for (let left = Number(process.env.PRONY_WARMUPS ?? 1); left > 0; left--) measure(loops, true);
 }
-measure(loops, false);
+for (let left = Number(process.env.PRONY_VALUES ?? 1); left > 0; left--) measure(loops, false);

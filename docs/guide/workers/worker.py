@@ -37,5 +37,7 @@ with open(int(os.environ.get("PRONY_FD", "1")), "w") as out:
         while measure(loops, True) < float(os.environ.get("PRONY_MIN_TIME", "0.1")):
             loops *= 2
     else:
-        measure(loops, True)
-    measure(loops, False)
+        for _ in range(int(os.environ.get("PRONY_WARMUPS", "1"))):
+            measure(loops, True)
+    for _ in range(int(os.environ.get("PRONY_VALUES", "1"))):
+        measure(loops, False)

@@ -56,8 +56,12 @@ fn main() -> io::Result<()> {
             loops *= 2;
         }
     } else {
-        measure(&mut out, steps, loops, true)?;
+        for _ in 0..asked("PRONY_WARMUPS").unwrap_or(1.0) as u64 {
+            measure(&mut out, steps, loops, true)?;
+        }
     }
-    measure(&mut out, steps, loops, false)?;
+    for _ in 0..asked("PRONY_VALUES").unwrap_or(1.0) as u64 {
+        measure(&mut out, steps, loops, false)?;
+    }
     Ok(())
 }

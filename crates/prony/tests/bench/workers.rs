@@ -24,8 +24,14 @@ fn assert_measures(place: &Place, command: &str) {
     let json = answer.json();
     assert_eq!(json["verdict"], "slower", "{json}");
     let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is JSON");
-    let run = &samples["benchmarks"][0]["runs"][1];
-    assert!(run["warmups"][0][0].as_u64().is_some_and(|loops| loops > 1), "calibrated: {run}");
+    let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
+    let calibration = runs[0]["warmups"].as_array().and_then(|warmups| warmups.last()).expect("it warms up");
+    assert!(calibration[0].as_u64().is_some_and(|loops| loops > 1), "calibrated: {}", runs[0]);
+    let counts = |run: &serde_json::Value, what: &str| run[what].as_array().map_or(0, Vec::len);
+    let first = counts(&runs[1], "values") + counts(&runs[1], "warmups");
+    assert_eq!(first, 8, "the first processes show where values settle: {}", runs[1]);
+    let later: Vec<usize> = runs[runs.len() - 5..].iter().map(|run| counts(run, "values")).collect();
+    assert!(later.iter().all(|&values| values == later[0] && values >= 1), "all others alike: {later:?}");
     assert!(json["commands"][0]["value"]["median"].as_f64().is_some_and(|value| value < 0.005), "{json}");
 }
 
