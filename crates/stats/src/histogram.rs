@@ -13,29 +13,51 @@ pub struct Histogram {
     pub bin_width: f64,
     /// Values in each bin; the last holds its upper end too.
     pub counts: Vec<usize>,
+    /// Values too far below to have a bin.
+    pub below: usize,
+    /// Values too far above to have a bin.
+    pub above: usize,
+    /// The least value.
+    pub least: f64,
+    /// The greatest value.
+    pub greatest: f64,
 }
+
+/// Values farther from the middle half than so many times its width are far out (Tukey 1977): one of them would
+/// push all others into one bin.
+const FAR_OUT: f64 = 3.0;
 
 impl Histogram {
     /// Counts finite values in bins 2·IQR/n^⅓ wide (Freedman & Diaconis 1981), at most `bins_max` of them.
     ///
-    /// Where half of the values are equal, so that the rule gives nothing, as many bins as √n. `None` without values.
+    /// Where half of the values are equal, so that the rule gives nothing, as many bins as √n, and nothing is far out.
+    /// `None` without values.
     pub fn of(values: &[f64], bins_max: usize) -> Option<Histogram> {
         let finite: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         let sorted = quantile::sorted(&finite);
+        let (first, third) =
+            (quantile::quantile_of_sorted(&sorted, 0.25)?, quantile::quantile_of_sorted(&sorted, 0.75)?);
+        let middle_half = third - first;
+        let (least, greatest) = (*sorted.first()?, *sorted.last()?);
+        let (mut below, mut above) = (0, 0);
+        if middle_half > 0.0 {
+            below = sorted.partition_point(|&value| value < first - FAR_OUT * middle_half);
+            above = sorted.len() - sorted.partition_point(|&value| value <= third + FAR_OUT * middle_half);
+        }
+        let sorted = &sorted[below..sorted.len() - above];
         let (low, high) = (*sorted.first()?, *sorted.last()?);
         let range = high - low;
         let count = sorted.len() as f64;
-        let middle_half = quantile::quantile_of_sorted(&sorted, 0.75)? - quantile::quantile_of_sorted(&sorted, 0.25)?;
         let rule = 2.0 * middle_half / count.cbrt();
         let wanted = if rule > 0.0 { range / rule } else { count.sqrt() };
         let bins = if range > 0.0 { (wanted.ceil() as usize).clamp(1, bins_max.max(1)) } else { 1 };
         let bin_width = range / bins as f64;
         let mut counts = vec![0; bins];
-        for value in &sorted {
+        for value in sorted {
             let bin = if bin_width > 0.0 { ((value - low) / bin_width) as usize } else { 0 };
             counts[bin.min(bins - 1)] += 1;
         }
-        Some(Histogram { low, bin_width, counts })
+        Some(Histogram { low, bin_width, counts, below, above, least, greatest })
     }
 
     /// Where a bin starts; `bin` = the number of bins gives the end of the last.
@@ -59,12 +81,12 @@ mod tests {
     }
 
     #[test]
-    fn far_values_do_not_make_thousands_of_bins() {
-        let mut values = vec![1.0, 1.1, 1.2, 1.3, 1.4];
-        values.push(1e9);
+    fn far_values_do_not_push_the_others_into_one_bin() {
+        let values = [-1e9, 1.0, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1e9, 2e9];
         let histogram = Histogram::of(&values, 30).expect("there are values");
-        assert_eq!(histogram.counts.len(), 30);
-        assert_eq!((histogram.counts[0], histogram.counts[29]), (5, 1));
+        assert_eq!((histogram.below, histogram.above), (1, 2));
+        assert_eq!((histogram.low, histogram.counts.iter().sum::<usize>()), (1.0, 7));
+        assert!(histogram.counts.len() > 1, "{histogram:?}");
     }
 
     #[test]

@@ -11,10 +11,8 @@ use crate::numbers::{count, thousands};
 
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
-/// Standard deviations of most values beyond which one is only counted.
-const FAR: f64 = 8.0;
 /// Cells of its longest bar.
-const BAR: usize = 40;
+const BAR: usize = 56;
 
 /// The answer.
 pub fn text(options: &Options, report: &Report) -> String {
@@ -80,28 +78,26 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
     }
     let values: Vec<f64> = report.samples.benchmarks[0].values().collect();
     let scale = Scale::of(summary.value.median.estimate, unit);
-    let near_most = near_most(&values, &summary.value);
-    if let Some(histogram) = Histogram::of(&near_most, BINS) {
+    if let Some(histogram) = Histogram::of(&values, BINS) {
         histogram_lines(out, &histogram, &scale);
     }
-    let beyond = values.len() - near_most.len();
-    if beyond > 0 {
-        let _ = writeln!(out, "  {:>10} {beyond} more, up to {}", "", scale.value(summary.value.max));
-    }
 }
 
-/// Values without those so far above most of them that a histogram would show nothing else.
-fn near_most(values: &[f64], spread: &Spread) -> Vec<f64> {
-    let reach = FAR * prony_stats::quantile::robust_deviation(values).unwrap_or(0.0);
-    values.iter().copied().filter(|value| reach == 0.0 || *value <= spread.median.estimate + reach).collect()
-}
-
-fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Scale) {
+/// A line for each bin: where it starts, how many values it has, a bar.
+pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Scale) {
     let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1);
+    let digits = most.to_string().len();
     for (bin, &in_bin) in histogram.counts.iter().enumerate() {
-        let from = histogram.edge(bin);
         let bar = "█".repeat((in_bin * BAR).div_ceil(most));
-        let _ = writeln!(out, "  {:>10} {bar} {in_bin}", scale.value(from));
+        let line = format!("  {:>11} {in_bin:>digits$} {bar}", scale.value(histogram.edge(bin)));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    for (beyond, to, extreme) in
+        [(histogram.below, "down to", histogram.least), (histogram.above, "up to", histogram.greatest)]
+    {
+        if beyond > 0 {
+            let _ = writeln!(out, "  {:>11} {beyond:>digits$} more, {to} {}", "", scale.value(extreme));
+        }
     }
 }
 

@@ -1,21 +1,16 @@
 //! `prony hist`.
 
-use std::fmt::Write;
-
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;
 use serde_json::{Value, json};
 
 use super::load_all;
-use crate::bench::words::Scale;
+use crate::bench::words::{Scale, histogram_lines};
 use crate::cli::HistArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::count;
 use crate::output;
-
-/// Cells of the longest bar: with a value and a count before it, a line of a terminal.
-const BAR: usize = 56;
 
 /// # Errors
 /// When a file cannot be read.
@@ -48,15 +43,9 @@ fn text(file: Option<&String>, benchmark: &Benchmark, bins: usize) -> Option<Str
     let values: Vec<f64> = benchmark.values().collect();
     let histogram = Histogram::of(&values, bins)?;
     let scale = Scale::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
-    let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1);
     let file = file.map_or_else(String::new, |file| format!("{file}: "));
     let mut out = format!("{file}{}: {}\n", benchmark.name, count(values.len() as u64, "value"));
-    let digits = most.to_string().len();
-    for (bin, &in_bin) in histogram.counts.iter().enumerate() {
-        let bar = "█".repeat((in_bin * BAR).div_ceil(most));
-        let line = format!("  {:>11} {in_bin:>digits$} {bar}", scale.value(histogram.edge(bin)));
-        let _ = writeln!(out, "{}", line.trim_end());
-    }
+    histogram_lines(&mut out, &histogram, &scale);
     Some(out)
 }
 
