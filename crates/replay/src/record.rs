@@ -192,6 +192,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         started,
         latest: started,
         objects: Vec::new(),
+        raw_calls_trapped: false,
         notes: Vec::new(),
         stamped: Vec::new(),
         raw_bytes: 0,
@@ -265,6 +266,8 @@ struct Recording {
     started: Moment,
     latest: Moment,
     objects: Vec<Loaded>,
+    /// The kernel reports raw system calls, from whatever object.
+    raw_calls_trapped: bool,
     notes: Vec<String>,
     /// The record being stamped.
     stamped: Vec<u8>,
@@ -293,6 +296,7 @@ impl Recording {
             let now = Instant::now();
             if now >= block_at {
                 self.writer.flush_block()?;
+                self.search_new_objects();
                 block_at = now + BLOCK_EVERY;
                 progress(Progress::Recording {
                     seconds: start.elapsed().as_secs_f64(),
@@ -358,8 +362,31 @@ impl Recording {
     fn search_objects(&mut self, pid: i32) {
         let found = raw_calls::loaded_objects(pid).unwrap_or_default();
         let raw = raw_calls::objects_with_raw_calls(&found);
+        self.raw_calls_trapped |= !raw.is_empty();
         self.channel.scan_done(!raw.is_empty());
         self.objects.extend(found);
+        self.objects.sort();
+        self.objects.dedup();
+    }
+
+    /// Searches what the server has loaded since it started: plugins. It is too late to have their raw system calls
+    /// reported, so the objects are named.
+    fn search_new_objects(&mut self) {
+        let Some(&pid) = self.channel.processes().iter().find(|&&pid| pid > 0 && Launched::runs(pid)) else { return };
+        let mut new = raw_calls::loaded_objects(pid).unwrap_or_default();
+        new.retain(|object| self.objects.binary_search(object).is_err());
+        if new.is_empty() {
+            return;
+        }
+        if !self.raw_calls_trapped {
+            for path in raw_calls::objects_with_raw_calls(&new) {
+                self.notes.push(format!(
+                    "{} was loaded while the server ran and can make system calls of its own, which are not recorded",
+                    path.display()
+                ));
+            }
+        }
+        self.objects.extend(new);
         self.objects.sort();
         self.objects.dedup();
     }
