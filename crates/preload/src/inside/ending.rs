@@ -29,17 +29,23 @@ pub unsafe fn wait_for_others() {
         }
         // Signal 0 asks only whether there is such a thread. Ending takes some microseconds; a
         // destructor of the server's that hangs must not hang the others.
-        for _ in 0..ROUNDS {
+        for round in 0..ROUNDS {
             if libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) == -1 {
                 break;
             }
-            libc::nanosleep(&PAUSE, std::ptr::null_mut());
+            // In a replay it needs this CPU; otherwise it is mostly gone before a sleep would be over.
+            if round < YIELDS {
+                libc::syscall(libc::SYS_sched_yield);
+            } else {
+                libc::nanosleep(&PAUSE, std::ptr::null_mut());
+            }
         }
         place.store(0, Ordering::Release);
     }
 }
 
 const ROUNDS: u32 = 1000;
+const YIELDS: u32 = 20;
 const PAUSE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
 
 /// This process was forked, with one thread.

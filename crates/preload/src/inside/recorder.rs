@@ -5,9 +5,9 @@
 //! a process by `order`.
 
 use super::baton;
-use super::process::{control, slot};
+use super::process::{self, control, slot};
 use super::report;
-use super::thread::Thread;
+use super::thread::{RECORDING, Thread};
 use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, WAITS_FOR_READER};
 use crate::ticks::ticks;
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
@@ -78,8 +78,12 @@ impl Piece {
     }
 }
 
-/// Maps the ring of the thread's slot, twice in a row.
+/// Maps the ring of the thread's slot, twice in a row. A replay has something to write only where differences are
+/// tolerated.
 pub unsafe fn map_ring(thread: *mut Thread) {
+    if process::mode() != RECORDING && (*control()).tolerant == 0 {
+        return;
+    }
     let place = (*thread).slot.offset_from(&raw const (*control()).threads[0]) as usize;
     let ring = BASE + CONTROL_BYTES + place * 2 * RING_BYTES;
     for half in 0..2 {
@@ -105,7 +109,10 @@ pub unsafe fn map_ring(thread: *mut Thread) {
 /// unless it belongs to the parent of a forked child.
 pub unsafe fn unmap_ring(thread: *mut Thread) {
     (*thread).run_reads = 0;
-    libc::munmap((*thread).ring.cast(), 2 * RING_BYTES);
+    let ring = std::mem::replace(&mut (*thread).ring, std::ptr::null_mut());
+    if !ring.is_null() {
+        libc::munmap(ring.cast(), 2 * RING_BYTES);
+    }
 }
 
 /// The next place in the order of this process's calls.
