@@ -390,6 +390,7 @@ impl<'a> Bench<'a> {
     }
 
     fn report(mut self, ended: Ended, stand: &Stand) -> Report {
+        self.rounds_done_s.resize(self.rounds, self.elapsed_s);
         let alpha = self.options.plan.alpha;
         let summaries: Vec<Option<Summary>> =
             self.benchmarks.iter().map(|benchmark| Summary::of(benchmark, alpha)).collect();
