@@ -52,8 +52,16 @@ impl Levels {
         Levels { measure, seen: vec![Seen::default(); subjects], warmups: 0 }
     }
 
-    /// A process of a command.
-    pub fn add(&mut self, subject: usize, observation: &Observation) {
+    /// A round: a process of each command that still ran.
+    pub fn add_round(&mut self, observations: &[Option<Observation>]) {
+        for (subject, observation) in observations.iter().enumerate() {
+            if let Some(observation) = observation {
+                self.add(subject, observation);
+            }
+        }
+    }
+
+    fn add(&mut self, subject: usize, observation: &Observation) {
         let seen = &mut self.seen[subject];
         let of_judged = observation.values.iter().filter(|value| value.metric == self.measure.judged && !value.warmup);
         seen.processes.push(of_judged.map(|value| value.value).collect());
@@ -111,7 +119,6 @@ pub fn mark_warmups(observation: &mut Observation, warmups: usize) {
 #[cfg(test)]
 mod tests {
     use prony_machine::process::{Company, Counts, Ended, Run};
-
     use prony_stats::Seed;
 
     use super::*;

@@ -66,8 +66,8 @@ struct Bench<'a> {
     /// Of the first command's CPU time: decides when there is no other command.
     alone: Alone,
     rounds: usize,
-    /// The first processes of workers, until it is known how much to ask of them.
-    first: Option<First>,
+    /// Rounds that are not judged yet, until it is known how much to ask of workers.
+    first: Option<Vec<Ran>>,
     /// What is known of workers, once they are known to be some.
     levels: Option<Levels>,
     begun: Option<Instant>,
@@ -77,13 +77,13 @@ struct Bench<'a> {
     tally: Tally,
 }
 
-/// Rounds that are not judged yet.
-#[derive(Debug, Default)]
-struct First {
-    /// Of each command.
-    observations: Vec<Vec<Observation>>,
-    /// Command and place of each run, by round.
-    orders: Vec<Vec<usize>>,
+/// A round as it ran.
+#[derive(Debug)]
+struct Ran {
+    /// The commands, first to last.
+    order: Vec<usize>,
+    /// Of each command; `None` where it was not its turn, or something failed before.
+    observations: Vec<Option<Observation>>,
 }
 
 /// Sums over all runs.
@@ -144,7 +144,7 @@ impl<'a> Bench<'a> {
             decided: vec![None; others],
             alone: Alone::new(options.plan.alpha, ALONE_PRECISION * options.plan.margin, options.plan.budget_s),
             rounds: 0,
-            first: Some(First { observations: vec![Vec::new(); options.subjects.len()], orders: Vec::new() }),
+            first: Some(Vec::new()),
             levels: None,
             begun: None,
             elapsed_s: 0.0,
@@ -194,27 +194,29 @@ impl<'a> Bench<'a> {
             order.swap(last, self.seed.below(last + 1));
         }
         let mut observations: Vec<Option<Observation>> = vec![None; self.options.subjects.len()];
-        let mut run_all = || -> Result<(), Trouble> {
-            for &subject in &order {
-                let observation = stand.run(subject, &scatter, Occasion::Run(self.started() + 1))?;
-                self.tally.add(subject, &observation);
-                observations[subject] = Some(observation);
+        let mut ran = Ok(());
+        for &subject in &order {
+            match stand.run(subject, &scatter, Occasion::Run(self.started() + 1)) {
+                Ok(observation) => {
+                    self.tally.add(subject, &observation);
+                    observations[subject] = Some(observation);
+                }
+                Err(trouble) => {
+                    ran = Err(trouble);
+                    break;
+                }
             }
-            Ok(())
-        };
-        let ran = run_all();
+        }
         // What was measured before a command failed is kept.
+        let round = Ran { order, observations };
         let kept = match &mut self.first {
             Some(first) => {
-                for (all, one) in first.observations.iter_mut().zip(observations) {
-                    all.extend(one);
-                }
-                first.orders.push(order);
+                first.push(round);
                 Ok(())
             }
             None => {
-                self.repeat_more_or_less(stand, &observations);
-                self.judge_round(&order, &observations)
+                self.repeat_more_or_less(stand, &round);
+                self.judge_round(&round)
             }
         };
         ran.and(kept)
@@ -222,13 +224,9 @@ impl<'a> Bench<'a> {
 
     /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
     /// twice as many, they are asked anew; which of them is faster has no part in that.
-    fn repeat_more_or_less(&mut self, stand: &mut Stand, observations: &[Option<Observation>]) {
+    fn repeat_more_or_less(&mut self, stand: &mut Stand, round: &Ran) {
         let Some(levels) = &mut self.levels else { return };
-        for (subject, observation) in observations.iter().enumerate() {
-            if let Some(observation) = observation {
-                levels.add(subject, observation);
-            }
-        }
+        levels.add_round(&round.observations);
         let rounds = self.rounds + 1;
         if rounds.is_multiple_of(FIRST_ROUNDS) && (rounds / FIRST_ROUNDS).is_power_of_two() {
             stand.ask(levels.repetitions());
@@ -237,14 +235,15 @@ impl<'a> Bench<'a> {
 
     /// Rounds, with those that are not judged yet.
     fn started(&self) -> usize {
-        self.rounds + self.first.as_ref().map_or(0, |first| first.orders.len())
+        self.rounds + self.first.as_ref().map_or(0, Vec::len)
     }
 
     /// Judges the first rounds, once enough is known of the workers, or it is `over`.
     fn settle(&mut self, stand: &mut Stand, over: bool) -> Result<(), Trouble> {
         let Some(first) = &self.first else { return Ok(()) };
-        let workers = first.observations.iter().flatten().any(|observation| !observation.values.is_empty());
-        let rounds = first.orders.len();
+        let workers =
+            first.iter().flat_map(|round| round.observations.iter().flatten()).any(|one| !one.values.is_empty());
+        let rounds = first.len();
         let enough = over
             || rounds >= FIRST_ROUNDS
             || self.elapsed_s >= FIRST_TIME * self.options.plan.budget_s
@@ -252,39 +251,33 @@ impl<'a> Bench<'a> {
         if workers && !enough {
             return Ok(());
         }
-        let Some(First { mut observations, orders }) = self.first.take() else { return Ok(()) };
-        if let Some(sample) = observations[0].first().filter(|_| workers) {
-            let mut levels = Levels::new(Measure::of(sample), observations.len());
-            for (subject, observation) in
-                observations.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |one| (at, one)))
-            {
-                levels.add(subject, observation);
+        let Some(mut first) = self.first.take() else { return Ok(()) };
+        let sample = first.first().and_then(|round| round.observations[0].as_ref()).filter(|_| workers);
+        if let Some(measure) = sample.map(Measure::of) {
+            let mut levels = Levels::new(measure, self.options.subjects.len());
+            for round in &first {
+                levels.add_round(&round.observations);
             }
             let warmups = levels.find_warmups();
-            for observation in observations.iter_mut().flatten() {
+            for observation in first.iter_mut().flat_map(|round| round.observations.iter_mut().flatten()) {
                 levels::mark_warmups(observation, warmups);
             }
             stand.ask(levels.repetitions());
             self.levels = Some(levels);
         }
-        for (round, order) in orders.iter().enumerate() {
-            let of_round: Vec<Option<Observation>> =
-                observations.iter().map(|observations| observations.get(round).cloned()).collect();
-            self.judge_round(order, &of_round)?;
-        }
-        Ok(())
+        first.iter().try_for_each(|round| self.judge_round(round))
     }
 
     /// Writes a round down and shows it to the judges.
-    fn judge_round(&mut self, order: &[usize], observations: &[Option<Observation>]) -> Result<(), Trouble> {
-        let mut times: Vec<Option<Times>> = vec![None; observations.len()];
-        for (place, &subject) in order.iter().enumerate() {
-            if let Some(observation) = &observations[subject] {
+    fn judge_round(&mut self, round: &Ran) -> Result<(), Trouble> {
+        let mut times: Vec<Option<Times>> = vec![None; round.observations.len()];
+        for (place, &subject) in round.order.iter().enumerate() {
+            if let Some(observation) = &round.observations[subject] {
                 let pair = Some((self.rounds as u64, place as u64));
                 times[subject] = Some(self.take(subject, observation, pair, Occasion::Run(self.rounds + 1))?);
             }
         }
-        if order.iter().any(|&subject| times[subject].is_none()) {
+        if round.order.iter().any(|&subject| times[subject].is_none()) {
             return Ok(());
         }
         self.rounds += 1;
