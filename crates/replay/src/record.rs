@@ -364,6 +364,10 @@ impl Recording {
         let raw = raw_calls::objects_with_raw_calls(&found);
         self.raw_calls_trapped |= !raw.is_empty();
         self.channel.scan_done(!raw.is_empty());
+        self.keep_objects(found);
+    }
+
+    fn keep_objects(&mut self, found: Vec<Loaded>) {
         self.objects.extend(found);
         self.objects.sort();
         self.objects.dedup();
@@ -386,9 +390,7 @@ impl Recording {
                 ));
             }
         }
-        self.objects.extend(new);
-        self.objects.sort();
-        self.objects.dedup();
+        self.keep_objects(new);
     }
 
     /// Takes what the threads have written into the demo; returns how many bytes it was.

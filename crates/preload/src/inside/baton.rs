@@ -25,6 +25,7 @@ const AWAITED: u32 = 1 << 31;
 /// How long a thread waits before those that come after it have to wait too. A few switches of
 /// threads: less, and the server spends its time on them; more, and requests wait for each other.
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
+
 /// From now on this process has several threads.
 pub unsafe fn put_to_use() {
     if process::mode() == RECORDING && (*control()).side_by_side == 0 {
