@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use crate::{Answer, Place};
 
@@ -109,20 +109,27 @@ fn what_was_measured_before_a_failure_is_exported_and_marked() {
     assert!(warnings.iter().any(|warning| warning == mark), "{samples}");
 }
 
-#[test]
-fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
-    let place = Place::new();
+/// Benches a script that at some time writes a line to `fifo` and does not end; returns when it did, with that line.
+fn bench_until_it_stays(place: &Place, script: &str, runs: &str) -> (Child, String) {
     assert!(std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("coreutils").success());
-    // A warm-up and two runs end by themselves; the next one says that it runs, and does not end.
-    place.script("stays", "echo >> count; test $(wc -l < count) -lt 4 || { echo here > fifo; exec sleep 1000; }");
+    place.script("stays", script);
     let child = place
-        .command(&["bench", "--runs", "9", "--export-json", "samples.json", "./stays"])
+        .command(&["bench", "--runs", runs, "--export-json", "samples.json", "./stays"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command is built");
     let mut said = String::new();
     fs::File::open(place.path("fifo")).and_then(|mut fifo| fifo.read_to_string(&mut said)).expect("the run opens it");
+    (child, said)
+}
+
+#[test]
+fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
+    let place = Place::new();
+    // A warm-up and two runs end by themselves; the next one says that it runs, and does not end.
+    let script = "echo >> count; test $(wc -l < count) -lt 4 || { echo here > fifo; exec sleep 1000; }";
+    let (child, said) = bench_until_it_stays(&place, script, "9");
     let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(told.expect("procps is there").success());
     let output = child.wait_with_output().expect("it ends");
@@ -137,17 +144,9 @@ fn an_interrupt_ends_the_command_and_keeps_what_was_measured() {
 #[test]
 fn a_bench_that_is_killed_leaves_what_was_measured() {
     let place = Place::new();
-    assert!(std::process::Command::new("mkfifo").arg(place.path("fifo")).status().expect("coreutils").success());
     // Runs end by themselves until there is something to leave; the next one says who it is, and does not end.
-    place.script("stays", "test -e samples.json.partial || exit 0; echo $$ > fifo; exec sleep 1000");
-    let mut child = place
-        .command(&["bench", "--runs", "1000000", "--export-json", "samples.json", "./stays"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the command is built");
-    let mut run = String::new();
-    fs::File::open(place.path("fifo")).and_then(|mut fifo| fifo.read_to_string(&mut run)).expect("the run opens it");
+    let script = "test -e samples.json.partial || exit 0; echo $$ > fifo; exec sleep 1000";
+    let (mut child, run) = bench_until_it_stays(&place, script, "1000000");
     child.kill().expect("it runs");
     child.wait().expect("it is ours");
     assert!(std::process::Command::new("kill").arg(run.trim()).status().expect("procps is there").success());
