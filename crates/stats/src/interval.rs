@@ -1,22 +1,32 @@
 //! An estimate with what it rests on.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 
 /// An estimate between two bounds.
 ///
-/// Bounds are infinite where there are too few observations for the level.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+/// Bounds are infinite where there are too few observations for the level; JSON has null there.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Best single value.
     pub estimate: f64,
     /// Lower bound.
+    #[serde(deserialize_with = "lower_bound")]
     pub low: f64,
     /// Upper bound.
+    #[serde(deserialize_with = "upper_bound")]
     pub high: f64,
     /// How often an interval made so holds the truth, 0 to 1.
     pub confidence: f64,
     /// Observations it rests on.
     pub n: usize,
+}
+
+fn lower_bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NEG_INFINITY))
+}
+
+fn upper_bound<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 impl Interval {

@@ -1,0 +1,10 @@
+//! Studies: a matrix of builds, workloads and machines, planned before anything runs and kept cell by cell.
+//!
+//! [`Results`] is what every reader of a study looks at: effects, reports and histories know nothing else.
+#![forbid(unsafe_code)]
+
+mod results;
+
+pub use results::{
+    Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, Results, Role, State, Workload,
+};
