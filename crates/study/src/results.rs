@@ -174,6 +174,11 @@ pub enum State {
         /// What went wrong.
         message: String,
     },
+    /// It is not run: a sweep went far enough, or its configuration failed again and again.
+    Skipped {
+        /// Why.
+        why: String,
+    },
 }
 
 /// Whether trying again may help.
