@@ -3,6 +3,8 @@
 //! [`Results`] is what every reader of a study looks at: effects, reports and histories know nothing else.
 #![forbid(unsafe_code)]
 
+pub mod disk;
+pub mod ledger;
 mod results;
 
 pub use results::{

@@ -1,0 +1,624 @@
+//! The ledger: what came of each cell on one machine, in a SQLite file that survives any end of its writer.
+//!
+//! A cell is claimed, runs, its samples are written under a temporary name, synced and renamed, and only then is it
+//! committed as done. Whoever opens the ledger next finds the cells that were cut short, and runs them again; a cell
+//! that is done is never run again. `docs/formats/ledger.md` draws the tables.
+
+mod owner;
+mod read;
+mod schema;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use prony_stats::Interval;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+
+pub use owner::Owner;
+pub use read::{Attempt, Counts};
+
+use crate::{Cell, FailureKind, Role};
+
+/// Failures of one configuration in a row, after which its further cells are not run.
+pub const FAILURES_IN_A_ROW_MOST: u32 = 5;
+/// Attempts of one cell that may be cut short: a cell that takes its machine down each time must not do so forever.
+pub const CUTS_MOST: u32 = 8;
+/// How often a cell that failed by chance is run in all.
+const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
+/// How long another process may hold the file while it writes.
+const BUSY: Duration = Duration::from_secs(10);
+
+/// Why a ledger could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerError {
+    /// The file, its lock or its directory.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// What SQLite said.
+    #[error("{}: {error}", path.display())]
+    Sqlite {
+        /// The ledger.
+        path: PathBuf,
+        /// What is wrong.
+        error: rusqlite::Error,
+    },
+    /// A SQLite file of somebody else, or a ledger of another format.
+    #[error("{}: expected a ledger of format {}, found {found}", path.display(), schema::FORMAT)]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        found: String,
+    },
+    /// Somebody runs its cells now.
+    #[error("{}: process {pid} runs its cells", path.display())]
+    Busy {
+        /// The ledger.
+        path: PathBuf,
+        /// Who, as far as it is told; 0 where it is not.
+        pid: u32,
+    },
+    /// It belongs to another machine or plan.
+    #[error("{}: expected the ledger of {what} `{expected}`, found that of `{found}`", path.display())]
+    Other {
+        /// The ledger.
+        path: PathBuf,
+        /// What differs: machine or study.
+        what: &'static str,
+        /// What was to be run.
+        expected: String,
+        /// What it was made for.
+        found: String,
+    },
+    /// Something in it that no ledger of ours holds.
+    #[error("{}: cell {key}: expected {expected}, found `{found}`", path.display())]
+    Content {
+        /// The ledger.
+        path: PathBuf,
+        /// The cell.
+        key: String,
+        /// What should be there.
+        expected: &'static str,
+        /// What is.
+        found: String,
+    },
+}
+
+/// The ledger of one machine.
+#[derive(Debug)]
+pub struct Ledger {
+    connection: Connection,
+    path: PathBuf,
+    /// `None` when it is only read.
+    writer: Option<Writer>,
+}
+
+/// What only the one who runs cells has.
+#[derive(Debug)]
+struct Writer {
+    owner: Owner,
+    owner_json: String,
+    /// Locked as long as we run; the kernel unlocks it however we end.
+    _lock: File,
+}
+
+/// What a ledger is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purpose {
+    /// The machine.
+    pub machine: String,
+    /// Which study: a hash of its plan's inputs, the same on every machine.
+    pub study: String,
+}
+
+/// A cell that we have to run now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Its key.
+    pub key: String,
+    /// Which attempt this is, from 1.
+    pub attempt: u32,
+    /// Its place in the plan.
+    pub position: u64,
+}
+
+/// What a cell that ran gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Measured {
+    /// The metric, normalised.
+    pub value: f64,
+    /// Interval of the value, when there are several.
+    pub spread: Option<Interval>,
+    /// How long it took.
+    pub seconds: f64,
+    /// What is needed to reproduce it.
+    pub origin: BTreeMap<String, String>,
+}
+
+/// Why a cell has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Whether trying again may help.
+    pub kind: FailureKind,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// What a failure led to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterFailure {
+    /// The cell will run once more, at the end of its block.
+    Again,
+    /// It stays failed.
+    Failed,
+    /// It stays failed, and so many further cells of its configuration are not run.
+    Stopped {
+        /// Cells that are not run.
+        cells: usize,
+    },
+}
+
+/// The name of a machine's ledger in a study's directory.
+pub fn file_name(machine: &str) -> String {
+    format!("ledger-{machine}.sqlite")
+}
+
+impl Ledger {
+    /// Opens the ledger to run its cells, makes it if need be, and puts cells that were cut short back into the queue.
+    /// No other process can open it so meanwhile. Returns how many cells were cut short, too.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when somebody else runs it, it is for something else, or the file cannot be used.
+    pub fn open(path: &Path, purpose: &Purpose) -> Result<(Ledger, usize), LedgerError> {
+        let io = |error| LedgerError::Io { path: path.to_owned(), error };
+        let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
+        let lock = lock(path)?;
+        let owner = Owner::this().map_err(io)?;
+        let owner_json = serde_json::to_string(&owner).expect("an owner has no keys but names");
+        let mut connection = Connection::open(path).map_err(sqlite)?;
+        connection.busy_timeout(BUSY).map_err(sqlite)?;
+        // WAL: readers never wait for the writer. FULL: a commit is on disk when it returns, also after a power cut.
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| not_a_ledger(path, error))?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
+        let objects: u64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sqlite)?;
+        if objects == 0 {
+            schema::create(&mut connection).map_err(sqlite)?;
+        }
+        let writer = Some(Writer { owner, owner_json, _lock: lock });
+        let mut ledger = Ledger { connection, path: path.to_owned(), writer };
+        ledger.check_format()?;
+        for (what, ours) in [("machine", &purpose.machine), ("study", &purpose.study)] {
+            match ledger.note(what)? {
+                Some(found) if found != *ours => {
+                    return Err(LedgerError::Other { path: path.to_owned(), what, expected: ours.clone(), found });
+                }
+                Some(_) => {}
+                None => ledger.set_note(what, ours)?,
+            }
+        }
+        let cut = ledger.requeue_cut()?;
+        Ok((ledger, cut))
+    }
+
+    /// Opens the ledger to read it, while others may write.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when there is none, or it is none.
+    pub fn read(path: &Path) -> Result<Ledger, LedgerError> {
+        let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
+        fs::metadata(path).map_err(|error| LedgerError::Io { path: path.to_owned(), error })?;
+        // A reader of a WAL file writes its index; where it may not, the file is read as it is.
+        let open = |flags| Connection::open_with_flags(path, flags);
+        let connection = open(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+            .or_else(|_| open(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
+            .map_err(sqlite)?;
+        connection.busy_timeout(BUSY).map_err(sqlite)?;
+        connection.pragma_update(None, "query_only", true).map_err(sqlite)?;
+        // Ledgers come from other machines: no function or view in one may run.
+        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
+        let ledger = Ledger { connection, path: path.to_owned(), writer: None };
+        ledger.check_format()?;
+        Ok(ledger)
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn check_format(&self) -> Result<(), LedgerError> {
+        let number = |name: &str| -> Result<i64, LedgerError> {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get(0))
+                .map_err(|error| not_a_ledger(&self.path, error))
+        };
+        let (application, format) = (number("application_id")?, number("user_version")?);
+        if application != schema::APPLICATION {
+            let found = "a file of another program".to_owned();
+            return Err(LedgerError::Format { path: self.path.clone(), found });
+        }
+        if format != schema::FORMAT {
+            return Err(LedgerError::Format { path: self.path.clone(), found: format.to_string() });
+        }
+        Ok(())
+    }
+
+    /// Writes the plan down: each cell with the number of its block, in the order in which they are to run. Cells that
+    /// are there already stay as they are.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn plan<'a>(&mut self, cells: impl Iterator<Item = (&'a Cell, u64)>) -> Result<(), LedgerError> {
+        self.write(|transaction, _| {
+            let mut next: i64 =
+                transaction.query_row("SELECT coalesce(max(position) + 1, 0) FROM cell", [], |row| row.get(0))?;
+            let mut insert = transaction.prepare(
+                "INSERT INTO cell (position, key, block, workload, repeat, levels, role)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO NOTHING",
+            )?;
+            for (cell, block) in cells {
+                let levels = levels_text(&cell.levels);
+                let (workload, block) = (cell.workload as i64, block as i64);
+                next += insert.execute(params![
+                    next,
+                    cell.key,
+                    block,
+                    workload,
+                    cell.repeat,
+                    levels,
+                    role_name(cell.role)
+                ])? as i64;
+            }
+            Ok(())
+        })
+    }
+
+    /// Takes the next cell that waits, of any block or of this one.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn claim(&mut self, block: Option<u64>) -> Result<Option<Claim>, LedgerError> {
+        self.write(|transaction, writer| claim(transaction, writer, block))
+    }
+
+    /// Commits a cell as done and takes the next one, both or neither. Its samples must be in place already.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn done(
+        &mut self,
+        claimed: &Claim,
+        measured: &Measured,
+        next: Option<Option<u64>>,
+    ) -> Result<Option<Claim>, LedgerError> {
+        self.write(|transaction, writer| {
+            let spread = measured.spread.as_ref().and_then(|spread| serde_json::to_string(spread).ok());
+            let origin = serde_json::to_string(&measured.origin).unwrap_or_default();
+            transaction
+                .prepare_cached(
+                    "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3,
+                     seconds = ?4, origin = ?5 WHERE key = ?1",
+                )?
+                .execute(params![claimed.key, measured.value, spread, measured.seconds, origin])?;
+            transaction
+                .prepare_cached("DELETE FROM streak WHERE levels = (SELECT levels FROM cell WHERE key = ?1)")?
+                .execute([&claimed.key])?;
+            end_attempt(transaction, claimed, "done", None)?;
+            match next {
+                Some(block) => claim(transaction, writer, block),
+                None => Ok(None),
+            }
+        })
+    }
+
+    /// Commits a cell as failed; what failed by chance is put back into the queue once.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn failed(&mut self, claimed: &Claim, failure: &Failure) -> Result<AfterFailure, LedgerError> {
+        self.write(|transaction, _| {
+            end_attempt(transaction, claimed, "failed", Some(&failure.message))?;
+            let cuts: u32 = transaction.query_row(
+                "SELECT count(*) FROM attempt WHERE key = ?1 AND ended = 'cut'",
+                [&claimed.key],
+                |row| row.get(0),
+            )?;
+            let tried = claimed.attempt.saturating_sub(cuts);
+            let again = failure.kind == FailureKind::Transient && tried < TRANSIENT_ATTEMPTS_MOST;
+            transaction.execute(
+                "UPDATE cell SET state = ?2, again = again + ?3, failure = ?4, message = ?5 WHERE key = ?1",
+                params![
+                    claimed.key,
+                    if again { "pending" } else { "failed" },
+                    again,
+                    kind_name(failure.kind),
+                    failure.message
+                ],
+            )?;
+            let (levels, failures): (String, u32) = transaction.query_row(
+                "INSERT INTO streak (levels, failures) SELECT levels, 1 FROM cell WHERE key = ?1
+                 ON CONFLICT (levels) DO UPDATE SET failures = failures + 1 RETURNING levels, failures",
+                [&claimed.key],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?;
+            if failures < FAILURES_IN_A_ROW_MOST {
+                return Ok(if again { AfterFailure::Again } else { AfterFailure::Failed });
+            }
+            // What was to be tried again stays what it is: a failure.
+            transaction.execute(
+                "UPDATE cell SET state = 'failed' WHERE levels = ?1 AND state = 'pending' AND failure IS NOT NULL",
+                [&levels],
+            )?;
+            let why = format!("{FAILURES_IN_A_ROW_MOST} failures of its configuration in a row");
+            let cells = transaction.execute(
+                "UPDATE cell SET state = 'skipped', message = ?2 WHERE levels = ?1 AND state = 'pending'",
+                params![levels, why],
+            )?;
+            Ok(AfterFailure::Stopped { cells })
+        })
+    }
+
+    /// Puts a cell that was begun and not ended back, as if it had not been claimed: somebody asked to stop.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn release(&mut self, claimed: &Claim) -> Result<(), LedgerError> {
+        self.write(|transaction, _| {
+            transaction.execute(
+                "DELETE FROM attempt WHERE key = ?1 AND attempt = ?2",
+                params![claimed.key, claimed.attempt],
+            )?;
+            transaction
+                .execute("UPDATE cell SET state = 'pending', attempt = attempt - 1 WHERE key = ?1", [&claimed.key])?;
+            Ok(())
+        })
+    }
+
+    /// Takes cells that wait out of the queue: keys, and why each is not run. Returns how many there were.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn skip(&mut self, cells: &[(String, String)]) -> Result<usize, LedgerError> {
+        self.write(|transaction, _| {
+            let mut skip = transaction.prepare_cached(
+                "UPDATE cell SET state = 'skipped', message = ?2 WHERE key = ?1 AND state = 'pending'",
+            )?;
+            cells.iter().map(|(key, why)| skip.execute([key, why])).sum()
+        })
+    }
+
+    /// Puts cells that failed or were skipped by failures back into the queue, with fresh attempts. Returns how many.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn retry_failed(&mut self) -> Result<usize, LedgerError> {
+        self.write(|transaction, _| {
+            transaction.execute("DELETE FROM streak", [])?;
+            transaction.execute(
+                "UPDATE cell SET state = 'pending', again = again + 1, failure = NULL, message = NULL
+                 WHERE state = 'failed' OR (state = 'skipped' AND message LIKE '% in a row')",
+                [],
+            )
+        })
+    }
+
+    /// Cells whose process is gone wait again; their samples, if they came so far, are of no cell that is done.
+    fn requeue_cut(&mut self) -> Result<usize, LedgerError> {
+        let directory = self.path.parent().map(|directory| directory.join(CELLS)).unwrap_or_default();
+        let cut = self.write(|transaction, writer| {
+            let mut busy = transaction.prepare(
+                "SELECT cell.key, cell.attempt, attempt.owner FROM cell
+                 LEFT JOIN attempt ON attempt.key = cell.key AND attempt.attempt = cell.attempt
+                 WHERE cell.state = 'running' ORDER BY cell.position",
+            )?;
+            let busy: Vec<(String, u32, Option<String>)> =
+                busy.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect::<Result<_, _>>()?;
+            let is_gone = |owner: &Option<String>| {
+                let owner = owner.as_deref().and_then(|json| serde_json::from_str::<Owner>(json).ok());
+                owner.is_none_or(|owner| owner.is_gone(&writer.owner))
+            };
+            let mut keys = Vec::new();
+            for (key, attempt, _) in busy.into_iter().filter(|(_, _, owner)| is_gone(owner)) {
+                let claimed = Claim { key, attempt, position: 0 };
+                end_attempt(transaction, &claimed, "cut", None)?;
+                let cuts: u32 = transaction.query_row(
+                    "SELECT count(*) FROM attempt WHERE key = ?1 AND ended = 'cut'",
+                    [&claimed.key],
+                    |row| row.get(0),
+                )?;
+                if cuts < CUTS_MOST {
+                    transaction.execute("UPDATE cell SET state = 'pending' WHERE key = ?1", [&claimed.key])?;
+                } else {
+                    let message = format!("cut short {cuts} times: its process was killed, or the machine went down");
+                    transaction.execute(
+                        "UPDATE cell SET state = 'failed', failure = 'transient', message = ?2 WHERE key = ?1",
+                        params![claimed.key, message],
+                    )?;
+                }
+                keys.push(claimed.key);
+            }
+            Ok(keys)
+        })?;
+        for key in &cut {
+            match fs::remove_file(directory.join(format!("{key}.json"))) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(LedgerError::Io { path: directory.join(format!("{key}.json")), error });
+                }
+                _ => {}
+            }
+        }
+        Ok(cut.len())
+    }
+
+    /// Keeps a fact of the study or the machine under its name.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn set_note(&mut self, name: &str, value: &str) -> Result<(), LedgerError> {
+        self.write(|transaction, _| {
+            transaction.execute(
+                "INSERT INTO study (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2",
+                [name, value],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Counts disturbances that were seen: name and evidence of each.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn disturbed(&mut self, seen: &[(String, String)]) -> Result<(), LedgerError> {
+        self.write(|transaction, _| {
+            for (name, evidence) in seen {
+                transaction.execute(
+                    "INSERT INTO disturbance (name, evidence, seen) VALUES (?1, ?2, 1)
+                     ON CONFLICT (name) DO UPDATE SET evidence = ?2, seen = seen + 1",
+                    [name, evidence],
+                )?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Copies the whole ledger, as it is at this moment, into one file that needs no other.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the disk does not take it.
+    pub fn copy_to(&self, path: &Path) -> Result<(), LedgerError> {
+        let io = |error| LedgerError::Io { path: path.to_owned(), error };
+        let name = path.file_name().ok_or_else(|| io(io::ErrorKind::InvalidInput.into()))?;
+        let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+        let text = temporary.to_string_lossy().into_owned();
+        match fs::remove_file(&temporary) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
+            _ => {}
+        }
+        self.connection
+            .execute("VACUUM INTO ?1", [text])
+            .map_err(|error| LedgerError::Sqlite { path: path.to_owned(), error })?;
+        crate::disk::put_in_place(&temporary, path).map_err(io)
+    }
+
+    /// One transaction of the one who runs cells.
+    fn write<T>(&mut self, act: impl FnOnce(&Transaction, &Writer) -> rusqlite::Result<T>) -> Result<T, LedgerError> {
+        let sqlite = |error| LedgerError::Sqlite { path: self.path.clone(), error };
+        let Some(writer) = &self.writer else {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY), None);
+            return Err(sqlite(error));
+        };
+        let transaction = Transaction::new(&mut self.connection, TransactionBehavior::Immediate).map_err(sqlite)?;
+        let value = act(&transaction, writer).map_err(sqlite)?;
+        transaction.commit().map_err(sqlite)?;
+        Ok(value)
+    }
+}
+
+/// The directory of samples files, beside the ledger.
+pub const CELLS: &str = "cells";
+
+fn claim(transaction: &Transaction, writer: &Writer, block: Option<u64>) -> rusqlite::Result<Option<Claim>> {
+    let take = |row: &rusqlite::Row| {
+        Ok(Claim { key: row.get(0)?, attempt: row.get::<_, u32>(1)?.saturating_add(1), position: row.get(2)? })
+    };
+    let waiting = match block {
+        None => transaction
+            .prepare_cached(
+                "SELECT key, attempt, position FROM cell WHERE state = 'pending'
+                 ORDER BY block, again, position LIMIT 1",
+            )?
+            .query_row([], take)
+            .optional()?,
+        Some(block) => transaction
+            .prepare_cached(
+                "SELECT key, attempt, position FROM cell WHERE state = 'pending' AND block = ?1
+                 ORDER BY again, position LIMIT 1",
+            )?
+            .query_row([block as i64], take)
+            .optional()?,
+    };
+    if let Some(claim) = &waiting {
+        transaction
+            .prepare_cached("UPDATE cell SET state = 'running', attempt = ?2 WHERE key = ?1")?
+            .execute(params![claim.key, claim.attempt])?;
+        transaction
+            .prepare_cached("INSERT INTO attempt (key, attempt, owner, claimed_s) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![claim.key, claim.attempt, writer.owner_json, now_s()])?;
+    }
+    Ok(waiting)
+}
+
+fn end_attempt(
+    transaction: &Transaction,
+    claimed: &Claim,
+    ended: &str,
+    message: Option<&str>,
+) -> rusqlite::Result<usize> {
+    transaction
+        .prepare_cached("UPDATE attempt SET ended_s = ?3, ended = ?4, message = ?5 WHERE key = ?1 AND attempt = ?2")?
+        .execute(params![claimed.key, claimed.attempt, now_s(), ended, message])
+}
+
+/// Takes the lock beside the ledger, which the kernel gives back when its holder ends in any way.
+fn lock(path: &Path) -> Result<File, LedgerError> {
+    let beside = path.with_extension("lock");
+    let io = |error| LedgerError::Io { path: beside.clone(), error };
+    let file = File::options().create(true).truncate(false).read(true).write(true).open(&beside).map_err(io)?;
+    match file.try_lock() {
+        Ok(()) => {
+            fs::write(&beside, format!("{}\n", std::process::id())).map_err(io)?;
+            Ok(file)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let holder = fs::read_to_string(&beside).unwrap_or_default();
+            Err(LedgerError::Busy { path: path.to_owned(), pid: holder.trim().parse().unwrap_or(0) })
+        }
+        Err(TryLockError::Error(error)) => Err(io(error)),
+    }
+}
+
+/// A file that SQLite takes for none of its own is told as what it is not.
+fn not_a_ledger(path: &Path, error: rusqlite::Error) -> LedgerError {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::NotADatabase) => {
+            LedgerError::Format { path: path.to_owned(), found: "no SQLite file".to_owned() }
+        }
+        _ => LedgerError::Sqlite { path: path.to_owned(), error },
+    }
+}
+
+fn now_s() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+fn levels_text(levels: &[usize]) -> String {
+    let words: Vec<String> = levels.iter().map(usize::to_string).collect();
+    words.join(",")
+}
+
+fn role_name(role: Role) -> &'static str {
+    match role {
+        Role::Measured => "measured",
+        Role::WarmUp => "warm_up",
+        Role::Control => "control",
+    }
+}
+
+fn kind_name(kind: FailureKind) -> &'static str {
+    match kind {
+        FailureKind::Permanent => "permanent",
+        FailureKind::Transient => "transient",
+    }
+}
+
+#[cfg(test)]
+mod tests;
