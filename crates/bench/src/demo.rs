@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
-use prony_stats::judge::{Judge, Outcome, Pair, Plan, Ratio};
+use prony_stats::judge::{Outcome, Plan, Ratio, ReplayJudge};
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Subject as Facts, Warmup};
 use serde_json::Value;
 
@@ -90,8 +90,8 @@ const WATCHDOG: Duration = Duration::from_secs(10);
 
 /// Replays either build in turns until it is known which is faster.
 ///
-/// What is judged is the CPU time of all frames together: the server's own work between two waits, without
-/// its start. A replay waits for nothing, so wall time adds only what the machine did.
+/// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
+/// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
         demo: options.demo.clone(),
@@ -117,7 +117,7 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
 struct Replays<'a> {
     options: &'a DemoOptions,
     seed: Seed,
-    judge: Judge,
+    judge: ReplayJudge,
     decided: Option<Outcome>,
     /// Frame times in seconds of each build's replays, in pairs.
     frames: [Vec<Vec<f64>>; 2],
@@ -149,7 +149,7 @@ impl<'a> Replays<'a> {
         Replays {
             options,
             seed: Seed::new(options.seed),
-            judge: Judge::new(options.plan),
+            judge: ReplayJudge::new(options.plan),
             decided: None,
             frames: [Vec::new(), Vec::new()],
             benchmarks: [benchmark(a, ""), benchmark(b, suffix)],
@@ -206,7 +206,7 @@ impl<'a> Replays<'a> {
             both[build] = Some(replayed);
         }
         let [Some(a), Some(b)] = both else { return Ok(()) };
-        self.judge.push(Pair { cpu: Ratio::of(a.cpu_s, b.cpu_s), net: None, wall: Ratio::of(a.wall_s, b.wall_s) });
+        self.judge.push(&a.frames_s, &b.frames_s, Ratio::of(a.wall_s, b.wall_s));
         self.frames[0].push(a.frames_s);
         self.frames[1].push(b.frames_s);
         self.pairs += 1;

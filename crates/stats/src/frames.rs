@@ -4,6 +4,7 @@
 //! or of frame i in both, is as likely to have either sign where there is no difference.
 
 mod maxima;
+pub(crate) mod quiet;
 
 use serde::Serialize;
 use thiserror::Error;

@@ -19,9 +19,11 @@
 
 mod outcome;
 mod quietest;
+mod replays;
 mod series;
 
 pub use outcome::{Forecast, Metric, MetricBlock, Outcome, Reason, Verdict};
+pub use replays::ReplayJudge;
 
 use outcome::Evidence;
 use series::{Series, Test};
@@ -75,14 +77,36 @@ pub struct Judge {
     /// `None` once a pair came without it.
     net: Option<Series>,
     wall: Series,
-    /// Shares of the budget and pairs at the looks so far.
-    looks: Vec<Look>,
+    looks: Looks,
 }
+
+/// The looks so far.
+#[derive(Debug, Clone, Default)]
+struct Looks(Vec<Look>);
 
 #[derive(Debug, Clone, Copy)]
 struct Look {
+    /// Of the budget.
     share: f64,
     pairs: usize,
+}
+
+impl Looks {
+    /// The share of the budget at which the next look is due; `None` after the last.
+    fn next_share(&self) -> Option<f64> {
+        let used = self.0.last().map_or(0.0, |look| look.share);
+        LOOKS.into_iter().find(|&share| share > used)
+    }
+
+    /// The look that is due when a `share` of the budget is used; looks missed are made up for by it.
+    fn due(&self, share: f64) -> Option<f64> {
+        let due = LOOKS.into_iter().rev().find(|&look| look <= share)?;
+        self.next_share().filter(|&next| due >= next).map(|_| due)
+    }
+
+    fn push(&mut self, share: f64, pairs: usize) {
+        self.0.push(Look { share, pairs });
+    }
 }
 
 impl Judge {
@@ -94,7 +118,7 @@ impl Judge {
             cpu: series(Test::SignedRanks, 2.0),
             net: Some(series(Test::Signs, 2.0)),
             wall: series(Test::SignedRanks, 1.0),
-            looks: Vec::new(),
+            looks: Looks::default(),
         }
     }
 
@@ -106,7 +130,7 @@ impl Judge {
             (Some(series), Some(net)) => series.push(net),
             (Some(_), None) => {
                 self.net = None;
-                if self.looks.is_empty() {
+                if self.looks.0.is_empty() {
                     self.cpu.spend_on(self.plan.alpha, 1.0);
                 }
             }
@@ -121,26 +145,20 @@ impl Judge {
 
     /// When the next look is due, in seconds since the start; `None` after the last.
     pub fn next_look_s(&self) -> Option<f64> {
-        self.next_share().map(|share| share * self.plan.budget_s)
-    }
-
-    fn next_share(&self) -> Option<f64> {
-        let used = self.looks.last().map_or(0.0, |look| look.share);
-        LOOKS.into_iter().find(|&share| share > used)
+        self.looks.next_share().map(|share| share * self.plan.budget_s)
     }
 
     /// The interval of the CPU time as it would be were the next look now. For showing only: what is decided is decided
     /// at looks.
     pub fn live(&self) -> Option<Interval> {
-        self.cpu.live(self.next_share().unwrap_or(1.0))
+        self.cpu.live(self.looks.next_share().unwrap_or(1.0))
     }
 
     /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
     ///
     /// Looks that were missed, because one pair took longer, are made up for by this one.
     pub fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
-        let due = LOOKS.into_iter().rev().find(|share| share * self.plan.budget_s <= elapsed_s)?;
-        self.next_share().filter(|&next| due >= next)?;
+        let due = self.looks.due(elapsed_s / self.plan.budget_s)?;
         let outcome = self.look_at(due, due >= 1.0, elapsed_s);
         (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
     }
@@ -162,20 +180,20 @@ impl Judge {
         judge.cpu.spend_on(alpha, metrics);
         judge.net = self.net.as_ref().map(|_| Series::new(Test::Signs, alpha, metrics));
         let mut outcome = None;
-        for (at, look) in self.looks.iter().enumerate() {
+        for (at, look) in self.looks.0.iter().enumerate() {
             judge.cpu.take(&self.cpu, look.pairs);
             judge.wall.take(&self.wall, look.pairs);
             if let (Some(net), Some(all)) = (&mut judge.net, &self.net) {
                 net.take(all, look.pairs);
             }
-            outcome = Some(judge.look_at(look.share, at + 1 == self.looks.len(), elapsed_s));
+            outcome = Some(judge.look_at(look.share, at + 1 == self.looks.0.len(), elapsed_s));
         }
         outcome.unwrap_or_else(|| self.clone().finish(elapsed_s))
     }
 
     fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {
         let pairs = self.pairs();
-        self.looks.push(Look { share, pairs });
+        self.looks.push(share, pairs);
         let evidence = Evidence {
             share,
             last,
@@ -184,6 +202,7 @@ impl Judge {
             margin: self.plan.margin,
             cpu: self.cpu.look(share),
             net: self.net.as_mut().map(|net| net.look(share)),
+            net_expected: true,
             wall: self.wall.look(share),
             left_out: self.cpu.left_out,
         };

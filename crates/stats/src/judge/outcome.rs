@@ -54,7 +54,7 @@ pub struct Outcome {
     pub share: f64,
     /// What an unclear result would take to become clear.
     pub forecast: Option<Forecast>,
-    /// Signed ranks.
+    /// Signed ranks; of replays, sums of frames.
     pub cpu: MetricBlock,
     /// Signs; `None` where a run's wait could not be told.
     pub net: Option<MetricBlock>,
@@ -72,7 +72,8 @@ pub struct MetricBlock {
     pub interval: Interval,
     /// Spread from pair to pair: 1.4826 × MAD.
     pub deviation: f64,
-    /// Pairs that were run and not judged, because the machine was slow around them; `n` counts those judged.
+    /// Pairs that were run and not judged, because the machine was slow around them; `n` counts those judged, of replays
+    /// those judged in part.
     pub disturbed: usize,
 }
 
@@ -141,6 +142,8 @@ pub(super) struct Evidence {
     pub margin: f64,
     pub cpu: Seen,
     pub net: Option<Seen>,
+    /// Its absence is worth a word: replays never have it.
+    pub net_expected: bool,
     pub wall: Seen,
     pub left_out: usize,
 }
@@ -168,7 +171,7 @@ impl Evidence {
         if verdict == Verdict::Unclear && cpu.interval.n < self.cpu.needed {
             reasons.push(Reason::TooFewPairs { pairs: cpu.interval.n, needed: self.cpu.needed });
         }
-        if net.is_none() && self.pairs > 0 {
+        if net.is_none() && self.net_expected && self.pairs > 0 {
             reasons.push(Reason::NetUnknown);
         }
         if self.left_out > 0 {

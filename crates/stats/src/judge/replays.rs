@@ -1,0 +1,179 @@
+//! The judge of replays: pairs that are told apart frame by frame.
+
+use super::outcome::{Evidence, Outcome};
+use super::series::{Seen, Series, Test};
+use super::{Looks, Plan, Ratio, Verdict};
+use crate::frames::quiet::Stretches;
+use crate::interval::Interval;
+use crate::sign_flips::{self, Pair};
+use crate::signed_rank;
+use crate::spending::Boundary;
+
+/// Shares of the pairs that each frame may be judged on, beside all.
+const SHARES: [f64; 5] = [1.0 / 2.0, 1.0 / 4.0, 1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
+/// Fewer pairs say too little of where the machine was fast.
+const PAIRS_MIN: usize = 24;
+/// The totals must come from so many pairs, as pairs are the observations: (Σw)²/Σw² of their weights w.
+const EFFECTIVE_PAIRS_MIN: f64 = 12.0;
+/// Leaving frames out must promise an error smaller by this than what was best so far, more than luck does.
+const GAIN_MIN: f64 = 0.8;
+/// The interval between looks is made anew when there are so much more pairs: it costs as much as a look.
+const LIVE_GROWTH: f64 = 1.1;
+
+/// Takes pairs of replays, is asked at set times, and answers once, as [`super::Judge`] does of runs.
+///
+/// Judged is CPU time in the frames in which the machine was fast, with the signs of whole pairs flipped
+/// ([`crate::sign_flips`]). How long the machine's disturbances are and how often they come is
+/// not known before; of all frames, or a half, a quarter … of the pairs of each, that share is judged which
+/// promises the smallest error.
+#[derive(Debug, Clone)]
+pub struct ReplayJudge {
+    plan: Plan,
+    stretches: Stretches,
+    wall: Series,
+    difference: Boundary,
+    agreement: Boundary,
+    looks: Looks,
+    /// Differences of the pairs at the last look, in the order of pairs.
+    looked_at: Vec<f64>,
+    /// The interval that is shown, and of how many pairs it is.
+    live: Option<(usize, Interval)>,
+}
+
+/// What is judged of the pairs so far.
+struct Judged {
+    totals: Vec<Pair>,
+    estimate: f64,
+    error: f64,
+}
+
+impl ReplayJudge {
+    /// No pairs yet.
+    pub fn new(plan: Plan) -> ReplayJudge {
+        ReplayJudge {
+            plan,
+            stretches: Stretches::default(),
+            wall: Series::new(Test::SignedRanks, plan.alpha, 1.0),
+            difference: Boundary::new(plan.alpha),
+            agreement: Boundary::new(plan.alpha),
+            looks: Looks::default(),
+            looked_at: Vec::new(),
+            live: None,
+        }
+    }
+
+    /// Adds a pair: CPU seconds of each frame in A and in B, and wall time of both. A pair with other frames than the
+    /// first is left out of the judgement and counted.
+    pub fn push(&mut self, a_s: &[f64], b_s: &[f64], wall: Ratio) {
+        self.stretches.push(a_s, b_s);
+        self.wall.push(wall);
+    }
+
+    /// Pairs so far.
+    pub fn pairs(&self) -> usize {
+        self.wall.ratios.len() + self.wall.left_out
+    }
+
+    /// The interval as it would be were the next look now; for showing only.
+    pub fn live(&mut self) -> Option<Interval> {
+        let pairs = self.stretches.pairs();
+        if self.live.is_none_or(|(at, _)| pairs as f64 >= LIVE_GROWTH * at as f64) {
+            let judged = self.judged()?;
+            let shared = self.shared(&sign_flips::differences(&judged.totals, judged.estimate));
+            let level = self.difference.level(self.looks.next_share().unwrap_or(1.0), shared);
+            let [interval] = sign_flips::intervals(&judged.totals, [level])?;
+            self.live = Some((pairs, interval));
+        }
+        self.live.map(|(_, interval)| interval)
+    }
+
+    /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
+    pub fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
+        let due = self.looks.due(elapsed_s / self.plan.budget_s)?;
+        let outcome = self.look_at(due, due >= 1.0, elapsed_s);
+        (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
+    }
+
+    /// The last look, whatever the time: for a number of pairs that was set before.
+    pub fn finish(&mut self, elapsed_s: f64) -> Outcome {
+        self.look_at(1.0, true, elapsed_s)
+    }
+
+    /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
+    pub fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
+        self.look_at((elapsed_s / self.plan.budget_s).min(1.0), true, elapsed_s)
+    }
+
+    fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {
+        let pairs = self.pairs();
+        self.looks.push(share, pairs);
+        let evidence = Evidence {
+            share,
+            last,
+            elapsed_s,
+            pairs,
+            margin: self.plan.margin,
+            cpu: self.cpu(share),
+            net: None,
+            net_expected: false,
+            wall: self.wall.look(share),
+            left_out: pairs - self.stretches.pairs(),
+        };
+        evidence.judge()
+    }
+
+    fn cpu(&mut self, share: f64) -> Seen {
+        let judged = self.judged();
+        let differences =
+            judged.as_ref().map_or_else(Vec::new, |judged| sign_flips::differences(&judged.totals, judged.estimate));
+        let shared = self.shared(&differences);
+        let (level, agreement) = (self.difference.look(share, shared), self.agreement.look(share, shared));
+        self.looked_at = differences;
+        let intervals = judged.as_ref().and_then(|judged| sign_flips::intervals(&judged.totals, [level, agreement]));
+        let judged_pairs = intervals.map_or(0, |[difference, _]| difference.n);
+        Seen {
+            difference: intervals.map(|[difference, _]| difference),
+            agreement: intervals.map(|[_, agreement]| agreement),
+            deviation: judged.map(|judged| judged.error * (judged_pairs as f64).sqrt()),
+            needed: signed_rank::values_needed(level),
+            disturbed: self.stretches.pairs() - judged_pairs,
+        }
+    }
+
+    /// All frames, or of each those of so many pairs that the error is smallest.
+    fn judged(&self) -> Option<Judged> {
+        let measure = |totals: Vec<Pair>| {
+            let estimate = sign_flips::estimate(&totals)?;
+            let error = sign_flips::standard_error(&totals, estimate);
+            Some(Judged { totals, estimate, error })
+        };
+        let mut best = measure(self.stretches.all())?;
+        if self.stretches.pairs() >= PAIRS_MIN {
+            for totals in self.stretches.least_disturbed(&SHARES) {
+                let Some(found) = measure(totals) else { continue };
+                if effective_pairs(&found.totals) >= EFFECTIVE_PAIRS_MIN && found.error < GAIN_MIN * best.error {
+                    best = found;
+                }
+            }
+        }
+        Some(best)
+    }
+
+    /// Squared correlation, under "no difference", with the sum of the last look: the coins of the pairs that both rest on.
+    fn shared(&self, differences: &[f64]) -> f64 {
+        let squares = |values: &[f64]| values.iter().map(|value| value.powi(2)).sum::<f64>();
+        let products: f64 = self.looked_at.iter().zip(differences).map(|(last, now)| last * now).sum();
+        let all = squares(&self.looked_at) * squares(differences);
+        if products > 0.0 && all > 0.0 { products.powi(2) / all } else { 0.0 }
+    }
+}
+
+/// (Σw)²/Σw².
+fn effective_pairs(totals: &[Pair]) -> f64 {
+    let sum: f64 = totals.iter().map(|pair| pair.a + pair.b).sum();
+    let squares: f64 = totals.iter().map(|pair| (pair.a + pair.b).powi(2)).sum();
+    if squares > 0.0 { sum.powi(2) / squares } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests;
