@@ -22,6 +22,7 @@ pub mod outliers;
 pub mod quantile;
 pub mod samples;
 pub mod serial;
+pub mod sign_flips;
 pub mod sign_test;
 pub mod signed_rank;
 pub mod spending;

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod disk;
+pub mod file;
 pub mod ledger;
 mod results;
 

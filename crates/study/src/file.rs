@@ -1,0 +1,289 @@
+//! The study file: TOML, checked as a whole before the first cell runs. `docs/formats/study.md` is its reference.
+//!
+//! ```toml
+//! title = "Engine, game DLL, plugin layer"
+//! repeats = 3
+//! metric = { name = "cpu", unit = "second", direction = "lower" }
+//!
+//! [[factor]]
+//! name = "engine"
+//! levels = [{ name = "stock", build = "builds/stock" }, { name = "optimised", build = "builds/optimised" }]
+//!
+//! [[workload]]
+//! name = "{map}"
+//! axes = { map = ["dm1", "dm6"] }
+//! demo = "demos/{map}.demo"
+//! command = "{engine} +map {map}"
+//! ```
+
+mod check;
+mod error;
+mod filter;
+mod levels;
+mod read;
+mod requirement;
+mod stop;
+mod template;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+pub use error::StudyError;
+pub use filter::{Bound, Comparison, Filter, Name, Value};
+pub use levels::number_text;
+pub use requirement::{Requirement, Unmet, What};
+pub use stop::{Next, Resolution, Stop, Then};
+
+use crate::results::Metric;
+use error::{Misplaced, misplaced};
+
+/// The largest study file that is read, in bytes.
+pub const MOST_BYTES: usize = 4 << 20;
+/// Most configurations of a full cross, and most cells of a plan.
+pub const MOST_CELLS: usize = 1_000_000;
+
+/// What is asked in a study file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Study {
+    /// What it is called.
+    pub title: String,
+    /// What is measured.
+    pub metric: Metric,
+    /// How often each block is run.
+    pub repeats: u32,
+    /// Orders are drawn from it.
+    pub seed: u64,
+    /// What a cell is expected to take, for estimates before one has run.
+    pub seconds_per_cell: Option<f64>,
+    /// After this time a cell is ended, and has failed.
+    pub cell_seconds_max: Option<f64>,
+    /// In which order blocks run.
+    pub order: Order,
+    /// What is varied on purpose.
+    pub factors: Vec<Factor>,
+    /// Factors that go through their levels together: indices.
+    pub zips: Vec<Vec<usize>>,
+    /// Only configurations that fit one of these; empty: all.
+    pub only: Vec<Pattern>,
+    /// Only cells that this holds for.
+    pub keep: Option<Filter>,
+    /// Cells that are left out, and why.
+    pub skips: Vec<Skip>,
+    /// What the builds work on.
+    pub workloads: Vec<Workload>,
+    /// Where they do it.
+    pub machines: Vec<Machine>,
+}
+
+/// In which order the blocks of a machine run; within a block the order is always drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Repeat after repeat, within each the workloads in an order drawn anew.
+    #[default]
+    Shuffled,
+    /// Repeat after repeat, within each the workloads as listed.
+    Listed,
+}
+
+/// Something varied on purpose.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// Its levels; the first is what others are compared with.
+    pub levels: Vec<Level>,
+    /// Of numbers in ascending order: one a level.
+    pub numbers: Option<Vec<f64>>,
+    /// When larger points are not run.
+    pub stop: Option<Stop>,
+}
+
+/// A level: what it changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Level {
+    /// Its name.
+    pub name: String,
+    /// Placeholders of commands and environments, beside the factor's own.
+    pub set: BTreeMap<String, String>,
+    /// A file or directory that is shipped; the factor's placeholder is then its path.
+    pub build: Option<String>,
+    /// A command in place of the workload's.
+    pub command: Option<String>,
+    /// Environment variables.
+    pub environment: BTreeMap<String, String>,
+    /// Where and how its processes are scheduled.
+    pub tuning: Tuning,
+}
+
+/// Where and how processes are scheduled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tuning {
+    /// Only on this CPU.
+    pub pin: Option<u32>,
+    /// Under `SCHED_FIFO` with this priority.
+    pub fifo: Option<u8>,
+}
+
+/// Configurations: for each factor the levels that fit, or `None` for all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern(pub Vec<Option<Vec<usize>>>);
+
+/// Cells that are left out, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Skip {
+    /// Which.
+    pub filter: Filter,
+    /// The filter as the study says it.
+    pub text: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What the builds work on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    /// Its name.
+    pub name: String,
+    /// What it varies.
+    pub axes: BTreeMap<String, String>,
+    /// A demo that the command replays.
+    pub demo: Option<String>,
+    /// What runs, with placeholders; `None` when the levels of a factor say it.
+    pub command: Option<String>,
+    /// Environment variables of all its cells, with placeholders.
+    pub environment: BTreeMap<String, String>,
+    /// Files and directories that are shipped, by placeholder.
+    pub files: BTreeMap<String, String>,
+}
+
+/// Where cells run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// What it must be.
+    pub require: Vec<Requirement>,
+    /// What runs cells there.
+    pub executor: Executor,
+}
+
+/// What runs cells on a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Executor {
+    /// This process.
+    Local,
+    /// A Slurm job a block.
+    Slurm(Slurm),
+    /// A command with the placeholder `{command}`: `ssh xeon {command}`.
+    Exec(String),
+}
+
+/// What is asked of Slurm.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Slurm {
+    /// The node.
+    pub node: Option<String>,
+    /// The partition.
+    pub partition: Option<String>,
+    /// Features of the node.
+    pub constraint: Option<String>,
+    /// As `--cpu-freq`: `2400000`, `performance`.
+    pub cpu_freq: Option<String>,
+    /// As `--account`.
+    pub account: Option<String>,
+}
+
+impl Study {
+    /// Reads a study file.
+    ///
+    /// # Errors
+    /// [`StudyError`] at the first thing that is not as the format asks, unknown keys included.
+    pub fn parse(text: &str) -> Result<Study, StudyError> {
+        read::study(text).map_err(|misplaced| misplaced.in_text(text))
+    }
+
+    /// The names of a configuration's levels, in the order of the factors.
+    ///
+    /// `levels`: an index a factor; one that leads nowhere is left out.
+    pub fn names<'a>(&'a self, levels: &'a [usize]) -> impl Iterator<Item = &'a str> {
+        let named = self.factors.iter().zip(levels).filter_map(|(factor, &level)| factor.levels.get(level));
+        named.map(|level| level.name.as_str())
+    }
+
+    /// The same study with one more point of the sweep `factor`; the keys of all its cells stay what they were.
+    ///
+    /// `None` when the factor is no sweep, or has the point already.
+    pub fn with_point(&self, factor: usize, point: f64) -> Option<Study> {
+        let mut study = self.clone();
+        let swept = study.factors.get_mut(factor)?;
+        let numbers = swept.numbers.as_mut()?;
+        let at = numbers.partition_point(|&number| number < point);
+        if !point.is_finite() || numbers.get(at) == Some(&point) {
+            return None;
+        }
+        numbers.insert(at, point);
+        swept.levels.insert(at, Level::named(number_text(point)));
+        for pattern in &mut study.only {
+            if let Some(levels) = pattern.0.get_mut(factor).and_then(Option::as_mut) {
+                // A list of points that were asked for does not forbid what lies between its ends.
+                let inside = levels.iter().any(|&level| level < at) && levels.iter().any(|&level| level >= at);
+                levels.iter_mut().filter(|level| **level >= at).for_each(|level| *level += 1);
+                if inside {
+                    levels.push(at);
+                }
+            }
+        }
+        Some(study)
+    }
+}
+
+impl Level {
+    /// One that changes nothing but its factor's placeholder.
+    pub fn named(name: String) -> Level {
+        Level {
+            name,
+            set: BTreeMap::new(),
+            build: None,
+            command: None,
+            environment: BTreeMap::new(),
+            tuning: Tuning::default(),
+        }
+    }
+}
+
+impl Pattern {
+    /// True when the configuration is one of these.
+    pub fn fits(&self, levels: &[usize]) -> bool {
+        self.0.iter().zip(levels).all(|(these, level)| these.as_ref().is_none_or(|these| these.contains(level)))
+    }
+}
+
+/// Names are one line, and can stand in braces, in file names and on a page.
+fn is_name(name: &Spanned<String>) -> Result<(), Misplaced> {
+    let text = name.get_ref();
+    if text.trim() != text || text.is_empty() || text.len() > 200 {
+        return misplaced(name.span(), "expected a name of 1 to 200 bytes without spaces around it");
+    }
+    match text.chars().find(|&c| c.is_control() || "{}`".contains(c)) {
+        Some(found) => {
+            misplaced(name.span(), format!("expected a name without braces and control characters, found {found:?}"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Names of environment variables: what `execve` takes.
+fn is_variable(name: &Spanned<String>) -> Result<(), Misplaced> {
+    match name.get_ref().is_empty() || name.get_ref().contains(['=', '\0']) {
+        true => misplaced(name.span(), "expected the name of an environment variable"),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
