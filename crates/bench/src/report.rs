@@ -1,6 +1,7 @@
 //! What a bench found, and what it tells while it runs.
 
 use std::fmt;
+use std::time::Duration;
 
 use prony_machine::process::{Counter, NoWait, RunError};
 use prony_stats::Interval;
@@ -165,6 +166,9 @@ pub enum Problem {
     /// A signal ended it.
     #[error("ended by signal {0}")]
     Signalled(i32),
+    /// It was ended, as it took too long.
+    #[error("ended after {:?}, the most it may take", .0)]
+    TimedOut(Duration),
     /// It could not be run.
     #[error(transparent)]
     Run(#[from] RunError),

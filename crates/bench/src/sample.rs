@@ -66,6 +66,16 @@ impl Measure {
         Measure { metric: first.metric.clone(), unit: first.unit.clone(), judged }
     }
 
+    /// Of an observation: this metric if the worker wrote it, otherwise as [`Measure::of`].
+    pub fn of_metric(observation: &Observation, metric: &str) -> Measure {
+        match observation.values.iter().find(|value| value.metric == metric) {
+            Some(value) if !matches!(metric, "cpu" | "net") => {
+                Measure { metric: metric.to_owned(), unit: value.unit.clone(), judged: metric.to_owned() }
+            }
+            _ => Measure::of(observation),
+        }
+    }
+
     /// More of a rate is better.
     fn better(&self) -> Better {
         if self.unit.ends_with("/s") { Better::Higher } else { Better::Lower }
@@ -94,6 +104,16 @@ pub fn take(
     if (&found.metric, &found.unit) != (&measure.metric, &measure.unit) {
         return Err(Problem::OtherMetric { expected: measure.describe(), found: found.describe() });
     }
+    take_as(observation, measure, pair, warmup)
+}
+
+/// Takes an observation as what its worker may have measured beside other things.
+pub fn take_as(
+    observation: &Observation,
+    measure: &Measure,
+    pair: Option<(u64, u64)>,
+    warmup: bool,
+) -> Result<Taken, Problem> {
     let mut measured = of_process(&observation.run);
     (measured.pair, measured.place) = (pair.map(|(pair, _)| pair), pair.map(|(_, place)| place));
     let mut run = match observation.values.is_empty() {

@@ -40,9 +40,17 @@ impl Scatter {
         }
     }
 
+    /// Surroundings as they are.
+    pub fn none() -> Scatter {
+        Scatter { padding_bytes: 0, hash_seed: 0, depth: 0 }
+    }
+
     /// `environment` with the round's padding and seeds. A seed that is set already stays: whoever set
     /// it means it.
     pub fn environment(&self, environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
+        if *self == Scatter::none() {
+            return environment.to_vec();
+        }
         let mut all: Vec<(OsString, OsString)> =
             environment.iter().filter(|(name, _)| name != PADDING).cloned().collect();
         all.push((PADDING.into(), "x".repeat(self.padding_bytes).into()));

@@ -8,11 +8,13 @@ use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use prony_machine::process::{self, Counter, Drain, Ended, Process, Run, Runner};
 
 use crate::interrupt::Interrupt;
 use crate::levels::Repetitions;
+use crate::once::Deadline;
 use crate::options::{Input, Options, Output, Subject};
 use crate::report::{Failed, Occasion, Problem};
 use crate::scatter::{Places, Scatter};
@@ -67,6 +69,8 @@ pub struct Stand<'a> {
     loops: Vec<Option<u64>>,
     /// How many values, and how many before them that do not count, workers are asked for.
     repetitions: Option<Repetitions>,
+    /// When a run is ended that has not ended by itself.
+    deadline: Option<Deadline>,
 }
 
 impl<'a> Stand<'a> {
@@ -83,6 +87,7 @@ impl<'a> Stand<'a> {
             places: places.map_err(|error| BenchError::System { what: "make a temporary directory", error })?,
             loops: vec![None; options.subjects.len()],
             repetitions: None,
+            deadline: None,
         })
     }
 
@@ -93,6 +98,13 @@ impl<'a> Stand<'a> {
     /// Asks workers for so much from here on.
     pub fn ask(&mut self, repetitions: Repetitions) {
         self.repetitions = Some(repetitions);
+    }
+
+    /// Ends runs that take longer, from here on.
+    pub fn end_after(&mut self, limit: Duration) -> Result<(), BenchError> {
+        let deadline = Deadline::new(self.interrupt.map(Interrupt::descriptor), limit);
+        self.deadline = Some(deadline.map_err(|error| BenchError::System { what: "make a timer", error })?);
+        Ok(())
     }
 
     pub fn is_interrupted(&self) -> bool {
@@ -112,7 +124,13 @@ impl<'a> Stand<'a> {
         }
         let (run, written) = self.run_prepared(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
         match run.ended {
-            Ended::Stopped => return Err(Trouble::Interrupted),
+            Ended::Stopped => {
+                let limit = self.deadline.as_ref().map(Deadline::limit).filter(|_| !self.is_interrupted());
+                return Err(match limit {
+                    Some(limit) => failed(Problem::TimedOut(limit), self.stderr_tail()),
+                    None => Trouble::Interrupted,
+                });
+            }
             _ if self.options.ignore_failure => {}
             Ended::Exited(0) => {}
             Ended::Exited(code) => return Err(failed(Problem::Exited(code), self.stderr_tail())),
@@ -171,7 +189,13 @@ impl<'a> Stand<'a> {
             extra: Some(values.as_fd()),
             placement: self.options.placement,
         };
-        let stop: Option<BorrowedFd> = self.interrupt.map(Interrupt::descriptor);
+        let stop: Option<BorrowedFd> = match &self.deadline {
+            Some(deadline) => {
+                deadline.start().map_err(system("start", "timer"))?;
+                Some(deadline.descriptor())
+            }
+            None => self.interrupt.map(Interrupt::descriptor),
+        };
         let run = self.runner.run(&process, &mut drains, stop)?;
         Ok((run, drains.pop().map(|drain| drain.bytes).unwrap_or_default()))
     }

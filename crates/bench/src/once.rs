@@ -1,0 +1,198 @@
+//! One command, once: for whoever decides himself what runs when.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use prony_machine::process::Run;
+use prony_stats::Seed;
+use prony_stats::samples::Benchmark;
+use rustix::event::epoll;
+use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
+
+use crate::interrupt::Interrupt;
+use crate::options::Options;
+use crate::report::{Failed, Occasion, Problem};
+use crate::sample::{self, Measure};
+use crate::scatter::Scatter;
+use crate::stand::{BenchError, Observation, Stand, Trouble};
+use crate::worker::Value;
+
+/// A command that ran once.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Once {
+    /// With one run.
+    pub benchmark: Benchmark,
+    /// What it wrote as a worker, in order.
+    pub values: Vec<Value>,
+    /// What it took as a process, whatever it wrote.
+    pub run: Run,
+}
+
+/// Why a command has no result.
+#[derive(Debug)]
+pub enum OnceError {
+    /// Somebody asked to stop.
+    Interrupted,
+    /// It failed.
+    Failed(Box<Failed>),
+    /// It could not even be tried.
+    Bench(BenchError),
+}
+
+/// Runs the first command of `options` once.
+///
+/// `surroundings`: runs with an equal one have equal surroundings, as in a round of a bench; `None` leaves them as they
+/// are. `metric`: what the values of the benchmark are, if the command is a worker that writes it. `limit`: a run that
+/// takes longer is ended, and has failed.
+///
+/// # Errors
+/// [`OnceError`]; the command is gone in any case.
+pub fn run_once(
+    options: &Options,
+    surroundings: Option<u64>,
+    metric: &str,
+    interrupt: Option<&Interrupt>,
+    limit: Option<Duration>,
+) -> Result<Once, OnceError> {
+    let mut stand = Stand::new(options, interrupt).map_err(OnceError::Bench)?;
+    if let Some(limit) = limit {
+        stand.end_after(limit).map_err(OnceError::Bench)?;
+    }
+    let scatter = surroundings.map_or_else(Scatter::none, |draw| Scatter::draw(&mut Seed::new(draw)));
+    let failed = |failed| OnceError::Failed(Box::new(failed));
+    let observation = stand.run(0, &scatter, Occasion::Run(1)).map_err(|trouble| match trouble {
+        Trouble::Interrupted => OnceError::Interrupted,
+        Trouble::Failed(trouble) => failed(trouble),
+    })?;
+    // What else a worker writes, as how much it did, does not take the place of what the kernel says of it.
+    let asked_for = observation.values.iter().any(|value| value.metric == metric);
+    let values = if asked_for { observation.values.clone() } else { Vec::new() };
+    let measured = Observation { run: observation.run, values };
+    let measure = Measure::of_metric(&measured, metric);
+    let mut benchmark = sample::benchmarks(&options.subjects[..1]).swap_remove(0);
+    sample::set_measure(&mut benchmark, &measure);
+    let taken = sample::take_as(&measured, &measure, None, false);
+    let name = benchmark.name.clone();
+    let taken = taken.map_err(|problem: Problem| {
+        failed(Failed { name, occasion: Occasion::Run(1), problem, stderr_tail: String::new() })
+    })?;
+    benchmark.runs.push(taken.run);
+    Ok(Once { benchmark, values: observation.values, run: measured.run })
+}
+
+/// A descriptor that becomes readable when somebody asks to stop, or time is up.
+#[derive(Debug)]
+pub struct Deadline {
+    either: OwnedFd,
+    timer: OwnedFd,
+    limit: Duration,
+}
+
+impl Deadline {
+    /// From [`Deadline::start`] on.
+    pub fn new(interrupt: Option<BorrowedFd>, limit: Duration) -> std::io::Result<Deadline> {
+        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let readable = epoll::EventFlags::IN;
+        epoll::add(&either, &timer, epoll::EventData::new_u64(0), readable)?;
+        if let Some(interrupt) = interrupt {
+            epoll::add(&either, interrupt, epoll::EventData::new_u64(1), readable)?;
+        }
+        Ok(Deadline { either, timer, limit })
+    }
+
+    /// Time runs from now on.
+    pub fn start(&self) -> std::io::Result<()> {
+        // A timer of zero is none.
+        let limit = self.limit.max(Duration::from_nanos(1));
+        let once = Itimerspec {
+            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+            it_value: Timespec {
+                tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
+                tv_nsec: i64::from(limit.subsec_nanos()),
+            },
+        };
+        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
+        Ok(())
+    }
+
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.either.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use prony_machine::process::Placement;
+    use prony_stats::judge::Plan;
+
+    use super::*;
+    use crate::{CommandLine, Input, Output, Subject};
+
+    fn options(command: &str) -> Options {
+        Options {
+            subjects: vec![Subject {
+                name: "a".to_owned(),
+                command: CommandLine::through_shell(command, "/bin/sh").expect("sh is everywhere"),
+                prepare: None,
+                setup: None,
+                cleanup: None,
+                parameters: BTreeMap::new(),
+            }],
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0 },
+            runs: Some(1),
+            warmup_runs: 0,
+            value_s_min: 0.01,
+            ignore_failure: false,
+            input: Input::Null,
+            output: Output::Null,
+            placement: Placement::default(),
+            scatter_directory: false,
+            environment: std::env::vars_os().collect(),
+            seed: 0,
+            machine: serde_json::Value::Null,
+            tuning: serde_json::Value::Null,
+        }
+    }
+
+    const FRAMES: &str = r#"echo '{"metric": "frames", "value": 120, "unit": "frame"}' >&3"#;
+
+    #[test]
+    fn a_worker_that_says_how_much_it_did_is_timed_as_a_process() {
+        let once = run_once(&options(FRAMES), None, "cpu", None, None).expect("sh is everywhere");
+        let run = &once.benchmark.runs[0];
+        let cpu_s = run.measured.as_ref().and_then(|measured| measured.cpu_s).expect("the kernel tells");
+        assert_eq!(cpu_s, once.run.cpu_ns as f64 / 1e9);
+        assert_eq!((once.benchmark.metric(), once.values[0].value), ("wall", 120.0));
+        let of_frames = run_once(&options(FRAMES), None, "frames", None, None).expect("sh is everywhere");
+        assert_eq!((of_frames.benchmark.metric(), of_frames.benchmark.unit_name()), ("frames", "frame"));
+        assert_eq!(of_frames.benchmark.runs[0].values, [120.0]);
+    }
+
+    #[test]
+    fn a_command_that_takes_too_long_is_ended_and_gone() {
+        let limit = Duration::from_millis(20);
+        let error = run_once(&options("echo here >&2; exec sleep 600"), None, "cpu", None, Some(limit));
+        let OnceError::Failed(failed) = error.expect_err("it does not end") else { panic!("nobody asked to stop") };
+        assert!(matches!(failed.problem, Problem::TimedOut(after) if after == limit));
+        assert_eq!(failed.problem.to_string(), "ended after 20ms, the most it may take");
+    }
+
+    #[test]
+    fn equal_surroundings_are_equal_and_none_leave_everything_as_it_is() {
+        let show = r#"echo "{\"metric\": \"bytes\", \"value\": $((1 + ${#PRONY_PADDING}))}" >&3"#;
+        let bytes = |surroundings| {
+            let once = run_once(&options(show), surroundings, "bytes", None, None).expect("sh is everywhere");
+            once.values[0].value
+        };
+        assert_eq!(bytes(Some(7)), bytes(Some(7)));
+        assert_ne!(bytes(Some(7)), bytes(Some(8)));
+        assert_eq!(bytes(None), 1.0);
+    }
+}
