@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::clusters::{self, Comparison};
-use crate::judge::{Judge, Outcome, Pair, Plan, Ratio, Verdict};
+use crate::judge::{Judge, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
 use crate::quantile::median;
 use crate::samples::{Benchmark, Better, Circumstances, Run};
 
@@ -85,7 +85,15 @@ impl Question<'_> {
         let pairs = self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default();
         match self.paired.filter(|_| !pairs.is_empty()) {
             Some(circumstances) => {
-                let outcome = look_again(&pairs, circumstances, alpha, margin);
+                let plan = Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX) };
+                let outcome = if pairs.iter().all(|pair| pair.is_of_replays()) {
+                    look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
+                        let [a_s, b_s] = [pair.a, pair.b].map(frames_s);
+                        judge.push(&a_s, &b_s, pair.times.wall);
+                    })
+                } else {
+                    look_again(Judge::new(plan), &pairs, circumstances, |judge, pair| judge.push(pair.times))
+                };
                 Some(Answer::Paired(Box::new(outcome)))
             }
             None => clusters::compare(&costs(self.a), &costs(self.b), alpha, margin)
@@ -103,18 +111,39 @@ fn costs(benchmark: &Benchmark) -> Vec<Vec<f64>> {
     clusters
 }
 
-/// The pairs of two benchmarks with their numbers, in the order in which they ran.
-fn pairs(a: &Benchmark, b: &Benchmark) -> Vec<(u64, Pair)> {
+/// Two runs that were measured as a pair.
+struct Numbered<'a> {
+    number: u64,
+    a: &'a Run,
+    b: &'a Run,
+    times: Pair,
+}
+
+impl Numbered<'_> {
+    fn is_of_replays(&self) -> bool {
+        [self.a, self.b].iter().all(|run| run.measured.as_ref().is_some_and(|measured| !measured.frame_ns.is_empty()))
+    }
+}
+
+/// CPU time of each frame of a replay.
+fn frames_s(run: &Run) -> Vec<f64> {
+    let frame_ns = run.measured.as_ref().map_or(&[][..], |measured| &measured.frame_ns);
+    frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect()
+}
+
+/// The pairs of two benchmarks, in the order in which they ran.
+fn pairs<'a>(a: &'a Benchmark, b: &'a Benchmark) -> Vec<Numbered<'a>> {
     let of_a: BTreeMap<u64, &Run> = numbered(a).collect();
-    let mut pairs: Vec<(u64, Pair)> = numbered(b)
+    let mut pairs: Vec<Numbered<'_>> = numbered(b)
         .filter_map(|(number, run)| {
-            let (first, second) = (Times::of(a, of_a.get(&number)?)?, Times::of(b, run)?);
-            Some((number, second.against(first)))
+            let first = *of_a.get(&number)?;
+            let times = Times::of(b, run)?.against(Times::of(a, first)?);
+            Some(Numbered { number, a: first, b: run, times })
         })
         .collect();
-    pairs.sort_by_key(|&(number, _)| number);
+    pairs.sort_by_key(|pair| pair.number);
     // A file made to harm may say a number twice; a pair is two runs.
-    pairs.dedup_by_key(|&mut (number, _)| number);
+    pairs.dedup_by_key(|pair| pair.number);
     pairs
 }
 
@@ -154,16 +183,53 @@ impl Times {
     }
 }
 
+/// A judge of runs or of replays.
+trait Looking {
+    fn look(&mut self, elapsed_s: f64) -> Option<Outcome>;
+    fn finish(&mut self, elapsed_s: f64) -> Outcome;
+    fn interrupt(&mut self, elapsed_s: f64) -> Outcome;
+}
+
+macro_rules! looking {
+    ($judge:ty) => {
+        impl Looking for $judge {
+            fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
+                self.look(elapsed_s)
+            }
+
+            fn finish(&mut self, elapsed_s: f64) -> Outcome {
+                self.finish(elapsed_s)
+            }
+
+            fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
+                self.interrupt(elapsed_s)
+            }
+        }
+    };
+}
+looking!(Judge);
+looking!(ReplayJudge);
+
+/// What was allowed for the measurement; `None` when that was a number of runs.
+fn budget_s(circumstances: &Circumstances) -> Option<f64> {
+    let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
+    circumstances.budget_s.filter(|&budget| budget > 0.0 && end_s > 0.0)
+}
+
 /// Lets a judge look when it was looked then.
-fn look_again(pairs: &[(u64, Pair)], circumstances: &Circumstances, alpha: f64, margin: f64) -> Outcome {
+fn look_again<J: Looking>(
+    mut judge: J,
+    pairs: &[Numbered<'_>],
+    circumstances: &Circumstances,
+    push: impl Fn(&mut J, &Numbered<'_>),
+) -> Outcome {
     let done_s =
         |number: u64| usize::try_from(number).ok().and_then(|number| circumstances.pairs_done_s.get(number)).copied();
     let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
-    let budget_s = circumstances.budget_s.filter(|&budget| budget > 0.0 && end_s > 0.0);
-    let mut judge = Judge::new(Plan { alpha, margin, budget_s: budget_s.unwrap_or(f64::MAX) });
-    for &(number, pair) in pairs {
-        judge.push(pair);
-        if let Some(outcome) = budget_s.and_then(|_| judge.look(done_s(number)?)) {
+    let budget_s = budget_s(circumstances);
+    for pair in pairs {
+        push(&mut judge, pair);
+        if let Some(outcome) = budget_s.and_then(|_| judge.look(done_s(pair.number)?)) {
             return outcome;
         }
     }
@@ -210,6 +276,32 @@ mod tests {
         let (estimate, low, high) = paired.ratio();
         assert!(low < 0.02 && high > 0.02 && (estimate - 0.02).abs() < 0.005, "{paired:?}");
         assert_eq!(ask(None).verdict(), Verdict::Unclear);
+    }
+
+    #[test]
+    fn replays_are_judged_by_their_frames() {
+        // The second half of a replay is disturbed: in each of four pairs of neither, A, both, B..
+        let replays = |build: u64, slower: f64| {
+            let mut own = Seed::new(build);
+            let runs = (0..40).map(|number: u64| {
+                let mut frame = |frame: u64| {
+                    let disturbed = if frame >= 10 && (number + build) % 4 >= 2 { 1.7 } else { 1.0 };
+                    (100_000.0 * disturbed * slower * (1.0 + 0.002 * own.below(1000) as f64 / 1000.0)) as u64
+                };
+                let frame_ns: Vec<u64> = (0..20).map(&mut frame).collect();
+                let cpu_s = frame_ns.iter().sum::<u64>() as f64 / 1e9;
+                let measured = Measured { pair: Some(number), cpu_s: Some(cpu_s), frame_ns, ..Measured::default() };
+                Run { measured: Some(measured), ..Run::of(cpu_s) }
+            });
+            Benchmark { runs: runs.collect(), ..Benchmark::new("replays") }
+        };
+        let (a, b) = (replays(0, 1.0), replays(1, 1.01));
+        let circumstances = circumstances(40, None);
+        let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001).remove(0);
+        let Some(Answer::Paired(outcome)) = answer else { panic!("pairs") };
+        assert_eq!(outcome.verdict, Verdict::Slower);
+        assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
+        assert!((outcome.estimate - 0.01).abs() < 0.0005 && outcome.cpu.deviation < 0.001, "{outcome:?}");
     }
 
     #[test]

@@ -85,12 +85,11 @@ impl Stretches {
         if self.sizes.len() < STRETCHES_MIN {
             return Vec::new();
         }
-        let disturbance = self.disturbance();
         let n = self.pairs();
         let mut kept = vec![vec![Pair { a: 0.0, b: 0.0 }; n]; shares.len()];
         let mut places: Vec<usize> = (0..n).collect();
-        for stretch in 0..self.sizes.len() {
-            places.sort_unstable_by(|&x, &y| disturbance[x][stretch].total_cmp(&disturbance[y][stretch]));
+        for (stretch, disturbance) in self.disturbance().iter().enumerate() {
+            places.sort_unstable_by(|&x, &y| disturbance[x].total_cmp(&disturbance[y]));
             for (totals, share) in kept.iter_mut().zip(shares) {
                 let least = ((share * n as f64).ceil() as usize).clamp(1, n);
                 for &pair in &places[..least] {
@@ -102,7 +101,7 @@ impl Stretches {
         kept
     }
 
-    /// How much slower than at best the machine was around each stretch of each pair, as log of a·b.
+    /// How much slower than at best the machine was around each stretch, of each pair, as log of a·b.
     fn disturbance(&self) -> Vec<Vec<f64>> {
         let stretches = self.sizes.len();
         let level = |pair: usize, stretch: usize| {
@@ -117,7 +116,8 @@ impl Stretches {
             let best = quantile_of_sorted(&sorted(&of_pairs), UNDISTURBED).unwrap_or(0.0);
             levels.iter_mut().for_each(|levels| levels[stretch] -= best);
         }
-        levels.iter().map(|levels| around(levels)).collect()
+        let pairs: Vec<Vec<f64>> = levels.iter().map(|levels| around(levels)).collect();
+        (0..stretches).map(|stretch| pairs.iter().map(|pair| pair[stretch]).collect()).collect()
     }
 }
 
