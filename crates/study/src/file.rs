@@ -35,6 +35,7 @@ pub use filter::{Bound, Comparison, Filter, Name, Value};
 pub use levels::number_text;
 pub use requirement::{Requirement, Unmet, What};
 pub use stop::{Next, Resolution, Stop, Then};
+pub(crate) use template::fill;
 
 use crate::results::Metric;
 use error::{Misplaced, misplaced};

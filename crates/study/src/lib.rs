@@ -3,11 +3,17 @@
 //! [`Results`] is what every reader of a study looks at: effects, reports and histories know nothing else.
 #![forbid(unsafe_code)]
 
+mod cells;
+mod design;
 pub mod disk;
 pub mod file;
 pub mod ledger;
+mod plan;
 mod results;
 
+pub use cells::{Contents, Task};
+pub use design::{Alias, Design, Edges, Effect, FactorEdges};
+pub use plan::{Basis, Block, Estimate, LeftOut, Plan, PlanError, Planned, Reason};
 pub use results::{
     Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, Results, Role, State, Workload,
 };

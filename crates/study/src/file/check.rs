@@ -12,7 +12,7 @@ use super::template::{Piece, pieces};
 use super::{Factor, Level, Machine};
 
 /// Most names that a message lists.
-const MOST_LISTED: usize = 12;
+const MOST_LISTED: usize = 16;
 
 /// `the factor `a``, `one of the factors `a`, `b``.
 pub(super) fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> String {
@@ -67,7 +67,11 @@ impl<'a> Names<'a> {
             _ => None,
         };
         if let Some(values) = names {
-            return Some(Known { what: if name == "machine" { "machine" } else { "workload" }, values, numeric: false });
+            return Some(Known {
+                what: if name == "machine" { "machine" } else { "workload" },
+                values,
+                numeric: false,
+            });
         }
         let axis = self.workloads.iter().filter_map(|placed| placed.workload.axes.get(name));
         let mut values: Vec<&str> = axis.map(String::as_str).collect();

@@ -189,7 +189,8 @@ impl<'a> Reader<'a> {
 
     fn expected<T>(&self, what: &str) -> Parsed<T> {
         let word = self.rest().split_whitespace().next();
-        let found = word.map_or("the end of the filter".to_owned(), |word| format!("`{}`", word.escape_default()));
+        let shown = |word: &str| word.chars().filter(|c| !c.is_control()).take(40).collect::<String>();
+        let found = word.map_or("the end of the filter".to_owned(), |word| format!("`{}`", shown(word)));
         Err((self.at, format!("expected {what}, found {found}")))
     }
 

@@ -104,9 +104,13 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
     check::whole(&factors, &places, &workloads, text)?;
     let machines = machines(file.machine)?;
     let zips = zips(file.zip, &factors)?;
+    let only_place = file.only.as_ref().map(Spanned::span);
     let only = only(file.only, &factors)?;
     let names = check::Names { factors: &factors, workloads: &workloads, machines: &machines };
-    let keep = file.keep.map(|keep| filter(&keep, &names, text)).transpose()?;
+    let keep = file.keep.as_ref().map(|keep| filter(keep, &names, text)).transpose()?;
+    // Whoever leaves out the last cell is told: the last of those that leave something out.
+    let filters = [only_place, file.keep.map(|keep| keep.span()), file.skip.last().map(Spanned::span)];
+    let leaves_nothing = filters.into_iter().flatten().last();
     let skips = file.skip.into_iter().map(|skip| self::skip(skip, &names, text)).collect::<Result<_, _>>()?;
     let repeats = match &file.repeats {
         None => 1,
@@ -116,7 +120,7 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
         },
     };
     let workloads: Vec<Workload> = workloads.into_iter().map(|workload| workload.workload).collect();
-    Ok(Study {
+    let study = Study {
         title: file.title.into_inner(),
         metric: metric(file.metric)?,
         repeats,
@@ -131,7 +135,13 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
         skips,
         workloads,
         machines,
-    })
+    };
+    match leaves_nothing.filter(|_| study.is_empty()) {
+        Some(place) => {
+            misplaced(place, "expected at least one cell that is not left out, found none: the design is empty")
+        }
+        None => Ok(study),
+    }
 }
 
 fn positive(value: &Spanned<Value>) -> Result<f64, Misplaced> {
@@ -199,7 +209,10 @@ fn zips(texts: Vec<Spanned<Vec<Spanned<String>>>>, factors: &[Factor]) -> Result
         for name in text.into_inner() {
             let factor = position(factors, &name)?;
             if zip.contains(&factor) || zips.iter().any(|other| other.contains(&factor)) {
-                return misplaced(name.span(), format!("zip: expected each factor once, found `{}` twice", name.get_ref()));
+                return misplaced(
+                    name.span(),
+                    format!("zip: expected each factor once, found `{}` twice", name.get_ref()),
+                );
             }
             if let Some(&first) = zip.first() {
                 let (expected, found) = (factors[first].levels.len(), factors[factor].levels.len());
@@ -422,7 +435,10 @@ fn machines(texts: Vec<Spanned<MachineText>>) -> Result<Vec<Machine>, Misplaced>
         let name = text.name.get_ref().clone();
         // `ledger-NAME.sqlite` is a file of its own.
         if name.contains('/') || name.starts_with('.') {
-            return misplaced(text.name.span(), format!("expected a name that can be part of a file's, found `{name}`"));
+            return misplaced(
+                text.name.span(),
+                format!("expected a name that can be part of a file's, found `{name}`"),
+            );
         }
         if machines.iter().any(|other| other.name == name) {
             return misplaced(text.name.span(), format!("expected machines that differ, found `{name}` twice"));

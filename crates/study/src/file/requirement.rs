@@ -184,7 +184,10 @@ impl Requirement {
                 let found = text("/cpu/isolated");
                 let wanted: CpuSet = self.expected.parse().unwrap_or_default();
                 let isolated: CpuSet = found.as_deref().unwrap_or_default().parse().unwrap_or_default();
-                (wanted.without(&isolated).is_empty(), found.map(|list| if list.is_empty() { "none".into() } else { list }))
+                (
+                    wanted.without(&isolated).is_empty(),
+                    found.map(|list| if list.is_empty() { "none".into() } else { list }),
+                )
             }
             What::Hypervisor if self.expected == "none" => {
                 let told = facts.get("hypervisor");
@@ -272,21 +275,31 @@ mod tests {
     #[test]
     fn what_is_not_met_says_what_was_found() {
         let error = |what, expected| check(what, expected).expect_err("it is otherwise");
-        assert_eq!(error(What::Governor, "performance"), "governor: expected performance, found performance, powersave");
+        assert_eq!(
+            error(What::Governor, "performance"),
+            "governor: expected performance, found performance, powersave"
+        );
         assert_eq!(error(What::Turbo, "off"), "turbo: expected off, found nothing: this machine does not tell");
         assert_eq!(error(What::Cores, "> 8"), "cores: expected > 8, found 8");
         assert_eq!(error(What::Kernel, ">= 6.1.1"), "kernel: expected >= 6.1.1, found 6.1.0-28-amd64");
         assert_eq!(error(What::Isolated, "1-2"), "isolated: expected 1-2, found 2-3,6");
-        assert_eq!(error(What::Hypervisor, "KVM"), "hypervisor: expected KVM, found nothing: this machine does not tell");
+        assert_eq!(
+            error(What::Hypervisor, "KVM"),
+            "hypervisor: expected KVM, found nothing: this machine does not tell"
+        );
         let nothing = Requirement::new(What::Hypervisor, "none").expect("it can be asked");
         assert!(nothing.check(&Value::Null).is_err(), "a machine of which nothing is known is no bare metal");
     }
 
     #[test]
     fn what_cannot_be_asked_is_refused() {
-        for (what, expected) in
-            [(What::Turbo, "maybe"), (What::Cores, "many"), (What::Kernel, "new"), (What::Isolated, "3-1"), (What::Model, " ")]
-        {
+        for (what, expected) in [
+            (What::Turbo, "maybe"),
+            (What::Cores, "many"),
+            (What::Kernel, "new"),
+            (What::Isolated, "3-1"),
+            (What::Model, " "),
+        ] {
             assert!(Requirement::new(what, expected).is_err(), "{} {expected}", what.name());
         }
     }

@@ -41,7 +41,7 @@ pub(super) fn pieces(template: &str) -> Result<Vec<Piece<'_>>, (usize, &'static 
 /// Puts values in; `Err` names the placeholder that has none.
 ///
 /// A template that cannot be taken apart is given back as it is: it was refused when it was read.
-pub(super) fn fill(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, (String, usize)> {
+pub(crate) fn fill(template: &str, value: &dyn Fn(&str) -> Option<String>) -> Result<String, (String, usize)> {
     let Ok(pieces) = pieces(template) else { return Ok(template.to_owned()) };
     pieces.into_iter().try_fold(String::new(), |filled, piece| match piece {
         Piece::Text(text) => Ok(filled + text),
