@@ -84,6 +84,9 @@ pub fn intervals<const LEVELS: usize>(pairs: &[Pair], levels: [f64; LEVELS]) -> 
     let (least, most) = bounds(pairs)?;
     let n = pairs.iter().filter(|pair| weight(pair, 0.0) > 0.0).count();
     let bound = |level: f64, side: f64| {
+        if level <= 0.0 {
+            return side * f64::INFINITY;
+        }
         let rejected = |distance: f64| signs.p_value(&differences(pairs, estimate + side * distance)) <= level;
         let farthest = (most - least).max(1e-6);
         let (mut inside, mut outside) = (0.0, error * normal_quantile_above(level / 2.0).max(0.1));
@@ -203,6 +206,8 @@ mod tests {
 
     #[test]
     fn few_pairs_have_no_bounds_and_none_no_estimate() {
+        let [interval] = intervals(&pairs(40, 0.0, &mut Seed::new(1)), [0.0]).expect("there are pairs");
+        assert_eq!((interval.low, interval.high), (f64::NEG_INFINITY, f64::INFINITY), "nothing is left to spend");
         let three = [Pair { a: 1.0, b: 1.1 }, Pair { a: 1.0, b: 1.2 }, Pair { a: 2.0, b: 2.1 }];
         let [interval] = intervals(&three, [0.05]).expect("there are pairs");
         assert_eq!((interval.low, interval.high), (f64::NEG_INFINITY, f64::INFINITY));

@@ -145,3 +145,11 @@ fn replays_with_other_frames_are_left_out_and_counted() {
     assert_eq!((outcome.verdict, outcome.pairs, outcome.cpu.interval.n), (Verdict::Slower, 10, 9));
     assert_eq!(outcome.reasons, [super::super::Reason::LeftOut { pairs: 1 }]);
 }
+
+#[test]
+fn after_the_last_look_there_is_still_something_to_show() {
+    let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0 });
+    let replay = [1e-3; 10];
+    (0..30).for_each(|_| judge.push(&replay, &replay, Ratio::of(1e-2, 1e-2)));
+    assert!(judge.look(1.0).is_some() && judge.live().is_some_and(|live| live.low < 0.0 && live.high > 0.0));
+}
