@@ -61,12 +61,17 @@ pub fn normal_quantile_above(tail: f64) -> f64 {
     z + step / (1.0 - z * step / 2.0)
 }
 
+/// P(T > t) of Student's distribution, t ≥ 0; `freedom` need not be whole.
+pub fn student_above(t: f64, freedom: f64) -> f64 {
+    0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t))
+}
+
 /// The t with P(T > t) = `tail` for Student's distribution, 0 < `tail` ≤ ½; `freedom` need not be whole.
 pub fn student_quantile_above(tail: f64, freedom: f64) -> f64 {
     if tail <= 0.0 || freedom <= 0.0 {
         return f64::INFINITY;
     }
-    let above = |t: f64| 0.5 * incomplete_beta(freedom / 2.0, 0.5, freedom / (freedom + t * t));
+    let above = |t: f64| student_above(t, freedom);
     let mut high = 1.0;
     while above(high) > tail {
         high *= 2.0;
@@ -161,6 +166,7 @@ mod tests {
         near(student_quantile_above(0.005, 4.5), 4.2728239930112935);
         near(student_quantile_above(0.05, 30.0), 1.6972608865939574);
         near(student_quantile_above(1e-4, 12.0), 5.263273007825967);
+        near(student_above(2.2621571627982053, 9.0), 0.025);
         near(normal_below(-1.9599639845400545), 0.025);
     }
 

@@ -9,8 +9,10 @@ mod selection;
 
 pub mod alone;
 pub mod calibration;
+pub mod change_points;
 pub mod clusters;
 pub mod distribution;
+pub mod effects;
 pub mod export;
 pub mod frames;
 pub mod histogram;

@@ -1,0 +1,486 @@
+//! What each level of each factor does, from cells that differ in nothing else.
+//!
+//! An *edge* is two configurations that differ in one factor. Along an edge, on one machine and workload, d = ln y(from)
+//! − ln y(to): above 0 where `to` is better, so that eᵈ is a speed-up. Machines are what an effect is stated for, so a
+//! machine counts once, with the mean of its d: *range* is least to greatest over machines (and edges), *usual* the
+//! median of machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
+//! because pairs of one machine resemble each other: the tests show what it covers.
+//!
+//! With one machine the same is done over its workloads, with one workload over its repeats, and [`Effect::over`] says so.
+
+mod aliases;
+mod least_squares;
+mod pairs;
+mod student;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+pub use aliases::{Alias, TERMS_MAX, Term, aliases};
+pub use least_squares::{Table, rows};
+pub use student::{chance, interval as student_interval};
+
+use crate::interval::Interval;
+use crate::multiplicity::holm_adjusted;
+use crate::quantile::median;
+use crate::samples::Better;
+use least_squares::Columns;
+use pairs::{Cells, Pair};
+
+/// What was varied and what came out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// What was varied on purpose.
+    pub factors: Vec<Factor>,
+    /// One a cell that has a value.
+    pub observations: Vec<Observation>,
+    /// Which way is better.
+    pub better: Better,
+    /// Values of different workloads may be compared, as those normalised to the same work may. Then an edge whose ends
+    /// have no workload in common is judged by the means over the workloads of each end.
+    pub comparable_workloads: bool,
+}
+
+/// Something varied on purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Factor {
+    /// Its name.
+    pub name: String,
+    /// Its levels, in order.
+    pub levels: Vec<String>,
+    /// The levels are steps of a quantity: only the last is compared with the first, besides neighbours.
+    pub sweep: bool,
+}
+
+/// The value of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Observation {
+    /// Which machine.
+    pub machine: usize,
+    /// Which workload.
+    pub workload: usize,
+    /// Which repeat; machine, workload and repeat are a block.
+    pub repeat: u32,
+    /// A level a factor. Observations with another number of levels, or without a finite value, are left out.
+    pub levels: Vec<usize>,
+    /// Natural logarithm of the value.
+    pub ln_value: f64,
+}
+
+/// All effects of a design.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effects {
+    /// Of each factor: neighbouring levels, and each level with the first (of a sweep, the last only).
+    pub effects: Vec<Effect>,
+    /// The same with another factor held at one level, where there is more than one.
+    pub conditional: Vec<Effect>,
+    /// How far the effect of one factor depends on another.
+    pub interactions: Vec<Interaction>,
+    /// What the configurations cannot tell apart.
+    pub aliases: Vec<Alias>,
+    /// Effects and interactions: so many questions were asked.
+    pub comparisons: usize,
+}
+
+/// What going from one level to another does. Values are log speed-ups: above 0 is better, eˣ − 1 the share.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// Which factor.
+    pub factor: usize,
+    /// From which level.
+    pub from: usize,
+    /// To which level.
+    pub to: usize,
+    /// Only where this factor has this level.
+    pub given: Option<(usize, usize)>,
+    /// Size and certainty.
+    pub size: Size,
+    /// Comparisons d that it rests on: machines × workloads × edges; without a workload in common, machines × edges.
+    pub pairs: usize,
+    /// The edges that it rests on; none where it comes from a model of all cells.
+    pub edges: Vec<Edge>,
+    /// Whether both ends did the same work.
+    pub work: Work,
+    /// How it was found.
+    pub method: Method,
+}
+
+/// How large something is, and how certain that is. All values are logarithms of ratios.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Size {
+    /// What counts once.
+    pub over: Over,
+    /// The median of the units.
+    pub usual: f64,
+    /// The least of any unit, on any edge.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// Student's interval of the mean of the units; without bounds where there is one unit only.
+    pub interval: Interval,
+    /// Chance of a mean so far from 0 when there is no effect; `None` with one unit.
+    pub p: Option<f64>,
+    /// The same for all questions together, by Holm's steps: set where there are more than 10.
+    pub p_holm: Option<f64>,
+    /// Each unit and its value.
+    pub units: Vec<(usize, f64)>,
+}
+
+/// What counts once in an effect: what else there is of it may be quite different.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Over {
+    /// Machines: the effect speaks of machines like these.
+    Machines,
+    /// Workloads on the only machine.
+    Workloads,
+    /// Repeats of the only workload on the only machine.
+    Repeats,
+}
+
+/// Two configurations that differ in one factor.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Edge {
+    /// The level of each factor; of the one that differs, `from`.
+    pub levels: Vec<usize>,
+    /// Comparisons on it.
+    pub pairs: usize,
+    /// The median of the units.
+    pub usual: f64,
+    /// The least of them.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+}
+
+/// Whether both ends of the edges did the same work.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Work {
+    /// Each comparison is of one workload.
+    Same,
+    /// Some edges have other workloads at either end, and means of values for the same amount of work were compared: what
+    /// the workloads differ by is in the effect. The interval is for other workloads of their kind too, by the spread of
+    /// those at each end; that of the effect is for these ones.
+    Different {
+        /// Wider than the effect's.
+        other_workloads: Interval,
+    },
+}
+
+/// How an effect was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// Along edges.
+    Edges,
+    /// There is no edge: by least squares within blocks, as if factors did not depend on each other.
+    Model,
+}
+
+/// How far the effect of one factor depends on another: the effect at `with_to` less that at `with_from`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Interaction {
+    /// Whose effect.
+    pub factor: usize,
+    /// From which level.
+    pub from: usize,
+    /// To which level.
+    pub to: usize,
+    /// On which other factor it depends; the same number says how far that one's effect depends on this.
+    pub with: usize,
+    /// From which level of that.
+    pub with_from: usize,
+    /// To which level of that.
+    pub with_to: usize,
+    /// Logarithm of the ratio of the two speed-ups.
+    pub size: Size,
+    /// Comparisons of two pairs that it rests on.
+    pub pairs: usize,
+}
+
+/// From how many comparisons on Holm's steps are taken.
+pub const COMPARISONS_MAX: usize = 10;
+
+/// The effects of a design, with intervals that miss the truth with chance `alpha` each.
+pub fn effects(design: &Design, alpha: f64) -> Effects {
+    let cells = Cells::of(design);
+    let mut found = Effects {
+        effects: Vec::new(),
+        conditional: Vec::new(),
+        interactions: Vec::new(),
+        aliases: aliases(&level_counts(&design.factors), &cells.configurations()),
+        comparisons: 0,
+    };
+    for factor in 0..design.factors.len() {
+        for (from, to) in steps(&design.factors[factor]) {
+            let edges = cells.edges(factor, from, to);
+            let pairs = cells.pairs(&edges, factor, to);
+            let Some(effect) = effect(&cells, (factor, from, to), None, &edges, &pairs, alpha) else {
+                found.effects.extend(by_model(design, &cells, (factor, from, to), alpha));
+                continue;
+            };
+            found.effects.push(effect);
+            for given in 0..design.factors.len() {
+                conditional(&mut found, &cells, (factor, from, to), given, &edges, &pairs, alpha);
+            }
+            for with in 0..factor {
+                for (with_from, with_to) in steps(&design.factors[with]) {
+                    let with = (with, with_from, with_to);
+                    found.interactions.extend(interaction((factor, from, to), with, &edges, &pairs, alpha));
+                }
+            }
+        }
+    }
+    found.hold_together();
+    found
+}
+
+/// Neighbours, and each level with the first; of a sweep, the last with the first.
+fn steps(factor: &Factor) -> Vec<(usize, usize)> {
+    let levels = factor.levels.len();
+    let neighbours = (1..levels).map(|to| (to - 1, to));
+    let nearest = if factor.sweep { levels.saturating_sub(1).max(2) } else { 2 };
+    neighbours.chain((nearest..levels).map(|to| (0, to))).collect()
+}
+
+fn level_counts(factors: &[Factor]) -> Vec<usize> {
+    factors.iter().map(|factor| factor.levels.len()).collect()
+}
+
+impl Effects {
+    /// Beyond ten comparisons, chances are those of all together.
+    fn hold_together(&mut self) {
+        let sizes = || {
+            let effects = self.effects.iter().map(|effect| &effect.size);
+            effects.chain(self.interactions.iter().map(|interaction| &interaction.size))
+        };
+        self.comparisons = sizes().count();
+        if self.comparisons <= COMPARISONS_MAX {
+            return;
+        }
+        // What has no chance of its own still is a question that was asked.
+        let adjusted = holm_adjusted(&sizes().map(|size| size.p.unwrap_or(1.0)).collect::<Vec<_>>());
+        let effects = self.effects.iter_mut().map(|effect| &mut effect.size);
+        let sizes = effects.chain(self.interactions.iter_mut().map(|interaction| &mut interaction.size));
+        for (size, adjusted) in sizes.zip(adjusted) {
+            size.p_holm = size.p.map(|_| adjusted);
+        }
+    }
+}
+
+impl Size {
+    /// True where the mean is away from 0 by more than chance explains, with `alpha` for all questions together.
+    pub fn is_found(&self, alpha: f64) -> bool {
+        self.p_holm.or(self.p).is_some_and(|p| p <= alpha)
+    }
+}
+
+type Step = (usize, usize, usize);
+
+/// An effect from its edges; `None` where no pair lies on them.
+fn effect(
+    cells: &Cells,
+    (factor, from, to): Step,
+    given: Option<(usize, usize)>,
+    edges: &[Vec<usize>],
+    pairs: &[Pair],
+    alpha: f64,
+) -> Option<Effect> {
+    let over = over(pairs)?;
+    let (table, by_edge) = tabulated(pairs, over);
+    let units = student::units(&table);
+    let mut size = student::size(over, &units, alpha)?;
+    let mut of_edges = Vec::new();
+    for (edge, values) in by_edge {
+        let values = least_squares::means(&values);
+        let values: Vec<f64> = values.into_values().collect();
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        size.min = size.min.min(least);
+        size.max = size.max.max(greatest);
+        of_edges.push(Edge {
+            levels: edges[edge].clone(),
+            pairs: count(pairs.iter().filter(|pair| pair.edge == edge)),
+            usual: median(&values)?,
+            min: least,
+            max: greatest,
+        });
+    }
+    let work = match pairs.iter().any(|pair| pair.workload.is_none()) {
+        false => Work::Same,
+        true => {
+            let own: BTreeSet<usize> =
+                pairs.iter().filter(|pair| pair.workload.is_none()).map(|pair| pair.edge).collect();
+            let spreads = own.iter().flat_map(|&edge| cells.spread_of_ends(&edges[edge], factor, to)).collect();
+            Work::Different { other_workloads: student::wider(&size.interval, &units, spreads, of_edges.len(), alpha) }
+        }
+    };
+    let pairs = count(pairs.iter());
+    Some(Effect { factor, from, to, given, size, pairs, edges: of_edges, work, method: Method::Edges })
+}
+
+/// Repeats of one machine, workload and edge are one comparison.
+fn count<'a>(pairs: impl Iterator<Item = &'a Pair>) -> usize {
+    pairs.map(|pair| (pair.machine, pair.workload, pair.edge)).collect::<BTreeSet<_>>().len()
+}
+
+/// What there is more than one of.
+fn over(pairs: &[Pair]) -> Option<Over> {
+    let first = pairs.first()?;
+    if pairs.iter().any(|pair| pair.machine != first.machine) {
+        return Some(Over::Machines);
+    }
+    // Without a workload in common there are no workloads to count.
+    if pairs.iter().all(|pair| pair.workload.is_some()) && pairs.iter().any(|pair| pair.workload != first.workload) {
+        return Some(Over::Workloads);
+    }
+    Some(Over::Repeats)
+}
+
+/// Pairs as a table of units and what else they differ in, and the same for each edge.
+fn tabulated(pairs: &[Pair], over: Over) -> (Table, BTreeMap<usize, Table>) {
+    let mut sums: BTreeMap<(usize, usize, usize), (f64, f64)> = BTreeMap::new();
+    for pair in pairs {
+        // The place 0 is for edges without a workload in common.
+        let workload = pair.workload.map_or(0, |workload| workload + 1);
+        let (unit, place) = match over {
+            Over::Machines => (pair.machine, workload),
+            Over::Workloads => (workload.saturating_sub(1), 0),
+            Over::Repeats => (pair.repeat as usize, workload),
+        };
+        let sum = sums.entry((pair.edge, unit, place)).or_default();
+        *sum = (sum.0 + pair.d, sum.1 + 1.0);
+    }
+    let mut columns: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let (mut table, mut by_edge) = (Table::new(), BTreeMap::<usize, Table>::new());
+    for ((edge, unit, place), (sum, n)) in sums {
+        let next = columns.len();
+        let column = *columns.entry((edge, place)).or_insert(next);
+        table.insert((unit, column), sum / n);
+        by_edge.entry(edge).or_default().insert((unit, column), sum / n);
+    }
+    (table, by_edge)
+}
+
+/// The effect at each level of another factor, where its edges lie at more than one.
+fn conditional(
+    found: &mut Effects,
+    cells: &Cells,
+    step: Step,
+    given: usize,
+    edges: &[Vec<usize>],
+    pairs: &[Pair],
+    alpha: f64,
+) {
+    let levels: BTreeSet<usize> = pairs.iter().map(|pair| edges[pair.edge][given]).collect();
+    if given == step.0 || levels.len() < 2 {
+        return;
+    }
+    for level in levels {
+        let there: Vec<Pair> = pairs.iter().filter(|pair| edges[pair.edge][given] == level).cloned().collect();
+        found.conditional.extend(effect(cells, step, Some((given, level)), edges, &there, alpha));
+    }
+}
+
+/// Differences of pairs that lie on edges which differ in the other factor only.
+fn interaction(
+    (factor, from, to): Step,
+    (with, with_from, with_to): Step,
+    edges: &[Vec<usize>],
+    pairs: &[Pair],
+    alpha: f64,
+) -> Option<Interaction> {
+    let place: BTreeMap<&[usize], usize> = edges.iter().enumerate().map(|(at, edge)| (edge.as_slice(), at)).collect();
+    let mut at: BTreeMap<(usize, usize, Option<usize>, u32), f64> = BTreeMap::new();
+    at.extend(pairs.iter().map(|pair| ((pair.edge, pair.machine, pair.workload, pair.repeat), pair.d)));
+    let differences: Vec<Pair> = pairs
+        .iter()
+        .filter(|pair| edges[pair.edge][with] == with_from)
+        .filter_map(|pair| {
+            let mut there = edges[pair.edge].clone();
+            there[with] = with_to;
+            let edge = *place.get(there.as_slice())?;
+            let d = at.get(&(edge, pair.machine, pair.workload, pair.repeat))? - pair.d;
+            Some(Pair { d, ..pair.clone() })
+        })
+        .collect();
+    let over = over(&differences)?;
+    let (table, _) = tabulated(&differences, over);
+    let size = student::size(over, &student::units(&table), alpha)?;
+    Some(Interaction { factor, from, to, with, with_from, with_to, size, pairs: count(differences.iter()) })
+}
+
+/// An effect without edges, as that of a fractional design: a model of all main effects within the blocks of each machine
+/// (of one machine, of each workload). `None` where other factors always changed along with it.
+fn by_model(design: &Design, cells: &Cells, (factor, from, to): Step, alpha: f64) -> Option<Effect> {
+    let over = match (cells.machines() > 1, cells.workloads() > 1) {
+        (true, _) => Over::Machines,
+        (false, true) => Over::Workloads,
+        (false, false) => Over::Repeats,
+    };
+    let mut of_unit: BTreeMap<usize, Vec<&Observation>> = BTreeMap::new();
+    for observation in cells.observations() {
+        let unit = match over {
+            Over::Machines => observation.machine,
+            Over::Workloads => observation.workload,
+            Over::Repeats => observation.repeat as usize,
+        };
+        of_unit.entry(unit).or_default().push(observation);
+    }
+    let terms: Vec<(usize, usize)> = design
+        .factors
+        .iter()
+        .enumerate()
+        .flat_map(|(factor, of)| (1..of.levels.len()).map(move |level| (factor, level)))
+        .collect();
+    let units: BTreeMap<usize, f64> = of_unit
+        .into_iter()
+        .filter_map(|(unit, observations)| {
+            let within = |value: &dyn Fn(&Observation) -> f64| within_blocks(&observations, value);
+            let columns: Vec<Vec<f64>> = terms
+                .iter()
+                .map(|&(factor, level)| within(&|one| f64::from(u8::from(one.levels[factor] == level))))
+                .collect();
+            let columns = Columns::of(&columns);
+            let weights = columns.fit(&within(&|one| cells.gain(one)));
+            let value = |level: usize| -> Option<f64> {
+                if level == 0 {
+                    return Some(0.0);
+                }
+                let term = terms.iter().position(|&term| term == (factor, level))?;
+                let place = columns.kept.iter().position(|&kept| kept == term)?;
+                let mixed = columns.made_of.values().flatten().any(|&(part, _)| part == term);
+                (!mixed).then(|| weights[place])
+            };
+            Some((unit, value(to)? - value(from)?))
+        })
+        .collect();
+    let size = student::size(over, &units, alpha)?;
+    Some(Effect {
+        factor,
+        from,
+        to,
+        given: None,
+        pairs: 0,
+        size,
+        edges: Vec::new(),
+        work: Work::Same,
+        method: Method::Model,
+    })
+}
+
+/// Distances of a value from its mean in the block.
+fn within_blocks(observations: &[&Observation], value: &dyn Fn(&Observation) -> f64) -> Vec<f64> {
+    let block = |one: &Observation| (one.machine, one.workload, one.repeat);
+    let mut sums: BTreeMap<(usize, usize, u32), (f64, f64)> = BTreeMap::new();
+    for one in observations {
+        let sum = sums.entry(block(one)).or_default();
+        *sum = (sum.0 + value(one), sum.1 + 1.0);
+    }
+    observations.iter().map(|one| value(one) - sums[&block(one)].0 / sums[&block(one)].1).collect()
+}
+
+#[cfg(test)]
+mod tests;

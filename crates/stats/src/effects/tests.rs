@@ -1,0 +1,283 @@
+use super::*;
+use crate::Seed;
+use crate::noise::{normal, uniform};
+
+fn factor(name: &str, levels: usize) -> Factor {
+    Factor { name: name.to_owned(), levels: (0..levels).map(|level| format!("{name}-{level}")).collect(), sweep: false }
+}
+
+/// Two factors of two levels. The first makes machines faster by 0.2 on average, by 0.1 more or less on each, and by 0.03
+/// more or less on each workload of each; the second by 0.1; both together by `extra` more.
+struct Imitated {
+    machines: usize,
+    workloads: usize,
+    repeats: u32,
+    extra: f64,
+    /// Share of the cells that failed.
+    lost: f64,
+}
+
+impl Imitated {
+    fn design(&self, seed: &mut Seed) -> Design {
+        let mut observations = Vec::new();
+        for machine in 0..self.machines {
+            let (speed, first) = (normal(seed), 0.2 + 0.1 * normal(seed));
+            for workload in 0..self.workloads {
+                let own = first + 0.03 * normal(seed);
+                for repeat in 0..self.repeats {
+                    let block = speed + workload as f64 + 0.05 * normal(seed);
+                    for levels in [[0, 0], [0, 1], [1, 0], [1, 1]] {
+                        let [a, b] = levels.map(|level| level as f64);
+                        let ln_value = block - own * a - 0.1 * b - self.extra * a * b + 0.02 * normal(seed);
+                        if uniform(seed) > self.lost {
+                            observations.push(Observation {
+                                machine,
+                                workload,
+                                repeat,
+                                levels: levels.to_vec(),
+                                ln_value,
+                            });
+                        }
+                    }
+                }
+            }
+        }
+        let factors = vec![factor("engine", 2), factor("plugins", 2)];
+        Design { factors, observations, better: Better::Lower, comparable_workloads: false }
+    }
+}
+
+/// Shares of intervals that hold the truth, of 2,000: of the first effect, of the interaction.
+fn covered(imitated: &Imitated) -> [f64; 2] {
+    const STUDIES: u64 = 2000;
+    let mut held = [0.0; 2];
+    for at in 0..STUDIES {
+        let found = effects(&imitated.design(&mut Seed::new(at)), 0.05);
+        let first = &found.effects[0].size.interval;
+        held[0] += f64::from(u8::from(!first.excludes(0.2 + imitated.extra / 2.0)));
+        held[1] += f64::from(u8::from(!found.interactions[0].size.interval.excludes(imitated.extra)));
+    }
+    held.map(|count| count / STUDIES as f64)
+}
+
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    for machines in [3, 6, 12] {
+        let whole = Imitated { machines, workloads: 3, repeats: 2, extra: 0.05, lost: 0.0 };
+        for share in covered(&whole) {
+            assert!((0.93..=0.97).contains(&share), "{machines} machines: {share}");
+        }
+    }
+}
+
+#[test]
+fn intervals_hold_with_failed_cells() {
+    for machines in [3, 6, 12] {
+        let with_holes = Imitated { machines, workloads: 4, repeats: 1, extra: 0.05, lost: 0.15 };
+        for share in covered(&with_holes) {
+            assert!((0.93..=0.97).contains(&share), "{machines} machines: {share}");
+        }
+    }
+}
+
+#[test]
+fn intervals_over_workloads_or_repeats_hold_for_the_only_machine() {
+    // The only machine's own effect is not 0.2, so the truth is taken from its draw.
+    let mut held = [0, 0];
+    const STUDIES: u64 = 2000;
+    for at in 0..STUDIES {
+        let mut seed = Seed::new(at);
+        let mut design = Imitated { machines: 1, workloads: 6, repeats: 2, extra: 0.0, lost: 0.0 }.design(&mut seed);
+        let mut again = Seed::new(at);
+        let _ = normal(&mut again);
+        let truth = 0.2 + 0.1 * normal(&mut again);
+        let found = effects(&design, 0.05).effects.remove(0);
+        assert_eq!(found.size.over, Over::Workloads);
+        held[0] += usize::from(!found.size.interval.excludes(truth));
+        let workload = truth + 0.03 * normal(&mut again);
+        design = Imitated { machines: 1, workloads: 1, repeats: 5, extra: 0.0, lost: 0.0 }.design(&mut Seed::new(at));
+        let found = effects(&design, 0.05).effects.remove(0);
+        assert_eq!((found.size.over, found.size.units.len()), (Over::Repeats, 5));
+        held[1] += usize::from(!found.size.interval.excludes(workload));
+    }
+    for count in held {
+        let share = count as f64 / STUDIES as f64;
+        assert!((0.93..=0.97).contains(&share), "{share}");
+    }
+}
+
+#[test]
+fn an_interval_from_all_pairs_would_hold_the_truth_half_of_the_time() {
+    const STUDIES: u64 = 2000;
+    let mut held = 0;
+    for at in 0..STUDIES {
+        let imitated = Imitated { machines: 6, workloads: 3, repeats: 3, extra: 0.0, lost: 0.0 };
+        let design = imitated.design(&mut Seed::new(at));
+        let cells = Cells::of(&design);
+        let edges = cells.edges(0, 0, 1);
+        let pooled: Vec<f64> = cells.pairs(&edges, 0, 1).iter().map(|pair| pair.d).collect();
+        let interval = student_interval(&pooled, 0.05).expect("there are pairs");
+        held += usize::from(!interval.excludes(0.2));
+    }
+    let share = held as f64 / STUDIES as f64;
+    assert!((0.3..0.6).contains(&share), "{share}");
+}
+
+#[test]
+fn machines_without_an_effect_are_told_so_seldom_even_of_many_questions() {
+    // Four factors of two levels: 4 effects and 6 interactions, and one factor of three: beyond ten together.
+    const STUDIES: u64 = 1000;
+    let mut wrong = 0;
+    for at in 0..STUDIES {
+        let mut seed = Seed::new(at);
+        let mut observations = Vec::new();
+        for machine in 0..5 {
+            for configuration in 0..24 {
+                let levels = vec![configuration / 8, configuration / 4 % 2, configuration / 2 % 2, configuration % 2];
+                let ln_value = 0.02 * normal(&mut seed);
+                observations.push(Observation { machine, workload: 0, repeat: 0, levels, ln_value });
+            }
+        }
+        let factors = vec![factor("a", 3), factor("b", 2), factor("c", 2), factor("d", 2)];
+        let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+        let found = effects(&design, 0.05);
+        assert!(found.comparisons > COMPARISONS_MAX);
+        let of_effects = found.effects.iter().map(|effect| &effect.size);
+        let sizes = of_effects.chain(found.interactions.iter().map(|interaction| &interaction.size));
+        wrong += usize::from(sizes.into_iter().any(|size| size.is_found(0.05)));
+    }
+    // 5 % and three standard errors of a thousand studies.
+    assert!(wrong as f64 / STUDIES as f64 <= 0.071, "{wrong} of {STUDIES}");
+}
+
+/// Cells of one machine and workload, by levels and value.
+fn cells(machine: usize, workload: usize, values: &[(&[usize], f64)]) -> Vec<Observation> {
+    let cell = |&(levels, value): &(&[usize], f64)| Observation {
+        machine,
+        workload,
+        repeat: 0,
+        levels: levels.to_vec(),
+        ln_value: f64::ln(value),
+    };
+    values.iter().map(cell).collect()
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-9, "{found} is not {expected}");
+}
+
+#[test]
+fn range_is_over_machines_and_edges_and_usual_is_the_median_of_machines() {
+    let mut observations = Vec::new();
+    for (machine, speed) in [1.0, 2.0, 4.0].into_iter().enumerate() {
+        let (a, b) = ([1.5, 1.6, 1.7][machine], [1.2, 1.2, 1.3][machine]);
+        observations.extend(cells(
+            machine,
+            0,
+            &[(&[0, 0], speed), (&[1, 0], speed / a), (&[0, 1], speed / b), (&[1, 1], speed / b / a / 1.1)],
+        ));
+    }
+    let factors = vec![factor("engine", 2), factor("plugins", 2)];
+    let mut design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let found = effects(&design, 0.05);
+    let engine = &found.effects[0];
+    assert_eq!((engine.pairs, engine.edges.len(), engine.size.interval.n), (6, 2, 3));
+    near(engine.size.min, 1.5f64.ln());
+    near(engine.size.max, (1.7f64 * 1.1).ln());
+    near(engine.size.usual, 1.6f64.ln() + 0.5 * 1.1f64.ln());
+    assert_eq!(engine.edges[1].levels, [0, 1]);
+    near(engine.edges[1].usual, (1.6f64 * 1.1).ln());
+    let given: Vec<_> = found.conditional.iter().map(|effect| (effect.factor, effect.given)).collect();
+    assert_eq!(given, [(0, Some((1, 0))), (0, Some((1, 1))), (1, Some((0, 0))), (1, Some((0, 1)))]);
+    near(found.conditional[0].size.usual, 1.6f64.ln());
+    let [interaction] = found.interactions.as_slice() else { panic!("{:?}", found.interactions) };
+    assert_eq!((interaction.factor, interaction.with, interaction.pairs), (1, 0, 3));
+    near(interaction.size.usual, 1.1f64.ln());
+    near(interaction.size.interval.width(), 0.0);
+    assert!(interaction.size.is_found(0.05));
+    // Of a rate, more is better.
+    design.better = Better::Higher;
+    near(effects(&design, 0.05).effects[0].size.usual, -engine.size.usual);
+}
+
+#[test]
+fn levels_are_compared_with_their_neighbours_and_with_the_first() {
+    let of = |levels, sweep| steps(&Factor { sweep, ..factor("x", levels) });
+    assert_eq!(of(1, false), []);
+    assert_eq!(of(2, true), [(0, 1)]);
+    assert_eq!(of(3, true), [(0, 1), (1, 2), (0, 2)]);
+    assert_eq!(of(4, false), [(0, 1), (1, 2), (2, 3), (0, 2), (0, 3)]);
+    assert_eq!(of(4, true), [(0, 1), (1, 2), (2, 3), (0, 3)]);
+}
+
+#[test]
+fn half_of_a_cross_has_effects_without_edges() {
+    let half: [&[usize]; 4] = [&[0, 0, 1], &[0, 1, 0], &[1, 0, 0], &[1, 1, 1]];
+    let gains = [1.5f64, 1.2, 1.1];
+    let mut observations = Vec::new();
+    for machine in 0..2 {
+        let value = |levels: &[usize]| -> f64 {
+            levels.iter().zip(gains).map(|(&level, gain)| if level == 1 { 1.0 / gain } else { 1.0 }).product()
+        };
+        let values: Vec<(&[usize], f64)> = half.iter().map(|&levels| (levels, value(levels))).collect();
+        observations.extend(cells(machine, 0, &values));
+    }
+    let factors = vec![factor("a", 2), factor("b", 2), factor("c", 2)];
+    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let found = effects(&design, 0.05);
+    for (effect, gain) in found.effects.iter().zip(gains) {
+        assert_eq!((effect.method, effect.edges.len()), (Method::Model, 0));
+        near(effect.size.usual, gain.ln());
+    }
+    assert_eq!((found.effects.len(), found.interactions.len(), found.aliases.len()), (3, 0, 3));
+}
+
+#[test]
+fn factors_that_always_change_together_have_no_effect_of_their_own() {
+    let observations = cells(0, 0, &[(&[0, 0], 2.0), (&[1, 1], 1.0)]);
+    let factors = vec![factor("a", 2), factor("b", 2)];
+    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let found = effects(&design, 0.05);
+    assert!(found.effects.is_empty(), "{found:?}");
+    assert_eq!(found.aliases.len(), 2);
+}
+
+#[test]
+fn other_workloads_at_either_end_are_compared_by_means_when_they_may_be() {
+    let mut observations = Vec::new();
+    for machine in 0..3 {
+        let gain = [1.10, 1.11, 1.12][machine];
+        for workload in 0..3 {
+            let own = [0.9, 1.0, 1.1][workload];
+            observations.extend(cells(machine, workload, &[(&[0], own)]));
+            observations.extend(cells(machine, 3 + workload, &[(&[1], own / gain)]));
+        }
+    }
+    let factors = vec![factor("engine", 2)];
+    let mut design = Design { factors, observations, better: Better::Lower, comparable_workloads: true };
+    let found = effects(&design, 0.05);
+    let engine = &found.effects[0];
+    near(engine.size.usual, 1.11f64.ln());
+    assert_eq!(engine.pairs, 3);
+    let Work::Different { other_workloads } = engine.work else { panic!("{engine:?}") };
+    // Two means of three workloads each, whose logarithms have a standard deviation of 0.1004.
+    assert!(engine.size.interval.width() < 0.05, "{:?}", engine.size.interval);
+    let error = (2.0 * 0.1004f64.powi(2) / 3.0).sqrt();
+    assert!((2.0 * 2.7 * error..2.0 * 2.9 * error).contains(&other_workloads.width()), "{other_workloads:?}");
+    design.comparable_workloads = false;
+    assert_eq!(effects(&design, 0.05).effects, [], "durations of other work say nothing");
+}
+
+#[test]
+fn observations_that_do_not_fit_are_left_out() {
+    let mut observations = cells(0, 0, &[(&[0], 2.0), (&[1], 1.0)]);
+    observations.extend(cells(0, 0, &[(&[5], 2.0), (&[0, 0], 1.0), (&[1], f64::NAN), (&[0], 0.0)]));
+    let factors = vec![factor("a", 2)];
+    let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
+    let found = effects(&design, 0.05);
+    near(found.effects[0].size.usual, 2f64.ln());
+    assert_eq!((found.effects[0].size.p, found.effects[0].size.over), (None, Over::Repeats));
+    assert!(found.effects[0].size.interval.high.is_infinite());
+    let nothing = Design { factors: Vec::new(), observations: Vec::new(), ..design };
+    assert!(effects(&nothing, 0.05).effects.is_empty());
+}
