@@ -1,0 +1,234 @@
+//! One peer, as long as it has a slot.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::endpoint::Endpoint;
+use crate::incoming::{LazyIncoming, Purse};
+use crate::loss::Loss;
+use crate::outgoing::{Limits, Patience, Sender};
+use crate::packet::Received;
+use crate::packet_throttle::PacketThrottle;
+use crate::round_trip::RoundTrip;
+use crate::settings::Settings;
+use crate::unsequenced::Unsequenced;
+use crate::wire::{NO_PEER, ThrottleParameters, WINDOW_MAX, WINDOW_MIN};
+
+/// Where a connection stands. The numbers are the stock library's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum State {
+    /// There is none.
+    Disconnected = 0,
+    /// Asked for here, not answered yet.
+    Connecting = 1,
+    /// Asked for there. Peers that have not proven their address have no slot, so none is ever seen here.
+    AcknowledgingConnect = 2,
+    /// Granted here and proven; the event is not delivered yet.
+    ConnectionPending = 3,
+    /// Granted there; the event is not delivered yet.
+    ConnectionSucceeded = 4,
+    /// Packets go both ways.
+    Connected = 5,
+    /// Ends when all that is queued arrived.
+    DisconnectLater = 6,
+    /// Told the peer that it ends.
+    Disconnecting = 7,
+    /// Was told so, and has to acknowledge it.
+    AcknowledgingDisconnect = 8,
+    /// Ended; the event is not delivered yet.
+    Zombie = 9,
+}
+
+/// Default time after which an idle connection is tried, in milliseconds.
+const PING_INTERVAL_MS: u32 = 500;
+
+/// Acknowledgements that wait to be sent, above which commands are taken for lost.
+pub(crate) const ACKS_MAX: usize = 1 << 14;
+
+/// An acknowledgement to send.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ack {
+    pub channel: u8,
+    pub sequence: u16,
+    pub sent_time: u16,
+    /// The command ended the connection: its event follows the acknowledgement.
+    pub ends: bool,
+}
+
+/// Which end asked for the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Asked,
+    Granted,
+}
+
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub state: State,
+    pub side: Side,
+    /// The connect event, with its data, while it is not delivered.
+    pub arrival: Option<u32>,
+    /// Data of the event that ends it, and why it ends.
+    pub ending: (u32, Ending),
+    pub remote_id: u16,
+    pub local_id: u16,
+    pub outgoing_session: u8,
+    pub incoming_session: u8,
+    pub connect_id: [u8; 4],
+    pub address: SocketAddr,
+    pub endpoint: Endpoint,
+
+    pub acks: VecDeque<Ack>,
+    pub sender: Sender,
+    pub round_trip: RoundTrip,
+    pub has_sample: bool,
+    pub throttle: PacketThrottle,
+    pub loss: Loss,
+    pub mtu: u32,
+    pub window: u32,
+
+    pub incoming: Vec<LazyIncoming>,
+    pub unsequenced: Option<Box<Unsequenced>>,
+    pub delivered: VecDeque<Received>,
+    pub waiting: usize,
+    pub held: usize,
+
+    /// When an acknowledgement came last.
+    pub last_receive: Option<u64>,
+    pub last_send: Option<u64>,
+    pub ping_interval_ms: u32,
+    pub patience: Patience,
+
+    /// What the peer can take and send, in bytes a second.
+    pub incoming_bandwidth: u32,
+    pub outgoing_bandwidth: u32,
+    /// Bandwidths that the peer was told last: what it may send, and what is sent to it.
+    pub told: (u32, u32),
+    /// Bytes received since the bandwidth throttle looked.
+    pub data_received: u32,
+    /// Rounds of the bandwidth throttle in which its share was settled.
+    pub settled: (u64, u64),
+}
+
+/// Why a connection ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ending {
+    /// The peer ended it.
+    ByPeer,
+    /// It was ended here, and the peer knows.
+    ByUs,
+    /// Nothing was heard for too long.
+    TimedOut,
+    /// The answer to our CONNECT did not fit it.
+    Refused,
+}
+
+impl Connection {
+    pub fn new(side: Side, address: SocketAddr, channels: usize, control_sequence: u16, mtu: u32) -> Connection {
+        Connection {
+            state: State::Disconnected,
+            side,
+            arrival: None,
+            ending: (0, Ending::TimedOut),
+            remote_id: NO_PEER,
+            local_id: NO_PEER,
+            outgoing_session: 0xff,
+            incoming_session: 0xff,
+            connect_id: [0; 4],
+            address,
+            endpoint: address.into(),
+            acks: VecDeque::new(),
+            sender: Sender::new(channels, control_sequence),
+            round_trip: RoundTrip::new(),
+            has_sample: false,
+            throttle: PacketThrottle::new(ThrottleParameters::default()),
+            loss: Loss::default(),
+            mtu,
+            window: WINDOW_MAX,
+            incoming: Vec::new(),
+            unsequenced: None,
+            delivered: VecDeque::new(),
+            waiting: 0,
+            held: 0,
+            last_receive: None,
+            last_send: None,
+            ping_interval_ms: PING_INTERVAL_MS,
+            patience: Patience::default(),
+            incoming_bandwidth: 0,
+            outgoing_bandwidth: 0,
+            told: (0, 0),
+            data_received: 0,
+            settled: (0, 0),
+        }
+    }
+
+    /// As the application sees it: not connected before it was told.
+    pub fn shown_state(&self) -> State {
+        match (self.state, self.arrival, self.side) {
+            (State::Connected, Some(_), Side::Asked) => State::ConnectionSucceeded,
+            (State::Connected, Some(_), Side::Granted) => State::ConnectionPending,
+            (state, ..) => state,
+        }
+    }
+
+    pub fn is_connected(&self) -> bool {
+        matches!(self.state, State::Connected | State::DisconnectLater)
+    }
+
+    pub fn limits(&self, settings: &Settings) -> Limits {
+        Limits {
+            mtu: self.mtu,
+            window: self.window,
+            has_checksum: settings.checksum.is_some(),
+            packet: settings.packet_bytes_max,
+        }
+    }
+
+    /// The window that follows from what the peer can take and we can send.
+    pub fn fit_window(&mut self, host_outgoing: u32) {
+        let slower = match (host_outgoing, self.incoming_bandwidth) {
+            (0, bandwidth) | (bandwidth, 0) => bandwidth,
+            (ours, theirs) => ours.min(theirs),
+        };
+        self.window = window(slower);
+    }
+
+    /// Receiving half of `channel`, and what bounds it.
+    pub fn receiver<'a>(
+        &'a mut self,
+        channel: u8,
+        settings: &Settings,
+        held_by_all: &'a mut usize,
+    ) -> Option<(&'a mut LazyIncoming, Purse<'a>)> {
+        let purse = Purse {
+            delivered: &mut self.delivered,
+            waiting: &mut self.waiting,
+            held: &mut self.held,
+            held_by_all,
+            waiting_limit: settings.waiting_bytes_max,
+            held_limit: settings.held_bytes_max,
+            packet_limit: settings.packet_bytes_max,
+        };
+        Some((self.incoming.get_mut(usize::from(channel))?, purse))
+    }
+
+    /// When something is to do though nothing arrives and nothing is queued.
+    pub fn deadline(&self) -> Option<u64> {
+        if !self.sender.has_nothing_in_flight() {
+            return Some(self.sender.next_timeout);
+        }
+        let is_pinged = self.state == State::Connected;
+        is_pinged.then(|| self.last_receive.map_or(0, |last| last + u64::from(self.ping_interval_ms)))
+    }
+}
+
+/// The window for a bandwidth, 0 for one without limit.
+pub(crate) fn window(bandwidth: u32) -> u32 {
+    match bandwidth {
+        0 => WINDOW_MAX,
+        bandwidth => (bandwidth / WINDOW_MAX * WINDOW_MIN).clamp(WINDOW_MIN, WINDOW_MAX),
+    }
+}

@@ -1,0 +1,91 @@
+//! Which slots are free, lowest first, as a tree of bit masks.
+
+use alloc::vec::Vec;
+
+const BITS: usize = 64;
+
+/// A set of numbers below a fixed end; the lowest is found in a look a level.
+pub(crate) struct FreeSlots {
+    /// The slots themselves first; each further level has a bit for every word below that is not 0.
+    levels: Vec<Vec<u64>>,
+    length: usize,
+}
+
+impl FreeSlots {
+    /// All numbers below `slots`.
+    pub fn all(slots: usize) -> FreeSlots {
+        let mut levels = Vec::new();
+        let mut bits = slots.max(1);
+        loop {
+            levels.push(alloc::vec![0; bits.div_ceil(BITS)]);
+            if bits <= BITS {
+                break;
+            }
+            bits = bits.div_ceil(BITS);
+        }
+        let mut free = FreeSlots { levels, length: 0 };
+        for slot in 0..slots {
+            free.insert(slot as u32);
+        }
+        free
+    }
+
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    pub fn lowest(&self) -> Option<u32> {
+        let mut at = 0;
+        for level in self.levels.iter().rev() {
+            let word = level[at];
+            if word == 0 {
+                return None;
+            }
+            at = at * BITS + word.trailing_zeros() as usize;
+        }
+        Some(at as u32)
+    }
+
+    pub fn insert(&mut self, slot: u32) {
+        let mut at = slot as usize;
+        self.length += 1;
+        for level in &mut self.levels {
+            level[at / BITS] |= 1 << (at % BITS);
+            at /= BITS;
+        }
+    }
+
+    pub fn remove(&mut self, slot: u32) {
+        let mut at = slot as usize;
+        self.length -= 1;
+        for level in &mut self.levels {
+            level[at / BITS] &= !(1 << (at % BITS));
+            if level[at / BITS] != 0 {
+                break;
+            }
+            at /= BITS;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lowest_free_slot_comes_first_at_every_size() {
+        for slots in [1, 2, 63, 64, 65, 4095, 4096, 4097, 65535] {
+            let mut free = FreeSlots::all(slots);
+            for expected in 0..slots as u32 {
+                assert_eq!(free.lowest(), Some(expected));
+                free.remove(expected);
+            }
+            assert_eq!((free.lowest(), free.len()), (None, 0));
+            let last = slots as u32 - 1;
+            free.insert(last);
+            assert_eq!(free.lowest(), Some(last));
+            free.insert(last / 2);
+            assert_eq!(free.lowest(), Some(last / 2));
+        }
+    }
+}

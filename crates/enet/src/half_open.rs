@@ -1,0 +1,71 @@
+//! Connections that are asked for by addresses that have not proven to be theirs.
+//!
+//! They take no slot and no timer. When there are too many, a random one goes: a flood pushes out
+//! mostly itself, and a client that lost its place asks again.
+
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use crate::keyed::Random;
+use crate::wire::Greeting;
+
+/// A connection that is asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct HalfOpen {
+    pub address: SocketAddr,
+    /// As the address sent it.
+    pub asked: Greeting,
+    /// For the application.
+    pub data: u32,
+    /// What is answered: our token, the sessions, and what is granted.
+    pub granted: Greeting,
+    /// What the window of the peer will be.
+    pub window: u32,
+    /// The cookie: number and time of the answer, which its acknowledgement repeats.
+    pub sequence: u16,
+    pub sent_time: u16,
+    /// When it was last answered, and how often.
+    pub answered_at: u64,
+    pub answers: u32,
+    /// Bytes of all datagrams from and to the address: the latter never exceed the former.
+    pub bytes_received: u64,
+    pub bytes_sent: u64,
+}
+
+/// A table of fixed size.
+pub(crate) struct HalfOpenTable {
+    entries: Vec<Option<HalfOpen>>,
+    free: Vec<u32>,
+}
+
+impl HalfOpenTable {
+    /// A table for at least one.
+    pub fn new(size: usize) -> HalfOpenTable {
+        let size = size.max(1);
+        HalfOpenTable { entries: (0..size).map(|_| None).collect(), free: (0..size as u32).rev().collect() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Takes `entry` in; what had to go for it is the second value.
+    pub fn insert(&mut self, entry: HalfOpen, random: &mut Random) -> (u32, Option<HalfOpen>) {
+        let at = self.free.pop().unwrap_or_else(|| random.below(self.entries.len() as u32));
+        (at, self.entries[at as usize].replace(entry))
+    }
+
+    pub fn remove(&mut self, at: u32) -> Option<HalfOpen> {
+        let entry = self.entries[at as usize].take()?;
+        self.free.push(at);
+        Some(entry)
+    }
+
+    pub fn get(&self, at: u32) -> Option<&HalfOpen> {
+        self.entries[at as usize].as_ref()
+    }
+
+    pub fn entry(&mut self, at: u32) -> Option<&mut HalfOpen> {
+        self.entries[at as usize].as_mut()
+    }
+}

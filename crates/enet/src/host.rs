@@ -1,0 +1,510 @@
+//! Every peer behind one socket: who is ready, who is due, and what happened.
+//!
+//! **What it costs.** Nothing walks over slots. A datagram costs its commands, a packet its pieces, a transmission its
+//! datagram, and passing time what is due in it. A slot without a peer costs nothing; an idle peer costs its pings; one
+//! whose windows keep its packets back costs nothing until an acknowledgement comes, whatever it has queued.
+//!
+//! **Who is served when.** Peers with something to send wait in one row. [`Host::poll_transmit`] makes one datagram, of
+//! at most one MTU, for the peer at its head; if more is left, the peer joins the row again at the tail. So between two
+//! datagrams of a peer every other one that waits is sent exactly one: with *n* peers waiting, a peer is served after at
+//! most *n* − 1 datagrams of others, however much they have queued. Events are delivered by the same rule.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use hashbrown::HashMap;
+
+use crate::connection::{Connection, Ending, Side, State};
+use crate::endpoint::{Attempt, Token, words};
+use crate::free_slots::FreeSlots;
+use crate::half_open::HalfOpenTable;
+use crate::keyed::{Keyed, Random, Seed};
+use crate::outgoing::{Kind, Outgoing, SendError};
+use crate::packet::{Packet, Received};
+use crate::ring::Ring;
+use crate::settings::{Habits, Settings};
+use crate::slab::Slab;
+use crate::statistics::Statistics;
+use crate::wheel::Wheel;
+use crate::wire::{Body, CONTROL, Command, Header, MUST_ACKNOWLEDGE, NO_PEER, UNSEQUENCED};
+
+mod bandwidth;
+mod connect;
+mod disconnect;
+mod peer;
+mod receive;
+mod transmit;
+
+pub use connect::ConnectError;
+pub use peer::{Peer, PeerSettings};
+pub use transmit::Transmit;
+
+/// A peer, in one use of its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PeerId {
+    slot: u32,
+    generation: u32,
+}
+
+impl PeerId {
+    /// Its slot, from 0. Slots are used again, IDs are not.
+    pub fn slot(self) -> usize {
+        self.slot as usize
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A connection is made, by either end.
+    Connect {
+        /// With whom.
+        peer: PeerId,
+        /// What the other end gave to its `connect`; 0 where it was asked for here.
+        data: u32,
+    },
+    /// A connection ended, or was not made. The peer's slot is free.
+    Disconnect {
+        /// With whom.
+        peer: PeerId,
+        /// What the other end gave to its `disconnect`, or 0.
+        data: u32,
+        /// Why.
+        ending: Ending,
+    },
+    /// A packet came.
+    Receive {
+        /// From whom.
+        peer: PeerId,
+        /// What, and how.
+        packet: Received,
+    },
+}
+
+/// Handshakes that wait for their proof; an entry takes about 200 bytes.
+const HALF_OPEN: usize = 4096;
+
+/// Datagrams outside of connections that wait to be sent; more are not made.
+const SHORT_MAX: usize = 1024;
+
+struct Slot {
+    generation: u32,
+    /// Sessions of the last use, so that the next one differs.
+    outgoing_session: u8,
+    incoming_session: u8,
+    connection: Option<Box<Connection>>,
+}
+
+/// Whom a token stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Slot(u32),
+    HalfOpen(u32),
+}
+
+/// All peers behind one socket.
+///
+/// `now` of all calls is the time since any fixed moment; it must not go back. After [`Host::handle_datagram`],
+/// [`Host::handle_timeout`] or any call that sends, poll for datagrams until there is none.
+pub struct Host {
+    settings: Settings,
+    now: u64,
+    slots: Vec<Slot>,
+    free: FreeSlots,
+    commands: Slab<Outgoing>,
+    /// Peers with something to send, those that windows keep from it, those with events, those that are connected.
+    ready: Ring,
+    blocked: Ring,
+    dispatch: Ring,
+    connected: Ring,
+    wheel: Wheel,
+
+    tokens: HashMap<Token, Target, Keyed>,
+    attempts: HashMap<Attempt, Target, Keyed>,
+    /// Peers of each address.
+    addresses: HashMap<(u64, u64), u32, Keyed>,
+    /// Slots that were connected to the broadcast address, by token, until somebody answers.
+    broadcasts: Vec<(u16, u32)>,
+    half_open: HalfOpenTable,
+    short: VecDeque<Short>,
+    random: Random,
+
+    bandwidth: bandwidth::Bandwidth,
+    /// Bytes of all peers that wait for what is missing before them.
+    held: usize,
+    statistics: Statistics,
+    /// Used again for each datagram.
+    plain: Vec<u8>,
+    body: Vec<u8>,
+}
+
+/// A datagram that belongs to no slot.
+struct Short {
+    to: SocketAddr,
+    bytes: Vec<u8>,
+}
+
+impl Host {
+    /// A host for at most `slots` peers, asked for by either end.
+    ///
+    /// `seed` must be unpredictable where the network is not trusted: the numbers that prove an address, and the
+    /// order of look-ups, come from it.
+    pub fn new(slots: usize, settings: Settings, seed: &Seed) -> Host {
+        let slots = slots.min(u32::MAX as usize / 4);
+        let keyed = Keyed::new(seed);
+        let mut random = Random::new(seed);
+        let key: Seed = core::array::from_fn(|_| random.next() as u8);
+        Host {
+            settings,
+            now: 0,
+            slots: (0..slots)
+                .map(|_| Slot { generation: 0, outgoing_session: 0xff, incoming_session: 0xff, connection: None })
+                .collect(),
+            free: FreeSlots::all(slots),
+            commands: Slab::new(),
+            ready: Ring::new(slots),
+            blocked: Ring::new(slots),
+            dispatch: Ring::new(slots),
+            connected: Ring::new(slots),
+            wheel: Wheel::new(slots),
+            tokens: HashMap::with_hasher(keyed),
+            attempts: HashMap::with_hasher(keyed),
+            addresses: HashMap::with_hasher(keyed),
+            broadcasts: Vec::new(),
+            half_open: HalfOpenTable::new(HALF_OPEN),
+            short: VecDeque::new(),
+            random: Random::new(&key),
+            bandwidth: bandwidth::Bandwidth::default(),
+            held: 0,
+            statistics: Statistics::default(),
+            plain: Vec::new(),
+            body: Vec::new(),
+        }
+    }
+
+    /// What the host allows.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The same, to change: it holds for what comes after.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// What the host did so far.
+    pub fn statistics(&self) -> Statistics {
+        let mut statistics = self.statistics;
+        statistics.work += self.wheel.work;
+        statistics
+    }
+
+    /// Slots there are.
+    pub fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// Slots that are free.
+    pub fn free_slots(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Handshakes that wait for their proof.
+    pub fn half_open(&self) -> usize {
+        self.half_open.len()
+    }
+
+    /// Peers that are connected, in the order in which they became so.
+    pub fn connected(&self) -> impl Iterator<Item = PeerId> {
+        self.connected.iter().map(|slot| self.id(slot))
+    }
+
+    /// How many there are.
+    pub fn connected_peers(&self) -> usize {
+        self.connected.len()
+    }
+
+    /// Peers whose packets are kept back by a window.
+    pub fn blocked_peers(&self) -> usize {
+        self.blocked.len()
+    }
+
+    /// Commands of all peers that wait to be sent or acknowledged.
+    pub fn commands(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// Bytes of all peers that wait for what is missing before them, with what they cost beside their payload.
+    pub fn held_bytes(&self) -> usize {
+        self.held
+    }
+
+    /// The peer that has `slot` now.
+    pub fn peer_at(&self, slot: usize) -> Option<PeerId> {
+        self.slots.get(slot)?.connection.as_ref()?;
+        Some(self.id(slot as u32))
+    }
+
+    fn id(&self, slot: u32) -> PeerId {
+        PeerId { slot, generation: self.slots[slot as usize].generation }
+    }
+
+    fn advance(&mut self, now: Duration) {
+        let now = u64::try_from(now.as_millis()).unwrap_or(u64::MAX >> 2).min(u64::MAX >> 2);
+        self.now = self.now.max(now);
+    }
+
+    fn peer_of(&self, slot: u32) -> Option<&Connection> {
+        self.slots.get(slot as usize)?.connection.as_deref()
+    }
+
+    fn peer_of_mut(&mut self, slot: u32) -> Option<&mut Connection> {
+        self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
+    }
+
+    /// The slot of `peer`, if that is still its own.
+    fn slot_of(&self, peer: PeerId) -> Option<u32> {
+        let slot = self.slots.get(peer.slot as usize)?;
+        (slot.generation == peer.generation && slot.connection.is_some()).then_some(peer.slot)
+    }
+
+    /// Sends `packet` to `peer`, once it is polled for.
+    ///
+    /// # Errors
+    /// [`SendError`]: the peer is not connected, or has no such channel, or the packet is too long.
+    pub fn send(&mut self, peer: PeerId, channel: u8, packet: Packet) -> Result<(), SendError> {
+        let slot = self.slot_of(peer).ok_or(SendError::NotConnected)?;
+        let Host { slots, commands, settings, .. } = self;
+        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(SendError::NotConnected)?;
+        if connection.state != State::Connected {
+            return Err(SendError::NotConnected);
+        }
+        let limits = connection.limits(settings);
+        let is_reliable = packet.reliable;
+        connection.sender.packet(commands, channel, packet, &limits)?;
+        // What a window keeps back keeps back the reliable packets behind it too.
+        if !(is_reliable && self.blocked.contains(slot)) {
+            self.wake(slot);
+        }
+        Ok(())
+    }
+
+    /// Sends `packet` to all connected peers that have the channel.
+    pub fn broadcast(&mut self, channel: u8, packet: &Packet) {
+        let mut next = self.connected.front();
+        while let Some(slot) = next {
+            next = self.connected.after(slot);
+            // A peer with fewer channels, or that is about to leave, is passed over.
+            let _ = self.send(self.id(slot), channel, packet.clone());
+        }
+    }
+
+    /// Has `slot` looked at by the next transmissions.
+    fn wake(&mut self, slot: u32) {
+        self.blocked.remove(slot);
+        self.ready.push_back(slot);
+    }
+
+    /// Does what is due. Call it at [`Host::poll_timeout`], or as often as is convenient.
+    pub fn handle_timeout(&mut self, now: Duration) {
+        self.advance(now);
+        while let Some(slot) = self.wheel.pop(self.now) {
+            self.statistics.work += 1;
+            self.fire(slot);
+        }
+        self.throttle_bandwidth();
+    }
+
+    /// When [`Host::handle_timeout`] has something to do, if nothing happens before; sooner never hurts.
+    pub fn poll_timeout(&self) -> Option<Duration> {
+        let due = [self.wheel.next(), self.bandwidth_due()].into_iter().flatten().min()?;
+        Some(Duration::from_millis(due))
+    }
+
+    fn fire(&mut self, slot: u32) {
+        let now = self.now;
+        let Host { slots, commands, statistics, .. } = self;
+        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        if !connection.sender.has_nothing_in_flight() && now >= connection.sender.next_timeout {
+            let patience = connection.patience;
+            let lost_before = connection.loss.lost;
+            match connection.sender.expire(commands, now, &patience, &mut connection.loss) {
+                Some(looked) => {
+                    statistics.work += looked;
+                    statistics.resent += u64::from(connection.loss.lost.wrapping_sub(lost_before));
+                    self.wake(slot);
+                }
+                None => return self.end(slot, (0, Ending::TimedOut)),
+            }
+        }
+        self.arm(slot);
+    }
+
+    /// Sets the timer of a peer, or has it looked at when its time has come.
+    fn arm(&mut self, slot: u32) {
+        let Some(deadline) = self.peer_of(slot).and_then(Connection::deadline) else { return };
+        if deadline <= self.now {
+            // The next transmission sends what is due, and arms the timer again.
+            self.wake(slot);
+        } else {
+            self.wheel.set_if_earlier(slot, deadline);
+        }
+    }
+
+    /// The next event; peers take turns.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        while let Some(slot) = self.dispatch.pop_front() {
+            self.statistics.work += 1;
+            let peer = self.id(slot);
+            let Some(connection) = self.peer_of_mut(slot) else { continue };
+            if connection.state == State::Zombie {
+                let (data, ending) = connection.ending;
+                self.release(slot);
+                return Some(Event::Disconnect { peer, data, ending });
+            }
+            let event = if let Some(data) = connection.arrival.take() {
+                Event::Connect { peer, data }
+            } else if let Some(packet) = connection.delivered.pop_front() {
+                connection.waiting -= packet.payload.len();
+                Event::Receive { peer, packet }
+            } else {
+                continue;
+            };
+            if !connection.delivered.is_empty() {
+                self.dispatch.push_back(slot);
+            }
+            return Some(event);
+        }
+        None
+    }
+
+    /// Moves a peer to `state`, and counts those that are connected.
+    fn enter(&mut self, slot: u32, state: State) {
+        let Some(connection) = self.peer_of_mut(slot) else { return };
+        let was_connected = connection.is_connected();
+        connection.state = state;
+        let is_connected = connection.is_connected();
+        let is_limited = connection.incoming_bandwidth != 0;
+        let address = words(connection.address.ip());
+        match (was_connected, is_connected) {
+            (false, true) => {
+                self.connected.push_back(slot);
+                self.bandwidth.limited_peers += usize::from(is_limited);
+                *self.addresses.entry(address).or_default() += 1;
+                self.bandwidth_changed();
+            }
+            (true, false) => {
+                self.connected.remove(slot);
+                self.bandwidth.limited_peers -= usize::from(is_limited);
+                self.leave_address(address);
+                self.bandwidth_changed();
+            }
+            _ => {}
+        }
+    }
+
+    fn leave_address(&mut self, address: (u64, u64)) {
+        if let Some(peers) = self.addresses.get_mut(&address) {
+            *peers -= 1;
+            if *peers == 0 {
+                self.addresses.remove(&address);
+            }
+        }
+    }
+
+    /// Drops everything that a peer has queued, in flight or undelivered.
+    fn empty(&mut self, slot: u32) {
+        let Host { slots, commands, held, .. } = self;
+        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        connection.acks.clear();
+        connection.sender.clear(commands);
+        connection.sender.set_channels(0);
+        connection.incoming.clear();
+        connection.delivered.clear();
+        *held -= connection.held;
+        (connection.held, connection.waiting) = (0, 0);
+        self.ready.remove(slot);
+        self.blocked.remove(slot);
+        self.wheel.remove(slot);
+    }
+
+    /// Ends a connection; the event is all that is left of it.
+    fn end(&mut self, slot: u32, ending: (u32, Ending)) {
+        self.empty(slot);
+        self.enter(slot, State::Zombie);
+        let Some(connection) = self.peer_of_mut(slot) else { return };
+        connection.ending = ending;
+        connection.arrival = None;
+        self.dispatch.push_back(slot);
+    }
+
+    /// Frees a slot.
+    fn release(&mut self, slot: u32) {
+        self.empty(slot);
+        self.enter(slot, State::Disconnected);
+        self.dispatch.remove(slot);
+        let Some(connection) = self.slots[slot as usize].connection.take() else { return };
+        let connection = *connection;
+        let place = &mut self.slots[slot as usize];
+        place.generation = place.generation.wrapping_add(1);
+        place.outgoing_session = connection.outgoing_session;
+        place.incoming_session = connection.incoming_session;
+        self.tokens.remove(&(connection.endpoint, connection.local_id.into()));
+        self.broadcasts.retain(|&(_, other)| other != slot);
+        if connection.side == Side::Granted {
+            self.attempts.remove(&(connection.endpoint, u32::from_be_bytes(connection.connect_id).into()));
+        }
+        self.free.insert(slot);
+    }
+
+    /// Writes a datagram: header, checksum, and `body`, compressed where that is shorter.
+    fn seal(settings: &mut Settings, header: Header, seed: [u8; 4], body: &[u8], out: &mut Vec<u8>) {
+        out.clear();
+        header.encode(out);
+        let head_bytes = out.len();
+        let checksum_bytes = if settings.checksum.is_some() { 4 } else { 0 };
+        out.extend_from_slice(&seed[..checksum_bytes]);
+        let start = out.len();
+        let mut is_compressed = false;
+        if let Some(compressor) = &mut settings.compressor
+            && body.len() > 1
+            && compressor.compress(body, body.len() - 1, out).is_some_and(|bytes| bytes > 0)
+        {
+            is_compressed = true;
+        } else {
+            out.truncate(start);
+            out.extend_from_slice(body);
+        }
+        if is_compressed {
+            let first = out.len();
+            Header { compressed: true, ..header }.encode(out);
+            out.copy_within(first.., 0);
+            out.truncate(first);
+        }
+        if let Some(checksum) = &settings.checksum {
+            let sum = if is_compressed {
+                let mut plain = Vec::with_capacity(start + body.len());
+                plain.extend_from_slice(&out[..start]);
+                plain.extend_from_slice(body);
+                checksum(&plain)
+            } else {
+                checksum(out)
+            };
+            out[head_bytes..start].copy_from_slice(&sum);
+        }
+    }
+}
+
+impl core::fmt::Debug for Host {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Host")
+            .field("slots", &self.slots.len())
+            .field("connected", &self.connected.len())
+            .field("ready", &self.ready.len())
+            .field("blocked", &self.blocked.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,180 @@
+//! Bandwidths: what peers are told that they may send, and how much of what is sent to them is dropped before.
+//!
+//! Both are looked at once a second at most, and only where a bandwidth is set on either side: this is the one place
+//! that walks over the connected peers.
+
+use super::*;
+use crate::packet_throttle::SCALE;
+
+/// Time between two looks, in milliseconds.
+const INTERVAL_MS: u64 = 1000;
+
+/// What the host can take and send, and whether its peers must be told.
+#[derive(Debug, Default)]
+pub(super) struct Bandwidth {
+    /// Bytes a second, 0 for any number.
+    pub incoming: u32,
+    /// Bytes a second, 0 for any number.
+    pub outgoing: u32,
+    /// Connected peers that limit what they are sent.
+    pub limited_peers: usize,
+    /// Peers must be told what they may send.
+    is_changed: bool,
+    looked_at: u64,
+    round: u64,
+}
+
+impl Host {
+    /// Sets what the host can take and send, in bytes a second, 0 for any number. Peers are told.
+    pub fn set_bandwidth(&mut self, incoming: u32, outgoing: u32) {
+        self.bandwidth.incoming = incoming;
+        self.bandwidth.outgoing = outgoing;
+        self.bandwidth.is_changed = true;
+    }
+
+    /// What the host can take and send, in bytes a second, 0 for any number.
+    pub fn bandwidth(&self) -> (u32, u32) {
+        (self.bandwidth.incoming, self.bandwidth.outgoing)
+    }
+
+    /// The number of peers that share the bandwidth is another.
+    pub(super) fn bandwidth_changed(&mut self) {
+        self.bandwidth.is_changed |= self.bandwidth.incoming != 0 || self.settings.habits == Habits::Stock;
+    }
+
+    /// When bandwidths are looked at next, if they must be.
+    pub(super) fn bandwidth_due(&self) -> Option<u64> {
+        let Bandwidth { outgoing, limited_peers, is_changed, looked_at, .. } = self.bandwidth;
+        let is_needed = is_changed || outgoing != 0 || limited_peers > 0;
+        (is_needed && self.connected.len() > 0).then_some(looked_at + INTERVAL_MS)
+    }
+
+    pub(super) fn throttle_bandwidth(&mut self) {
+        let elapsed_ms = self.now - self.bandwidth.looked_at;
+        if elapsed_ms < INTERVAL_MS {
+            return;
+        }
+        let is_needed = self.bandwidth_due().is_some();
+        self.bandwidth.looked_at = self.now;
+        if !is_needed {
+            return;
+        }
+        self.bandwidth.round += 1;
+        self.share_outgoing(elapsed_ms);
+        if core::mem::take(&mut self.bandwidth.is_changed) {
+            self.share_incoming();
+        }
+    }
+
+    /// Calls `look` for each connected peer.
+    fn each_connected(&mut self, mut look: impl FnMut(&mut Connection)) {
+        let Host { slots, connected, statistics, .. } = self;
+        for slot in connected.iter() {
+            statistics.work += 1;
+            if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                look(connection);
+            }
+        }
+    }
+
+    /// Sets the limits of packet throttles so that peers are sent no more than they can take, nor all of them
+    /// together more than the host can send.
+    fn share_outgoing(&mut self, elapsed_ms: u64) {
+        let round = self.bandwidth.round;
+        let bytes = |bandwidth: u32| u64::from(bandwidth) * elapsed_ms / 1000;
+        // Both unlimited: any share of nothing is all of it.
+        let (mut total, mut budget) = (0, u64::MAX);
+        if self.bandwidth.outgoing != 0 {
+            budget = bytes(self.bandwidth.outgoing);
+            self.each_connected(|peer| total += u64::from(peer.sender.data_total));
+        }
+        let share = |total: u64, budget: u64| {
+            if total <= budget { u64::from(SCALE) } else { budget * u64::from(SCALE) / total }
+        };
+        let mut rest = self.connected.len();
+        let mut is_settling = self.bandwidth.limited_peers > 0;
+        while rest > 0 && core::mem::take(&mut is_settling) {
+            let all = share(total, budget);
+            self.each_connected(|peer| {
+                let limit = bytes(peer.incoming_bandwidth);
+                let sent = u64::from(peer.sender.data_total);
+                let is_settled = peer.incoming_bandwidth == 0 || peer.settled.0 == round;
+                if is_settled || all * sent / u64::from(SCALE) <= limit {
+                    return;
+                }
+                peer.throttle.set_limit((limit * u64::from(SCALE) / sent).clamp(1, SCALE.into()) as u32);
+                peer.settle_outgoing(round);
+                budget = budget.saturating_sub(limit);
+                total = total.saturating_sub(limit);
+                rest -= 1;
+                is_settling = true;
+            });
+        }
+        let all = share(total, budget) as u32;
+        self.each_connected(|peer| {
+            if peer.settled.0 != round {
+                peer.throttle.set_limit(all);
+                peer.settle_outgoing(round);
+            }
+        });
+    }
+
+    /// Tells each peer what it may send: an even share, less for those that send less.
+    fn share_incoming(&mut self) {
+        let round = self.bandwidth.round;
+        let mut rest = self.connected.len() as u32;
+        let mut budget = self.bandwidth.incoming;
+        let mut share = 0;
+        let mut is_settling = budget != 0;
+        while rest > 0 && core::mem::take(&mut is_settling) {
+            share = budget / rest;
+            self.each_connected(|peer| {
+                let wants = peer.outgoing_bandwidth;
+                if peer.settled.1 == round || wants > 0 && wants >= share {
+                    return;
+                }
+                peer.settled.1 = round;
+                rest -= 1;
+                budget = budget.saturating_sub(wants);
+                is_settling = true;
+            });
+        }
+        let outgoing = self.bandwidth.outgoing;
+        let repeats = self.settings.habits == Habits::Stock;
+        let mut next = self.connected.front();
+        while let Some(slot) = next {
+            next = self.connected.after(slot);
+            let Host { slots, commands, .. } = self;
+            let Some(peer) = slots[slot as usize].connection.as_deref_mut() else { continue };
+            let incoming = if peer.settled.1 == round { peer.outgoing_bandwidth } else { share };
+            if peer.told != (incoming, outgoing) || repeats {
+                peer.told = (incoming, outgoing);
+                peer.sender.control(commands, Kind::BandwidthLimit { incoming, outgoing }, MUST_ACKNOWLEDGE);
+                self.wake(slot);
+            }
+        }
+    }
+
+    /// A peer told what it can take and send.
+    pub(super) fn told_bandwidth(&mut self, slot: u32, incoming: u32, outgoing: u32) {
+        let ours = self.bandwidth.outgoing;
+        let Some(peer) = self.peer_of_mut(slot) else { return };
+        let was_limited = peer.incoming_bandwidth != 0;
+        peer.incoming_bandwidth = incoming;
+        peer.outgoing_bandwidth = outgoing;
+        peer.fit_window(ours);
+        self.bandwidth.limited_peers -= usize::from(was_limited);
+        self.bandwidth.limited_peers += usize::from(incoming != 0);
+        if self.blocked.contains(slot) {
+            self.wake(slot);
+        }
+    }
+}
+
+impl Connection {
+    fn settle_outgoing(&mut self, round: u64) {
+        self.settled.0 = round;
+        self.sender.data_total = 0;
+        self.data_received = 0;
+    }
+}

@@ -1,0 +1,319 @@
+//! How connections begin: asked for here, or there.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use super::receive::Envelope;
+use super::*;
+use crate::connection::window;
+use crate::half_open::HalfOpen;
+use crate::statistics::Dropped;
+use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
+
+/// Number of the command that a connection begins with.
+pub(super) const FIRST_SEQUENCE: u16 = 1;
+
+/// Why no connection is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum ConnectError {
+    /// Every slot is taken.
+    #[error("all {slots} slots are taken")]
+    NoSlot {
+        /// There are.
+        slots: usize,
+    },
+    /// 4,095 connections lead to the address already.
+    #[error("{address} has all the peers that it can be told apart by")]
+    NoToken {
+        /// Asked for.
+        address: SocketAddr,
+    },
+    /// There are 1 to 255 channels.
+    #[error("{channels} channels are asked for, 1 to 255 are possible")]
+    Channels {
+        /// Asked for.
+        channels: usize,
+    },
+}
+
+impl Host {
+    /// Asks `address` for a connection with `channels`, and gives it `data`.
+    ///
+    /// The event tells whether it is made. The broadcast address takes the first who answers.
+    ///
+    /// # Errors
+    /// [`ConnectError`]: no slot, no token, or a number of channels that there is not.
+    pub fn connect(&mut self, address: SocketAddr, channels: usize, data: u32) -> Result<PeerId, ConnectError> {
+        if !(1..=255).contains(&channels) {
+            return Err(ConnectError::Channels { channels });
+        }
+        let slot = self.free.lowest().ok_or(ConnectError::NoSlot { slots: self.slots.len() })?;
+        let token = self.token(address, slot).ok_or(ConnectError::NoToken { address })?;
+        let connect_id = (self.random.next() as u32).to_be_bytes();
+        let settings = &self.settings;
+        let mtu = settings.mtu.clamp(MTU_MIN, MTU_MAX);
+        let mut connection = Connection::new(Side::Asked, address, channels, FIRST_SEQUENCE - 1, mtu);
+        connection.local_id = token;
+        connection.connect_id = connect_id;
+        connection.window = window(self.bandwidth.outgoing);
+        let place = &self.slots[slot as usize];
+        connection.incoming_session = place.incoming_session;
+        connection.outgoing_session = place.outgoing_session;
+        connection.told = (self.bandwidth.incoming, self.bandwidth.outgoing);
+        let greeting = Greeting {
+            peer: token,
+            incoming_session: connection.incoming_session,
+            outgoing_session: connection.outgoing_session,
+            mtu,
+            window: connection.window,
+            channels: channels as u32,
+            incoming_bandwidth: self.bandwidth.incoming,
+            outgoing_bandwidth: self.bandwidth.outgoing,
+            throttle: connection.throttle.parameters,
+            connect_id,
+        };
+        connection.sender.control(&mut self.commands, Kind::Connect(Box::new(greeting), data), MUST_ACKNOWLEDGE);
+        connection.state = State::Connecting;
+        self.tokens.insert((connection.endpoint, token.into()), Target::Slot(slot));
+        if address.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) {
+            self.broadcasts.push((token, slot));
+        }
+        self.occupy(slot, connection);
+        Ok(self.id(slot))
+    }
+
+    fn occupy(&mut self, slot: u32, connection: Connection) {
+        self.free.remove(slot);
+        self.slots[slot as usize].connection = Some(Box::new(connection));
+        self.ready.push_back(slot);
+    }
+
+    /// A token for `slot` that no other peer at `address` has: its number, if that is one.
+    fn token(&mut self, address: SocketAddr, slot: u32) -> Option<u16> {
+        let endpoint = address.into();
+        let is_free = |token: u16| !self.tokens.contains_key(&(endpoint, token.into()));
+        if let Ok(token) = u16::try_from(slot)
+            && token < NO_PEER
+            && is_free(token)
+        {
+            return Some(token);
+        }
+        let start = self.random.below(NO_PEER.into()) as u16;
+        (0..NO_PEER).map(|step| (start + step) % NO_PEER).find(|&token| is_free(token))
+    }
+
+    /// A connection is asked for.
+    pub(super) fn asked(&mut self, envelope: &Envelope, asked: Greeting, data: u32) -> Result<(), Dropped> {
+        if !(1..=255).contains(&asked.channels) || asked.peer >= NO_PEER {
+            return Err(Dropped::Malformed);
+        }
+        let attempt = (envelope.from.into(), u32::from_be_bytes(asked.connect_id).into());
+        match self.attempts.get(&attempt) {
+            Some(Target::Slot(_)) => return Err(Dropped::KnownConnection),
+            Some(&Target::HalfOpen(at)) => return self.answer_again(at, envelope.bytes),
+            None => {}
+        }
+        let slot = self.free.lowest().ok_or(Dropped::NoSlot)?;
+        if self.is_crowded(envelope.from) {
+            return Err(Dropped::TooManyOfAddress);
+        }
+        let entry = self.grant(slot, envelope, asked, data).ok_or(Dropped::TooManyOfAddress)?;
+        let token = (envelope.from.into(), u64::from(entry.granted.peer));
+        let (at, evicted) = self.half_open.insert(entry, &mut self.random);
+        if let Some(evicted) = evicted {
+            self.statistics.evicted += 1;
+            self.forget(&evicted);
+        }
+        self.tokens.insert(token, Target::HalfOpen(at));
+        self.attempts.insert(attempt, Target::HalfOpen(at));
+        self.answer_again(at, envelope.bytes)
+    }
+
+    fn is_crowded(&self, address: SocketAddr) -> bool {
+        self.addresses.get(&words(address.ip())).is_some_and(|&peers| peers >= self.settings.duplicate_peers)
+    }
+
+    fn forget(&mut self, entry: &HalfOpen) {
+        let endpoint = entry.address.into();
+        self.tokens.remove(&(endpoint, entry.granted.peer.into()));
+        self.attempts.remove(&(endpoint, u32::from_be_bytes(entry.asked.connect_id).into()));
+    }
+
+    /// What is granted to who asks; `None` when the address has all tokens.
+    fn grant(&mut self, slot: u32, envelope: &Envelope, asked: Greeting, data: u32) -> Option<HalfOpen> {
+        let is_careful = self.settings.habits == Habits::Careful;
+        // An unforeseeable token makes the proof 12 bits longer.
+        let token = match is_careful {
+            true => self.token(envelope.from, u32::MAX)?,
+            false => self.token(envelope.from, slot)?,
+        };
+        let proof = self.random.next();
+        let (sequence, sent_time) =
+            if is_careful { (proof as u16, (proof >> 16) as u16) } else { (FIRST_SEQUENCE, self.now as u16) };
+        let place = &self.slots[slot as usize];
+        let (ours, theirs) = (place.outgoing_session, place.incoming_session);
+        let settings = &self.settings;
+        let limit = window(self.bandwidth.incoming).min(asked.window);
+        let slower = match (self.bandwidth.outgoing, asked.incoming_bandwidth) {
+            (0, bandwidth) | (bandwidth, 0) => bandwidth,
+            (ours, theirs) => ours.min(theirs),
+        };
+        let granted = Greeting {
+            peer: token,
+            incoming_session: next_session(asked.incoming_session, ours),
+            outgoing_session: next_session(asked.outgoing_session, theirs),
+            mtu: settings.mtu.clamp(MTU_MIN, MTU_MAX).min(asked.mtu.clamp(MTU_MIN, MTU_MAX)),
+            window: limit.clamp(WINDOW_MIN, WINDOW_MAX),
+            channels: asked.channels.min(settings.channels.max(1).into()),
+            incoming_bandwidth: self.bandwidth.incoming,
+            outgoing_bandwidth: self.bandwidth.outgoing,
+            throttle: asked.throttle,
+            connect_id: asked.connect_id,
+        };
+        Some(HalfOpen {
+            address: envelope.from,
+            asked,
+            data,
+            granted,
+            window: window(slower),
+            sequence,
+            sent_time,
+            answered_at: self.now,
+            answers: 0,
+            bytes_received: 0,
+            bytes_sent: 0,
+        })
+    }
+
+    /// Answers an address that is not proven, if it sent as many bytes as it is sent.
+    pub(super) fn answer_again(&mut self, at: u32, bytes_received: usize) -> Result<(), Dropped> {
+        let Host { half_open, settings, short, statistics, now, body, .. } = self;
+        let entry = half_open.entry(at).ok_or(Dropped::UnknownPeer)?;
+        entry.bytes_received += bytes_received as u64;
+        if short.len() >= SHORT_MAX {
+            return Err(Dropped::NoRoom);
+        }
+        if settings.habits == Habits::Stock {
+            entry.sent_time = *now as u16;
+        }
+        body.clear();
+        let answer = Command {
+            flags: MUST_ACKNOWLEDGE,
+            channel: CONTROL,
+            sequence: entry.sequence,
+            body: Body::VerifyConnect(entry.granted),
+        };
+        answer.encode(body);
+        let header = Header {
+            peer: entry.asked.peer,
+            session: entry.granted.incoming_session,
+            compressed: false,
+            sent_time: Some(entry.sent_time),
+        };
+        let mut bytes = Vec::new();
+        Host::seal(settings, header, entry.asked.connect_id, body, &mut bytes);
+        if entry.bytes_sent + bytes.len() as u64 > entry.bytes_received {
+            statistics.drop_for(Dropped::WouldAmplify);
+            return Ok(());
+        }
+        entry.bytes_sent += bytes.len() as u64;
+        entry.answers += 1;
+        entry.answered_at = *now;
+        short.push_back(Short { to: entry.address, bytes });
+        Ok(())
+    }
+
+    /// Whether `command` proves the address of a connection that was asked for; then it gets its slot.
+    pub(super) fn prove(&mut self, at: u32, command: &Command) -> Option<Result<u32, Dropped>> {
+        let Body::Acknowledge { sequence, sent_time } = command.body else { return None };
+        let is_careful = self.settings.habits == Habits::Careful;
+        let entry = self.half_open.entry(at)?;
+        let is_proof = command.channel == CONTROL
+            && entry.answers > 0
+            && sequence == entry.sequence
+            && (!is_careful || sent_time == entry.sent_time);
+        if !is_proof {
+            return None;
+        }
+        let entry = self.half_open.remove(at)?;
+        self.forget(&entry);
+        Some(self.admit(entry, is_careful))
+    }
+
+    fn admit(&mut self, entry: HalfOpen, is_careful: bool) -> Result<u32, Dropped> {
+        let crowded = self.is_crowded(entry.address);
+        let slot = match self.free.lowest() {
+            Some(slot) if !crowded => slot,
+            slot => {
+                // Others were faster. The client believes to be connected, and must not wait until it gives up.
+                self.turn_away(&entry);
+                return Err(if slot.is_some() { Dropped::TooManyOfAddress } else { Dropped::NoSlot });
+            }
+        };
+        let HalfOpen { address, asked, granted, .. } = entry;
+        let channels = granted.channels as usize;
+        let mut connection = Connection::new(Side::Granted, address, channels, entry.sequence, granted.mtu);
+        connection.local_id = granted.peer;
+        connection.remote_id = asked.peer;
+        connection.outgoing_session = granted.incoming_session;
+        connection.incoming_session = granted.outgoing_session;
+        connection.connect_id = asked.connect_id;
+        connection.window = entry.window;
+        connection.throttle.parameters = granted.throttle;
+        connection.incoming_bandwidth = asked.incoming_bandwidth;
+        connection.outgoing_bandwidth = asked.outgoing_bandwidth;
+        connection.told = (granted.incoming_bandwidth, granted.outgoing_bandwidth);
+        connection.incoming.resize_with(channels, || None);
+        connection.arrival = Some(entry.data);
+        connection.last_receive = Some(self.now);
+        if entry.answers == 1 {
+            // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
+            connection.sampled((self.now - entry.answered_at).max(1) as u32, self.now);
+        }
+        if is_careful {
+            // Clients that came together are not pinged together.
+            let phase = u64::from(self.random.below(connection.ping_interval_ms.max(1)));
+            connection.last_receive = Some(self.now.saturating_sub(phase));
+        }
+        let endpoint = connection.endpoint;
+        self.tokens.insert((endpoint, granted.peer.into()), Target::Slot(slot));
+        self.attempts.insert((endpoint, u32::from_be_bytes(asked.connect_id).into()), Target::Slot(slot));
+        self.occupy(slot, connection);
+        self.enter(slot, State::Connected);
+        self.dispatch.push_back(slot);
+        Ok(slot)
+    }
+
+    /// Tells a client that there is no place for it after all.
+    fn turn_away(&mut self, entry: &HalfOpen) {
+        let sequence = entry.sequence.wrapping_add(1);
+        let end = Command { flags: UNSEQUENCED, channel: CONTROL, sequence, body: Body::Disconnect(0) };
+        self.send_short(
+            entry.address,
+            (entry.asked.peer, entry.granted.incoming_session),
+            entry.asked.connect_id,
+            &end,
+        );
+    }
+
+    /// Sends one command outside of any connection.
+    pub(super) fn send_short(&mut self, to: SocketAddr, peer: (u16, u8), connect_id: [u8; 4], command: &Command) {
+        if self.short.len() >= SHORT_MAX {
+            return;
+        }
+        self.body.clear();
+        command.encode(&mut self.body);
+        let (peer, session) = peer;
+        let seed = if peer == NO_PEER { [0; 4] } else { connect_id };
+        let session = if peer == NO_PEER { 0 } else { session };
+        let header = Header { peer, session, compressed: false, sent_time: None };
+        let mut bytes = Vec::new();
+        Host::seal(&mut self.settings, header, seed, &self.body, &mut bytes);
+        self.short.push_back(Short { to, bytes });
+    }
+}
+
+/// The session after the one that the other end remembers, and other than `last`, which this end does.
+fn next_session(asked: u8, last: u8) -> u8 {
+    let next = (if asked == 0xff { last } else { asked }).wrapping_add(1) & 3;
+    if next == last { next.wrapping_add(1) & 3 } else { next }
+}

@@ -1,0 +1,176 @@
+//! One peer as the application sees and sets it.
+
+use core::net::SocketAddr;
+
+use super::*;
+use crate::loss::Loss;
+use crate::outgoing::Patience;
+use crate::packet_throttle::PacketThrottle;
+use crate::round_trip::RoundTrip;
+use crate::wire::ThrottleParameters;
+
+/// A peer, to look at.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer<'a> {
+    connection: &'a Connection,
+}
+
+/// What the application sets of a peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PeerSettings {
+    /// Time after which an idle connection is tried, in milliseconds.
+    pub ping_interval_ms: u32,
+    /// When it is given up.
+    pub patience: Patience,
+}
+
+impl Peer<'_> {
+    /// Where the connection stands.
+    pub fn state(&self) -> State {
+        self.connection.shown_state()
+    }
+
+    /// Where the peer is.
+    pub fn address(&self) -> SocketAddr {
+        self.connection.address
+    }
+
+    /// Four bytes that tell this connection from others.
+    pub fn connect_id(&self) -> [u8; 4] {
+        self.connection.connect_id
+    }
+
+    /// Token of the peer here, and ours there (0xfff while that is unknown).
+    pub fn tokens(&self) -> (u16, u16) {
+        (self.connection.local_id, self.connection.remote_id)
+    }
+
+    /// Session bits of datagrams from and to the peer; 0xff before there are any.
+    pub fn sessions(&self) -> (u8, u8) {
+        (self.connection.incoming_session, self.connection.outgoing_session)
+    }
+
+    /// Channels, from 0 on.
+    pub fn channels(&self) -> usize {
+        self.connection.sender.channels()
+    }
+
+    /// Most bytes of a datagram, in UDP payload.
+    pub fn mtu(&self) -> u32 {
+        self.connection.mtu
+    }
+
+    /// Most bytes of reliable payload in flight.
+    pub fn window_bytes(&self) -> u32 {
+        self.connection.window
+    }
+
+    /// Bytes of reliable payload in flight.
+    pub fn in_transit_bytes(&self) -> u32 {
+        self.connection.sender.in_transit
+    }
+
+    /// Bytes of packets that wait for the application.
+    pub fn waiting_bytes(&self) -> usize {
+        self.connection.waiting
+    }
+
+    /// Bytes that wait for what is missing before them, with what they cost beside their payload.
+    pub fn held_bytes(&self) -> usize {
+        self.connection.held
+    }
+
+    /// What the peer can take and send, in bytes a second, 0 for any number.
+    pub fn bandwidth(&self) -> (u32, u32) {
+        (self.connection.incoming_bandwidth, self.connection.outgoing_bandwidth)
+    }
+
+    /// Bytes received from and queued for the peer since bandwidths were looked at.
+    pub fn data_totals(&self) -> (u32, u32) {
+        (self.connection.data_received, self.connection.sender.data_total)
+    }
+
+    /// How long commands and acknowledgements take.
+    pub fn round_trip(&self) -> RoundTrip {
+        self.connection.round_trip
+    }
+
+    /// How much is lost.
+    pub fn loss(&self) -> Loss {
+        self.connection.loss
+    }
+
+    /// How much is dropped before it is sent.
+    pub fn throttle(&self) -> PacketThrottle {
+        self.connection.throttle
+    }
+
+    /// When an acknowledgement came last, and when a datagram left last, in milliseconds.
+    pub fn last_times_ms(&self) -> (Option<u64>, Option<u64>) {
+        (self.connection.last_receive, self.connection.last_send)
+    }
+
+    /// When the oldest command in flight is sent again, in milliseconds.
+    pub fn next_timeout_ms(&self) -> Option<u64> {
+        (!self.connection.sender.has_nothing_in_flight()).then_some(self.connection.sender.next_timeout)
+    }
+
+    /// What the application set.
+    pub fn settings(&self) -> PeerSettings {
+        PeerSettings { ping_interval_ms: self.connection.ping_interval_ms, patience: self.connection.patience }
+    }
+}
+
+impl Host {
+    /// The peer, while it has its slot.
+    pub fn peer(&self, peer: PeerId) -> Option<Peer<'_>> {
+        let slot = self.slot_of(peer)?;
+        self.peer_of(slot).map(|connection| Peer { connection })
+    }
+
+    /// Sets when a peer is tried, and when it is given up. It holds from now on.
+    pub fn set_peer(&mut self, peer: PeerId, settings: PeerSettings) {
+        let Some(slot) = self.slot_of(peer) else { return };
+        if let Some(connection) = self.peer_of_mut(slot) {
+            connection.ping_interval_ms = settings.ping_interval_ms;
+            connection.patience = settings.patience;
+        }
+        self.arm(slot);
+    }
+
+    /// Sets the packet throttle of a peer by hand, and what it may rise to; both 0 to 32.
+    pub fn set_throttle(&mut self, peer: PeerId, value: u32, limit: u32) {
+        let Some(slot) = self.slot_of(peer) else { return };
+        if let Some(connection) = self.peer_of_mut(slot) {
+            connection.throttle.value = value;
+            connection.throttle.set_limit(limit);
+        }
+        self.wake(slot);
+    }
+
+    /// Sets how the packet throttles at both ends of a connection adapt.
+    pub fn configure_throttle(&mut self, peer: PeerId, parameters: ThrottleParameters) {
+        let Some(slot) = self.slot_of(peer) else { return };
+        if let Some(connection) = self.peer_of_mut(slot) {
+            connection.throttle.parameters = parameters;
+        }
+        self.queue_control(slot, Kind::ThrottleConfigure(parameters));
+    }
+
+    /// Tries a connection now.
+    pub fn ping(&mut self, peer: PeerId) {
+        if let Some(slot) = self.slot_of(peer) {
+            self.queue_control(slot, Kind::Ping);
+        }
+    }
+
+    /// Queues a command for a connected peer.
+    fn queue_control(&mut self, slot: u32, kind: Kind) {
+        let Host { slots, commands, .. } = self;
+        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        if connection.state == State::Connected {
+            connection.sender.control(commands, kind, MUST_ACKNOWLEDGE);
+            self.wake(slot);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! Datagrams that arrive.
+
+use core::net::SocketAddr;
+use core::time::Duration;
+
+use super::*;
+use crate::connection::{ACKS_MAX, Ack};
+use crate::incoming::Refused;
+use crate::packet::Kind as PacketKind;
+use crate::round_trip::widen;
+use crate::statistics::Dropped;
+use crate::unsequenced::Unsequenced;
+use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
+
+/// What belongs to all commands of a datagram.
+pub(super) struct Envelope {
+    pub from: SocketAddr,
+    pub header: Header,
+    /// Bytes as they came.
+    pub bytes: usize,
+}
+
+impl Host {
+    /// Takes in what came from the network. Bytes that make no sense are counted and dropped.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
+        self.advance(now);
+        self.statistics.work += 1;
+        self.statistics.datagrams_received += 1;
+        self.statistics.bytes_received += datagram.len() as u64;
+        if let Err(reason) = self.take_in(from, datagram) {
+            self.statistics.drop_for(reason);
+        }
+    }
+
+    fn take_in(&mut self, from: SocketAddr, datagram: &[u8]) -> Result<(), Dropped> {
+        if datagram.len() > MTU_MAX as usize {
+            return Err(Dropped::Long);
+        }
+        let (header, rest) = Header::decode(datagram).ok_or(Dropped::Short)?;
+        let (target, seed) = self.address(from, &header)?;
+        let head = &datagram[..header.length()];
+        let mut plain = core::mem::take(&mut self.plain);
+        let opened = open(&mut self.settings, &header, head, rest, seed, &mut plain);
+        let envelope = Envelope { from, header, bytes: datagram.len() };
+        let walked = opened.and_then(|body| self.walk(target, &envelope, body));
+        self.plain = plain;
+        walked
+    }
+
+    /// Whom a header means, and what the checksum begins with.
+    fn address(&self, from: SocketAddr, header: &Header) -> Result<(Option<Target>, [u8; 4]), Dropped> {
+        if header.peer == NO_PEER {
+            return Ok((None, [0; 4]));
+        }
+        let target = match self.tokens.get(&(from.into(), header.peer.into())) {
+            Some(&target) => target,
+            None => self
+                .broadcasts
+                .iter()
+                .find(|&&(token, _)| token == header.peer)
+                .map(|&(_, slot)| Target::Slot(slot))
+                .ok_or(Dropped::UnknownPeer)?,
+        };
+        let (connect_id, session) = match target {
+            Target::Slot(slot) => {
+                let connection = self.peer_of(slot).ok_or(Dropped::UnknownPeer)?;
+                if connection.state == State::Zombie {
+                    return Err(Dropped::EndedPeer);
+                }
+                let is_known = connection.remote_id != NO_PEER;
+                (connection.connect_id, is_known.then_some(connection.incoming_session))
+            }
+            Target::HalfOpen(at) => {
+                let entry = self.half_open.get(at).ok_or(Dropped::UnknownPeer)?;
+                (entry.asked.connect_id, Some(entry.granted.outgoing_session))
+            }
+        };
+        if session.is_some_and(|session| session != header.session) {
+            return Err(Dropped::OldSession);
+        }
+        Ok((Some(target), connect_id))
+    }
+
+    fn walk(&mut self, target: Option<Target>, envelope: &Envelope, body: &[u8]) -> Result<(), Dropped> {
+        let mut rest = body;
+        let mut target = target;
+        if let Some(Target::Slot(slot)) = target
+            && let Some(connection) = self.peer_of_mut(slot)
+        {
+            connection.data_received = connection.data_received.wrapping_add(envelope.bytes as u32);
+        }
+        let mut is_unproven = false;
+        while !rest.is_empty() {
+            let (command, behind) = Command::decode(rest).ok_or(Dropped::Malformed)?;
+            rest = behind;
+            self.statistics.work += 1;
+            match target {
+                None => {
+                    let Body::Connect(asked, data) = command.body else { return Err(Dropped::Malformed) };
+                    // Nothing else is believed of an address that is not proven.
+                    return self.asked(envelope, asked, data);
+                }
+                Some(Target::HalfOpen(at)) => match self.prove(at, &command) {
+                    Some(proven) => target = Some(Target::Slot(proven?)),
+                    None => is_unproven = true,
+                },
+                Some(Target::Slot(slot)) => {
+                    self.receive(slot, envelope, &command)?;
+                    if self.peer_of(slot).is_none() {
+                        return Ok(());
+                    }
+                    if command.flags & MUST_ACKNOWLEDGE == 0 {
+                        continue;
+                    }
+                    let Some(sent_time) = envelope.header.sent_time else { return Err(Dropped::Malformed) };
+                    self.acknowledge(slot, &command, sent_time);
+                }
+            }
+        }
+        if let (true, Some(Target::HalfOpen(at))) = (is_unproven, target) {
+            // Its acknowledgement was lost: it is asked for once more, and given again.
+            self.answer_again(at, envelope.bytes)?;
+            return Err(Dropped::Unproven);
+        }
+        Ok(())
+    }
+
+    /// Queues the acknowledgement of a command that was handled.
+    fn acknowledge(&mut self, slot: u32, command: &Command, sent_time: u16) {
+        let Some(connection) = self.peer_of_mut(slot) else { return };
+        let ends = matches!(command.body, Body::Disconnect(_));
+        match connection.state {
+            State::Disconnected | State::Zombie | State::Disconnecting | State::AcknowledgingConnect => return,
+            State::AcknowledgingDisconnect if !ends => return,
+            _ => {}
+        }
+        let channel = connection.incoming.get(usize::from(command.channel)).and_then(Option::as_ref);
+        if channel.is_some_and(|channel| !channel.acknowledges(command.sequence)) || connection.acks.len() >= ACKS_MAX {
+            return;
+        }
+        let ends = ends && connection.state == State::AcknowledgingDisconnect;
+        connection.acks.push_back(Ack { channel: command.channel, sequence: command.sequence, sent_time, ends });
+        self.wake(slot);
+    }
+
+    fn receive(&mut self, slot: u32, envelope: &Envelope, command: &Command) -> Result<(), Dropped> {
+        let &Command { channel, sequence, ref body, .. } = command;
+        match *body {
+            Body::Acknowledge { sequence, sent_time } => {
+                self.acknowledged(slot, channel, sequence, sent_time);
+                Ok(())
+            }
+            Body::Connect(..) => Err(Dropped::Malformed),
+            Body::VerifyConnect(granted) => self.granted(slot, envelope, &granted),
+            Body::Disconnect(data) => {
+                // One that cannot be acknowledged, as its time is missing, ends the connection all the same.
+                let must_acknowledge = command.flags & MUST_ACKNOWLEDGE != 0 && envelope.header.sent_time.is_some();
+                self.told_to_end(slot, data, must_acknowledge);
+                Ok(())
+            }
+            _ => {
+                let connection = self.peer_of_mut(slot).ok_or(Dropped::UnknownPeer)?;
+                if !connection.is_connected() {
+                    return Err(Dropped::Malformed);
+                }
+                match *body {
+                    Body::Ping => Ok(()),
+                    Body::BandwidthLimit { incoming, outgoing } => {
+                        self.told_bandwidth(slot, incoming, outgoing);
+                        Ok(())
+                    }
+                    Body::ThrottleConfigure(parameters) => {
+                        connection.throttle.parameters = parameters;
+                        Ok(())
+                    }
+                    _ => self.receive_packet(slot, channel, sequence, body),
+                }
+            }
+        }
+    }
+
+    fn receive_packet(&mut self, slot: u32, channel: u8, sequence: u16, body: &Body) -> Result<(), Dropped> {
+        let Host { slots, settings, held, .. } = self;
+        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
+        if usize::from(channel) >= connection.incoming.len() {
+            return Err(Dropped::Malformed);
+        }
+        if connection.state == State::DisconnectLater {
+            // Acknowledged, so that the peer does not wait for it, and not delivered.
+            return Ok(());
+        }
+        if let Body::Unsequenced(group, payload) = *body {
+            if payload.len() > settings.packet_bytes_max {
+                return Err(Dropped::Malformed);
+            }
+            let groups = connection.unsequenced.get_or_insert_with(|| Box::new(Unsequenced::new()));
+            if !groups.admits(group) {
+                return Ok(());
+            }
+        }
+        let (incoming, mut purse) = connection.receiver(channel, settings, held).ok_or(Dropped::Malformed)?;
+        let taken = match *body {
+            Body::Unsequenced(_, payload) if purse.admits(payload.len()) => {
+                purse.deliver(channel, PacketKind::Unsequenced, payload.into());
+                Ok(())
+            }
+            Body::Unsequenced(..) => Err(Refused::NoRoom),
+            ref body => {
+                let incoming = incoming.get_or_insert_default();
+                match *body {
+                    Body::Reliable(payload) => incoming.reliable(channel, sequence, payload, &mut purse),
+                    Body::Unreliable(number, payload) => {
+                        incoming.unreliable(channel, sequence, number, payload, &mut purse)
+                    }
+                    Body::ReliableFragment(fragment, payload) => {
+                        incoming.reliable_fragment(channel, &fragment, payload, &mut purse)
+                    }
+                    Body::UnreliableFragment(fragment, payload) => {
+                        incoming.unreliable_fragment(channel, sequence, &fragment, payload, &mut purse)
+                    }
+                    _ => Err(Refused::Malformed),
+                }
+            }
+        };
+        if !connection.delivered.is_empty() {
+            self.dispatch.push_back(slot);
+        }
+        taken.map_err(|refused| match refused {
+            Refused::Malformed => Dropped::Malformed,
+            Refused::NoRoom => Dropped::NoRoom,
+        })
+    }
+
+    fn acknowledged(&mut self, slot: u32, channel: u8, sequence: u16, sent_time: u16) {
+        let now = self.now;
+        let Host { slots, commands, .. } = self;
+        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        let Some(sent) = widen(sent_time, now) else { return };
+        connection.sampled((now - sent).max(1) as u32, now);
+        let acknowledged = connection.sender.acknowledge(commands, channel, sequence);
+        let is_done = connection.sender.is_done();
+        let ending = connection.ending.0;
+        match connection.state {
+            State::Disconnecting if matches!(acknowledged, Some(Kind::Disconnect(_))) => {
+                self.end(slot, (0, Ending::ByUs));
+            }
+            State::DisconnectLater if is_done => self.disconnect_slot(slot, ending),
+            _ if self.blocked.contains(slot) => self.wake(slot),
+            _ => {}
+        }
+    }
+
+    /// The answer to our CONNECT.
+    fn granted(&mut self, slot: u32, envelope: &Envelope, granted: &Greeting) -> Result<(), Dropped> {
+        let Host { slots, commands, .. } = self;
+        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
+        if connection.state != State::Connecting {
+            return Ok(());
+        }
+        let fits = (1..=255).contains(&granted.channels)
+            && granted.throttle == connection.throttle.parameters
+            && granted.connect_id == connection.connect_id
+            && granted.peer < NO_PEER;
+        if !fits {
+            self.end(slot, (0, Ending::Refused));
+            return Err(Dropped::Malformed);
+        }
+        connection.sender.acknowledge(commands, CONTROL, connect::FIRST_SEQUENCE);
+        let channels = connection.sender.channels().min(granted.channels as usize);
+        connection.sender.set_channels(channels);
+        connection.incoming.resize_with(channels, || None);
+        connection.remote_id = granted.peer;
+        connection.incoming_session = granted.incoming_session & 3;
+        connection.outgoing_session = granted.outgoing_session & 3;
+        connection.mtu = connection.mtu.min(granted.mtu.clamp(MTU_MIN, MTU_MAX));
+        connection.window = connection.window.min(granted.window.clamp(WINDOW_MIN, WINDOW_MAX));
+        connection.incoming_bandwidth = granted.incoming_bandwidth;
+        connection.outgoing_bandwidth = granted.outgoing_bandwidth;
+        connection.arrival = Some(0);
+        if connection.address != envelope.from {
+            let token = u64::from(connection.local_id);
+            self.tokens.remove(&(connection.endpoint, token));
+            connection.address = envelope.from;
+            connection.endpoint = envelope.from.into();
+            self.tokens.insert((connection.endpoint, token), Target::Slot(slot));
+        }
+        self.broadcasts.retain(|&(_, other)| other != slot);
+        self.enter(slot, State::Connected);
+        self.dispatch.push_back(slot);
+        Ok(())
+    }
+}
+
+impl Connection {
+    /// Takes in how long an acknowledgement took, and that there was one.
+    pub(super) fn sampled(&mut self, sample_ms: u32, now: u64) {
+        let times = &mut self.round_trip;
+        if self.has_sample {
+            self.throttle.adapt(sample_ms, times.last_ms, times.last_variance_ms);
+        }
+        times.sample(sample_ms, !self.has_sample, now, self.throttle.parameters.interval_ms);
+        self.has_sample = true;
+        self.last_receive = Some(now);
+        self.sender.heard();
+    }
+}
+
+/// The commands of a datagram, expanded and checked.
+fn open<'a>(
+    settings: &mut Settings,
+    header: &Header,
+    head: &[u8],
+    rest: &'a [u8],
+    seed: [u8; 4],
+    plain: &'a mut Vec<u8>,
+) -> Result<&'a [u8], Dropped> {
+    let (sum, body) = if settings.checksum.is_some() {
+        let (sum, body) = rest.split_first_chunk::<4>().ok_or(Dropped::Short)?;
+        (Some(*sum), body)
+    } else {
+        (None, rest)
+    };
+    if sum.is_none() && !header.compressed {
+        return Ok(body);
+    }
+    plain.clear();
+    plain.extend_from_slice(head);
+    if sum.is_some() {
+        plain.extend_from_slice(&seed);
+    }
+    let start = plain.len();
+    if header.compressed {
+        let compressor = settings.compressor.as_mut().ok_or(Dropped::Compression)?;
+        let limit = MTU_MAX as usize - start;
+        let bytes = compressor.expand(body, limit, plain).ok_or(Dropped::Compression)?;
+        if plain.len() - start != bytes || bytes > limit {
+            return Err(Dropped::Compression);
+        }
+    } else {
+        plain.extend_from_slice(body);
+    }
+    if let (Some(sum), Some(checksum)) = (sum, &settings.checksum)
+        && checksum(plain) != sum
+    {
+        return Err(Dropped::Checksum);
+    }
+    Ok(&plain[start..])
+}

@@ -1,0 +1,211 @@
+use super::*;
+use proptest::prelude::*;
+
+struct Receiver {
+    channel: Incoming,
+    delivered: VecDeque<Received>,
+    waiting: usize,
+    held: usize,
+    held_by_all: usize,
+    held_limit: usize,
+    waiting_limit: usize,
+}
+
+impl Receiver {
+    fn new() -> Receiver {
+        Receiver {
+            channel: Incoming::default(),
+            delivered: VecDeque::new(),
+            waiting: 0,
+            held: 0,
+            held_by_all: 0,
+            held_limit: 1 << 20,
+            waiting_limit: 1 << 20,
+        }
+    }
+
+    fn at(number: u64) -> Receiver {
+        Receiver { channel: Incoming { delivered: number, ..Incoming::default() }, ..Receiver::new() }
+    }
+
+    fn with<T>(&mut self, take: impl FnOnce(&mut Incoming, &mut Purse) -> T) -> T {
+        let mut purse = Purse {
+            delivered: &mut self.delivered,
+            waiting: &mut self.waiting,
+            held: &mut self.held,
+            held_by_all: &mut self.held_by_all,
+            waiting_limit: self.waiting_limit,
+            held_limit: self.held_limit,
+            packet_limit: 100_000,
+        };
+        take(&mut self.channel, &mut purse)
+    }
+
+    fn reliable(&mut self, sequence: u16, payload: &[u8]) -> Result<(), Refused> {
+        self.with(|channel, purse| channel.reliable(0, sequence, payload, purse))
+    }
+
+    fn unreliable(&mut self, sequence: u16, unreliable: u16, payload: &[u8]) -> Result<(), Refused> {
+        self.with(|channel, purse| channel.unreliable(0, sequence, unreliable, payload, purse))
+    }
+
+    /// Piece `number` of a packet of `count` pieces of two bytes.
+    fn piece(&mut self, sequence: Option<u16>, start: u16, count: u32, number: u32) -> Result<(), Refused> {
+        let fragment = Fragment { start, count, number, total: 2 * count, offset: 2 * number };
+        let payload = [number as u8; 2];
+        self.with(|channel, purse| match sequence {
+            None => channel.reliable_fragment(0, &fragment, &payload, purse),
+            Some(sequence) => channel.unreliable_fragment(0, sequence, &fragment, &payload, purse),
+        })
+    }
+
+    fn take(&mut self) -> Vec<Vec<u8>> {
+        let packets: Vec<_> = self.delivered.drain(..).map(|received| received.payload).collect();
+        self.waiting -= packets.iter().map(Vec::len).sum::<usize>();
+        packets
+    }
+}
+
+#[test]
+fn reliable_packets_wait_for_those_before_them() {
+    let mut receiver = Receiver::new();
+    receiver.reliable(3, b"c").unwrap();
+    receiver.reliable(2, b"b").unwrap();
+    receiver.reliable(2, b"again").unwrap();
+    assert!(receiver.take().is_empty());
+    assert_eq!(receiver.held, 2 * (1 + OVERHEAD_BYTES));
+    receiver.reliable(1, b"a").unwrap();
+    assert_eq!(receiver.take(), [b"a", b"b", b"c"]);
+    assert_eq!((receiver.held, receiver.held_by_all, receiver.waiting), (0, 0, 0));
+    receiver.reliable(3, b"again").unwrap();
+    assert!(receiver.take().is_empty());
+}
+
+#[test]
+fn numbers_wrap() {
+    let mut receiver = Receiver::at(65_534);
+    for sequence in [0, 65_535, 1] {
+        receiver.reliable(sequence, &sequence.to_be_bytes()).unwrap();
+    }
+    assert_eq!(receiver.take(), [[255, 255], [0, 0], [0, 1]]);
+}
+
+#[test]
+fn seven_windows_are_open_two_behind_them_are_not_acknowledged_and_old_numbers_are() {
+    let receiver = Receiver::at(2 * 4096 + 5);
+    let open = |sequence: u32| matches!(receiver.channel.place(sequence as u16), Place::Open { .. });
+    assert!(open(2 * 4096 + 5) && open(9 * 4096 - 1));
+    assert!(!open(9 * 4096) && !open(2 * 4096 + 4));
+    assert!(receiver.channel.acknowledges(9 * 4096 - 1));
+    assert!(!receiver.channel.acknowledges(9 * 4096) && !receiver.channel.acknowledges(11 * 4096 - 1));
+    assert!(receiver.channel.acknowledges(11 * 4096) && receiver.channel.acknowledges(2 * 4096 + 4));
+}
+
+#[test]
+fn unreliable_packets_never_go_back_and_begin_anew_behind_a_reliable_one() {
+    let mut receiver = Receiver::new();
+    receiver.unreliable(0, 2, b"b").unwrap();
+    receiver.unreliable(0, 1, b"late").unwrap();
+    receiver.unreliable(0, 2, b"again").unwrap();
+    receiver.unreliable(1, 2, b"e").unwrap();
+    receiver.unreliable(1, 1, b"d").unwrap();
+    assert_eq!(receiver.take(), [b"b"]);
+    receiver.reliable(1, b"c").unwrap();
+    assert_eq!(receiver.take(), [b"c", b"d", b"e"]);
+    receiver.unreliable(0, 3, b"behind").unwrap();
+    assert!(receiver.take().is_empty());
+    assert_eq!(receiver.held, 0);
+}
+
+#[test]
+fn unreliable_packets_of_a_number_that_was_passed_are_dropped() {
+    let mut receiver = Receiver::new();
+    receiver.unreliable(1, 1, b"x").unwrap();
+    receiver.unreliable(2, 1, b"d").unwrap();
+    receiver.reliable(2, b"c").unwrap();
+    receiver.reliable(1, b"b").unwrap();
+    assert_eq!(receiver.take(), [b"b", b"c", b"d"]);
+    assert_eq!(receiver.held, 0);
+}
+
+#[test]
+fn a_packet_in_pieces_takes_as_many_numbers() {
+    let mut receiver = Receiver::new();
+    receiver.reliable(4, b"next").unwrap();
+    for number in [2, 0, 2, 1] {
+        receiver.piece(None, 1, 3, number).unwrap();
+    }
+    assert_eq!(receiver.take(), [&[0, 0, 1, 1, 2, 2][..], b"next"]);
+    assert_eq!(receiver.held, 0);
+    receiver.piece(None, 1, 3, 1).unwrap();
+    assert_eq!(receiver.held, 0, "a late piece of a packet that was delivered");
+}
+
+#[test]
+fn pieces_that_disagree_are_refused() {
+    let mut receiver = Receiver::new();
+    receiver.piece(None, 2, 3, 0).unwrap();
+    assert_eq!(receiver.piece(None, 2, 4, 1), Err(Refused::Malformed));
+    receiver.reliable(5, b"whole").unwrap();
+    assert_eq!(receiver.piece(None, 5, 3, 0), Err(Refused::Malformed));
+}
+
+#[test]
+fn an_incomplete_unreliable_packet_is_dropped_when_a_newer_one_is_delivered() {
+    let mut receiver = Receiver::new();
+    receiver.piece(Some(0), 1, 2, 0).unwrap();
+    receiver.piece(Some(0), 3, 2, 0).unwrap();
+    receiver.unreliable(0, 2, b"new").unwrap();
+    assert_eq!(receiver.take(), [b"new"]);
+    receiver.piece(Some(0), 1, 2, 1).unwrap();
+    assert!(receiver.take().is_empty());
+    receiver.piece(Some(0), 3, 2, 1).unwrap();
+    assert_eq!(receiver.take(), [[0, 0, 1, 1]]);
+    assert_eq!(receiver.held, 0);
+}
+
+#[test]
+fn what_waits_beyond_its_limits_is_refused_but_the_next_in_order_is_not() {
+    let mut receiver = Receiver { held_limit: 2 * (OVERHEAD_BYTES + 10), ..Receiver::new() };
+    receiver.reliable(3, &[0; 10]).unwrap();
+    receiver.reliable(4, &[0; 10]).unwrap();
+    assert_eq!(receiver.reliable(5, &[0; 10]), Err(Refused::NoRoom));
+    assert_eq!(receiver.unreliable(5, 1, b""), Err(Refused::NoRoom));
+    assert_eq!(receiver.piece(None, 9, 3, 0), Err(Refused::NoRoom));
+    receiver.reliable(1, &[0; 10]).unwrap();
+    receiver.reliable(2, &[0; 10]).unwrap();
+    assert_eq!(receiver.take().len(), 4);
+
+    let mut receiver = Receiver { waiting_limit: 300, ..Receiver::new() };
+    let taken = (1..10).take_while(|&sequence| receiver.reliable(sequence, &[0; 60]).is_ok()).count();
+    assert_eq!(taken, 2, "two packets and what they cost beside their bytes");
+    receiver.take();
+    receiver.reliable(3, &[0; 60]).unwrap();
+}
+
+proptest! {
+    /// Whatever arrives in whatever order: reliable packets are delivered each once and in order, unreliable ones
+    /// never go back, and what is charged is what is held.
+    #[test]
+    fn any_order_of_arrival_keeps_the_order_of_delivery(
+        arrivals in prop::collection::vec((0u16..12, 0u16..4, any::<bool>()), 0..300),
+        start in prop::sample::select(std::vec![0u64, 65_530, 4090]),
+    ) {
+        let mut receiver = Receiver::at(start);
+        let mut log = Vec::new();
+        for (ahead, unreliable, is_reliable) in arrivals {
+            let number = start + u64::from(ahead);
+            if is_reliable {
+                receiver.reliable(number as u16, &[ahead as u8, 0]).unwrap();
+            } else {
+                receiver.unreliable(number as u16, unreliable + 1, &[ahead as u8, unreliable as u8 + 1]).unwrap();
+            }
+            log.extend(receiver.take());
+        }
+        prop_assert!(log.is_sorted_by(|a, b| a < b), "{log:?}");
+        let reliable: Vec<_> = log.iter().filter(|packet| packet[1] == 0).map(|packet| packet[0]).collect();
+        prop_assert!(reliable.iter().copied().eq(1..=reliable.len() as u8));
+        let held = receiver.channel.reliable_held.values().chain(receiver.channel.unreliable_held.values());
+        prop_assert_eq!(held.map(|held| held.charged).sum::<usize>(), receiver.held);
+    }
+}

@@ -1,0 +1,126 @@
+//! Slots in a row, linked through themselves: joining, leaving and rotating cost the same for any number of slots.
+
+use alloc::vec::Vec;
+
+const NONE: u32 = u32::MAX;
+/// Mark in `next` of a slot that is in no row.
+const OUTSIDE: u32 = u32::MAX - 1;
+
+#[derive(Clone, Copy)]
+struct Links {
+    next: u32,
+    previous: u32,
+}
+
+/// A row of slots, each in it once at most.
+pub(crate) struct Ring {
+    links: Vec<Links>,
+    head: u32,
+    tail: u32,
+    length: usize,
+}
+
+impl Ring {
+    pub fn new(slots: usize) -> Ring {
+        Ring { links: alloc::vec![Links { next: OUTSIDE, previous: NONE }; slots], head: NONE, tail: NONE, length: 0 }
+    }
+
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    pub fn contains(&self, slot: u32) -> bool {
+        self.links[slot as usize].next != OUTSIDE
+    }
+
+    pub fn front(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// Slots from front to back.
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let mut at = self.head;
+        core::iter::from_fn(move || {
+            let slot = (at != NONE).then_some(at)?;
+            at = self.links[slot as usize].next;
+            Some(slot)
+        })
+    }
+
+    /// The slot behind `slot`, which must be in the row.
+    pub fn after(&self, slot: u32) -> Option<u32> {
+        let next = self.links[slot as usize].next;
+        (next < OUTSIDE).then_some(next)
+    }
+
+    /// Puts `slot` at the tail, unless it is in the row already.
+    pub fn push_back(&mut self, slot: u32) {
+        if self.contains(slot) {
+            return;
+        }
+        self.links[slot as usize] = Links { next: NONE, previous: self.tail };
+        match self.tail {
+            NONE => self.head = slot,
+            tail => self.links[tail as usize].next = slot,
+        }
+        self.tail = slot;
+        self.length += 1;
+    }
+
+    pub fn pop_front(&mut self) -> Option<u32> {
+        let slot = self.front()?;
+        self.remove(slot);
+        Some(slot)
+    }
+
+    /// Takes `slot` out, if it is in the row.
+    pub fn remove(&mut self, slot: u32) {
+        let Links { next, previous } = self.links[slot as usize];
+        if next == OUTSIDE {
+            return;
+        }
+        match previous {
+            NONE => self.head = next,
+            previous => self.links[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.tail = previous,
+            next => self.links[next as usize].previous = previous,
+        }
+        self.links[slot as usize].next = OUTSIDE;
+        self.length -= 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    proptest! {
+        #[test]
+        fn a_ring_does_what_a_queue_with_search_does(steps in prop::collection::vec((0u8..3, 0u32..8), 0..200)) {
+            let mut ring = Ring::new(8);
+            let mut queue = VecDeque::new();
+            for (what, slot) in steps {
+                match what {
+                    0 => {
+                        ring.push_back(slot);
+                        if !queue.contains(&slot) {
+                            queue.push_back(slot);
+                        }
+                    }
+                    1 => {
+                        ring.remove(slot);
+                        queue.retain(|&other| other != slot);
+                    }
+                    _ => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
+                }
+                prop_assert!(ring.iter().eq(queue.iter().copied()));
+                prop_assert_eq!(ring.len(), queue.len());
+                prop_assert_eq!(ring.contains(slot), queue.contains(&slot));
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What a host allows, and how it behaves.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::crc32::crc32;
+use crate::range_coder::RangeCoder;
+
+/// Makes datagrams shorter, and long again. Both ends must have the same.
+pub trait Compressor: Send {
+    /// Appends `input`, compressed to at most `limit` bytes, and returns how many; `None`, appending nothing, otherwise.
+    fn compress(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize>;
+
+    /// Appends what `input` was, at most `limit` bytes, and returns how many; `None`, appending nothing, otherwise.
+    fn expand(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize>;
+}
+
+impl Compressor for RangeCoder {
+    fn compress(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize> {
+        RangeCoder::compress(self, input, limit, output)
+    }
+
+    fn expand(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize> {
+        RangeCoder::expand(self, input, limit, output)
+    }
+}
+
+/// Four bytes over a datagram. Both ends must have the same.
+pub type Checksum = Box<dyn Fn(&[u8]) -> [u8; 4] + Send>;
+
+/// The checksum that the stock library offers.
+pub fn crc32_checksum() -> Checksum {
+    Box::new(|datagram| crc32(datagram).to_be_bytes())
+}
+
+/// Where the protocol leaves a choice: what is on the wire in either case is ENet 1.3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Habits {
+    /// Numbers of a handshake are unforeseeable, so that nobody who does not see the answer completes it; a bandwidth is
+    /// told when it changed; pings are spread over their interval.
+    #[default]
+    Careful,
+    /// As the stock library does it: numbers of a handshake can be guessed, every connection and every end of one
+    /// tells all peers the bandwidth once more. For comparisons.
+    Stock,
+}
+
+/// What a host allows, and how it behaves.
+pub struct Settings {
+    /// Most channels of a peer, 1 to 255.
+    pub channels: u8,
+    /// Bytes of UDP payload, 576 to 4096, for connections made from now on.
+    pub mtu: u32,
+    /// Most connected peers of one address, whatever their ports.
+    pub duplicate_peers: u32,
+    /// Longest packet, in bytes, sent or received.
+    pub packet_bytes_max: usize,
+    /// Bytes of one peer that wait: for the application, or for what is missing before them.
+    pub waiting_bytes_max: usize,
+    /// Bytes of all peers together that wait for what is missing before them.
+    ///
+    /// What is next in order is taken beyond it, so that peers who fill it keep no other from going on.
+    pub held_bytes_max: usize,
+    /// What is put into and expected in every datagram.
+    pub checksum: Option<Checksum>,
+    /// What datagrams are compressed with, when it makes them shorter.
+    pub compressor: Option<Box<dyn Compressor>>,
+    /// Where the protocol leaves a choice.
+    pub habits: Habits,
+}
+
+/// The stock library's default since 1.3.18; 1400 before.
+const MTU: u32 = 1392;
+const PACKET_BYTES: usize = 32 << 20;
+const WAITING_BYTES: usize = 32 << 20;
+/// Eight peers that fill their own limit.
+const HELD_BYTES: usize = 256 << 20;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            channels: 255,
+            mtu: MTU,
+            duplicate_peers: u32::MAX,
+            packet_bytes_max: PACKET_BYTES,
+            waiting_bytes_max: WAITING_BYTES,
+            held_bytes_max: HELD_BYTES,
+            checksum: None,
+            compressor: None,
+            habits: Habits::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("channels", &self.channels)
+            .field("mtu", &self.mtu)
+            .field("duplicate_peers", &self.duplicate_peers)
+            .field("packet_bytes_max", &self.packet_bytes_max)
+            .field("waiting_bytes_max", &self.waiting_bytes_max)
+            .field("held_bytes_max", &self.held_bytes_max)
+            .field("has_checksum", &self.checksum.is_some())
+            .field("has_compressor", &self.compressor.is_some())
+            .field("habits", &self.habits)
+            .finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! A pool of equal pieces that are linked into lists, so that no list takes memory of its own.
+
+use alloc::vec::Vec;
+
+/// No piece.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Pieces by number; the numbers of those that were taken out are used again.
+pub(crate) struct Slab<T> {
+    pieces: Vec<Piece<T>>,
+    free: u32,
+    used: usize,
+}
+
+struct Piece<T> {
+    value: Option<T>,
+    next: u32,
+    previous: u32,
+}
+
+impl<T> Slab<T> {
+    pub fn new() -> Slab<T> {
+        Slab { pieces: Vec::new(), free: NONE, used: 0 }
+    }
+
+    /// Pieces in use.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    pub fn insert(&mut self, value: T) -> u32 {
+        self.used += 1;
+        let piece = Piece { value: Some(value), next: NONE, previous: NONE };
+        if self.free == NONE {
+            self.pieces.push(piece);
+            return (self.pieces.len() - 1) as u32;
+        }
+        let at = self.free;
+        self.free = self.pieces[at as usize].next;
+        self.pieces[at as usize] = piece;
+        at
+    }
+
+    /// Takes a piece out that is in no list.
+    pub fn take(&mut self, at: u32) -> T {
+        let piece = &mut self.pieces[at as usize];
+        let value = piece.value.take().expect("a number is used once");
+        piece.next = self.free;
+        self.free = at;
+        self.used -= 1;
+        value
+    }
+}
+
+impl<T> core::ops::Index<u32> for Slab<T> {
+    type Output = T;
+
+    fn index(&self, at: u32) -> &T {
+        self.pieces[at as usize].value.as_ref().expect("a number in a list is in use")
+    }
+}
+
+impl<T> core::ops::IndexMut<u32> for Slab<T> {
+    fn index_mut(&mut self, at: u32) -> &mut T {
+        self.pieces[at as usize].value.as_mut().expect("a number in a list is in use")
+    }
+}
+
+/// Pieces of a slab in a row.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct List {
+    head: u32,
+    tail: u32,
+}
+
+impl List {
+    pub const EMPTY: List = List { head: NONE, tail: NONE };
+
+    pub fn is_empty(&self) -> bool {
+        self.head == NONE
+    }
+
+    pub fn front(&self) -> Option<u32> {
+        (self.head != NONE).then_some(self.head)
+    }
+
+    /// The piece behind `at`.
+    pub fn after<T>(&self, slab: &Slab<T>, at: u32) -> Option<u32> {
+        let next = slab.pieces[at as usize].next;
+        (next != NONE).then_some(next)
+    }
+
+    pub fn push_back<T>(&mut self, slab: &mut Slab<T>, at: u32) {
+        self.insert_after(slab, self.tail, at);
+    }
+
+    /// Puts `at` behind `anchor`, or in front of all where that is [`NONE`].
+    pub fn insert_after<T>(&mut self, slab: &mut Slab<T>, anchor: u32, at: u32) {
+        let next = if anchor == NONE { self.head } else { slab.pieces[anchor as usize].next };
+        let piece = &mut slab.pieces[at as usize];
+        (piece.previous, piece.next) = (anchor, next);
+        match anchor {
+            NONE => self.head = at,
+            anchor => slab.pieces[anchor as usize].next = at,
+        }
+        match next {
+            NONE => self.tail = at,
+            next => slab.pieces[next as usize].previous = at,
+        }
+    }
+
+    /// Takes `at` out of the row; it stays in the slab.
+    pub fn unlink<T>(&mut self, slab: &mut Slab<T>, at: u32) {
+        let piece = &mut slab.pieces[at as usize];
+        let (previous, next) = (piece.previous, piece.next);
+        (piece.previous, piece.next) = (NONE, NONE);
+        match previous {
+            NONE => self.head = next,
+            previous => slab.pieces[previous as usize].next = next,
+        }
+        match next {
+            NONE => self.tail = previous,
+            next => slab.pieces[next as usize].previous = previous,
+        }
+    }
+
+    /// Takes the whole row out of the slab.
+    pub fn clear<T>(&mut self, slab: &mut Slab<T>) {
+        while let Some(at) = self.front() {
+            self.unlink(slab, at);
+            slab.take(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(list: &List, slab: &Slab<u8>) -> Vec<u8> {
+        let mut values = Vec::new();
+        let mut at = list.front();
+        while let Some(piece) = at {
+            values.push(slab[piece]);
+            at = list.after(slab, piece);
+        }
+        values
+    }
+
+    #[test]
+    fn pieces_are_linked_unlinked_and_used_again() {
+        let mut slab = Slab::new();
+        let mut list = List::EMPTY;
+        let pieces: Vec<u32> = (0..4).map(|value| slab.insert(value)).collect();
+        for &piece in &pieces[1..] {
+            list.push_back(&mut slab, piece);
+        }
+        list.insert_after(&mut slab, NONE, pieces[0]);
+        assert_eq!(values(&list, &slab), [0, 1, 2, 3]);
+        list.unlink(&mut slab, pieces[3]);
+        list.insert_after(&mut slab, pieces[0], pieces[3]);
+        assert_eq!(values(&list, &slab), [0, 3, 1, 2]);
+        list.unlink(&mut slab, pieces[0]);
+        assert_eq!(slab.take(pieces[0]), 0);
+        assert_eq!(slab.insert(9), pieces[0]);
+        list.push_back(&mut slab, pieces[0]);
+        assert_eq!(values(&list, &slab), [3, 1, 2, 9]);
+        list.clear(&mut slab);
+        assert!(list.is_empty());
+        assert_eq!(slab.len(), 0);
+    }
+}

@@ -1,0 +1,119 @@
+//! What a host did, and what it dropped.
+
+/// Why a datagram, or the rest of it, was not looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Dropped {
+    /// Shorter than a header, or empty.
+    Short,
+    /// Longer than 4096 bytes.
+    Long,
+    /// To a peer that there is none of at this address.
+    UnknownPeer,
+    /// To a peer whose end is not delivered yet.
+    EndedPeer,
+    /// Of another use of the same slot.
+    OldSession,
+    /// Compressed, and not expandable here.
+    Compression,
+    /// With a checksum that is not its own.
+    Checksum,
+    /// A command that is cut, unknown, or in the wrong place.
+    Malformed,
+    /// A command for which no memory is left now.
+    NoRoom,
+    /// A connection asked for again that there is already.
+    KnownConnection,
+    /// A connection asked for when all slots are taken.
+    NoSlot,
+    /// A connection asked for by an address that has as many as it may.
+    TooManyOfAddress,
+    /// A connection asked for whose answer would be longer than what was received.
+    WouldAmplify,
+    /// A command other than the proof, from an address that is not proven.
+    Unproven,
+}
+
+impl Dropped {
+    /// All reasons, in the order of [`Statistics::dropped`].
+    pub const ALL: [Dropped; 14] = [
+        Dropped::Short,
+        Dropped::Long,
+        Dropped::UnknownPeer,
+        Dropped::EndedPeer,
+        Dropped::OldSession,
+        Dropped::Compression,
+        Dropped::Checksum,
+        Dropped::Malformed,
+        Dropped::NoRoom,
+        Dropped::KnownConnection,
+        Dropped::NoSlot,
+        Dropped::TooManyOfAddress,
+        Dropped::WouldAmplify,
+        Dropped::Unproven,
+    ];
+
+    /// The reason as a word for exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dropped::Short => "short",
+            Dropped::Long => "long",
+            Dropped::UnknownPeer => "unknown_peer",
+            Dropped::EndedPeer => "ended_peer",
+            Dropped::OldSession => "old_session",
+            Dropped::Compression => "compression",
+            Dropped::Checksum => "checksum",
+            Dropped::Malformed => "malformed",
+            Dropped::NoRoom => "no_room",
+            Dropped::KnownConnection => "known_connection",
+            Dropped::NoSlot => "no_slot",
+            Dropped::TooManyOfAddress => "too_many_of_address",
+            Dropped::WouldAmplify => "would_amplify",
+            Dropped::Unproven => "unproven",
+        }
+    }
+}
+
+/// Counts since the host was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Statistics {
+    /// Datagrams given in.
+    pub datagrams_received: u64,
+    /// Their bytes.
+    pub bytes_received: u64,
+    /// Datagrams given out.
+    pub datagrams_sent: u64,
+    /// Their bytes.
+    pub bytes_sent: u64,
+    /// Commands sent again.
+    pub resent: u64,
+    /// Unreliable packets that a throttle dropped before they were sent.
+    pub throttled: u64,
+    /// Handshakes pushed out by newer ones.
+    pub evicted: u64,
+    /// Slots looked at, timers moved and commands handled: what the host did, whatever machine it ran on.
+    pub work: u64,
+    dropped: [u64; Dropped::ALL.len()],
+}
+
+impl Statistics {
+    /// Datagrams, or rests of them, dropped for `reason`.
+    pub fn dropped(&self, reason: Dropped) -> u64 {
+        self.dropped[reason as usize]
+    }
+
+    pub(crate) fn drop_for(&mut self, reason: Dropped) {
+        self.dropped[reason as usize] += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_its_place() {
+        for (place, reason) in Dropped::ALL.into_iter().enumerate() {
+            assert_eq!(reason as usize, place, "{}", reason.name());
+        }
+    }
+}

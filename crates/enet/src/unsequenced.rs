@@ -1,0 +1,53 @@
+//! Which unsequenced packets came already.
+
+/// Groups that are told apart.
+const WINDOW: u32 = 1024;
+/// Windows ahead that are followed; what is farther is older than the base.
+const AHEAD: u32 = 32;
+
+/// The groups of one peer: a base, and a bit for each of the 1024 behind it.
+#[derive(Debug, Clone)]
+pub(crate) struct Unsequenced {
+    base: u16,
+    seen: [u64; (WINDOW / 64) as usize],
+}
+
+impl Unsequenced {
+    pub const fn new() -> Unsequenced {
+        Unsequenced { base: 0, seen: [0; (WINDOW / 64) as usize] }
+    }
+
+    /// True for a group that is new; it is not from then on.
+    pub fn admits(&mut self, group: u16) -> bool {
+        let index = u32::from(group) % WINDOW;
+        let ahead = u32::from(group) + if group < self.base { 1 << 16 } else { 0 };
+        if ahead >= u32::from(self.base) + AHEAD * WINDOW {
+            return false;
+        }
+        let base = group - index as u16;
+        if base != self.base {
+            *self = Unsequenced { base, ..Unsequenced::new() };
+        }
+        let (word, bit) = (index as usize / 64, 1 << (index % 64));
+        let new = self.seen[word] & bit == 0;
+        self.seen[word] |= bit;
+        new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_new_once_within_its_window_and_across_the_wrap() {
+        let mut groups = Unsequenced::new();
+        assert!(groups.admits(1) && !groups.admits(1));
+        assert!(groups.admits(1023) && groups.admits(1024) && !groups.admits(1024));
+        assert!(!groups.admits(1), "behind the base is 65,537 ahead");
+        for group in (2000u32..70_000).step_by(500) {
+            assert!(groups.admits(group as u16), "{group}");
+            assert!(!groups.admits(group as u16), "{group}");
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Deadlines of slots in a hierarchical timing wheel.
+//!
+//! Setting, moving and removing a deadline costs the same for any number of slots, and time that passes costs what
+//! fires in it: empty stretches are skipped by bit masks. Source: Varghese & Lauck 1987, scheme 7.
+
+use alloc::vec::Vec;
+
+/// Bits of a level's number: a level has 64 buckets, as its mask has bits.
+const BITS: u32 = 6;
+const BUCKETS: usize = 1 << BITS;
+/// Six levels of 64 reach 2^36 ms, two years.
+const LEVELS: usize = 6;
+const REACH_MS: u64 = 1 << (BITS * LEVELS as u32);
+
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    deadline: u64,
+    next: u32,
+    previous: u32,
+    /// Level and bucket, [`NONE`] for a slot without a deadline.
+    bucket: u32,
+}
+
+/// At most one deadline a slot, in milliseconds.
+pub(crate) struct Wheel {
+    entries: Vec<Entry>,
+    heads: [[u32; BUCKETS]; LEVELS],
+    occupied: [u64; LEVELS],
+    /// Everything before has fired.
+    now: u64,
+    /// Entries touched so far.
+    pub work: u64,
+}
+
+impl Wheel {
+    pub fn new(slots: usize) -> Wheel {
+        Wheel {
+            entries: alloc::vec![Entry { deadline: 0, next: NONE, previous: NONE, bucket: NONE }; slots],
+            heads: [[NONE; BUCKETS]; LEVELS],
+            occupied: [0; LEVELS],
+            now: 0,
+            work: 0,
+        }
+    }
+
+    /// Deadline of `slot`, if it has one.
+    pub fn deadline(&self, slot: u32) -> Option<u64> {
+        let entry = &self.entries[slot as usize];
+        (entry.bucket != NONE).then_some(entry.deadline)
+    }
+
+    /// Sets the deadline of `slot`, in place of another. One that is past fires at once.
+    pub fn set(&mut self, slot: u32, deadline: u64) {
+        self.remove(slot);
+        self.link(slot, deadline);
+    }
+
+    /// Sets the deadline of `slot` unless it has one that is no later.
+    pub fn set_if_earlier(&mut self, slot: u32, deadline: u64) {
+        if self.deadline(slot).is_none_or(|set| deadline < set) {
+            self.set(slot, deadline);
+        }
+    }
+
+    pub fn remove(&mut self, slot: u32) {
+        let Entry { next, previous, bucket, .. } = self.entries[slot as usize];
+        if bucket == NONE {
+            return;
+        }
+        let (level, at) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
+        match previous {
+            NONE => self.heads[level][at] = next,
+            previous => self.entries[previous as usize].next = next,
+        }
+        if next != NONE {
+            self.entries[next as usize].previous = previous;
+        }
+        if self.heads[level][at] == NONE {
+            self.occupied[level] &= !(1 << at);
+        }
+        self.entries[slot as usize].bucket = NONE;
+    }
+
+    fn link(&mut self, slot: u32, deadline: u64) {
+        self.work += 1;
+        let tick = deadline.clamp(self.now, self.now + REACH_MS - 1);
+        // The highest group of bits in which deadline and now differ.
+        let level = match tick ^ self.now {
+            0 => 0,
+            differs => (u64::BITS - 1 - differs.leading_zeros()) / BITS,
+        };
+        // Past the reach of the highest level the deadline waits in its last bucket and is linked anew there.
+        let level = (level as usize).min(LEVELS - 1);
+        let at = (tick >> (BITS * level as u32)) as usize % BUCKETS;
+        let head = self.heads[level][at];
+        if head != NONE {
+            self.entries[head as usize].previous = slot;
+        }
+        self.heads[level][at] = slot;
+        self.occupied[level] |= 1 << at;
+        self.entries[slot as usize] =
+            Entry { deadline, next: head, previous: NONE, bucket: (level * BUCKETS + at) as u32 };
+    }
+
+    /// When there is something to do next: no later than the next deadline.
+    pub fn next(&self) -> Option<u64> {
+        (0..LEVELS).filter_map(|level| self.next_of(level)).min()
+    }
+
+    /// When the next occupied bucket of `level` begins.
+    fn next_of(&self, level: usize) -> Option<u64> {
+        if self.occupied[level] == 0 {
+            return None;
+        }
+        let shift = BITS * level as u32;
+        let here = (self.now >> shift) as usize % BUCKETS;
+        let ahead = u64::from(self.occupied[level].rotate_right(here as u32).trailing_zeros());
+        let start = ((self.now >> shift) + ahead) << shift;
+        Some(start.max(self.now))
+    }
+
+    /// Takes a slot out whose deadline is `now` or earlier.
+    pub fn pop(&mut self, now: u64) -> Option<u32> {
+        loop {
+            // Lower levels last, as higher ones empty into them.
+            let (level, start) = (0..LEVELS)
+                .rev()
+                .filter_map(|level| self.next_of(level).map(|start| (level, start)))
+                .min_by_key(|&(_, start)| start)
+                .unwrap_or((0, u64::MAX));
+            if start > now {
+                self.now = self.now.max(now);
+                return None;
+            }
+            self.now = start;
+            let at = (start >> (BITS * level as u32)) as usize % BUCKETS;
+            let slot = self.heads[level][at];
+            let deadline = self.entries[slot as usize].deadline;
+            self.remove(slot);
+            self.work += 1;
+            if deadline <= now {
+                return Some(slot);
+            }
+            self.link(slot, deadline);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn an_empty_stretch_is_skipped_whatever_its_length() {
+        let mut wheel = Wheel::new(1);
+        wheel.set(0, 40_000_000_000);
+        while wheel.pop(39_999_999_999).is_some() {
+            panic!("fired early");
+        }
+        assert_eq!(wheel.pop(40_000_000_000), Some(0));
+        assert!(wheel.work < 20, "{} entries touched", wheel.work);
+    }
+
+    proptest! {
+        #[test]
+        fn slots_fire_when_due_and_never_before(
+            steps in prop::collection::vec((0u32..16, 0u64..5000, 0u64..300), 1..200),
+            stretch in prop::sample::select(std::vec![1u64, 37, 4096, 1 << 20]),
+        ) {
+            let mut wheel = Wheel::new(16);
+            let mut set = BTreeMap::new();
+            let mut now = 0;
+            for (slot, ahead, passes) in steps {
+                wheel.set(slot, now + ahead * stretch);
+                set.insert(slot, now + ahead * stretch);
+                if ahead % 7 == 0 {
+                    wheel.remove(slot);
+                    set.remove(&slot);
+                }
+                if let Some(next) = wheel.next() {
+                    prop_assert!(set.values().all(|&deadline| deadline >= next));
+                }
+                prop_assert_eq!(wheel.next().is_none(), set.is_empty());
+                now += passes * stretch;
+                while let Some(fired) = wheel.pop(now) {
+                    let deadline = set.remove(&fired);
+                    prop_assert!(deadline.is_some_and(|deadline| deadline <= now));
+                }
+                prop_assert!(set.values().all(|&deadline| deadline > now));
+            }
+        }
+    }
+}
