@@ -174,6 +174,16 @@ fn a_list_of_configurations_may_leave_factors_open() {
     assert!(fits([1, 0]) && fits([1, 1]) && fits([0, 0]) && !fits([0, 1]));
 }
 
+#[test]
+fn the_examples_of_the_format_page_and_of_the_fuzzer_are_studies() {
+    let page = include_str!("../../../../docs/formats/study.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("the page has one");
+    let study = Study::parse(example).expect("it is a study");
+    assert_eq!((study.factors.len(), study.workloads.len(), study.skips.len()), (2, 2, 1));
+    assert_eq!(study.factors[1].levels.len(), 10);
+    assert!(Study::parse(include_str!("../../../../fuzz/seeds/study/every_key")).is_ok());
+}
+
 proptest! {
     #[test]
     fn no_change_of_a_study_makes_reading_panic(at in 0..BASE.len(), length in 0usize..12, new in "[-a-z0-9{}\\[\\]\"'=#.,\n é]{0,8}") {
