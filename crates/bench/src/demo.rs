@@ -96,6 +96,7 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
         demo: options.demo.clone(),
         command: build.command.clone(),
+        environment: Vec::new(),
         repeat: 1,
         tolerance: None,
         watchdog: WATCHDOG,

@@ -233,6 +233,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
     let options = ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
+        environment: Vec::new(),
         repeat: args.repeat,
         tolerance: rules,
         watchdog: args.watchdog,

@@ -29,6 +29,8 @@ pub struct ReplayOptions {
     pub demo: PathBuf,
     /// The build and its arguments; empty for the recorded command.
     pub command: Vec<OsString>,
+    /// Variables that are set over those of the recording.
+    pub environment: Vec<(OsString, OsString)>,
     /// How often.
     pub repeat: u32,
     /// Rules for outputs that may differ a little.
@@ -143,8 +145,12 @@ impl<'a> Replayer<'a> {
             true => header.argv.iter().map(|argument| program::os(argument)).collect(),
             false => options.command.clone(),
         };
-        let environment: Vec<(OsString, OsString)> =
+        let mut environment: Vec<(OsString, OsString)> =
             header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
+        for (name, value) in &options.environment {
+            environment.retain(|(recorded, _)| recorded != name);
+            environment.push((name.clone(), value.clone()));
+        }
         let cwd = PathBuf::from(program::os(&header.cwd));
         // A build given on the command line is looked for from where the person is.
         let here = if options.command.is_empty() { cwd.clone() } else { std::env::current_dir().unwrap_or_default() };

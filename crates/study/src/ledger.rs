@@ -18,14 +18,16 @@ use prony_stats::Interval;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 
 pub use owner::Owner;
-pub use read::{Attempt, Counts};
+pub use read::{Attempt, Counts, Entry};
 
-use crate::{Cell, FailureKind, Role};
+use crate::{FailureKind, Role};
 
 /// Failures of one configuration in a row, after which its further cells are not run.
 pub const FAILURES_IN_A_ROW_MOST: u32 = 5;
 /// Attempts of one cell that may be cut short: a cell that takes its machine down each time must not do so forever.
 pub const CUTS_MOST: u32 = 8;
+/// Why cells of an earlier plan are not run.
+const NOT_PLANNED: &str = "not in the study any more";
 /// How often a cell that failed by chance is run in all.
 const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
 /// How long another process may hold the file while it writes.
@@ -66,14 +68,12 @@ pub enum LedgerError {
         /// Who, as far as it is told; 0 where it is not.
         pid: u32,
     },
-    /// It belongs to another machine or plan.
-    #[error("{}: expected the ledger of {what} `{expected}`, found that of `{found}`", path.display())]
+    /// It belongs to another machine.
+    #[error("{}: expected the ledger of `{expected}`, found that of `{found}`", path.display())]
     Other {
         /// The ledger.
         path: PathBuf,
-        /// What differs: machine or study.
-        what: &'static str,
-        /// What was to be run.
+        /// Whose cells were to be run.
         expected: String,
         /// What it was made for.
         found: String,
@@ -110,24 +110,36 @@ struct Writer {
     _lock: File,
 }
 
-/// What a ledger is for.
+/// A cell as a ledger knows it: by names, which mean the same on every machine and in a study that has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purpose {
-    /// The machine.
-    pub machine: String,
-    /// Which study: a hash of its plan's inputs, the same on every machine.
-    pub study: String,
+pub struct Row {
+    /// Its key.
+    pub key: String,
+    /// The number of its block in the plan of its machine.
+    pub block: u64,
+    /// The name of its workload.
+    pub workload: String,
+    /// Its repeat, from 0.
+    pub repeat: u32,
+    /// The name of its level of each factor.
+    pub levels: Vec<String>,
+    /// What it is run for.
+    pub role: Role,
 }
 
 /// A cell that we have to run now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// Its key.
-    pub key: String,
+    /// What it is.
+    pub row: Row,
     /// Which attempt this is, from 1.
     pub attempt: u32,
-    /// Its place in the plan.
-    pub position: u64,
+}
+
+impl Claim {
+    fn attempted(&self) -> (&str, u32) {
+        (&self.row.key, self.attempt)
+    }
 }
 
 /// What a cell that ran gave.
@@ -177,7 +189,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`LedgerError`] when somebody else runs it, it is for something else, or the file cannot be used.
-    pub fn open(path: &Path, purpose: &Purpose) -> Result<(Ledger, usize), LedgerError> {
+    pub fn open(path: &Path, machine: &str) -> Result<(Ledger, usize), LedgerError> {
         let io = |error| LedgerError::Io { path: path.to_owned(), error };
         let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
         let lock = lock(path)?;
@@ -196,14 +208,12 @@ impl Ledger {
         let writer = Some(Writer { owner, owner_json, _lock: lock });
         let mut ledger = Ledger { connection, path: path.to_owned(), writer };
         ledger.check_format()?;
-        for (what, ours) in [("machine", &purpose.machine), ("study", &purpose.study)] {
-            match ledger.note(what)? {
-                Some(found) if found != *ours => {
-                    return Err(LedgerError::Other { path: path.to_owned(), what, expected: ours.clone(), found });
-                }
-                Some(_) => {}
-                None => ledger.set_note(what, ours)?,
+        match ledger.note("machine")? {
+            Some(found) if found != machine => {
+                return Err(LedgerError::Other { path: path.to_owned(), expected: machine.to_owned(), found });
             }
+            Some(_) => {}
+            None => ledger.set_note("machine", machine)?,
         }
         let cut = ledger.requeue_cut()?;
         Ok((ledger, cut))
@@ -252,31 +262,54 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes the plan down: each cell with the number of its block, in the order in which they are to run. Cells that
-    /// are there already stay as they are.
+    /// Writes the plan down, in the order in which cells are to run. What came of cells that are there already stays;
+    /// those that wait and are not in the plan any more are not run.
     ///
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
-    pub fn plan<'a>(&mut self, cells: impl Iterator<Item = (&'a Cell, u64)>) -> Result<(), LedgerError> {
+    pub fn plan(&mut self, cells: impl Iterator<Item = Row>) -> Result<(), LedgerError> {
         self.write(|transaction, _| {
-            let mut next: i64 =
+            transaction.execute(
+                "UPDATE cell SET state = 'skipped', message = ?1 WHERE state = 'pending' AND attempt = 0",
+                [NOT_PLANNED],
+            )?;
+            let mut insert = transaction.prepare(
+                "INSERT INTO cell (key, position, block, workload, repeat, levels, role)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO UPDATE SET position = ?2, block = ?3,
+                 state = iif(state = 'skipped' AND message = ?8, 'pending', state),
+                 message = iif(state = 'skipped' AND message = ?8, NULL, message)",
+            )?;
+            for (position, row) in cells.enumerate() {
+                insert.execute(params![
+                    row.key,
+                    position as i64,
+                    row.block,
+                    row.workload,
+                    row.repeat,
+                    levels_text(&row.levels),
+                    role_name(row.role),
+                    NOT_PLANNED,
+                ])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Adds cells behind all others, as the points of a sweep that nobody could plan; those that are there stay.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn add(&mut self, cells: &[Row]) -> Result<(), LedgerError> {
+        self.write(|transaction, _| {
+            let next: i64 =
                 transaction.query_row("SELECT coalesce(max(position) + 1, 0) FROM cell", [], |row| row.get(0))?;
             let mut insert = transaction.prepare(
-                "INSERT INTO cell (position, key, block, workload, repeat, levels, role)
+                "INSERT INTO cell (key, position, block, workload, repeat, levels, role)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO NOTHING",
             )?;
-            for (cell, block) in cells {
-                let levels = levels_text(&cell.levels);
-                let (workload, block) = (cell.workload as i64, block as i64);
-                next += insert.execute(params![
-                    next,
-                    cell.key,
-                    block,
-                    workload,
-                    cell.repeat,
-                    levels,
-                    role_name(cell.role)
-                ])? as i64;
+            for (row, position) in cells.iter().zip(next..) {
+                let (levels, role) = (levels_text(&row.levels), role_name(row.role));
+                insert.execute(params![row.key, position, row.block, row.workload, row.repeat, levels, role])?;
             }
             Ok(())
         })
@@ -290,33 +323,27 @@ impl Ledger {
         self.write(|transaction, writer| claim(transaction, writer, block))
     }
 
-    /// Commits a cell as done and takes the next one, both or neither. Its samples must be in place already.
+    /// Commits a cell as done. Its samples must be in place already.
     ///
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
-    pub fn done(
+    pub fn done(&mut self, claimed: &Claim, measured: &Measured) -> Result<(), LedgerError> {
+        self.write(|transaction, _| done(transaction, claimed, measured))
+    }
+
+    /// Commits a cell as done and takes the next one, both or neither: one wait for the disk instead of two.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file does not take it.
+    pub fn done_and_claim(
         &mut self,
         claimed: &Claim,
         measured: &Measured,
-        next: Option<Option<u64>>,
+        block: Option<u64>,
     ) -> Result<Option<Claim>, LedgerError> {
         self.write(|transaction, writer| {
-            let spread = measured.spread.as_ref().and_then(|spread| serde_json::to_string(spread).ok());
-            let origin = serde_json::to_string(&measured.origin).unwrap_or_default();
-            transaction
-                .prepare_cached(
-                    "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3,
-                     seconds = ?4, origin = ?5 WHERE key = ?1",
-                )?
-                .execute(params![claimed.key, measured.value, spread, measured.seconds, origin])?;
-            transaction
-                .prepare_cached("DELETE FROM streak WHERE levels = (SELECT levels FROM cell WHERE key = ?1)")?
-                .execute([&claimed.key])?;
-            end_attempt(transaction, claimed, "done", None)?;
-            match next {
-                Some(block) => claim(transaction, writer, block),
-                None => Ok(None),
-            }
+            done(transaction, claimed, measured)?;
+            claim(transaction, writer, block)
         })
     }
 
@@ -326,10 +353,10 @@ impl Ledger {
     /// [`LedgerError`] when the file does not take it.
     pub fn failed(&mut self, claimed: &Claim, failure: &Failure) -> Result<AfterFailure, LedgerError> {
         self.write(|transaction, _| {
-            end_attempt(transaction, claimed, "failed", Some(&failure.message))?;
+            end_attempt(transaction, claimed.attempted(), "failed", Some(&failure.message))?;
             let cuts: u32 = transaction.query_row(
                 "SELECT count(*) FROM attempt WHERE key = ?1 AND ended = 'cut'",
-                [&claimed.key],
+                [&claimed.row.key],
                 |row| row.get(0),
             )?;
             let tried = claimed.attempt.saturating_sub(cuts);
@@ -337,7 +364,7 @@ impl Ledger {
             transaction.execute(
                 "UPDATE cell SET state = ?2, again = again + ?3, failure = ?4, message = ?5 WHERE key = ?1",
                 params![
-                    claimed.key,
+                    claimed.row.key,
                     if again { "pending" } else { "failed" },
                     again,
                     kind_name(failure.kind),
@@ -347,7 +374,7 @@ impl Ledger {
             let (levels, failures): (String, u32) = transaction.query_row(
                 "INSERT INTO streak (levels, failures) SELECT levels, 1 FROM cell WHERE key = ?1
                  ON CONFLICT (levels) DO UPDATE SET failures = failures + 1 RETURNING levels, failures",
-                [&claimed.key],
+                [&claimed.row.key],
                 |row| Ok((row.get(0)?, row.get(1)?)),
             )?;
             if failures < FAILURES_IN_A_ROW_MOST {
@@ -375,10 +402,12 @@ impl Ledger {
         self.write(|transaction, _| {
             transaction.execute(
                 "DELETE FROM attempt WHERE key = ?1 AND attempt = ?2",
-                params![claimed.key, claimed.attempt],
+                params![claimed.row.key, claimed.attempt],
             )?;
-            transaction
-                .execute("UPDATE cell SET state = 'pending', attempt = attempt - 1 WHERE key = ?1", [&claimed.key])?;
+            transaction.execute(
+                "UPDATE cell SET state = 'pending', attempt = attempt - 1 WHERE key = ?1",
+                [&claimed.row.key],
+            )?;
             Ok(())
         })
     }
@@ -428,23 +457,22 @@ impl Ledger {
             };
             let mut keys = Vec::new();
             for (key, attempt, _) in busy.into_iter().filter(|(_, _, owner)| is_gone(owner)) {
-                let claimed = Claim { key, attempt, position: 0 };
-                end_attempt(transaction, &claimed, "cut", None)?;
+                end_attempt(transaction, (&key, attempt), "cut", None)?;
                 let cuts: u32 = transaction.query_row(
                     "SELECT count(*) FROM attempt WHERE key = ?1 AND ended = 'cut'",
-                    [&claimed.key],
+                    [&key],
                     |row| row.get(0),
                 )?;
                 if cuts < CUTS_MOST {
-                    transaction.execute("UPDATE cell SET state = 'pending' WHERE key = ?1", [&claimed.key])?;
+                    transaction.execute("UPDATE cell SET state = 'pending' WHERE key = ?1", [&key])?;
                 } else {
                     let message = format!("cut short {cuts} times: its process was killed, or the machine went down");
                     transaction.execute(
                         "UPDATE cell SET state = 'failed', failure = 'transient', message = ?2 WHERE key = ?1",
-                        params![claimed.key, message],
+                        params![key, message],
                     )?;
                 }
-                keys.push(claimed.key);
+                keys.push(key);
             }
             Ok(keys)
         })?;
@@ -528,19 +556,33 @@ pub const CELLS: &str = "cells";
 
 fn claim(transaction: &Transaction, writer: &Writer, block: Option<u64>) -> rusqlite::Result<Option<Claim>> {
     let take = |row: &rusqlite::Row| {
-        Ok(Claim { key: row.get(0)?, attempt: row.get::<_, u32>(1)?.saturating_add(1), position: row.get(2)? })
+        let levels: String = row.get(5)?;
+        let wrong = |column, text: &str| {
+            rusqlite::Error::InvalidColumnType(column, text.to_owned(), rusqlite::types::Type::Text)
+        };
+        Ok(Claim {
+            row: Row {
+                key: row.get(0)?,
+                block: row.get(2)?,
+                workload: row.get(3)?,
+                repeat: row.get(4)?,
+                levels: serde_json::from_str(&levels).map_err(|_| wrong(5, &levels))?,
+                role: role(&row.get::<_, String>(6)?).ok_or_else(|| wrong(6, "role"))?,
+            },
+            attempt: row.get::<_, u32>(1)?.saturating_add(1),
+        })
     };
     let waiting = match block {
         None => transaction
             .prepare_cached(
-                "SELECT key, attempt, position FROM cell WHERE state = 'pending'
+                "SELECT key, attempt, block, workload, repeat, levels, role FROM cell WHERE state = 'pending'
                  ORDER BY block, again, position LIMIT 1",
             )?
             .query_row([], take)
             .optional()?,
         Some(block) => transaction
             .prepare_cached(
-                "SELECT key, attempt, position FROM cell WHERE state = 'pending' AND block = ?1
+                "SELECT key, attempt, block, workload, repeat, levels, role FROM cell WHERE state = 'pending' AND block = ?1
                  ORDER BY again, position LIMIT 1",
             )?
             .query_row([block as i64], take)
@@ -549,23 +591,40 @@ fn claim(transaction: &Transaction, writer: &Writer, block: Option<u64>) -> rusq
     if let Some(claim) = &waiting {
         transaction
             .prepare_cached("UPDATE cell SET state = 'running', attempt = ?2 WHERE key = ?1")?
-            .execute(params![claim.key, claim.attempt])?;
+            .execute(params![claim.row.key, claim.attempt])?;
         transaction
             .prepare_cached("INSERT INTO attempt (key, attempt, owner, claimed_s) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![claim.key, claim.attempt, writer.owner_json, now_s()])?;
+            .execute(params![claim.row.key, claim.attempt, writer.owner_json, now_s()])?;
     }
     Ok(waiting)
 }
 
+fn done(transaction: &Transaction, claimed: &Claim, measured: &Measured) -> rusqlite::Result<()> {
+    let key = &claimed.row.key;
+    let spread = measured.spread.as_ref().and_then(|spread| serde_json::to_string(spread).ok());
+    let origin = serde_json::to_string(&measured.origin).unwrap_or_default();
+    transaction
+        .prepare_cached(
+            "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3, seconds = ?4,
+             origin = ?5 WHERE key = ?1",
+        )?
+        .execute(params![key, measured.value, spread, measured.seconds, origin])?;
+    transaction
+        .prepare_cached("DELETE FROM streak WHERE levels = (SELECT levels FROM cell WHERE key = ?1)")?
+        .execute([key])?;
+    end_attempt(transaction, claimed.attempted(), "done", None)?;
+    Ok(())
+}
+
 fn end_attempt(
     transaction: &Transaction,
-    claimed: &Claim,
+    (key, attempt): (&str, u32),
     ended: &str,
     message: Option<&str>,
 ) -> rusqlite::Result<usize> {
     transaction
         .prepare_cached("UPDATE attempt SET ended_s = ?3, ended = ?4, message = ?5 WHERE key = ?1 AND attempt = ?2")?
-        .execute(params![claimed.key, claimed.attempt, now_s(), ended, message])
+        .execute(params![key, attempt, now_s(), ended, message])
 }
 
 /// Takes the lock beside the ledger, which the kernel gives back when its holder ends in any way.
@@ -600,9 +659,12 @@ fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-fn levels_text(levels: &[usize]) -> String {
-    let words: Vec<String> = levels.iter().map(usize::to_string).collect();
-    words.join(",")
+fn levels_text(levels: &[String]) -> String {
+    serde_json::to_string(levels).expect("texts are JSON")
+}
+
+fn role(name: &str) -> Option<Role> {
+    [Role::Measured, Role::WarmUp, Role::Control].into_iter().find(|role| role_name(*role) == name)
 }
 
 fn role_name(role: Role) -> &'static str {

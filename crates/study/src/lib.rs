@@ -5,11 +5,14 @@
 
 mod cells;
 mod design;
+pub mod directory;
 pub mod disk;
 pub mod file;
 pub mod ledger;
 mod plan;
 mod results;
+pub mod run;
+pub mod ship;
 
 pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};

@@ -9,6 +9,8 @@ use prony_stats::Interval;
 use prony_stats::samples::{Samples, SamplesError};
 use serde::{Deserialize, Serialize};
 
+use crate::directory::{Directory, DirectoryError, STUDY_FILE};
+
 /// The file of an imported study, in its directory.
 pub const RESULTS_FILE: &str = "results.json";
 /// The format number that `results.json` carries.
@@ -240,6 +242,9 @@ pub enum LoadError {
         /// What does not fit.
         problem: String,
     },
+    /// A study file, a ledger, or what was shipped.
+    #[error(transparent)]
+    Directory(Box<DirectoryError>),
     /// A samples file could not be read.
     #[error("{}: {error}", path.display())]
     Samples {
@@ -265,7 +270,7 @@ struct Read {
 }
 
 impl Results {
-    /// Reads a study directory: `results.json` of an imported study.
+    /// Reads a study directory: `results.json` of an imported study, or the study file and the ledgers of its machines.
     ///
     /// # Errors
     /// [`LoadError`] when there is no study in `dir`, or a file of it cannot be read or does not fit.
@@ -277,8 +282,12 @@ impl Results {
                 let text = fs::read_to_string(&path).map_err(|error| LoadError::Io { path: path.clone(), error })?;
                 Results::from_json(&text, &path)
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(LoadError::NoStudy { path: dir.to_owned() }),
-            Err(error) => Err(LoadError::Io { path, error }),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(LoadError::Io { path, error }),
+            Err(_) if !dir.join(STUDY_FILE).exists() => Err(LoadError::NoStudy { path: dir.to_owned() }),
+            Err(_) => {
+                let results = Directory::open(dir).and_then(|directory| directory.results());
+                results.map_err(|error| LoadError::Directory(Box::new(error)))
+            }
         }
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use prony_stats::Interval;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-use super::{CELLS, Ledger, LedgerError};
-use crate::{Cell, FailureKind, Role, State};
+use super::{CELLS, Ledger, LedgerError, NOT_PLANNED, Row};
+use crate::{FailureKind, State};
 
 /// How many cells are in which state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -81,10 +81,37 @@ pub struct Attempt {
     pub message: Option<String>,
 }
 
+/// A cell and what came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// What it is.
+    pub row: Row,
+    /// What came of it.
+    pub state: State,
+    /// How often it was claimed.
+    pub attempt: u32,
+    /// The metric, normalised; of a cell that is done.
+    pub value: Option<f64>,
+    /// Interval of the value, when there are several.
+    pub spread: Option<Interval>,
+    /// How long it took.
+    pub seconds: Option<f64>,
+    /// What is needed to reproduce it.
+    pub origin: BTreeMap<String, String>,
+}
+
+impl Entry {
+    /// Its samples file, relative to the study's directory; of a cell that is done.
+    pub fn samples(&self) -> Option<String> {
+        (self.state == State::Done).then(|| format!("{CELLS}/{}.json", self.row.key))
+    }
+}
+
 /// A row of the table `cell`, before it is known to make sense.
 struct Stored {
     key: String,
-    workload: i64,
+    block: u64,
+    workload: String,
     repeat: u32,
     levels: String,
     role: String,
@@ -98,96 +125,103 @@ struct Stored {
     origin: Option<String>,
 }
 
-impl Ledger {
-    /// Every cell, in the order of the plan. All are of machine 0: a ledger knows one.
-    ///
-    /// # Errors
-    /// [`LedgerError`] when the file cannot be read, or holds what no ledger of ours does.
-    pub fn cells(&self) -> Result<Vec<Cell>, LedgerError> {
-        let stored: Vec<Stored> = self.rows(
-            "SELECT key, workload, repeat, levels, role, state, attempt, failure, message, value, spread, seconds,
-             origin FROM cell ORDER BY position",
-            |row| {
-                Ok(Stored {
-                    key: row.get(0)?,
-                    workload: row.get(1)?,
-                    repeat: row.get(2)?,
-                    levels: row.get(3)?,
-                    role: row.get(4)?,
-                    state: row.get(5)?,
-                    attempt: row.get(6)?,
-                    failure: row.get(7)?,
-                    message: row.get(8)?,
-                    value: row.get(9)?,
-                    spread: row.get(10)?,
-                    seconds: row.get(11)?,
-                    origin: row.get(12)?,
-                })
-            },
-        )?;
-        stored.into_iter().map(|stored| self.cell(stored)).collect()
+impl Stored {
+    const COLUMNS: &str = "key, block, workload, repeat, levels, role, state, attempt, failure, message, value, spread,
+        seconds, origin";
+
+    fn of(row: &rusqlite::Row) -> rusqlite::Result<Stored> {
+        Ok(Stored {
+            key: row.get(0)?,
+            block: row.get(1)?,
+            workload: row.get(2)?,
+            repeat: row.get(3)?,
+            levels: row.get(4)?,
+            role: row.get(5)?,
+            state: row.get(6)?,
+            attempt: row.get(7)?,
+            failure: row.get(8)?,
+            message: row.get(9)?,
+            value: row.get(10)?,
+            spread: row.get(11)?,
+            seconds: row.get(12)?,
+            origin: row.get(13)?,
+        })
     }
 
-    fn cell(&self, stored: Stored) -> Result<Cell, LedgerError> {
-        let wrong = |expected, found: &str| LedgerError::Content {
-            path: self.path.clone(),
-            key: stored.key.chars().take(64).collect(),
-            expected,
-            found: found.chars().take(60).collect(),
-        };
+    /// # Errors
+    /// What was expected, and what is there.
+    fn entry(self) -> Result<Entry, (&'static str, String)> {
+        let wrong = |expected, found: &str| (expected, found.chars().take(60).collect());
         // Names of files are made of it.
-        if !is_key(&stored.key) {
-            return Err(wrong("a key of hexadecimal digits", &stored.key));
+        if !is_key(&self.key) {
+            return Err(wrong("a key of hexadecimal digits", &self.key));
         }
-        let message = || stored.message.clone().unwrap_or_default();
-        let state = match stored.state.as_str() {
+        let message = self.message.unwrap_or_default();
+        let state = match self.state.as_str() {
             "pending" => State::Pending,
             "running" => State::Running,
             "done" => State::Done,
-            "skipped" => State::Skipped { why: message() },
+            "skipped" => State::Skipped { why: message },
             "failed" => {
-                let kind = match stored.failure.as_deref() {
-                    Some("transient") => FailureKind::Transient,
-                    _ => FailureKind::Permanent,
-                };
-                State::Failed { kind, message: message() }
+                let transient = self.failure.as_deref() == Some("transient");
+                let kind = if transient { FailureKind::Transient } else { FailureKind::Permanent };
+                State::Failed { kind, message }
             }
             other => return Err(wrong("a state", other)),
         };
-        let role = match stored.role.as_str() {
-            "measured" => Role::Measured,
-            "warm_up" => Role::WarmUp,
-            "control" => Role::Control,
-            other => return Err(wrong("a role", other)),
-        };
-        let levels = stored.levels.split(',').filter(|word| !word.is_empty()).map(str::parse);
-        let levels = levels.collect::<Result<Vec<usize>, _>>().map_err(|_| wrong("levels", &stored.levels))?;
-        let workload =
-            usize::try_from(stored.workload).map_err(|_| wrong("a workload", &stored.workload.to_string()))?;
-        let spread: Option<Interval> = match &stored.spread {
+        let role = super::role(&self.role).ok_or_else(|| wrong("a role", &self.role))?;
+        let levels = serde_json::from_str(&self.levels).map_err(|_| wrong("names of levels", &self.levels))?;
+        let spread: Option<Interval> = match &self.spread {
             Some(json) => Some(serde_json::from_str(json).map_err(|_| wrong("an interval", json))?),
             None => None,
         };
-        let origin: BTreeMap<String, String> = match &stored.origin {
+        let origin: BTreeMap<String, String> = match &self.origin {
             Some(json) => serde_json::from_str(json).map_err(|_| wrong("an origin", json))?,
             None => BTreeMap::new(),
         };
         let done = state == State::Done;
-        Ok(Cell {
-            samples: done.then(|| format!("{CELLS}/{}.json", stored.key)),
-            key: stored.key,
-            machine: 0,
-            workload,
-            repeat: stored.repeat,
-            levels,
-            role,
+        Ok(Entry {
+            row: Row { key: self.key, block: self.block, workload: self.workload, repeat: self.repeat, levels, role },
             state,
-            attempt: stored.attempt,
-            value: stored.value.filter(|value| done && value.is_finite()),
+            attempt: self.attempt,
+            value: self.value.filter(|value| done && value.is_finite()),
             spread,
-            seconds: stored.seconds,
+            seconds: self.seconds,
             origin,
         })
+    }
+}
+
+impl Ledger {
+    /// Every cell, in the order of the plan.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read, or holds what no ledger of ours does.
+    pub fn cells(&self) -> Result<Vec<Entry>, LedgerError> {
+        self.entries("ORDER BY position", &[])
+    }
+
+    /// Every cell of a block, in the order of the plan.
+    ///
+    /// # Errors
+    /// As [`Ledger::cells`].
+    pub fn block(&self, block: u64) -> Result<Vec<Entry>, LedgerError> {
+        self.entries("WHERE block = ?1 ORDER BY position", &[&(block as i64)])
+    }
+
+    fn entries(&self, which: &str, with: &[&dyn rusqlite::ToSql]) -> Result<Vec<Entry>, LedgerError> {
+        let query = format!("SELECT {} FROM cell {which}", Stored::COLUMNS);
+        let stored = self.rows_with(&query, with, Stored::of)?;
+        let entry = |stored: Stored| {
+            let key: String = stored.key.chars().take(64).collect();
+            stored.entry().map_err(|(expected, found)| LedgerError::Content {
+                path: self.path.clone(),
+                key,
+                expected,
+                found,
+            })
+        };
+        stored.into_iter().map(entry).collect()
     }
 
     /// How many cells are in which state.
@@ -208,6 +242,25 @@ impl Ledger {
             }
         }
         Ok(counts)
+    }
+
+    /// How many cells of an earlier plan are not run.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn gone(&self) -> Result<u64, LedgerError> {
+        let query = "SELECT count(*) FROM cell WHERE state = 'skipped' AND message = ?1";
+        Ok(self.rows_with(query, &[&NOT_PLANNED], |row| row.get(0))?.into_iter().next().unwrap_or(0))
+    }
+
+    /// Why cells have no value, with how many for each reason.
+    ///
+    /// # Errors
+    /// [`LedgerError`] when the file cannot be read.
+    pub fn reasons(&self) -> Result<BTreeMap<String, u64>, LedgerError> {
+        let query = "SELECT coalesce(message, ''), count(*) FROM cell
+             WHERE state IN ('failed', 'skipped') AND message IS NOT ?1 GROUP BY message";
+        Ok(self.rows_with(query, &[&NOT_PLANNED], |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
     }
 
     /// Blocks that still have cells to run, in order, with how many.
@@ -274,10 +327,23 @@ impl Ledger {
             .map_err(|error| LedgerError::Sqlite { path: self.path.clone(), error })
     }
 
-    fn rows<T>(&self, query: &str, take: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>, LedgerError> {
+    fn rows<T>(
+        &self,
+        query: &str,
+        take: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, LedgerError> {
+        self.rows_with(query, &[], take)
+    }
+
+    fn rows_with<T>(
+        &self,
+        query: &str,
+        with: &[&dyn rusqlite::ToSql],
+        take: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, LedgerError> {
         let sqlite = |error| LedgerError::Sqlite { path: self.path.clone(), error };
-        let mut statement = self.connection.prepare(query).map_err(sqlite)?;
-        let rows = statement.query_map([], take).map_err(sqlite)?;
+        let mut statement = self.connection.prepare_cached(query).map_err(sqlite)?;
+        let rows = statement.query_map(with, take).map_err(sqlite)?;
         rows.collect::<Result<_, _>>().map_err(sqlite)
     }
 }

@@ -14,10 +14,10 @@ CREATE TABLE study (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE cell (
-    position INTEGER PRIMARY KEY,
-    key      TEXT NOT NULL UNIQUE,
+    key      TEXT PRIMARY KEY,
+    position INTEGER NOT NULL,
     block    INTEGER NOT NULL,
-    workload INTEGER NOT NULL,
+    workload TEXT NOT NULL,
     repeat   INTEGER NOT NULL,
     levels   TEXT NOT NULL,
     role     TEXT NOT NULL,

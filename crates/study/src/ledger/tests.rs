@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use tempfile::TempDir;
@@ -6,25 +5,14 @@ use tempfile::TempDir;
 use super::*;
 use crate::State;
 
-fn purpose() -> Purpose {
-    Purpose { machine: "here".to_owned(), study: "5f".to_owned() }
-}
-
-fn cell(number: usize, levels: &[usize]) -> Cell {
-    Cell {
+fn cell(number: usize, levels: &[usize]) -> Row {
+    Row {
         key: format!("{number:064x}"),
-        machine: 0,
-        workload: 0,
+        block: 0,
+        workload: "dm1".to_owned(),
         repeat: 0,
-        levels: levels.to_vec(),
+        levels: levels.iter().map(usize::to_string).collect(),
         role: Role::Measured,
-        state: State::Pending,
-        attempt: 0,
-        value: None,
-        spread: None,
-        samples: None,
-        seconds: None,
-        origin: BTreeMap::new(),
     }
 }
 
@@ -34,10 +22,10 @@ fn place() -> (TempDir, PathBuf) {
     (place, path)
 }
 
-fn planned(path: &Path, cells: &[Cell]) -> Ledger {
-    let (mut ledger, cut) = Ledger::open(path, &purpose()).expect("nobody else has it");
+fn planned(path: &Path, cells: &[Row]) -> Ledger {
+    let (mut ledger, cut) = Ledger::open(path, "here").expect("nobody else has it");
     assert_eq!(cut, 0);
-    ledger.plan(cells.iter().map(|cell| (cell, 0))).expect("the disk is not full");
+    ledger.plan(cells.iter().cloned()).expect("the disk is not full");
     ledger
 }
 
@@ -61,20 +49,20 @@ fn orphan(path: &Path) {
 #[test]
 fn cells_run_in_the_order_of_the_plan_and_none_twice() {
     let (_place, path) = place();
-    let cells: Vec<Cell> = (0..3).map(|number| cell(number, &[number])).collect();
+    let cells: Vec<Row> = (0..3).map(|number| cell(number, &[number])).collect();
     let mut ledger = planned(&path, &cells);
     let first = take(&mut ledger).expect("three wait");
     let measured = Measured { value: 2.5, seconds: 0.1, ..Measured::default() };
-    let second = ledger.done(&first, &measured, Some(None)).expect("the disk is not full").expect("two wait");
-    assert_eq!((first.key, first.attempt), (cells[0].key.clone(), 1));
-    assert_eq!(second.key, cells[1].key);
+    let second = ledger.done_and_claim(&first, &measured, None).expect("the disk is not full").expect("two wait");
+    assert_eq!((first.row.key, first.attempt), (cells[0].key.clone(), 1));
+    assert_eq!(second.row.key, cells[1].key);
     // Planning again changes nothing.
-    ledger.plan(cells.iter().map(|cell| (cell, 0))).expect("the disk is not full");
+    ledger.plan(cells.iter().cloned()).expect("the disk is not full");
     assert_eq!(ledger.counts().expect("readable"), Counts { pending: 1, running: 1, done: 1, ..Counts::default() });
     let read = Ledger::read(&path).expect("readers never wait").cells().expect("it is sound");
     assert_eq!((read[0].state.clone(), read[0].value), (State::Done, Some(2.5)));
-    assert_eq!(read[0].samples, Some(format!("cells/{}.json", cells[0].key)));
-    assert_eq!((read[1].state.clone(), read[1].samples.clone()), (State::Running, None));
+    assert_eq!(read[0].samples(), Some(format!("cells/{}.json", cells[0].key)));
+    assert_eq!((read[1].state.clone(), read[1].samples()), (State::Running, None));
 }
 
 #[test]
@@ -84,16 +72,16 @@ fn a_cell_whose_process_is_gone_runs_again_and_leaves_no_samples() {
     let claim = take(&mut ledger).expect("two wait");
     drop(ledger);
     // Its owner is this very process, which is still there.
-    assert_eq!(Ledger::open(&path, &purpose()).expect("nobody has it").1, 0);
+    assert_eq!(Ledger::open(&path, "here").expect("nobody has it").1, 0);
     orphan(&path);
     std::fs::create_dir(place.path().join(CELLS)).expect("it is writable");
-    let samples = place.path().join(CELLS).join(format!("{}.json", claim.key));
+    let samples = place.path().join(CELLS).join(format!("{}.json", claim.row.key));
     std::fs::write(&samples, "{}").expect("it is writable");
-    let (mut ledger, cut) = Ledger::open(&path, &purpose()).expect("nobody has it");
+    let (mut ledger, cut) = Ledger::open(&path, "here").expect("nobody has it");
     assert_eq!(cut, 1);
     assert!(!samples.exists(), "they are of an attempt that was cut");
     let again = take(&mut ledger).expect("two wait");
-    assert_eq!((again.key, again.attempt), (claim.key, 2));
+    assert_eq!((again.row.key, again.attempt), (claim.row.key, 2));
 }
 
 #[test]
@@ -101,12 +89,12 @@ fn a_cell_that_is_always_cut_is_given_up() {
     let (_place, path) = place();
     drop(planned(&path, &[cell(1, &[0])]));
     for attempt in 1..=CUTS_MOST {
-        let (mut ledger, _) = Ledger::open(&path, &purpose()).expect("nobody has it");
+        let (mut ledger, _) = Ledger::open(&path, "here").expect("nobody has it");
         assert_eq!(take(&mut ledger).expect("it waits").attempt, attempt);
         drop(ledger);
         orphan(&path);
     }
-    let (mut ledger, _) = Ledger::open(&path, &purpose()).expect("nobody has it");
+    let (mut ledger, _) = Ledger::open(&path, "here").expect("nobody has it");
     assert_eq!(take(&mut ledger), None);
     let state = ledger.cells().expect("it is sound")[0].state.clone();
     let State::Failed { kind: FailureKind::Transient, message } = state else { panic!("{state:?}") };
@@ -119,8 +107,8 @@ fn what_fails_by_chance_is_tried_once_more_at_the_end_of_its_block() {
     let mut ledger = planned(&path, &[cell(1, &[0]), cell(2, &[1])]);
     assert_eq!(fail(&mut ledger, FailureKind::Transient), AfterFailure::Again);
     let other = take(&mut ledger).expect("two wait");
-    assert_eq!(other.key, cell(2, &[1]).key);
-    ledger.done(&other, &Measured { value: 1.0, ..Measured::default() }, None).expect("the disk is not full");
+    assert_eq!(other.row.key, cell(2, &[1]).key);
+    ledger.done(&other, &Measured { value: 1.0, ..Measured::default() }).expect("the disk is not full");
     assert_eq!(fail(&mut ledger, FailureKind::Transient), AfterFailure::Failed);
     assert_eq!(take(&mut ledger), None);
     let failed = &ledger.cells().expect("it is sound")[0];
@@ -131,16 +119,16 @@ fn what_fails_by_chance_is_tried_once_more_at_the_end_of_its_block() {
 #[test]
 fn five_failures_in_a_row_stop_their_configuration_only() {
     let (_place, path) = place();
-    let cells: Vec<Cell> = (0..20).map(|number| cell(number, &[number % 2])).collect();
+    let cells: Vec<Row> = (0..20).map(|number| cell(number, &[number % 2])).collect();
     let mut ledger = planned(&path, &cells);
     let mut after = Vec::new();
     while let Some(claim) = take(&mut ledger) {
-        if claim.position % 2 == 0 {
+        if claim.row.levels == ["0"] {
             let failure = Failure { kind: FailureKind::Permanent, message: "exit code 1".to_owned() };
             after.push(ledger.failed(&claim, &failure).expect("the disk is not full"));
         } else {
             let measured = Measured { value: 1.0, ..Measured::default() };
-            ledger.done(&claim, &measured, None).expect("the disk is not full");
+            ledger.done(&claim, &measured).expect("the disk is not full");
         }
     }
     assert_eq!(after[..4], [AfterFailure::Failed; 4]);
@@ -154,14 +142,14 @@ fn five_failures_in_a_row_stop_their_configuration_only() {
 #[test]
 fn a_value_between_failures_begins_the_row_anew() {
     let (_place, path) = place();
-    let cells: Vec<Cell> = (0..12).map(|number| cell(number, &[0])).collect();
+    let cells: Vec<Row> = (0..12).map(|number| cell(number, &[0])).collect();
     let mut ledger = planned(&path, &cells);
     for _ in 0..2 {
         for _ in 0..4 {
             assert_eq!(fail(&mut ledger, FailureKind::Permanent), AfterFailure::Failed);
         }
         let claim = take(&mut ledger).expect("some wait");
-        ledger.done(&claim, &Measured { value: 1.0, ..Measured::default() }, None).expect("the disk is not full");
+        ledger.done(&claim, &Measured { value: 1.0, ..Measured::default() }).expect("the disk is not full");
     }
     assert_eq!(ledger.counts().expect("readable"), Counts { pending: 2, done: 2, failed: 8, ..Counts::default() });
 }
@@ -180,12 +168,26 @@ fn a_cell_that_was_released_was_never_claimed() {
 fn only_one_process_runs_a_ledger_and_only_for_what_it_was_made() {
     let (_place, path) = place();
     let ledger = planned(&path, &[cell(1, &[0])]);
-    let busy = Ledger::open(&path, &purpose()).expect_err("we have it").to_string();
+    let busy = Ledger::open(&path, "here").expect_err("we have it").to_string();
     assert!(busy.ends_with(&format!("process {} runs its cells", std::process::id())), "{busy}");
     drop(ledger);
-    let other = Purpose { study: "60".to_owned(), ..purpose() };
-    let error = Ledger::open(&path, &other).expect_err("another plan").to_string();
-    assert!(error.ends_with("expected the ledger of study `60`, found that of `5f`"), "{error}");
+    let error = Ledger::open(&path, "there").expect_err("another machine").to_string();
+    assert!(error.ends_with("expected the ledger of `there`, found that of `here`"), "{error}");
+}
+
+#[test]
+fn a_study_that_changed_runs_what_is_new_and_not_what_is_gone() {
+    let (_place, path) = place();
+    let mut ledger = planned(&path, &[cell(1, &[0]), cell(2, &[1]), cell(3, &[2])]);
+    let first = take(&mut ledger).expect("three wait");
+    ledger.done(&first, &Measured { value: 1.0, ..Measured::default() }).expect("the disk is not full");
+    ledger.plan([cell(4, &[3]), cell(1, &[0]), cell(3, &[2])].into_iter()).expect("the disk is not full");
+    let states: Vec<State> = ledger.cells().expect("it is sound").into_iter().map(|entry| entry.state).collect();
+    let gone = State::Skipped { why: "not in the study any more".to_owned() };
+    assert_eq!(states.iter().filter(|state| **state == gone).count(), 1);
+    assert_eq!(take(&mut ledger).expect("two wait").row.key, cell(4, &[3]).key);
+    ledger.plan([cell(1, &[0]), cell(2, &[1])].into_iter()).expect("the disk is not full");
+    assert_eq!(take(&mut ledger).expect("it is back").row.key, cell(2, &[1]).key);
 }
 
 #[test]

@@ -1,0 +1,299 @@
+//! One cell: what it runs, and what came of it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::time::{Duration, Instant};
+
+use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, run_once};
+use prony_machine::process::Placement;
+use prony_replay::{ReplayOptions, Replayer, Verdict};
+use prony_stats::judge::Plan;
+use prony_stats::samples::{
+    Benchmark, Circumstances, Measured as OfRun, Metadata, Run, Samples, Subject as Facts, Warmup,
+};
+use serde_json::{Value, json};
+
+use super::failure;
+use super::sweep;
+use super::value::Ran;
+use crate::cells::Task;
+use crate::file::Study;
+use crate::ledger::{Claim, Failure, Measured};
+use crate::ship::Shipped;
+use crate::{FailureKind, Role};
+
+/// How long a replay may get nowhere.
+const WATCHDOG: Duration = Duration::from_secs(10);
+/// Variables that tell a command which cell it is.
+pub const CELL_VARIABLE: &str = "PRONY_CELL";
+/// Which attempt at the cell.
+pub const ATTEMPT_VARIABLE: &str = "PRONY_ATTEMPT";
+/// Values of workers should last at least so long, in seconds.
+const VALUE_S_MIN: f64 = 0.1;
+
+/// What a cell needs to know to run.
+#[derive(Debug)]
+pub struct Stand<'a> {
+    pub study: &'a Study,
+    pub shipped: &'a Shipped,
+    pub facts: &'a Value,
+    pub interrupt: Option<&'a Interrupt>,
+    /// Prony's own environment.
+    pub environment: &'a [(OsString, OsString)],
+}
+
+/// A cell that ran.
+#[derive(Debug)]
+pub struct Outcome {
+    pub measured: Measured,
+    pub samples: Samples,
+}
+
+/// Why there is none.
+#[derive(Debug)]
+pub enum NoOutcome {
+    /// Somebody asked to stop.
+    Interrupted,
+    Failed(Failure),
+}
+
+impl From<Failure> for NoOutcome {
+    fn from(failure: Failure) -> NoOutcome {
+        NoOutcome::Failed(failure)
+    }
+}
+
+fn permanent(message: impl ToString) -> NoOutcome {
+    NoOutcome::Failed(Failure { kind: FailureKind::Permanent, message: message.to_string() })
+}
+
+/// The build of a replay; equal ones share a player.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Build {
+    pub command: Option<String>,
+    pub environment: BTreeMap<String, String>,
+}
+
+impl Build {
+    pub fn of(task: &Task) -> Build {
+        Build { command: task.command.clone(), environment: task.environment.clone() }
+    }
+
+    /// How to replay `demo` against it.
+    ///
+    /// # Errors
+    /// When the command is none.
+    pub fn options(&self, demo: &str) -> Result<ReplayOptions, Failure> {
+        let command = match &self.command {
+            Some(text) => CommandLine::split(text).map_err(|error| missing(&error))?.arguments,
+            None => Vec::new(),
+        };
+        Ok(ReplayOptions {
+            demo: demo.into(),
+            command,
+            environment: self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            repeat: 1,
+            tolerance: None,
+            watchdog: WATCHDOG,
+            allow_truncated: false,
+            show_output: false,
+            restore_in_place: false,
+            // All builds run here; how the recording's machine differs is no matter between them.
+            ignore_environment: true,
+        })
+    }
+}
+
+fn missing(error: &prony_bench::CommandError) -> Failure {
+    Failure { kind: FailureKind::Permanent, message: error.to_string() }
+}
+
+impl Stand<'_> {
+    /// Replays a demo. What is laid out for its build stays for other cells.
+    pub fn replay(&self, claim: &Claim, task: &Task, replayer: &mut Replayer) -> Result<Outcome, NoOutcome> {
+        if task.tuning.fifo.is_some() {
+            return Err(permanent(
+                "SCHED_FIFO is for commands: the threads of a replay take turns, and one would keep all",
+            ));
+        }
+        let begun = Instant::now();
+        let report = match task.tuning.pin {
+            Some(cpu) => pinned(cpu, || replayer.replay(&mut |_| ())).map_err(|error| {
+                NoOutcome::Failed(Failure {
+                    kind: failure::of_io(&error),
+                    message: format!("cannot pin to CPU {cpu}: {error}"),
+                })
+            })?,
+            None => replayer.replay(&mut |_| ()),
+        };
+        let seconds = begun.elapsed().as_secs_f64();
+        let report = report.map_err(|error| failure::of_replay_error(&error))?;
+        if report.verdict == Verdict::Diverged {
+            return Err(failure::of_divergence(&report).into());
+        }
+        let sum = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
+        let mut run = Run::of(sum(&report.frame_wall_ns));
+        run.measured = Some(OfRun {
+            wall_s: Some(sum(&report.frame_wall_ns)),
+            cpu_s: Some(sum(&report.frame_cpu_ns)),
+            frame_ns: report.frame_cpu_ns.clone(),
+            ..OfRun::default()
+        });
+        if run.values[0] <= 0.0 {
+            return Err(permanent("expected frames in the demo, found none"));
+        }
+        let mut benchmark = Benchmark::new(&self.name(claim));
+        benchmark.runs.push(run);
+        let mut warnings: Vec<String> = report.warnings.iter().map(|warning| warning.text.clone()).collect();
+        if let Verdict::Weak(reasons) = &report.verdict {
+            warnings.extend(reasons.iter().map(|reason| format!("weak: {reason}")));
+        }
+        self.outcome(claim, task, Ran::Replay(&report), benchmark, seconds, warnings)
+    }
+
+    /// Runs a command. `surroundings`: drawn for its block, so that all of it share them.
+    pub fn command(&self, claim: &Claim, task: &Task, surroundings: u64) -> Result<Outcome, NoOutcome> {
+        let text = task.command.as_deref().unwrap_or_default();
+        let command = CommandLine::split(text).map_err(|error| missing(&error))?;
+        let mut environment = self.environment.to_vec();
+        let cell = [(CELL_VARIABLE, claim.row.key.clone()), (ATTEMPT_VARIABLE, claim.attempt.to_string())];
+        let own = task.environment.iter().map(|(name, value)| (name.as_str(), value.clone()));
+        for (name, value) in cell.into_iter().chain(own) {
+            environment.retain(|(other, _)| other != name);
+            environment.push((name.into(), value.into()));
+        }
+        // Levels that set variables vary the surroundings themselves; more noise would only hide what they do.
+        let varied =
+            self.study.factors.iter().flat_map(|factor| &factor.levels).any(|level| !level.environment.is_empty());
+        let options = Options {
+            subjects: vec![Subject {
+                name: self.name(claim),
+                command,
+                prepare: None,
+                setup: None,
+                cleanup: None,
+                parameters: self.parameters(claim),
+            }],
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0 },
+            runs: Some(1),
+            warmup_runs: 0,
+            value_s_min: VALUE_S_MIN,
+            ignore_failure: false,
+            input: Input::Null,
+            output: Output::Null,
+            placement: Placement { cpu: task.tuning.pin.map(|cpu| cpu as usize), fifo_priority: task.tuning.fifo },
+            scatter_directory: false,
+            environment,
+            seed: self.study.seed,
+            machine: self.facts.clone(),
+            tuning: Value::Null,
+        };
+        let limit = self.study.cell_seconds_max.map(Duration::from_secs_f64);
+        let begun = Instant::now();
+        let metric = &self.study.metric.name;
+        let once = run_once(&options, (!varied).then_some(surroundings), metric, self.interrupt, limit);
+        let seconds = begun.elapsed().as_secs_f64();
+        let once =
+            once.map_err(|error| failure::of_command(&error).map_or(NoOutcome::Interrupted, NoOutcome::Failed))?;
+        self.outcome(claim, task, Ran::Command(&once), once.benchmark.clone(), seconds, Vec::new())
+    }
+
+    fn outcome(
+        &self,
+        claim: &Claim,
+        task: &Task,
+        ran: Ran,
+        mut benchmark: Benchmark,
+        seconds: f64,
+        warnings: Vec<String>,
+    ) -> Result<Outcome, NoOutcome> {
+        let number = ran.metric(&self.study.metric)?;
+        let mut origin = self.origin(task);
+        if let Some((_, stop)) = sweep::of(self.study) {
+            origin.insert(sweep::watched(stop), ran.number(&stop.metric)?.value.to_string());
+        }
+        if !warnings.is_empty() {
+            origin.insert("warnings".to_owned(), warnings.join("; "));
+        }
+        let mut facts = benchmark.subject.take().unwrap_or_default();
+        facts.parameters = self.parameters(claim);
+        if facts.command.is_empty() {
+            facts.command = task.command.iter().flat_map(|text| text.split_whitespace().map(str::to_owned)).collect();
+        }
+        benchmark.subject = Some(Facts { build: json!({ "content": self.content(claim) }), ..facts });
+        if claim.row.role == Role::WarmUp {
+            for run in &mut benchmark.runs {
+                let discarded = run.values.drain(..).map(|value| Warmup { loops: run.loops, value });
+                run.warmups.extend(discarded);
+            }
+        }
+        let circumstances = Circumstances {
+            prony_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine: self.facts.clone(),
+            tuning: json!({ "pin": task.tuning.pin, "fifo_priority": task.tuning.fifo }),
+            warnings,
+            ..Circumstances::default()
+        };
+        benchmark.metadata = Metadata::new();
+        Ok(Outcome {
+            measured: Measured { value: number.value, spread: number.spread, seconds, origin },
+            samples: Samples { benchmarks: vec![benchmark], circumstances: Some(circumstances) },
+        })
+    }
+
+    /// `optimised, stock on dm1`.
+    fn name(&self, claim: &Claim) -> String {
+        format!("{} on {}", claim.row.levels.join(", "), claim.row.workload)
+    }
+
+    fn parameters(&self, claim: &Claim) -> BTreeMap<String, String> {
+        let factors = self.study.factors.iter().map(|factor| factor.name.clone());
+        factors
+            .zip(claim.row.levels.iter().cloned())
+            .chain([("workload".to_owned(), claim.row.workload.clone())])
+            .collect()
+    }
+
+    /// Hashes of the builds of a cell, by factor.
+    fn content(&self, claim: &Claim) -> BTreeMap<&str, &str> {
+        let levels = self.study.factors.iter().zip(&claim.row.levels);
+        let builds = levels.filter_map(|(factor, name)| {
+            let level = factor.levels.iter().find(|level| level.name == *name)?;
+            let item = self.shipped.0.get(level.build.as_deref()?)?;
+            Some((factor.name.as_str(), item.sha256.as_str()))
+        });
+        builds.collect()
+    }
+
+    /// What is needed to run it again by hand.
+    fn origin(&self, task: &Task) -> BTreeMap<String, String> {
+        let environment: Vec<String> = task.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let host = self.facts["host"].as_str().map(str::to_owned);
+        let entries = [
+            ("command", task.command.clone()),
+            ("demo", task.demo.clone()),
+            ("environment", (!environment.is_empty()).then(|| environment.join(" "))),
+            ("pin", task.tuning.pin.map(|cpu| cpu.to_string())),
+            ("fifo", task.tuning.fifo.map(|priority| priority.to_string())),
+            ("host", host),
+            ("prony", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        ];
+        entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
+
+/// Acts on one CPU, which new processes inherit, and goes back to where it was.
+fn pinned<T>(cpu: u32, act: impl FnOnce() -> T) -> std::io::Result<T> {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let cpu = cpu as usize;
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let before = sched_getaffinity(None)?;
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    sched_setaffinity(None, &only)?;
+    let value = act();
+    sched_setaffinity(None, &before)?;
+    Ok(value)
+}

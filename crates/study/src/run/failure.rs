@@ -1,0 +1,142 @@
+//! Which failures may go away by themselves.
+
+use std::io;
+
+use prony_bench::{Failed, OnceError, Problem};
+use prony_machine::process::{RunError, Step};
+use prony_replay::{DivergenceClass, ReplayError, ReplayReport};
+
+use crate::FailureKind;
+use crate::ledger::Failure;
+
+/// What a shell ends with when SIGKILL or SIGTERM ended what it ran: 128 and the signal.
+const KILLED_CODES: [i32; 2] = [128 + SIGKILL, 128 + SIGTERM];
+const SIGHUP: i32 = 1;
+const SIGINT: i32 = 2;
+const SIGKILL: i32 = 9;
+const SIGTERM: i32 = 15;
+/// The longest message that is kept, in characters.
+const LONGEST: usize = 400;
+
+/// Of a command. `None`: it did not fail, somebody asked to stop.
+pub fn of_command(error: &OnceError) -> Option<Failure> {
+    match error {
+        OnceError::Interrupted => None,
+        OnceError::Bench(error) => Some(failure(FailureKind::Transient, &error.to_string(), "")),
+        OnceError::Failed(failed) => {
+            let Failed { problem, stderr_tail, .. } = failed.as_ref();
+            Some(failure(of_problem(problem), &problem.to_string(), stderr_tail))
+        }
+    }
+}
+
+fn of_problem(problem: &Problem) -> FailureKind {
+    match problem {
+        Problem::Exited(code) if KILLED_CODES.contains(code) => FailureKind::Transient,
+        // A crash of its own will come again; what others sent will not.
+        Problem::Signalled(SIGHUP | SIGINT | SIGKILL | SIGTERM) | Problem::TimedOut(_) => FailureKind::Transient,
+        Problem::Run(RunError::Start { step: Step::Clone, .. } | RunError::Watch { .. }) => FailureKind::Transient,
+        Problem::Run(RunError::Start { error, .. }) | Problem::File { error, .. } => of_io(error),
+        _ => FailureKind::Permanent,
+    }
+}
+
+/// Of what the system says: a lack of something may end.
+pub fn of_io(error: &io::Error) -> FailureKind {
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    let lacks = match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::OutOfMemory => true,
+        io::ErrorKind::WouldBlock | io::ErrorKind::ExecutableFileBusy => true,
+        _ => matches!(error.raw_os_error(), Some(ENFILE | EMFILE)),
+    };
+    if lacks { FailureKind::Transient } else { FailureKind::Permanent }
+}
+
+/// Of a replay that could not be run.
+pub fn of_replay_error(error: &ReplayError) -> Failure {
+    let kind = match error {
+        ReplayError::System { error, .. } | ReplayError::Mount(error) => of_io(error),
+        _ => FailureKind::Permanent,
+    };
+    failure(kind, &format!("cannot replay: {error}"), "")
+}
+
+/// Of a build that diverged.
+pub fn of_divergence(report: &ReplayReport) -> Failure {
+    let Some(found) = &report.divergence else { return failure(FailureKind::Permanent, "diverged", "") };
+    let what = match found.class {
+        DivergenceClass::Output => format!("`{}` sent other bytes", found.call),
+        DivergenceClass::Order => format!("expected `{}`, found `{}`", found.expected_call, found.call),
+        DivergenceClass::UnrecordedCall => format!("`{}` has no record", found.call),
+        DivergenceClass::Starvation => "a thread waited for a turn that did not come".to_owned(),
+        DivergenceClass::EarlyExit => "it ended before the recording did".to_owned(),
+        DivergenceClass::LateExit => "it went on after the recording ended".to_owned(),
+        DivergenceClass::MissingFile => found.detail.clone(),
+        DivergenceClass::Crash => "a signal ended it".to_owned(),
+    };
+    // Who waited for too long may have had no CPU; and no build crashes by itself when it is killed.
+    let kind = match found.class {
+        DivergenceClass::Starvation => FailureKind::Transient,
+        DivergenceClass::Crash if found.detail.contains("SIGKILL") => FailureKind::Transient,
+        _ => FailureKind::Permanent,
+    };
+    let place = format!("diverged at record {} of frame {}: {what}", found.record, found.frame);
+    failure(kind, &place, "")
+}
+
+/// With the last line of what it printed.
+fn failure(kind: FailureKind, problem: &str, printed: &str) -> Failure {
+    let last = printed.lines().rev().map(str::trim).find(|line| !line.is_empty());
+    let message = last.map_or_else(|| problem.to_owned(), |last| format!("{problem}: {last}"));
+    let message = message.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
+    Failure { kind, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_bench::Occasion;
+
+    use super::*;
+
+    fn kind(problem: Problem) -> FailureKind {
+        of_problem(&problem)
+    }
+
+    #[test]
+    fn what_others_did_to_it_may_go_well_another_time() {
+        for problem in [
+            Problem::Signalled(SIGKILL),
+            Problem::Signalled(SIGTERM),
+            Problem::Exited(137),
+            Problem::TimedOut(std::time::Duration::from_secs(1)),
+            Problem::File { verb: "write", file: "a".to_owned(), error: io::ErrorKind::StorageFull.into() },
+        ] {
+            assert_eq!(kind(problem), FailureKind::Transient);
+        }
+        const ENOENT: i32 = 2;
+        let missing = io::Error::from_raw_os_error(ENOENT);
+        assert_eq!(kind(Problem::File { verb: "read", file: "a".to_owned(), error: missing }), FailureKind::Permanent);
+    }
+
+    #[test]
+    fn what_it_did_itself_will_come_again() {
+        const SIGSEGV: i32 = 11;
+        for problem in [Problem::Exited(1), Problem::Exited(127), Problem::Signalled(SIGSEGV), Problem::NoValue] {
+            assert_eq!(kind(problem), FailureKind::Permanent);
+        }
+    }
+
+    #[test]
+    fn the_message_ends_with_the_last_line_that_was_printed() {
+        let failed = Failed {
+            name: "a".to_owned(),
+            occasion: Occasion::Run(1),
+            problem: Problem::Exited(3),
+            stderr_tail: "loading\ncannot bind\tport 8303\n\n".to_owned(),
+        };
+        let failure = of_command(&OnceError::Failed(Box::new(failed))).expect("it failed");
+        assert_eq!(failure.message, "expected exit code 0, found 3: cannot bind port 8303");
+        assert_eq!(of_command(&OnceError::Interrupted), None);
+    }
+}
