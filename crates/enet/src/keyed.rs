@@ -72,7 +72,7 @@ impl Hasher for Sip {
         for &byte in bytes {
             self.tail |= u64::from(byte) << (8 * (self.length % 8));
             self.length += 1;
-            if self.length % 8 == 0 {
+            if self.length.is_multiple_of(8) {
                 self.compress(self.tail);
                 self.tail = 0;
             }
@@ -81,7 +81,7 @@ impl Hasher for Sip {
 
     /// A whole word at once, where the bytes so far are whole words.
     fn write_u64(&mut self, word: u64) {
-        if self.length % 8 != 0 {
+        if !self.length.is_multiple_of(8) {
             return self.write(&word.to_le_bytes());
         }
         self.length += 8;
@@ -118,7 +118,7 @@ impl Random {
 
     /// A number below `end`, which is at least 1. The bias is below 2^-32 × `end`.
     pub fn below(&mut self, end: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(end) >> 32) as u32
+        (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
 }
 

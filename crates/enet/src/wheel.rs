@@ -158,9 +158,7 @@ mod tests {
     fn an_empty_stretch_is_skipped_whatever_its_length() {
         let mut wheel = Wheel::new(1);
         wheel.set(0, 40_000_000_000);
-        while wheel.pop(39_999_999_999).is_some() {
-            panic!("fired early");
-        }
+        assert_eq!(wheel.pop(39_999_999_999), None);
         assert_eq!(wheel.pop(40_000_000_000), Some(0));
         assert!(wheel.work < 20, "{} entries touched", wheel.work);
     }

@@ -1,0 +1,8 @@
+//! Hosts on a network of virtual time, which loses, doubles, delays, reorders and corrupts as a seed says.
+
+mod abuse;
+mod cost;
+mod fairness;
+mod link;
+mod lossy;
+mod rules;
