@@ -5,9 +5,14 @@
 
 mod cells;
 mod design;
+pub mod diff;
 pub mod directory;
 pub mod disk;
+pub mod effects;
 pub mod file;
+pub mod history;
+pub mod import;
+mod join;
 pub mod ledger;
 mod plan;
 mod results;
@@ -16,7 +21,9 @@ pub mod ship;
 
 pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};
+pub use join::JoinError;
 pub use plan::{Basis, Block, Estimate, LeftOut, Plan, PlanError, Planned, Reason};
 pub use results::{
-    Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, Results, Role, State, Workload,
+    Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, RESULTS_FILE, Results, Role, State,
+    Workload,
 };
