@@ -88,7 +88,7 @@ pub enum Event {
 const HALF_OPEN: usize = 4096;
 
 /// Datagrams outside of connections that wait to be sent; more are not made.
-const SHORT_MAX: usize = 1024;
+const SHORT_MAX: usize = HALF_OPEN;
 
 struct Slot {
     generation: u32,

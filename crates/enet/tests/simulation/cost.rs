@@ -81,21 +81,22 @@ fn pings_of_peers_that_came_together_are_spread() {
     for _ in 0..clients {
         link.hosts[1].connect(address(0), 1, 0).unwrap();
     }
+    link.now_ms = 10_000;
     let mut most = 0;
     let mut pings = 0;
-    while link.now_ms < 3000 {
+    while link.now_ms < 13_000 {
         let before = link.hosts[0].statistics().resent;
         let until = link.now_ms + 1;
         let in_flight = link.hosts[0].commands();
         link.step(until);
         let new = link.hosts[0].commands().saturating_sub(in_flight);
         assert_eq!(link.hosts[0].statistics().resent, before);
-        if link.now_ms > 100 {
+        if link.now_ms > 10_100 {
             most = most.max(new);
             pings += new;
         }
     }
-    assert!(pings > clients * 4, "{pings} pings");
+    assert!(pings > clients * 3, "{pings} pings");
     assert!(most < clients / 10, "{most} of {clients} peers in one millisecond");
 }
 

@@ -66,14 +66,7 @@ pub fn address(host: usize) -> SocketAddr {
 
 impl Link {
     pub fn new(hosts: Vec<Host>, faults: Faults, seed: u64) -> Link {
-        Link {
-            now_ms: 1,
-            hosts,
-            faults,
-            dice: Dice::new(seed),
-            under_way: BinaryHeap::new(),
-            sent: 0,
-        }
+        Link { now_ms: 1, hosts, faults, dice: Dice::new(seed), under_way: BinaryHeap::new(), sent: 0 }
     }
 
     pub fn now(&self) -> Duration {

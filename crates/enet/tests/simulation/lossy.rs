@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use prony_enet::{Event, Host, Kind, Packet, PeerId, RangeCoder, Received, Settings, crc32_checksum};
+use prony_enet::{
+    Event, Host, Kind, Packet, Patience, PeerId, PeerSettings, RangeCoder, Received, Settings, crc32_checksum,
+};
 
 use crate::link::{Dice, Faults, Link, percent};
 
@@ -98,6 +100,12 @@ fn host(seed: u8, checksum: bool, coder: bool) -> Host {
 /// Sends `packets` each way, a few a step, and goes on until all reliable ones came.
 fn converse(mut link: Link, packets: u32, longest: u64) -> Outcome {
     let (server, client) = link.connect(CHANNELS);
+    // By default a peer is given up when one command is lost six times, which at a third of loss each way soon happens.
+    let patience = Patience { limit: u32::MAX, minimum_ms: 60_000, maximum_ms: 120_000 };
+    for (host, peer) in [(0, server), (1, client)] {
+        let settings = link.hosts[host].peer(peer).expect("connected").settings();
+        link.hosts[host].set_peer(peer, PeerSettings { patience, ..settings });
+    }
     let mut dice = Dice::new(99);
     let mut directions = [Direction::new(), Direction::new()];
     let (mut given, start) = (0, link.now_ms);
@@ -123,8 +131,8 @@ fn converse(mut link: Link, packets: u32, longest: u64) -> Outcome {
     }
     let ms = link.now_ms - start;
     // What is left is acknowledgements.
-    let end = link.now_ms + 5000;
-    while link.now_ms < end {
+    let end = link.now_ms + 120_000;
+    while link.hosts.iter().any(|host| host.commands() > 1) && link.now_ms < end {
         link.step(end);
     }
     for host in &link.hosts {
@@ -163,12 +171,7 @@ fn a_perfect_link_delivers_everything() {
 #[test]
 fn corrupted_datagrams_are_dropped_with_a_checksum_compressed_or_not() {
     for coder in [false, true] {
-        let faults = Faults {
-            loss: percent(5),
-            duplication: percent(5),
-            corruption: percent(10),
-            delay_ms: (0, 30),
-        };
+        let faults = Faults { loss: percent(5), duplication: percent(5), corruption: percent(10), delay_ms: (0, 30) };
         let link = Link::new(vec![host(1, true, coder), host(2, true, coder)], faults, 7);
         converse(link, 1500, 5000);
     }
