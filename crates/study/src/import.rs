@@ -247,6 +247,11 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
         let value = value(table, row, &columns, &unit)?;
         let scale =
             normalise.as_ref().zip(frames.as_ref()).map_or(1.0, |(normalise, frames)| normalise.to / frames[at]);
+        let scaled = value.map(|value| value * scale);
+        // Numbers near the ends of what a float holds may leave it.
+        if scaled.is_some_and(|scaled| !scaled.is_normal()) {
+            return Err(table.no_number(row.line, columns.value, &row.cells[columns.value]));
+        }
         let line = row.line.to_string();
         cells.push(Cell {
             key: key(&factors, &levels, &names.workloads[workload].name, &names.machines[machine].name, repeat),
@@ -263,7 +268,7 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
                 },
             },
             attempt: 1,
-            value: value.map(|value| value * scale),
+            value: scaled,
             spread: None,
             samples: None,
             seconds: value.filter(|_| unit.name == "second"),
@@ -389,7 +394,7 @@ fn factor(table: &Table, name: &str, cells: &[&str]) -> Result<Factor, TableErro
 fn value(table: &Table, row: &Row, columns: &Columns, unit: &Unit) -> Result<Option<f64>, TableError> {
     let Some(value) = table.number(row, columns.value)? else { return Ok(None) };
     let in_unit = value * unit.factor;
-    if in_unit > 0.0 {
+    if in_unit > 0.0 && in_unit.is_finite() {
         return Ok(Some(in_unit));
     }
     let (column, found) = (table.header[columns.value].clone(), row.cells[columns.value].clone());

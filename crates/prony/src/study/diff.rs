@@ -1,0 +1,168 @@
+//! `prony study diff`: what changed between two runs of a study.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use prony_stats::judge::Verdict;
+use prony_study::diff::{Change, Diff, EffectChange, diff};
+use prony_study::{JoinError, Metric, Results};
+use serde::Serialize;
+
+use super::found::{self, Percent, bounds, columns, levels, range, units, usual, word};
+use crate::cli::study::DiffArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// # Errors
+/// When a study cannot be read, or they do not fit to each other.
+pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
+    let old = found::load("compare", &args.old)?;
+    let new = found::load("compare", &args.new)?;
+    let difference =
+        diff(&old, &new, args.alpha, args.margin.ln_1p()).map_err(|error| unfit(&args.old, &args.new, &error))?;
+    if args.json {
+        output::print_json(&answer(args, &new, &difference))?;
+    } else {
+        output::print(&text(args, &new.metric, &difference))?;
+    }
+    for phrase in &difference.left_out {
+        eprintln!("warning: left out {phrase}");
+    }
+    Ok(exit(&difference))
+}
+
+/// Two studies that are not of one kind.
+pub fn unfit(first: &Path, other: &Path, error: &JoinError) -> Failure {
+    let failure = Failure::new(format!("cannot compare {} with {}: {error}", other.display(), first.display()));
+    match error {
+        JoinError::Metric { .. } => failure.hint("compare studies that measure the same"),
+        JoinError::Factors { .. } => failure.hint("compare studies of the same factors; levels may differ"),
+        JoinError::NothingInCommon { .. } => {
+            failure.hint("run both on the same machine and workloads: they are matched by name")
+        }
+    }
+}
+
+/// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
+fn exit(difference: &Diff) -> Exit {
+    let any = |verdict| {
+        difference.verdict == verdict || difference.configurations.iter().any(|change| change.verdict == verdict)
+    };
+    if any(Verdict::Slower) {
+        Exit::Finding
+    } else if any(Verdict::Unclear) {
+        Exit::NotTrusted
+    } else {
+        Exit::Good
+    }
+}
+
+fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
+    let mut out = format!("{}; percentages are of speed-up of the later study\n\n", found::metric(metric));
+    let head = |what: &str| [what, "usual", "range", "mean", "verdict"].map(str::to_owned);
+    let row = |name: String, size, verdict: &str| [name, usual(size), range(size), bounds(size), verdict.to_owned()];
+    let mut rows = vec![head("configuration")];
+    rows.extend(
+        difference
+            .configurations
+            .iter()
+            .map(|Change { levels: of, size, verdict }| row(levels(of), size, word(*verdict, metric))),
+    );
+    rows.push(row("all together".to_owned(), &difference.whole, word(difference.verdict, metric)));
+    out += &columns(&rows);
+    if !difference.effects.is_empty() {
+        let mut rows = vec![head("effect")];
+        rows.extend(difference.effects.iter().map(|change| {
+            let EffectChange { factor, from, to, size, verdict } = change;
+            row(format!("{factor}: {from} → {to}"), size, effect_word(*verdict))
+        }));
+        let _ = write!(out, "\n{}", columns(&rows));
+    }
+    let _ = writeln!(
+        out,
+        "\nover {} {}; same: within ±{} %; the two did not run in one block: what the machine did between them is in it",
+        difference.whole.interval.n,
+        units(&difference.whole),
+        (args.margin * 1e4).round() / 1e2,
+    );
+    out
+}
+
+/// What is said of an effect: it is no time.
+fn effect_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Faster => "more",
+        Verdict::Slower => "less",
+        Verdict::Same => "same",
+        Verdict::Unclear => "unclear",
+    }
+}
+
+/// The answer as JSON.
+#[derive(Debug, Serialize)]
+struct Answered<'a> {
+    /// The worst of all configurations.
+    verdict: Verdict,
+    metric: &'a Metric,
+    alpha: f64,
+    margin_pct: f64,
+    whole: Percent,
+    configurations: Vec<Configuration<'a>>,
+    effects: Vec<Effect<'a>>,
+    left_out: &'a [String],
+}
+
+#[derive(Debug, Serialize)]
+struct Configuration<'a> {
+    levels: std::collections::BTreeMap<&'a str, &'a str>,
+    verdict: Verdict,
+    #[serde(flatten)]
+    change: Percent,
+}
+
+#[derive(Debug, Serialize)]
+struct Effect<'a> {
+    factor: &'a str,
+    from: &'a str,
+    to: &'a str,
+    verdict: &'static str,
+    #[serde(flatten)]
+    change: Percent,
+}
+
+fn answer<'a>(args: &DiffArgs, new: &'a Results, difference: &'a Diff) -> Answered<'a> {
+    Answered {
+        verdict: match exit(difference) {
+            Exit::Finding => Verdict::Slower,
+            Exit::NotTrusted => Verdict::Unclear,
+            _ if difference.configurations.iter().any(|change| change.verdict == Verdict::Faster) => Verdict::Faster,
+            _ => Verdict::Same,
+        },
+        metric: &new.metric,
+        alpha: args.alpha,
+        margin_pct: args.margin * 100.0,
+        whole: Percent::of(&difference.whole, args.alpha),
+        configurations: difference
+            .configurations
+            .iter()
+            .map(|change| Configuration {
+                levels: change.levels.iter().map(|(factor, level)| (factor.as_str(), level.as_str())).collect(),
+                verdict: change.verdict,
+                change: Percent::of(&change.size, args.alpha),
+            })
+            .collect(),
+        effects: difference
+            .effects
+            .iter()
+            .map(|change| Effect {
+                factor: &change.factor,
+                from: &change.from,
+                to: &change.to,
+                verdict: effect_word(change.verdict),
+                change: Percent::of(&change.size, args.alpha),
+            })
+            .collect(),
+        left_out: &difference.left_out,
+    }
+}

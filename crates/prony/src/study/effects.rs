@@ -1,0 +1,113 @@
+//! `prony study effects`: what each level of each factor does.
+
+mod json;
+mod words;
+
+use prony_stats::effects::{self, Effect, Effects, Size, Term};
+use prony_study::{Results, Role, State};
+
+use super::found;
+use crate::cli::study::EffectsArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// A study and its effects.
+struct Found {
+    results: Results,
+    alpha: f64,
+    effects: Effects,
+    /// Every factor at its last level against every factor at its first.
+    whole: Option<Effect>,
+    /// What comparisons find where there is nothing.
+    controls: Option<Size>,
+}
+
+/// # Errors
+/// When the study cannot be read, or has no values.
+pub fn run(args: &EffectsArgs) -> Result<Exit, Failure> {
+    let results = found::load("read", &args.study)?;
+    let design = prony_study::effects::design(&results);
+    if design.observations.is_empty() {
+        let place = args.study.display();
+        return Err(Failure::new(format!("cannot tell effects of {place}: expected cells with values, found none"))
+            .hint(format!("`prony study status {place}` says what became of them")));
+    }
+    let found = Found {
+        alpha: args.alpha,
+        effects: effects::effects(&design, args.alpha),
+        whole: prony_study::effects::whole(&results, args.alpha),
+        controls: prony_study::effects::controls(&results, args.alpha),
+        results,
+    };
+    if args.json {
+        output::print_json(&json::answer(&found))?;
+    } else {
+        output::print(&words::text(&found))?;
+    }
+    for warning in found.warnings() {
+        eprintln!("warning: {warning}");
+    }
+    Ok(found.exit())
+}
+
+impl Found {
+    /// Cells that count, and those of them that have a value.
+    fn cells(&self) -> (usize, usize) {
+        let measured = self.results.cells.iter().filter(|cell| cell.role == Role::Measured);
+        let done = |cell: &&prony_study::Cell| cell.state == State::Done;
+        (measured.clone().count(), measured.filter(done).count())
+    }
+
+    fn level(&self, factor: usize, level: usize) -> &str {
+        &self.results.factors[factor].levels[level]
+    }
+
+    /// `Engine=Opt`, `Engine=Opt × Plugins=Opt`.
+    fn term(&self, term: &Term) -> String {
+        let name = |(factor, level): (usize, usize)| {
+            format!("{}={}", self.results.factors[factor].name, self.level(factor, level))
+        };
+        match *term {
+            Term::Main { factor, level } => name((factor, level)),
+            Term::Interaction { first, second } => format!("{} × {}", name(first), name(second)),
+        }
+    }
+
+    /// Main effects that other terms hide.
+    fn hidden(&self) -> impl Iterator<Item = &effects::Alias> {
+        self.effects.aliases.iter().filter(|alias| matches!(alias.term, Term::Main { .. }))
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        let (cells, done) = self.cells();
+        if done < cells {
+            warnings.push(format!("{} of {cells} cells have no value, and effects rest on the others", cells - done));
+        }
+        if self.effects.effects.iter().any(|effect| matches!(effect.work, effects::Work::Different { .. })) {
+            let by = self.results.metric.normalise.as_ref().map_or("work", |normalise| &normalise.by);
+            warnings.push(format!(
+                "some configurations ran on workloads of their own: what those differ by, for the same number of {by}, is in the effect"
+            ));
+        }
+        if let Some(controls) = self.controls.as_ref().filter(|controls| controls.is_found(self.alpha)) {
+            warnings.push(format!(
+                "cells differ from themselves by {}: the order of a block, or the machine, is in the effects",
+                found::bounds(controls)
+            ));
+        }
+        warnings
+    }
+
+    fn exit(&self) -> Exit {
+        let without_interval = |effect: &Effect| effect.size.p.is_none();
+        if self.hidden().next().is_some() {
+            Exit::Finding
+        } else if self.effects.effects.iter().any(without_interval) {
+            Exit::NotTrusted
+        } else {
+            Exit::Good
+        }
+    }
+}

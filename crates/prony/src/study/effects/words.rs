@@ -1,0 +1,195 @@
+//! The answer of `prony study effects` for people.
+
+use std::fmt::Write;
+
+use prony_stats::effects::{Effect, Interaction, Method, Work};
+
+use super::Found;
+use crate::bench::words::{signed, to_percent};
+use crate::numbers::count;
+use crate::study::found::{bounds, columns, metric, range, units, usual};
+
+/// Most terms that cannot be told apart that are listed; `--json` has all.
+const ALIASES_MOST: usize = 8;
+
+/// The answer.
+pub fn text(found: &Found) -> String {
+    let mut out = format!("{}: {}\n", found.results.title, metric(&found.results.metric));
+    let (_, done) = found.cells();
+    let _ = writeln!(
+        out,
+        "{} on {} and {}; percentages are of speed-up\n",
+        count(done as u64, "cell"),
+        count(found.results.machines.len() as u64, "machine"),
+        count(found.results.workloads.len() as u64, "workload"),
+    );
+    out += &effects(found);
+    if let Some(whole) = &found.whole {
+        let times = |log: f64| format!("{:.2}", log.exp());
+        let [usual, min, max] = [whole.size.usual, whole.size.min, whole.size.max].map(times);
+        let _ = writeln!(out, "\nall of it, first levels to last: usually {usual} × as fast, {min} … {max}");
+    }
+    depends(&mut out, found);
+    rests(&mut out, found);
+    apart(&mut out, found);
+    out
+}
+
+/// One line an effect.
+fn effects(found: &Found) -> String {
+    let over = found.effects.effects.first().map_or("machines", |effect| units(&effect.size));
+    let percent = (1.0 - found.alpha) * 100.0;
+    let mut rows = vec![[
+        "factor".to_owned(),
+        "from → to".to_owned(),
+        "usual".to_owned(),
+        format!("range over {over}"),
+        format!("mean at {} %", (percent * 10.0).round() / 10.0),
+        "rests on".to_owned(),
+        String::new(),
+    ]];
+    rows.extend(found.effects.effects.iter().map(|effect| {
+        let verdict = if effect.size.is_found(found.alpha) { "" } else { "not told from 0" };
+        [
+            found.results.factors[effect.factor].name.clone(),
+            steps(found, effect),
+            usual(&effect.size),
+            range(&effect.size),
+            bounds(&effect.size),
+            rests_on(effect),
+            verdict.to_owned(),
+        ]
+    }));
+    columns(&rows)
+}
+
+fn steps(found: &Found, effect: &Effect) -> String {
+    format!("{} → {}", found.level(effect.factor, effect.from), found.level(effect.factor, effect.to))
+}
+
+fn rests_on(effect: &Effect) -> String {
+    let over = format!("{} {}", effect.size.interval.n, units(&effect.size));
+    match effect.method {
+        Method::Model => format!("{over}, a model of all cells: it has no edge"),
+        Method::Edges => {
+            let edges = count(effect.edges.len() as u64, "edge");
+            format!("{over}, {edges}, {}", count(effect.pairs as u64, "pair"))
+        }
+    }
+}
+
+/// Effects that are not the same everywhere.
+fn depends(out: &mut String, found: &Found) {
+    let of_interest: Vec<&Interaction> =
+        found.effects.interactions.iter().filter(|interaction| interaction.size.is_found(found.alpha)).collect();
+    for interaction in &of_interest {
+        let (factor, with) =
+            (&found.results.factors[interaction.factor].name, &found.results.factors[interaction.with].name);
+        let _ = writeln!(
+            out,
+            "\nthe effect of {factor} ({} → {}) depends on {with}: {} % {} with {} than with {}",
+            found.level(interaction.factor, interaction.from),
+            found.level(interaction.factor, interaction.to),
+            signed(to_percent(interaction.size.interval.estimate), 1),
+            bounds(&interaction.size),
+            found.level(interaction.with, interaction.with_to),
+            found.level(interaction.with, interaction.with_from),
+        );
+        let either_way = [
+            ((interaction.factor, interaction.from, interaction.to), interaction.with),
+            ((interaction.with, interaction.with_from, interaction.with_to), interaction.factor),
+        ];
+        let rows: Vec<[String; 4]> =
+            either_way.into_iter().flat_map(|(step, given)| given_rows(found, step, given)).collect();
+        columns(&rows).lines().for_each(|line| {
+            let _ = writeln!(out, "  {line}");
+        });
+    }
+    if found.effects.comparisons > prony_stats::effects::COMPARISONS_MAX {
+        let _ = writeln!(
+            out,
+            "\n{} comparisons: which of them are told from 0 holds for all together (Holm), intervals hold one by one",
+            found.effects.comparisons
+        );
+    }
+}
+
+/// An effect at each level of another factor.
+fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[String; 4]> {
+    let there = found.effects.conditional.iter().filter(|effect| {
+        (effect.factor, effect.from, effect.to) == step && effect.given.is_some_and(|(factor, _)| factor == given)
+    });
+    there
+        .filter_map(|effect| {
+            let (factor, level) = effect.given?;
+            Some([
+                format!("{} {}", found.results.factors[effect.factor].name, steps(found, effect)),
+                format!("with {}={}", found.results.factors[factor].name, found.level(factor, level)),
+                usual(&effect.size),
+                range(&effect.size),
+            ])
+        })
+        .collect()
+}
+
+/// Effects that few comparisons carry.
+fn rests(out: &mut String, found: &Found) {
+    let several = found.results.factors.iter().filter(|factor| factor.levels.len() > 1).count() > 1;
+    for effect in found.effects.effects.iter().filter(|_| several) {
+        let name = format!("{} ({})", found.results.factors[effect.factor].name, steps(found, effect));
+        if let [edge] = effect.edges.as_slice() {
+            let others = edge.levels.iter().enumerate().filter(|&(factor, _)| factor != effect.factor);
+            let others: Vec<String> = others
+                .map(|(factor, &level)| {
+                    format!("{}={}", found.results.factors[factor].name, found.level(factor, level))
+                })
+                .collect();
+            let _ = write!(out, "\nthe effect of {name} rests on one edge, {}", others.join(" "));
+            out.push_str(": elsewhere it may be another\n");
+        }
+        if let Work::Different { other_workloads } = &effect.work {
+            let [low, high] = [other_workloads.low, other_workloads.high];
+            let reach = match low.is_finite() && high.is_finite() {
+                true => format!("[{}, {}] %", signed(to_percent(low), 1), signed(to_percent(high), 1)),
+                false => "anything".to_owned(),
+            };
+            let _ = writeln!(
+                out,
+                "the effect of {name} compares workloads of its ends' own; for others of their kind it may be {reach}"
+            );
+        }
+    }
+}
+
+/// What the configurations cannot tell apart.
+fn apart(out: &mut String, found: &Found) {
+    let aliases: Vec<_> = found.effects.aliases.iter().filter(|alias| !alias.same_as.is_empty()).collect();
+    let never = found.effects.aliases.len() - aliases.len();
+    if !aliases.is_empty() {
+        out.push_str("\nnot told apart\n");
+    }
+    for alias in aliases.iter().take(ALIASES_MOST) {
+        let sum: Vec<String> =
+            alias.same_as.iter().map(|(term, weight)| weighted(&found.term(term), *weight)).collect();
+        let _ = writeln!(out, "  {} and {}", found.term(&alias.term), sum.join(" "));
+    }
+    if aliases.len() > ALIASES_MOST {
+        let _ = writeln!(out, "  and {} more", aliases.len() - ALIASES_MOST);
+    }
+    if never > 0 {
+        let _ = writeln!(
+            out,
+            "\n{} that no configuration tells: its levels never, or always, meet",
+            count(never as u64, "term")
+        );
+    }
+}
+
+/// `Engine=Opt`, `− Engine=Opt`, `+ 0.5 Engine=Opt`.
+fn weighted(term: &str, weight: f64) -> String {
+    match weight {
+        weight if (weight - 1.0).abs() < 1e-6 => term.to_owned(),
+        weight if (weight + 1.0).abs() < 1e-6 => format!("− {term}"),
+        weight => format!("{} {term}", signed(weight, 2)),
+    }
+}

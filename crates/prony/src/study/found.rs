@@ -1,0 +1,171 @@
+//! What the verbs that look at results share: reading them, sizes in per cent, columns of text.
+
+use std::path::Path;
+
+use prony_stats::effects::{Over, Size};
+use prony_stats::judge::Verdict;
+use prony_study::{Direction, LoadError, Metric, Results};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::bench::words::{digits, signed, to_percent};
+use crate::failure::Failure;
+use crate::numbers::thousands;
+
+/// Reads the directory of a study; `verb`: what is to be done with it.
+///
+/// # Errors
+/// With the next step.
+pub fn load(verb: &str, directory: &Path) -> Result<Results, Failure> {
+    Results::load(directory).map_err(|error| {
+        let failure = Failure::new(format!("cannot {verb} {}: {error}", directory.display()));
+        match error {
+            LoadError::NoStudy { .. } => failure.hint(
+                "`prony study run study.toml -o DIR` and `prony study import TABLE -o DIR` make such a directory",
+            ),
+            LoadError::Format { .. } => failure.hint("another prony made it: use that version"),
+            LoadError::Json { .. } | LoadError::Unfit { .. } => {
+                failure.hint("the file was cut or altered: import or run the study again")
+            }
+            _ => failure,
+        }
+    })
+}
+
+/// How large something is, in per cent of speed-up.
+#[derive(Debug, Serialize)]
+pub struct Percent {
+    pub usual_pct: f64,
+    pub min_pct: f64,
+    pub max_pct: f64,
+    pub mean_pct: f64,
+    /// Null where there is no interval.
+    pub low_pct: Option<f64>,
+    pub high_pct: Option<f64>,
+    pub confidence: f64,
+    /// What counted once.
+    pub over: Over,
+    /// How many of them.
+    pub n: usize,
+    pub p: Option<f64>,
+    /// Of all questions together; null up to ten.
+    pub p_holm: Option<f64>,
+    /// Away from 0 by more than chance explains.
+    pub found: bool,
+}
+
+impl Percent {
+    pub fn of(size: &Size, alpha: f64) -> Percent {
+        // JSON has no infinity: a bound that is not there is null.
+        let bound = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite() && log.is_finite());
+        Percent {
+            usual_pct: to_percent(size.usual),
+            min_pct: to_percent(size.min),
+            max_pct: to_percent(size.max),
+            mean_pct: to_percent(size.interval.estimate),
+            low_pct: bound(size.interval.low),
+            high_pct: bound(size.interval.high),
+            confidence: size.interval.confidence,
+            over: size.over,
+            n: size.interval.n,
+            p: size.p,
+            p_holm: size.p_holm,
+            found: size.is_found(alpha),
+        }
+    }
+}
+
+/// Each unit of a size by name, in per cent. `machines`, `workloads`: their names by index.
+pub fn by_unit(size: &Size, machines: &[String], workloads: &[String]) -> Map<String, Value> {
+    let name = |unit: usize| match size.over {
+        Over::Machines => machines.get(unit).cloned(),
+        Over::Workloads => workloads.get(unit).cloned(),
+        Over::Repeats => None,
+    };
+    let named =
+        |&(unit, value): &(usize, f64)| (name(unit).unwrap_or_else(|| unit.to_string()), to_percent(value).into());
+    size.units.iter().map(named).collect()
+}
+
+/// `+96 %`.
+pub fn usual(size: &Size) -> String {
+    format!("{} %", signed(to_percent(size.usual), spread_digits(size)))
+}
+
+/// `+65 … +112 %`, or nothing where there is one value only.
+pub fn range(size: &Size) -> String {
+    let digits = spread_digits(size);
+    let [min, max] = [size.min, size.max].map(to_percent);
+    match min == max {
+        true => String::new(),
+        false => format!("{} … {} %", signed(min, digits), signed(max, digits)),
+    }
+}
+
+/// `[+78, +108]`, or `none`.
+pub fn bounds(size: &Size) -> String {
+    let [low, high] = [size.interval.low, size.interval.high];
+    if !low.is_finite() || !high.is_finite() {
+        return "none".to_owned();
+    }
+    let [low, high] = [low, high].map(to_percent);
+    let digits = digits(high - low);
+    format!("[{}, {}]", signed(low, digits), signed(high, digits))
+}
+
+fn spread_digits(size: &Size) -> usize {
+    digits(to_percent(size.max) - to_percent(size.min)).min(1)
+}
+
+/// `machines`, of what counts once.
+pub fn units(size: &Size) -> &'static str {
+    match size.over {
+        Over::Machines => "machines",
+        Over::Workloads => "workloads",
+        Over::Repeats => "repeats",
+    }
+}
+
+/// What is said of the later of two: rates are higher or lower, all else faster or slower.
+pub fn word(verdict: Verdict, metric: &Metric) -> &'static str {
+    match (verdict, metric.unit.as_str(), metric.direction) {
+        (Verdict::Same, ..) => "same",
+        (Verdict::Unclear, ..) => "unclear",
+        (Verdict::Faster, "second", Direction::Lower) => "faster",
+        (Verdict::Slower, "second", Direction::Lower) => "slower",
+        (Verdict::Faster, _, Direction::Lower) | (Verdict::Slower, _, Direction::Higher) => "lower",
+        (Verdict::Slower, _, Direction::Lower) | (Verdict::Faster, _, Direction::Higher) => "higher",
+    }
+}
+
+/// `duration in second for 120,000 frames, lower is better`.
+pub fn metric(metric: &Metric) -> String {
+    let normalised = metric.normalise.as_ref().map_or_else(String::new, |normalise| {
+        let to = match normalise.to.fract() == 0.0 && normalise.to < 1e15 {
+            true => thousands(normalise.to as u64),
+            false => normalise.to.to_string(),
+        };
+        format!(" for {to} {}", normalise.by)
+    });
+    let better = match metric.direction {
+        Direction::Lower => "lower is better",
+        Direction::Higher => "higher is better",
+    };
+    format!("{} in {}{normalised}, {better}", metric.name, metric.unit)
+}
+
+/// `Engine=Opt Plugins=Stock`.
+pub fn levels(levels: &[(String, String)]) -> String {
+    levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Rows as columns two spaces apart, the first row for heads.
+pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; N] = std::array::from_fn(width);
+    let line = |row: &[String; N]| {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,126 @@
+//! `prony study import`: a table as the results of a study.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+
+use prony_study::import::{BYTES_MAX, Reading, Roles, Table, TableError, Unit, import};
+use prony_study::{RESULTS_FILE, Results, State};
+use serde_json::json;
+
+use super::found;
+use crate::cli::study::ImportArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::count;
+use crate::output::{self, NewFile};
+
+/// # Errors
+/// When the table cannot be read, or the directory cannot be written.
+pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
+    let io = |error: std::io::Error| Failure::io("import", &args.table, &error);
+    let mut bytes = Vec::new();
+    File::open(&args.table).map_err(io)?.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(io)?;
+    let unreadable = |error: TableError| failure(args, &error);
+    let table = Table::read(&bytes).map_err(unreadable)?;
+    let given = Roles {
+        factors: args.factor.clone(),
+        workloads: args.workload.clone(),
+        machine: args.machine.clone(),
+        repeat: args.repeat.clone(),
+        value: args.value.clone(),
+        frames: args.frames.clone(),
+    };
+    let roles = given.guess(&table);
+    let reading = Reading {
+        unit: args.unit.as_deref().map(Unit::named),
+        normalise_to: args.normalise_to,
+        higher_is_better: (args.higher_is_better || args.lower_is_better).then_some(args.higher_is_better),
+        title: args.title.clone().unwrap_or_else(|| {
+            args.table.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        }),
+    };
+    let results = import(&table, &roles, &reading).map_err(unreadable)?;
+    write(args, &results)?;
+    for (role, column) in roles.listed() {
+        let guessed = if given.names(column) { "" } else { " (guessed)" };
+        eprintln!("{role:<9} `{column}`{guessed}");
+    }
+    for column in table.header.iter().filter(|column| !roles.names(column)) {
+        eprintln!("not used  `{column}`");
+    }
+    if results.metric.unit == "unknown" {
+        eprintln!("warning: no unit is known of `{}`; --unit names it", roles.value.as_deref().unwrap_or_default());
+    }
+    let failed = results.cells.iter().filter(|cell| cell.state != State::Done).count();
+    if failed > 0 {
+        eprintln!("warning: {} without a value", count(failed as u64, "cell"));
+    }
+    answer(args, &results, &roles, failed)?;
+    Ok(Exit::Good)
+}
+
+fn write(args: &ImportArgs, results: &Results) -> Result<(), Failure> {
+    let directory = &args.output;
+    if directory.join("study.toml").exists() {
+        return Err(Failure::new(format!(
+            "cannot import into {}: expected a directory without a study, found study.toml",
+            directory.display()
+        ))
+        .hint("name another directory with -o"));
+    }
+    fs::create_dir_all(directory).map_err(|error| Failure::io("write", directory, &error))?;
+    let text = results.to_json().map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
+    let path = directory.join(RESULTS_FILE);
+    let mut file = NewFile::create(&path, args.force)?;
+    file.file().write_all(text.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;
+    file.finish()
+}
+
+fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) -> Result<(), Failure> {
+    if args.json {
+        let roles: Vec<_> =
+            roles.listed().iter().map(|(role, column)| json!({"role": role, "column": column})).collect();
+        let factors: Vec<_> =
+            results.factors.iter().map(|factor| json!({"name": factor.name, "levels": factor.levels})).collect();
+        return output::print_json(&json!({
+            "directory": args.output.to_string_lossy(),
+            "metric": results.metric,
+            "cells": results.cells.len(),
+            "failed": failed,
+            "machines": results.machines.iter().map(|machine| &machine.name).collect::<Vec<_>>(),
+            "workloads": results.workloads.iter().map(|workload| &workload.name).collect::<Vec<_>>(),
+            "factors": factors,
+            "columns": roles,
+        }));
+    }
+    let mut out = format!(
+        "{}: {} on {} and {}\n",
+        args.output.display(),
+        count(results.cells.len() as u64, "cell"),
+        count(results.machines.len() as u64, "machine"),
+        count(results.workloads.len() as u64, "workload"),
+    );
+    out += &format!("  metric  {}\n", found::metric(&results.metric));
+    for (at, factor) in results.factors.iter().enumerate() {
+        let head = if at == 0 { "factors" } else { "" };
+        out += &format!("  {head:<8}{}: {}\n", factor.name, factor.levels.join(", "));
+    }
+    output::print(&out)
+}
+
+/// A table that is not as it should be.
+fn failure(args: &ImportArgs, error: &TableError) -> Failure {
+    let failure = Failure::new(format!("cannot import {}: {error}", args.table.display()));
+    match error {
+        TableError::NoRole { role: "values", .. } => failure.hint("--value COLUMN names it"),
+        TableError::NoRole { .. } => failure.hint("--factor COLUMN names one"),
+        TableError::TwoRoles { .. } => failure.hint("give each column one of --factor, --workload, --machine, …"),
+        TableError::NoColumn { .. } => failure.hint("names are those of the first line, with the same letters"),
+        TableError::NotText { .. } => failure.hint("save the table as UTF-8"),
+        TableError::Levels { .. } => {
+            failure.hint("a column of measurements is no factor: name the others with --factor")
+        }
+        TableError::SameCell { .. } => failure.hint("without --repeat, rows that are alike are counted"),
+        _ => failure,
+    }
+}
