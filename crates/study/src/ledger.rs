@@ -7,6 +7,7 @@
 mod owner;
 mod read;
 mod schema;
+mod union;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
@@ -19,6 +20,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, Transactio
 
 pub use owner::Owner;
 pub use read::{Attempt, Counts, Entry};
+pub use union::{Conflict, Union};
 
 use crate::{FailureKind, Role};
 

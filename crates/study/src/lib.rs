@@ -9,15 +9,18 @@ pub mod diff;
 pub mod directory;
 pub mod disk;
 pub mod effects;
+pub mod exec;
 pub mod file;
 pub mod history;
 pub mod import;
 mod join;
 pub mod ledger;
+pub mod merge;
 mod plan;
 mod results;
 pub mod run;
 pub mod ship;
+pub mod slurm;
 
 pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};

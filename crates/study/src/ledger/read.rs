@@ -327,7 +327,7 @@ impl Ledger {
             .map_err(|error| LedgerError::Sqlite { path: self.path.clone(), error })
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         query: &str,
         take: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,

@@ -1,0 +1,264 @@
+//! Blocks as jobs of a Slurm cluster: one job a machine and block, pinned to its node, alone on it.
+//!
+//! The queue is never believed: whether a cell ran is in the ledger. A collector job comes after all others, whatever
+//! became of them, looks into the ledgers, and submits again what is left.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::{Deserialize, Serialize};
+
+use crate::directory::{Directory, DirectoryError};
+use crate::disk;
+use crate::exec;
+use crate::file::{Executor, Machine, Slurm};
+use crate::ledger::{Ledger, LedgerError};
+
+/// Scripts, output and the state of the rounds, in the study's directory.
+pub const DIRECTORY: &str = "slurm";
+/// How often blocks are submitted until they are given up: nodes that die each time do not get better.
+pub const ROUNDS_MOST: u32 = 4;
+const STATE: &str = "rounds.json";
+
+/// Why jobs could not be submitted.
+#[derive(Debug, thiserror::Error)]
+pub enum SlurmError {
+    /// `sbatch` could not be run.
+    #[error("cannot run `sbatch`: {0}")]
+    Start(io::Error),
+    /// `sbatch` refused a job.
+    #[error("sbatch refused {job}: {printed}")]
+    Refused {
+        /// Which.
+        job: String,
+        /// What it printed.
+        printed: String,
+    },
+    /// The study's directory.
+    #[error(transparent)]
+    Directory(#[from] DirectoryError),
+    /// A ledger.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// A file.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+}
+
+/// What was submitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rounds {
+    /// How often, from 1.
+    pub round: u32,
+    /// The machines that are run so.
+    pub machines: Vec<String>,
+    /// Numbers of the jobs of the last round.
+    pub jobs: Vec<u64>,
+    /// Number of the collector of the last round.
+    pub collector: Option<u64>,
+    /// The collector found nothing left, or gave up.
+    pub ended: bool,
+    /// Blocks that were given up, by machine.
+    #[serde(default)]
+    pub given_up: Vec<(String, u64)>,
+}
+
+/// How jobs are submitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submission<'a> {
+    /// The study.
+    pub directory: &'a Path,
+    /// The program, where all nodes see it.
+    pub program: &'a Path,
+    /// Where nodes work; each machine in a directory of its own below it. `None`: see [`exec::scratch`].
+    pub scratch: Option<&'a Path>,
+    /// Names of the machines to run so; those of them that the study gives to nobody are asked for without more.
+    pub machines: &'a [String],
+}
+
+impl Submission<'_> {
+    /// Submits every block of Slurm's machines that has cells left, and the collector behind them. Returns the state;
+    /// nothing is submitted when nothing is left.
+    ///
+    /// # Errors
+    /// [`SlurmError`] when a job is refused; those before it stay submitted, and the ledgers keep them from repeating
+    /// anything.
+    pub fn submit(&self, study: &Directory) -> Result<Rounds, SlurmError> {
+        let place = self.directory.join(DIRECTORY);
+        fs::create_dir_all(&place).map_err(|error| SlurmError::Io { path: place.clone(), error })?;
+        let round = Rounds::read(self.directory)?.round + 1;
+        let mut rounds = Rounds { round, machines: self.machines.to_vec(), ..Rounds::default() };
+        for (machine, facts) in self.of(study) {
+            let slurm = &asked(facts);
+            let scratch = self.scratch_of(&facts.name);
+            for block in blocks_left(study, machine)? {
+                let words = exec::work_command(self.program, self.directory, &facts.name, &scratch, Some(block));
+                let name = format!("prony-{}-{block}", facts.name);
+                rounds.jobs.push(self.job(slurm, &facts.name, &name, &words)?);
+            }
+        }
+        if rounds.jobs.is_empty() {
+            rounds.ended = true;
+        } else {
+            rounds.collector = Some(self.collector(study, &rounds)?);
+        }
+        rounds.write(self.directory)?;
+        Ok(rounds)
+    }
+
+    fn of<'b>(&'b self, study: &'b Directory) -> impl Iterator<Item = (usize, &'b Machine)> {
+        study.study.machines.iter().enumerate().filter(|(_, machine)| self.machines.contains(&machine.name))
+    }
+
+    fn scratch_of(&self, machine: &str) -> PathBuf {
+        self.scratch.map_or_else(|| exec::scratch(self.directory, machine), |scratch| scratch.join(machine))
+    }
+
+    fn job(&self, slurm: &Slurm, machine: &str, name: &str, words: &[String]) -> Result<u64, SlurmError> {
+        let node = slurm.node.as_deref().unwrap_or(machine);
+        let mut flags = self.flags(slurm, name);
+        // The whole node, whatever its share of the partition would be.
+        flags.extend(["--exclusive".to_owned(), "--nodes=1".to_owned(), format!("--nodelist={node}")]);
+        if let Some(constraint) = &slurm.constraint {
+            flags.push(format!("--constraint={constraint}"));
+        }
+        // --cpu-freq is a flag of steps (srun(1)); `study work` then looks whether the node did as asked.
+        let step = slurm.cpu_freq.as_ref().map(|asked| format!("srun --cpu-freq={asked} "));
+        let script = format!("#!/bin/sh\nexec {}{}\n", step.unwrap_or_default(), shell_words::join(words));
+        sbatch(&flags, &script, name)
+    }
+
+    fn collector(&self, study: &Directory, rounds: &Rounds) -> Result<u64, SlurmError> {
+        let slurm = self.of(study).next().map(|(_, facts)| asked(facts)).unwrap_or_default();
+        let mut flags = self.flags(&slurm, "prony-collect");
+        let jobs: Vec<String> = rounds.jobs.iter().map(u64::to_string).collect();
+        flags.push(format!("--dependency=afterany:{}", jobs.join(":")));
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut words = vec![text(self.program), "study".into(), "collect".into(), text(self.directory)];
+        if let Some(scratch) = self.scratch {
+            words.extend(["--scratch".to_owned(), text(scratch)]);
+        }
+        let script = format!("#!/bin/sh\nexec {}\n", shell_words::join(&words));
+        sbatch(&flags, &script, "the collector")
+    }
+
+    fn flags(&self, slurm: &Slurm, name: &str) -> Vec<String> {
+        let mut flags = vec![
+            "--parsable".to_owned(),
+            format!("--job-name={name}"),
+            "--ntasks=1".to_owned(),
+            // A node that comes back runs the job again; the ledger there knows what is done.
+            "--requeue".to_owned(),
+            "--open-mode=append".to_owned(),
+            format!("--chdir={}", self.directory.display()),
+            format!("--output={}", self.directory.join(DIRECTORY).join("%j.out").display()),
+        ];
+        if let Some(partition) = &slurm.partition {
+            flags.push(format!("--partition={partition}"));
+        }
+        if let Some(account) = &slurm.account {
+            flags.push(format!("--account={account}"));
+        }
+        flags
+    }
+
+    /// What the collector does: submits what is left once more, or says that it is over.
+    ///
+    /// # Errors
+    /// As [`Submission::submit`].
+    pub fn collect(&self, study: &Directory) -> Result<Rounds, SlurmError> {
+        let mut left = Vec::new();
+        for (machine, facts) in self.of(study) {
+            left.extend(blocks_left(study, machine)?.into_iter().map(|block| (facts.name.clone(), block)));
+        }
+        let mut rounds = Rounds::read(self.directory)?;
+        if !left.is_empty() && rounds.round < ROUNDS_MOST {
+            return self.submit(study);
+        }
+        rounds.ended = true;
+        rounds.given_up = left;
+        rounds.write(self.directory)?;
+        Ok(rounds)
+    }
+}
+
+impl Rounds {
+    /// What was submitted for a study so far.
+    ///
+    /// # Errors
+    /// [`SlurmError`] when the file cannot be read.
+    pub fn read(directory: &Path) -> Result<Rounds, SlurmError> {
+        let path = directory.join(DIRECTORY).join(STATE);
+        match fs::read(&path) {
+            Ok(json) => {
+                serde_json::from_slice(&json).map_err(|error| SlurmError::Io { path, error: io::Error::other(error) })
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rounds::default()),
+            Err(error) => Err(SlurmError::Io { path, error }),
+        }
+    }
+
+    fn write(&self, directory: &Path) -> Result<(), SlurmError> {
+        let path = directory.join(DIRECTORY).join(STATE);
+        let json = serde_json::to_vec_pretty(self).expect("numbers are JSON");
+        disk::write_with_mode(&path, &json, 0o644).map_err(|error| SlurmError::Io { path, error })
+    }
+
+    /// Begins anew: somebody asked for it, so that what was given up is tried again.
+    ///
+    /// # Errors
+    /// [`SlurmError`] when the file cannot be removed.
+    pub fn forget(directory: &Path) -> Result<(), SlurmError> {
+        let path = directory.join(DIRECTORY).join(STATE);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SlurmError::Io { path, error }),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn asked(machine: &Machine) -> Slurm {
+    match &machine.executor {
+        Executor::Slurm(slurm) => slurm.clone(),
+        _ => Slurm::default(),
+    }
+}
+
+/// Blocks of a machine with cells left, by what its node has published.
+fn blocks_left(study: &Directory, machine: usize) -> Result<Vec<u64>, SlurmError> {
+    let path = study.ledger(machine);
+    if path.exists() {
+        return Ok(Ledger::read(&path)?.blocks_left()?.into_iter().map(|(block, _)| block).collect());
+    }
+    let blocks = study.plan.blocks.iter().filter(|block| block.machine == machine).count();
+    Ok((0..blocks as u64).collect())
+}
+
+/// Hands a script to `sbatch` and returns the number of the job.
+fn sbatch(flags: &[String], script: &str, job: &str) -> Result<u64, SlurmError> {
+    let mut command = Command::new("sbatch");
+    command.args(flags).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(SlurmError::Start)?;
+    if let Some(mut stdin) = child.stdin.take() {
+        io::Write::write_all(&mut stdin, script.as_bytes()).map_err(SlurmError::Start)?;
+    }
+    let output = child.wait_with_output().map_err(SlurmError::Start)?;
+    let printed = String::from_utf8_lossy(&output.stdout);
+    // --parsable: the number, and behind a semicolon the cluster.
+    let number = printed.trim().split(';').next().and_then(|number| number.parse().ok());
+    match number.filter(|_| output.status.success()) {
+        Some(number) => Ok(number),
+        None => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            Err(SlurmError::Refused { job: job.to_owned(), printed: said.join("; ") })
+        }
+    }
+}
