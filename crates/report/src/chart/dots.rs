@@ -1,0 +1,62 @@
+//! One machine: a row a workload, a mark a configuration, its interval behind it.
+
+use std::fmt::Write;
+
+use crate::axis::Axis;
+use crate::drawing::{Anchor, At, Drawing, width};
+use crate::matrix::Matrix;
+use crate::quantity::Quantity;
+
+use super::labels_below;
+
+const WIDTH: f64 = 372.0;
+const ROW: f64 = 22.0;
+const TOP: f64 = 8.0;
+/// Rows of one chart; what is beyond is in the table of cells.
+pub const MOST_ROWS: usize = 40;
+
+/// Draws a machine; `None` when nothing was measured on it.
+pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<Drawing> {
+    let workloads = &matrix.results.workloads;
+    let rows = workloads.len().min(MOST_ROWS);
+    let bounds = matrix.groups().filter(|group| group.1 == machine).flat_map(|group| {
+        let (low, high) = group.3.bounds();
+        [low, high, group.3.median]
+    });
+    let bounds: Vec<f64> = bounds.collect();
+    if bounds.is_empty() {
+        return None;
+    }
+    let left = workloads.iter().take(rows).map(|workload| width(&workload.name)).fold(40.0, f64::max).min(120.0) + 12.0;
+    let bottom = TOP + ROW * rows as f64;
+    let label = format!(
+        "{} on {}: a row a workload, a mark a configuration",
+        matrix.metric(),
+        matrix.results.machines[machine].name
+    );
+    let mut drawing = Drawing::new(WIDTH, bottom + 24.0, &label);
+    let axis = Axis::linear(bounds.into_iter().chain([0.0]), left, WIDTH - 12.0, 5);
+    labels_below(&mut drawing, &axis, (TOP, bottom), |tick| quantity.tick(tick));
+    let mut grid = String::new();
+    let y = |row: usize| TOP + ROW * (row as f64 + 0.5);
+    for (row, workload) in workloads.iter().enumerate().take(rows) {
+        drawing.text_within("", Anchor::End, (left - 8.0, y(row) + 4.0), left - 10.0, &workload.name);
+        let _ = write!(grid, "M{} {}H{}", At(left), At(y(row)), At(WIDTH - 12.0));
+    }
+    drawing.path("grid", &grid, "");
+    // The first configuration last: what all are compared with lies on top.
+    for (configuration, one) in matrix.configurations.iter().enumerate().rev() {
+        drawing.group_with(&format!("m k{}", one.series), &[("data-name", &one.name)]);
+        for (row, workload) in workloads.iter().enumerate().take(rows) {
+            let Some(group) = matrix.group(configuration, machine, row) else { continue };
+            let (low, high) = group.bounds();
+            if axis.at(high) - axis.at(low) > 9.0 {
+                drawing.line(&format!("w k{}", one.series), (axis.at(low), y(row)), (axis.at(high), y(row)));
+            }
+            let tip = format!("{}: {}", workload.name, quantity.value(group.median));
+            drawing.mark(one.series, (axis.at(group.median), y(row)), &tip);
+        }
+        drawing.end();
+    }
+    Some(drawing)
+}

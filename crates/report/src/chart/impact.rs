@@ -1,0 +1,144 @@
+//! What each component does: a dot a machine, a bar for the interval, a line from the least to the greatest.
+
+use prony_stats::effects::{Effect, Over, Size};
+
+use super::labels_below;
+use crate::axis::Axis;
+use crate::drawing::{Anchor, Drawing, width};
+use crate::matrix::Matrix;
+use crate::quantity::{plain, signed};
+use crate::words::{change, over, share, span};
+
+/// How wide a strip is drawn.
+const STRIP: f64 = 296.0;
+/// From so many per cent on, times are told instead.
+const THOUSANDS: f64 = 900.0;
+/// Room at its ends for half of a label.
+const ROOM: f64 = 24.0;
+const ROW: f64 = 30.0;
+
+/// The effects that the table lists: steps of a sweep have a chart of their own, only its ends are listed.
+pub fn listed<'e>(matrix: &Matrix<'_>, effects: &'e [Effect]) -> Vec<&'e Effect> {
+    let is_listed = |effect: &&Effect| match &matrix.results.factors[effect.factor].numbers {
+        Some(numbers) => effect.from == 0 && effect.to + 1 == numbers.len(),
+        None => true,
+    };
+    effects.iter().filter(is_listed).collect()
+}
+
+/// The axis that all strips share, in per cent.
+pub fn axis(effects: &[&Effect]) -> Axis {
+    let values = effects.iter().flat_map(|effect| {
+        let size = &effect.size;
+        [size.min, size.max, size.interval.low, size.interval.high]
+    });
+    let values = values.filter(|value| value.is_finite()).map(|value| value.exp_m1() * 100.0).chain([0.0]);
+    let values: Vec<f64> = values.collect();
+    let (low, high) = values.iter().fold((0.0f64, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
+    let ticks: Vec<f64> = match high >= THOUSANDS {
+        false => Axis::linear(values.iter().copied(), ROOM, STRIP - ROOM, 5).ticks().to_vec(),
+        true => {
+            let times = Axis::linear([0.0, 1.0 + high / 100.0], ROOM, STRIP - ROOM, 5);
+            std::iter::once(0.0)
+                .chain(times.ticks().iter().filter(|&&times| times > 1.0).map(|times| (times - 1.0) * 100.0))
+                .collect()
+        }
+    };
+    Axis::exact(low, if high > low { high } else { 1.0 }, ROOM, STRIP - ROOM, &ticks)
+}
+
+/// The strip of one effect, for its row of the table.
+pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Axis) -> Drawing {
+    let (factor, change) = change(matrix.results, effect);
+    let label =
+        format!("{factor} {change}: {}, range {}", share(effect.size.usual), span(effect.size.min, effect.size.max));
+    let mut drawing = Drawing::new(STRIP, 24.0, &label);
+    place(&mut drawing, matrix, &effect.size, axis, 0.0, 12.0);
+    drawing
+}
+
+/// The scale above or below the strips.
+pub fn scale(axis: &Axis) -> Drawing {
+    let mut drawing = Drawing::new(STRIP, 18.0, "change in per cent");
+    labels_below(&mut drawing, axis, (0.0, 0.0), |tick| label(axis, tick));
+    drawing
+}
+
+/// Per cent, or times where per cent would be thousands.
+fn label(axis: &Axis, tick: f64) -> String {
+    match (tick == 0.0, axis.ends().1 >= THOUSANDS) {
+        (true, true) => "1×".to_owned(),
+        (true, false) => "0".to_owned(),
+        (_, true) => format!("{}×", plain(1.0 + tick / 100.0)),
+        (_, false) if tick.fract() == 0.0 => format!("{} %", signed(tick, 0)),
+        (_, false) => format!("{}{} %", if tick > 0.0 { "+" } else { "−" }, plain(tick.abs())),
+    }
+}
+
+/// All of the table as one chart, for a file.
+pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
+    let listed = listed(matrix, effects);
+    if listed.is_empty() {
+        return None;
+    }
+    let axis = axis(&listed);
+    let names: Vec<String> = listed
+        .iter()
+        .map(|effect| {
+            let (factor, change) = change(matrix.results, effect);
+            format!("{factor}: {change}")
+        })
+        .collect();
+    let left = names.iter().map(|name| width(name)).fold(60.0, f64::max).min(320.0) + 16.0;
+    let numbers = 210.0;
+    let bottom = 30.0 + ROW * listed.len() as f64;
+    let mut drawing = Drawing::new(left + numbers + STRIP + 8.0, bottom + 26.0, "impact of each component");
+    drawing.text("q small", Anchor::Start, (8.0, 16.0), "component");
+    drawing.text("q small", Anchor::End, (left + 60.0, 16.0), "usual");
+    drawing.text("q small", Anchor::End, (left + numbers - 14.0, 16.0), "95 % interval");
+    for &tick in axis.ticks() {
+        let x = left + numbers + axis.at(tick);
+        drawing.line("grid", (x, 22.0), (x, bottom));
+        drawing.text("q small", Anchor::Middle, (x, bottom + 15.0), &label(&axis, tick));
+    }
+    for (row, (effect, name)) in listed.iter().zip(&names).enumerate() {
+        let y = 30.0 + ROW * (row as f64 + 0.5);
+        drawing.text_within("", Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
+        drawing.text("t", Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.usual));
+        drawing.text(
+            "q",
+            Anchor::End,
+            (left + numbers - 14.0, y + 4.0),
+            &span(effect.size.interval.low, effect.size.interval.high),
+        );
+        place(&mut drawing, matrix, &effect.size, &axis, left + numbers, y);
+    }
+    Some(drawing)
+}
+
+fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Axis, left: f64, y: f64) {
+    let at = |log: f64| left + axis.at(log.exp_m1() * 100.0);
+    let zero = left + axis.at(0.0);
+    drawing.line("zero", (zero, y - 11.0), (zero, y + 11.0));
+    drawing.line("range", (at(size.min), y), (at(size.max), y));
+    if size.interval.width().is_finite() {
+        let (low, high) = (at(size.interval.low), at(size.interval.high));
+        let tip = format!("95 % interval of the mean: {}", span(size.interval.low, size.interval.high));
+        drawing.rect("ci", (low, y - 5.0), (high - low, 10.0), &tip);
+    }
+    for &(unit, value) in &size.units {
+        let name = match size.over {
+            Over::Machines => matrix.results.machines[unit].name.clone(),
+            Over::Workloads => matrix.results.workloads[unit].name.clone(),
+            Over::Repeats => format!("{} {}", over(size.over), unit + 1),
+        };
+        let d = format!(
+            "M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
+            crate::drawing::At(at(value)),
+            crate::drawing::At(y)
+        );
+        drawing.path("dot", &d, &format!("{name}: {}", share(value)));
+    }
+    let usual = at(size.usual);
+    drawing.line("usual", (usual, y - 8.0), (usual, y + 8.0));
+}

@@ -1,0 +1,93 @@
+//! A study on one self-contained page: the verdict, whether to trust it, what each component does, the charts, the cells.
+//!
+//! [`Report::of`] asks the statistics once; [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same
+//! answers into an HTML file, into text for a README, and into a file a chart. Nothing here computes a statistic: it chooses,
+//! words and places. The page loads nothing: a policy in it forbids every request.
+#![forbid(unsafe_code)]
+
+mod axis;
+mod cells;
+mod chart;
+mod drawing;
+mod escape;
+mod extras;
+mod figures;
+mod findings;
+mod frames;
+mod markdown;
+mod matrix;
+mod page;
+mod palette;
+mod provenance;
+mod quantity;
+mod words;
+
+use std::path::Path;
+
+use prony_study::Results;
+
+pub use extras::Extras;
+pub use words::{Chip, Tone, Verdict};
+
+use findings::Findings;
+use matrix::Matrix;
+
+/// A study and all that is said of it.
+#[derive(Debug)]
+pub struct Report<'a> {
+    matrix: Matrix<'a>,
+    findings: Findings,
+    extras: Extras,
+}
+
+impl<'a> Report<'a> {
+    /// Of results alone, without what lies beside them.
+    pub fn of(results: &'a Results, extras: Extras) -> Report<'a> {
+        let matrix = Matrix::of(results);
+        Report { findings: Findings::of(&matrix), matrix, extras }
+    }
+
+    /// Of results and their directory: frame times, profiles and limits that lie in it are shown too. `version`: of prony.
+    pub fn read(results: &'a Results, dir: &Path, version: &str) -> Report<'a> {
+        let matrix = Matrix::of(results);
+        let extras = Extras::read(&matrix, dir, version);
+        Report { findings: Findings::of(&matrix), matrix, extras }
+    }
+
+    /// The answer in a sentence.
+    pub fn verdict(&self) -> Verdict {
+        words::verdict(&self.matrix, &self.findings)
+    }
+
+    /// Reasons to trust it, or not.
+    pub fn chips(&self) -> Vec<Chip> {
+        words::chips(&self.matrix, &self.findings, &self.extras.version)
+    }
+
+    /// On what effects depend, and on how little some rest: a sentence each.
+    pub fn remarks(&self) -> Vec<String> {
+        words::remarks(&self.matrix, &self.findings)
+    }
+
+    /// What could not be read of the study's directory, and why.
+    pub fn problems(&self) -> &[String] {
+        &self.extras.problems
+    }
+
+    /// The page: one HTML document that needs nothing else.
+    pub fn page(&self) -> String {
+        page::page(self)
+    }
+
+    /// Verdict, trust and effects for a README or a pull request.
+    pub fn markdown(&self) -> String {
+        markdown::markdown(self)
+    }
+
+    /// Each chart as a file: its name and its content.
+    pub fn svgs(&self) -> Vec<(String, String)> {
+        let series = self.matrix.series.len();
+        let named = figures::Figures::of(self).named();
+        named.into_iter().map(|(name, chart)| (format!("{name}.svg"), chart.file(series))).collect()
+    }
+}

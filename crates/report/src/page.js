@@ -1,0 +1,143 @@
+'use strict';
+(() => {
+const $ = (selector, from = document) => [...from.querySelectorAll(selector)];
+const one = id => document.getElementById(id);
+const root = document.documentElement;
+
+// Light and dark. Storage may be forbidden where the page is opened from a file.
+const stored = value => { try { return value === undefined ? localStorage.getItem('prony-theme') : localStorage.setItem('prony-theme', value); } catch { return null; } };
+const isDark = () => root.dataset.theme ? root.dataset.theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
+const toggle = one('theme');
+const named = () => { toggle.textContent = isDark() ? 'Light' : 'Dark'; };
+if (['light', 'dark'].includes(stored())) root.dataset.theme = stored();
+toggle.hidden = false;
+toggle.onclick = () => { root.dataset.theme = isDark() ? 'light' : 'dark'; stored(root.dataset.theme); named(); };
+named();
+
+// The legend hides configurations in all charts.
+for (const button of $('.legend button')) button.onclick = () => {
+  const on = button.getAttribute('aria-pressed') !== 'true';
+  button.setAttribute('aria-pressed', on);
+  for (const mark of $('main svg:not(.key) .k' + button.dataset.k)) mark.classList.toggle('off', !on);
+};
+
+// What a mark says, at the pointer, at a finger, or by the arrow keys. The browser's own tip would come late and a second time.
+const tip = one('tip');
+const marks = new Map();
+for (const svg of $('main svg[role=img]')) {
+  const own = [];
+  for (const title of $('title', svg)) { const mark = title.parentNode; const name = mark.closest('[data-name]')?.dataset.name; mark.tip = (name ? name + ', ' : '') + title.textContent; own.push(mark); title.remove(); }
+  if (!own.length && !svg.dataset.x) continue;
+  marks.set(svg, own);
+  svg.tabIndex = 0;
+}
+const show = (text, x, y) => {
+  tip.textContent = text; tip.hidden = false;
+  const box = tip.getBoundingClientRect();
+  tip.style.left = Math.max(4, Math.min(x + 12, innerWidth - box.width - 4)) + 'px';
+  tip.style.top = (y + 16 + box.height > innerHeight ? y - box.height - 10 : y + 16) + 'px';
+};
+let lit = null;
+const light = mark => { lit?.classList.remove('on'); lit = mark; lit?.classList.add('on'); };
+const clear = () => { tip.hidden = true; light(null); $('svg .at').forEach(line => line.remove()); };
+const tipped = node => { while (node && node.nodeName !== 'svg') { if (node.tip) return node; node = node.parentNode; } return null; };
+const number = value => Math.abs(value) >= 100 ? value.toFixed(0) : value.toPrecision(3);
+
+// Axes are written as low,high,place of low,place of high,kind.
+const axis = text => { const [low, high, from, to, kind] = text.split(','); return {low: +low, high: +high, from: +from, to: +to, log: kind === 'log'}; };
+const value = (a, place) => { const share = (place - a.from) / (a.to - a.from); return a.log ? a.low * (a.high / a.low) ** share : a.low + share * (a.high - a.low); };
+const scales = {s: 1, ms: 1e3, 'µs': 1e6, ns: 1e9};
+const stretches = path => path.stretches ??= path.getAttribute('d').slice(1).split('M').map(part => part.split(/[ V]/).map(Number));
+const along = (svg, event) => {
+  const box = svg.getBoundingClientRect(), x = axis(svg.dataset.x);
+  const place = (event.clientX - box.left) * svg.viewBox.baseVal.width / box.width;
+  if (place < x.from || place > x.to) return clear();
+  const unit = svg.dataset.unit, lines = ['frame ' + Math.round(value(x, place)).toLocaleString('en')];
+  for (const row of $('g[data-y]:not(.off)', svg)) {
+    const y = axis(row.dataset.y), all = stretches(row.querySelector('.e'));
+    const near = all.reduce((best, part) => Math.abs(part[0] - place) < Math.abs(best[0] - place) ? part : best);
+    lines.push(`${row.dataset.name}: ${near.slice(1).map(p => number(value(y, p) * (scales[unit] ?? 1))).join(' – ')} ${unit}`);
+  }
+  let line = svg.querySelector('.at');
+  if (!line) { line = document.createElementNS('http://www.w3.org/2000/svg', 'path'); line.setAttribute('class', 'at'); svg.append(line); }
+  line.setAttribute('d', `M${place} 0V${svg.viewBox.baseVal.height - 26}`);
+  show(lines.join('\n'), event.clientX, event.clientY);
+};
+for (const [svg, own] of marks) {
+  svg.onpointermove = svg.onpointerdown = event => {
+    if (svg.dataset.x) return along(svg, event);
+    const mark = tipped(event.target);
+    if (!mark) return clear();
+    light(mark); show(mark.tip, event.clientX, event.clientY);
+  };
+  svg.onpointerleave = clear;
+  svg.onblur = clear;
+  svg.onkeydown = event => {
+    if (event.key === 'Escape') return clear();
+    const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+    const seen = own.filter(mark => !mark.closest('.off'));
+    if (!step || !seen.length) return;
+    event.preventDefault();
+    const at = seen.indexOf(lit), mark = seen[at < 0 ? (step > 0 ? 0 : seen.length - 1) : (at + step + seen.length) % seen.length];
+    const box = mark.getBoundingClientRect();
+    light(mark); show(mark.tip, box.left + box.width / 2, box.top + box.height / 2);
+  };
+}
+for (const chip of $('.chips li[title]')) chip.tabIndex = 0;
+
+// The table of cells is made when it is opened.
+const data = JSON.parse(one('data').textContent);
+const at = (column, row) => Array.isArray(column) ? column[row] : column;
+const count = data.keys.length / data.digits, roles = ['measured', 'warm-up', 'control'];
+const shown = v => v === null ? '' : v;
+const columns = [
+  ['configuration', row => data.configurations[at(data.configuration, row)]],
+  ['machine', row => data.machines[at(data.machine, row)]],
+  ['workload', row => data.workloads[at(data.workload, row)]],
+  ['repeat', row => at(data.repeat, row) + 1, 1],
+  ['role', row => roles[at(data.role, row)]],
+  ['state', row => data.states[at(data.state, row)]],
+  ['value, ' + data.unit, row => shown(at(data.value, row)), 1],
+  ['took, s', row => shown(at(data.seconds, row)), 1],
+  ['attempt', row => at(data.attempt, row), 1],
+  ['key', row => data.keys.substr(row * data.digits, data.digits).trim()],
+];
+const box = one('cells'), body = box.querySelector('tbody'), head = box.querySelector('thead tr');
+let rows = [...Array(count).keys()], sorted = -1, up = true, most = 200;
+const compare = (a, b) => typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b), 'en', {numeric: true});
+const fill = () => {
+  const words = one('filter').value.toLowerCase().split(/\s+/).filter(Boolean), state = one('state').value;
+  let found = rows.filter(row => {
+    const is = data.states[at(data.state, row)];
+    if (state === 'failed' ? !is.startsWith('failed') : state && is !== state) return false;
+    if (!words.length) return true;
+    const text = columns.map(([, read]) => read(row)).join(' ').toLowerCase();
+    return words.every(word => text.includes(word));
+  });
+  if (sorted >= 0) {
+    const read = columns[sorted][1];
+    found = found.map(row => [read(row), row]).sort((a, b) => (up ? 1 : -1) * compare(a[0], b[0]) || a[1] - b[1]).map(pair => pair[1]);
+  }
+  body.replaceChildren(...found.slice(0, most).map(row => {
+    const line = document.createElement('tr');
+    for (const [, read, isNumber] of columns) { const cell = line.insertCell(); cell.textContent = read(row); if (isNumber) cell.className = 'n'; }
+    return line;
+  }));
+  one('found').textContent = `${Math.min(most, found.length).toLocaleString('en')} of ${found.length.toLocaleString('en')} shown`;
+  one('more').hidden = found.length <= most;
+};
+columns.forEach(([name, , isNumber], place) => {
+  const cell = document.createElement('th'), button = document.createElement('button');
+  button.textContent = name; cell.append(button); cell.scope = 'col'; if (isNumber) cell.className = 'n';
+  button.onclick = () => {
+    up = sorted === place ? !up : true; sorted = place;
+    $('th', head).forEach((other, at) => at === place ? other.setAttribute('aria-sort', up ? 'ascending' : 'descending') : other.removeAttribute('aria-sort'));
+    $('button', head).forEach((other, at) => { other.textContent = columns[at][0] + (at === place ? (up ? ' ↑' : ' ↓') : ''); });
+    fill();
+  };
+  head.append(cell);
+});
+for (const id of ['filter', 'state']) one(id).oninput = () => { most = 200; fill(); };
+one('more').onclick = () => { most *= 5; fill(); };
+box.ontoggle = () => { if (box.open && !body.rows.length) fill(); };
+})();

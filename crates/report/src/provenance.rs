@@ -1,0 +1,91 @@
+//! Where numbers come from: machines, and what made each configuration.
+
+use std::collections::BTreeMap;
+
+use prony_study::{Machine, State};
+use serde_json::Value;
+
+use crate::matrix::Matrix;
+
+/// Letters of a value that are shown.
+const VALUE_LETTERS: usize = 400;
+/// Values that are listed of one key.
+const VALUES_MAX: usize = 64;
+
+/// What is the same for all cells, or for all of a configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// `command`, `sha256`, an environment variable.
+    pub key: String,
+    /// Of which configuration; `None`: of all.
+    pub configuration: Option<usize>,
+    /// What it was.
+    pub value: String,
+}
+
+/// What the cells were made with, as far as it is not different for each cell.
+pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
+    // By key and configuration; `None` once a second value was seen.
+    let mut seen: BTreeMap<&str, BTreeMap<usize, Option<&str>>> = BTreeMap::new();
+    for cell in matrix.results.cells.iter().filter(|cell| !matches!(cell.state, State::Skipped { .. })) {
+        let Some(configuration) = matrix.configuration(&cell.levels) else { continue };
+        for (key, value) in &cell.origin {
+            let known = seen.entry(key).or_default().entry(configuration).or_insert(Some(value));
+            if *known != Some(value.as_str()) {
+                *known = None;
+            }
+        }
+    }
+    let mut origins = Vec::new();
+    for (key, values) in seen {
+        let mut distinct: Vec<Option<&str>> = values.values().copied().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        match distinct.as_slice() {
+            [Some(value)] => origins.push(Origin { key: key.to_owned(), configuration: None, value: cut(value) }),
+            _ => {
+                let known = values.iter().filter_map(|(&configuration, value)| Some((configuration, (*value)?)));
+                let known = known.take(VALUES_MAX);
+                origins.extend(known.map(|(configuration, value)| Origin {
+                    key: key.to_owned(),
+                    configuration: Some(configuration),
+                    value: cut(value),
+                }));
+            }
+        }
+    }
+    origins
+}
+
+/// What a reader must know of a machine, in a few words; empty where nothing is known.
+pub fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
+    let facts = &machine.facts;
+    let text = |path: &str| match facts.pointer(path) {
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(Value::Number(number)) => Some(number.to_string()),
+        Some(Value::Bool(is)) => Some(if *is { "on" } else { "off" }.to_owned()),
+        _ => None,
+    };
+    let governors = facts.pointer("/frequency/governors").and_then(Value::as_object);
+    let governors =
+        governors.map(|names| names.keys().cloned().collect::<Vec<_>>().join(", ")).filter(|text| !text.is_empty());
+    [
+        ("processor", text("/cpu/model")),
+        ("cores", text("/cpu/cores")),
+        ("kernel", text("/kernel/release")),
+        ("governor", governors),
+        ("turbo", text("/frequency/turbo")),
+        ("hypervisor", text("/hypervisor")),
+        ("tuned", text("/tuned")),
+    ]
+    .into_iter()
+    .filter_map(|(name, value)| Some((name, cut(&value?))))
+    .collect()
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(VALUE_LETTERS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

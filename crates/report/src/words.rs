@@ -1,0 +1,450 @@
+//! The first screen in words: the verdict, whether to trust it, and what the effects depend on.
+
+use prony_stats::Interval;
+use prony_stats::effects::{Alias, Effect, Interaction, Method, Over, Size, Term, Work};
+use prony_study::{Direction, Results};
+
+use crate::findings::{ALPHA, Contrast, Findings, MARGIN};
+use crate::matrix::Matrix;
+use crate::quantity::{count, percent, signed, significant, thousands};
+
+/// Log ratios from here on are told as times, because per cent would be thousands: ln 10.
+const TIMES: f64 = std::f64::consts::LN_10;
+/// Combinations of levels that are named.
+const COMBINATIONS_MAX: usize = 4;
+
+/// How something is to be taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Better, or as it should be.
+    Good,
+    /// Worse, or failed.
+    Bad,
+    /// Look at this before you trust the result.
+    Warn,
+    /// Neither.
+    Plain,
+}
+
+/// The answer of a study in a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// How it is meant.
+    pub tone: Tone,
+    /// Who is what.
+    pub claim: String,
+    /// Range and certainty, in brackets behind it.
+    pub basis: String,
+}
+
+/// One reason to trust the result, or not to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chip {
+    /// How it is meant.
+    pub tone: Tone,
+    /// A few words.
+    pub text: String,
+    /// What they mean.
+    pub tip: String,
+}
+
+/// `6 of 12 configurations × 9 workloads × 6 machines × 3 repeats = 972 cells`.
+pub fn shape(matrix: &Matrix<'_>, findings: &Findings) -> String {
+    let configurations = matrix.configurations.len();
+    let full = matrix.full_cross();
+    let of = if full > configurations {
+        format!("{} of {}", configurations, count(full, "configuration"))
+    } else {
+        count(configurations, "configuration")
+    };
+    format!(
+        "{of} × {} × {} × {} = {}",
+        count(matrix.results.workloads.len(), "workload"),
+        count(matrix.results.machines.len(), "machine"),
+        count(matrix.repeats(), "repeat"),
+        count(findings.progress.measured, "cell")
+    )
+}
+
+/// The answer.
+pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
+    let progress = &findings.progress;
+    let plain = |claim: String, basis: &str| Verdict { tone: Tone::Plain, claim, basis: basis.to_owned() };
+    if progress.done == 0 {
+        let claim = format!("Nothing is measured yet: 0 of {} are done", count(progress.measured, "cell"));
+        return plain(claim, &if progress.failed > 0 { format!("{} failed", progress.failed) } else { String::new() });
+    }
+    let first = &matrix.configurations[0].name;
+    let Some(best) = findings.best() else {
+        return match matrix.configurations.len() {
+            1 => plain(format!("{first} is the only configuration"), "nothing to compare it with"),
+            _ => {
+                plain(format!("No configuration can be compared with {first} yet"), "no machine and workload in common")
+            }
+        };
+    };
+    let name = &matrix.configurations[best.configuration].name;
+    let interval = &best.size.interval;
+    let (tone, claim) = if interval.low > 0.0 {
+        (Tone::Good, better(&matrix.results.metric, name, first, best.size.usual))
+    } else if best.on_each.is_some_and(|(low, _)| low > 0.0) {
+        let claim = better(&matrix.results.metric, name, first, best.size.usual);
+        (Tone::Good, format!("{claim} on each of {}", count(best.size.units.len(), "machine")))
+    } else if interval.lies_within(MARGIN.ln_1p()) {
+        (
+            Tone::Plain,
+            format!("{name} is the same as {first} within {}", percent(MARGIN * 100.0).trim_start_matches('+')),
+        )
+    } else if interval.high < 0.0 && !interval.low.is_infinite() {
+        let claim = better(&matrix.results.metric, first, name, -best.size.usual);
+        let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
+        (Tone::Bad, format!("{claim}{among}"))
+    } else {
+        (Tone::Warn, format!("Unclear whether {name} is better than {first}"))
+    };
+    Verdict { tone, claim, basis: basis(matrix, findings, best) }
+}
+
+/// `2.83× as fast as`, or in per cent where it is less than half.
+fn better(metric: &prony_study::Metric, name: &str, first: &str, log_ratio: f64) -> String {
+    let is_time = metric.direction == Direction::Lower
+        && matches!(metric.unit.as_str(), "second" | "s" | "ms" | "µs" | "us" | "ns");
+    let ratio = log_ratio.exp();
+    match (is_time, ratio >= 1.5) {
+        (true, true) => format!("{name} is {}× as fast as {first}", significant(ratio, 3)),
+        (true, false) => format!("{name} is {} faster than {first}", unsigned(percent(log_ratio.exp_m1() * 100.0))),
+        (false, _) => {
+            let (ratio, size) = match metric.direction {
+                Direction::Higher => (ratio, "more"),
+                Direction::Lower => (1.0 / ratio, "less"),
+            };
+            match (0.67..1.5).contains(&ratio) {
+                true => format!(
+                    "{name} has {} {size} {} than {first}",
+                    unsigned(percent((ratio - 1.0) * 100.0)),
+                    metric.name
+                ),
+                false => format!("{name} has {}× the {} of {first}", significant(ratio, 3), metric.name),
+            }
+        }
+    }
+}
+
+fn unsigned(text: String) -> String {
+    text.trim_start_matches(['+', '−']).to_owned()
+}
+
+/// `2.48–3.19× over 6 machines; all 18 machine × workload pairs better`.
+fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
+    let size = &best.size;
+    let units = size.units.len();
+    let what = over(size.over);
+    let range = match units {
+        1 => format!("on one {what}"),
+        _ => format!("{} over {}", ratios(size.min, size.max), count(units, what)),
+    };
+    let mut parts = vec![range];
+    if let Some((low, high)) = best.on_each.filter(|_| !size.interval.excludes(0.0)) {
+        parts.push(format!("95 % interval on each {}; too few to speak of other machines", ratios(low, high)));
+    } else if size.interval.width().is_finite() {
+        let together = match findings.against_first.len() {
+            1 => String::new(),
+            2 => " for both comparisons together".to_owned(),
+            n => format!(" for all {n} comparisons together"),
+        };
+        parts.push(format!("95 % interval {}{together}", ratios(size.interval.low, size.interval.high)));
+    } else {
+        parts.push("too few for an interval".to_owned());
+    }
+    let (better, all) = best.better;
+    let pairs = if best.same_work { pair_name(matrix, all) } else { count(all, what) };
+    let word = comparative(matrix.results, size.interval.high >= 0.0);
+    let better = if size.interval.high < 0.0 { all - better } else { better };
+    parts.push(match better {
+        n if n == all && all == 2 => format!("both {} {word}", pairs.trim_start_matches("2 ")),
+        n if n == all && all == 1 => format!("the only {} {word}", pairs.trim_start_matches("1 ")),
+        n if n == all => format!("all {pairs} {word}"),
+        n => format!("{n} of {pairs} {word}"),
+    });
+    if !best.same_work {
+        parts.push("each ran other workloads".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn pair_name(matrix: &Matrix<'_>, all: usize) -> String {
+    match (matrix.results.machines.len(), matrix.results.workloads.len()) {
+        (1, _) => count(all, "workload"),
+        (_, 1) => count(all, "machine"),
+        _ => count(all, "machine × workload pair"),
+    }
+}
+
+fn comparative(results: &Results, is_better: bool) -> &'static str {
+    match (results.metric.direction, is_better) {
+        (Direction::Lower, true) => "faster",
+        (Direction::Lower, false) => "slower",
+        (Direction::Higher, true) => "better",
+        (Direction::Higher, false) => "worse",
+    }
+}
+
+/// Two log ratios as `2.48–3.19×`, or as per cent where both are near 1.
+pub fn ratios(low: f64, high: f64) -> String {
+    match low.exp() > 0.67 && high.exp() < 1.5 {
+        true => span(low, high),
+        false => format!("{}–{}×", significant(low.exp(), 3), significant(high.exp(), 3)),
+    }
+}
+
+/// Two log ratios in per cent: `+19 … +26 %`.
+pub fn span(low: f64, high: f64) -> String {
+    if !low.is_finite() || !high.is_finite() {
+        return "–".to_owned();
+    }
+    if high >= TIMES {
+        return format!("{}–{}×", significant(low.exp(), 3), significant(high.exp(), 3));
+    }
+    let [low, high] = [low, high].map(|log| log.exp_m1() * 100.0);
+    // As many decimals as the width makes sense of.
+    let digits = match high - low {
+        width if width < 0.5 => 2,
+        width if width >= 20.0 => 0,
+        _ => 1,
+    };
+    format!("{} … {} %", signed(low, digits), signed(high, digits))
+}
+
+/// A log ratio in per cent.
+pub fn share(log_ratio: f64) -> String {
+    if log_ratio >= TIMES {
+        return format!("{}×", significant(log_ratio.exp(), 3));
+    }
+    percent(log_ratio.exp_m1() * 100.0)
+}
+
+/// What counts once.
+pub fn over(over: Over) -> &'static str {
+    match over {
+        Over::Machines => "machine",
+        Over::Workloads => "workload",
+        Over::Repeats => "repeat",
+    }
+}
+
+/// Reasons to trust, or not.
+pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chip> {
+    let results = matrix.results;
+    let progress = &findings.progress;
+    let chip = |tone, text: String, tip: &str| Chip { tone, text, tip: tip.to_owned() };
+    let missing = progress.missing(results);
+    let complete = progress.done + progress.skipped == progress.measured;
+    let mut chips = vec![chip(
+        if complete { Tone::Good } else { Tone::Warn },
+        format!("{}/{} cells", thousands(progress.done), thousands(progress.measured)),
+        &format!("{} still to run, warm-ups and controls among them", count(missing, "cell")),
+    )];
+    if progress.skipped > 0 {
+        let text = format!("{} left out", count(progress.skipped, "cell"));
+        chips.push(chip(
+            Tone::Plain,
+            text,
+            "by a stopping rule, or because their configuration failed again and again: see the cells",
+        ));
+    }
+    chips.push(match progress.failed {
+        0 => chip(Tone::Good, "0 failed".to_owned(), "no cell failed for good"),
+        failed => chip(Tone::Bad, format!("{} failed", thousands(failed)), "see the list of failures"),
+    });
+    chips.push(match &findings.control {
+        None => {
+            let tip = "no configuration ran twice in a block, so nothing shows what is found where there is nothing";
+            chip(Tone::Warn, "no A/A check".to_owned(), tip)
+        }
+        Some(control) => {
+            let Size { interval, .. } = control;
+            let (tone, tip) = match interval.excludes(0.0) {
+                true => {
+                    (Tone::Bad, "the same configuration differs from itself: do not trust differences of this size")
+                }
+                false => (Tone::Good, "the same configuration twice in a block: what is found where there is nothing"),
+            };
+            chip(tone, format!("A/A {}", with_interval(interval)), tip)
+        }
+    });
+    if let Some(resolvable) = findings.resolvable() {
+        let text = format!("resolves ≥ {}", unsigned(percent(resolvable.exp_m1() * 100.0)));
+        chips.push(chip(Tone::Plain, text, "the smallest difference that these cells could tell from none"));
+    }
+    for machine in results.machines.iter().filter(|machine| !machine.disturbances.is_empty()) {
+        let more = match machine.disturbances.len() {
+            1 => String::new(),
+            n => format!(" (+{})", n - 1),
+        };
+        let text = format!("{}: {}{more}", machine.name, machine.disturbances[0]);
+        chips.push(chip(Tone::Warn, text, &machine.disturbances.join("; ")));
+    }
+    chips.push(chip(
+        Tone::Plain,
+        format!("prony {version} · seed {}", results.seed),
+        "made by this version; the order of the cells was drawn from the seed",
+    ));
+    chips
+}
+
+/// `−0.1 % [−0.4, +0.3]`.
+pub fn with_interval(interval: &Interval) -> String {
+    match interval.width().is_finite() {
+        true => format!(
+            "{} [{}, {}]",
+            share(interval.estimate),
+            share(interval.low).trim_end_matches(" %"),
+            share(interval.high).trim_end_matches(" %")
+        ),
+        false => format!("{}, too few for an interval", share(interval.estimate)),
+    }
+}
+
+/// `engine stock → pedantic`, its two parts.
+pub fn change(results: &Results, effect: &Effect) -> (String, String) {
+    let factor = &results.factors[effect.factor];
+    (factor.name.clone(), format!("{} → {}", factor.levels[effect.from], factor.levels[effect.to]))
+}
+
+/// What the table of effects does not say: on what effects depend, and on how little some rest.
+pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
+    let results = matrix.results;
+    let effects = &findings.effects;
+    let mut remarks: Vec<String> = Vec::new();
+    let (found, rest): (Vec<&Interaction>, Vec<&Interaction>) =
+        effects.interactions.iter().partition(|interaction| interaction.size.is_found(ALPHA));
+    remarks.extend(found.iter().map(|interaction| depends(results, effects.conditional.as_slice(), interaction)));
+    let widest = rest
+        .iter()
+        .filter(|one| one.size.interval.width().is_finite())
+        .max_by(|a, b| a.size.interval.reach().total_cmp(&b.size.interval.reach()));
+    if let Some(widest) = widest {
+        let among = if found.is_empty() {
+            "No effect is seen to depend on another factor"
+        } else {
+            "No other effect is seen to depend on another factor"
+        };
+        remarks.push(format!(
+            "{among}: {} looked at, each within {}.",
+            count(rest.len(), "interaction"),
+            span(-widest.size.interval.reach(), widest.size.interval.reach())
+        ));
+    }
+    remarks.extend(one_edge(results, &effects.effects));
+    for effect in &effects.effects {
+        let (factor, change) = change(results, effect);
+        if effect.method == Method::Model {
+            remarks.push(format!(
+                "{factor} {change} is from a model: no two configurations differ in it alone, so factors are taken not to \
+                 depend on each other."
+            ));
+        }
+        if let Work::Different { other_workloads } = &effect.work {
+            remarks.push(format!(
+                "{factor} {change} compares configurations that ran other workloads; for others of their kind its interval \
+                 is {}.",
+                span(other_workloads.low, other_workloads.high)
+            ));
+        }
+    }
+    remarks.extend(aliased(results, &effects.aliases));
+    if effects.comparisons > prony_stats::effects::COMPARISONS_MAX {
+        remarks.push(format!(
+            "{} questions were asked of these cells; what is called found holds for all of them together (Holm).",
+            effects.comparisons
+        ));
+    }
+    remarks
+}
+
+/// Effects that rest on one edge, those of one edge together.
+fn one_edge(results: &Results, effects: &[Effect]) -> Vec<String> {
+    let mut alike: Vec<(&str, String, Vec<String>)> = Vec::new();
+    // Steps of a sweep are seen in its curve.
+    let is_told = |effect: &&Effect| {
+        effect.method == Method::Edges && results.factors.len() > 1 && results.factors[effect.factor].numbers.is_none()
+    };
+    for effect in effects.iter().filter(is_told) {
+        let [edge] = effect.edges.as_slice() else { continue };
+        let (place, (_, change)) = (others(results, &edge.levels, effect.factor), change(results, effect));
+        let name = results.factors[effect.factor].name.as_str();
+        match alike.iter_mut().find(|(other, there, _)| *other == name && *there == place) {
+            Some((_, _, changes)) => changes.push(change),
+            None => alike.push((name, place, vec![change])),
+        }
+    }
+    let sentence = |(name, place, changes): (&str, String, Vec<String>)| {
+        let verb = if changes.len() == 1 { "rests" } else { "rest" };
+        format!("{name} {} {verb} on one edge only: {place}.", changes.join(" and "))
+    };
+    alike.into_iter().map(sentence).collect()
+}
+
+/// What the configurations cannot tell apart: levels one by one, combinations together.
+fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
+    let (levels, combinations): (Vec<&Alias>, Vec<&Alias>) =
+        aliases.iter().partition(|alias| matches!(alias.term, Term::Main { .. }));
+    let sentence = |alias: &Alias| {
+        let parts: Vec<String> = alias.same_as.iter().map(|(other, _)| term(results, other)).collect();
+        match parts.is_empty() {
+            true => format!("{} was never varied.", term(results, &alias.term)),
+            false => format!("{} cannot be told from {}.", term(results, &alias.term), parts.join(" and ")),
+        }
+    };
+    let mut sentences: Vec<String> = levels.into_iter().map(sentence).collect();
+    if !combinations.is_empty() {
+        let named = combinations.iter().take(COMBINATIONS_MAX);
+        let names: Vec<String> = named.map(|alias| term(results, &alias.term)).collect();
+        let more = if combinations.len() > names.len() { " and others" } else { "" };
+        sentences
+            .push(format!("These configurations cannot show what combinations do on top: {}{more}.", names.join(", ")));
+    }
+    sentences
+}
+
+fn depends(results: &Results, conditional: &[Effect], interaction: &Interaction) -> String {
+    let (factor, with) = (&results.factors[interaction.factor], &results.factors[interaction.with]);
+    let at = |level: usize| {
+        let there = conditional.iter().find(|effect| {
+            (effect.factor, effect.from, effect.to) == (interaction.factor, interaction.from, interaction.to)
+                && effect.given == Some((interaction.with, level))
+        });
+        there.map_or_else(|| "?".to_owned(), |effect| share(effect.size.usual))
+    };
+    format!(
+        "The effect of {} ({} → {}) depends on {}: {} with {}, {} with {}. Between the two lies {}.",
+        factor.name,
+        factor.levels[interaction.from],
+        factor.levels[interaction.to],
+        with.name,
+        at(interaction.with_from),
+        with.levels[interaction.with_from],
+        at(interaction.with_to),
+        with.levels[interaction.with_to],
+        with_interval(&interaction.size.interval)
+    )
+}
+
+/// `with engine = optimised and plugins = optimised`.
+fn others(results: &Results, levels: &[usize], without: usize) -> String {
+    let named = results.factors.iter().zip(levels).enumerate().filter(|&(factor, _)| factor != without);
+    let parts: Vec<String> =
+        named.map(|(_, (factor, &level))| format!("{} = {}", factor.name, factor.levels[level])).collect();
+    format!("with {}", parts.join(" and "))
+}
+
+fn term(results: &Results, term: &Term) -> String {
+    let named = |(factor, level): (usize, usize)| {
+        let factor = &results.factors[factor];
+        format!("{} = {}", factor.name, factor.levels[level])
+    };
+    match *term {
+        Term::Main { factor, level } => named((factor, level)),
+        Term::Interaction { first, second } => format!("{} with {}", named(first), named(second)),
+    }
+}
