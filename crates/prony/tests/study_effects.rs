@@ -1,0 +1,263 @@
+//! `prony study import`, `effects`, `diff` and `history`: the real command on tables made from a seed with known effects.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use prony_stats::Seed;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Six machines; the engine gains less on the fifth, which meets it with a smaller cache.
+const MACHINES: [&str; 6] = ["m1", "m2", "m3", "m4", "m5", "m6"];
+/// Engine, game library, plugin layer; each with the first of its three demos.
+const CONFIGURATIONS: [([&str; 3], usize); 6] = [
+    (["stock", "stock", "stock"], 1),
+    (["stock", "stock", "new"], 1),
+    (["tidy", "stock", "stock"], 1),
+    (["tidy", "stock", "new"], 1),
+    (["fast", "stock", "new"], 4),
+    (["fast", "new", "new"], 7),
+];
+
+/// A table as people make them: six of twelve configurations, demos of their own from the third engine on, and cells left
+/// empty that repeat what stands above. `slower`: what the last configuration costs more.
+fn table(seed: u64, slower: f64) -> String {
+    let mut seed = Seed::new(seed);
+    let mut even = || (seed.bits() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+    let mut text = String::from("Engine;Game;Plugins;Demo N;CPU;Duration, msec;Frames\n");
+    let own: Vec<f64> = (0..10).map(|_| 1.0 + 0.04 * even()).collect();
+    for ([engine, game, plugins], first) in CONFIGURATIONS {
+        let mut above = ["", "", "", ""];
+        for demo in first..first + 3 {
+            let frames = 120_000 + 500 * demo;
+            for (machine, name) in MACHINES.into_iter().enumerate() {
+                let engine_gain = match engine {
+                    "stock" => 1.0,
+                    "tidy" => 1.9 - if machine == 4 { 0.25 } else { 0.0 },
+                    _ => (1.9 - if machine == 4 { 0.25 } else { 0.0 }) * 1.11,
+                };
+                let plugin_gain = match (plugins, engine) {
+                    ("stock", _) => 1.0,
+                    (_, "stock") => 1.22,
+                    _ => 1.29,
+                };
+                let game_gain = if game == "new" { 1.07 / slower } else { 1.0 };
+                let frame_ms = (3.0 + machine as f64) * own[demo] * (1.0 + 0.01 * even());
+                let duration = frame_ms * frames as f64 / engine_gain / plugin_gain / game_gain;
+                let number = demo.to_string();
+                let cells = [engine, game, plugins, number.as_str()];
+                let shown: Vec<&str> =
+                    cells.iter().zip(above).map(|(&cell, above)| if cell == above { "" } else { cell }).collect();
+                let _ = writeln!(text, "{};{name};{duration:.0};{frames}", shown.join(";"));
+                above = [engine, game, plugins, ""];
+                // The demo is named where it begins only.
+                above[3] = ["1", "2", "3", "4", "5", "6", "7", "8", "9"][demo - 1];
+            }
+        }
+    }
+    text.push_str(";;;;;;\n");
+    text
+}
+
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Place {
+        Place(tempfile::tempdir().expect("a scratch directory"))
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.path().join(name), text).expect("a scratch directory takes it");
+    }
+
+    /// Standard output, standard error and the exit code of `prony study …`.
+    fn study(&self, arguments: &[&str]) -> (String, String, i32) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let output = command.arg("study").args(arguments).current_dir(self.0.path()).output();
+        let output = output.expect("the command is built");
+        let text = |bytes| String::from_utf8(bytes).expect("it says text");
+        (text(output.stdout), text(output.stderr), output.status.code().expect("it ended by itself"))
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let (out, err, code) = self.study(arguments);
+        serde_json::from_str(&out).unwrap_or_else(|error| panic!("{error}: exit code {code}, {err}"))
+    }
+
+    /// Imports a table made from a seed.
+    fn import(&self, directory: &str, seed: u64, slower: f64) {
+        self.write("table.csv", &table(seed, slower));
+        let (_, err, code) =
+            self.study(&["import", "table.csv", "-o", directory, "--normalise-to", "120000", "--title", "engines"]);
+        assert_eq!(code, 0, "{err}");
+    }
+}
+
+fn effect<'a>(answer: &'a Value, factor: &str, to: &str, given: Option<(&str, &str)>) -> &'a Value {
+    let effects = answer["effects"].as_array().expect("it is a list");
+    let wanted = |effect: &&Value| {
+        let same = match given {
+            Some((factor, level)) => effect["given"][factor] == level,
+            None => effect["given"].is_null(),
+        };
+        effect["factor"] == factor && effect["to"] == to && same
+    };
+    effects.iter().find(wanted).unwrap_or_else(|| panic!("no effect of {factor} to {to} in {answer:#}"))
+}
+
+fn near(effect: &Value, key: &str, expected: f64, within: f64) {
+    let found = effect[key].as_f64().unwrap_or(f64::NAN);
+    assert!((found - expected).abs() <= within, "{key}: {found}, expected {expected} ± {within}");
+}
+
+#[test]
+fn columns_are_guessed_and_told() {
+    let place = Place::new();
+    place.write("table.csv", &table(1, 1.0));
+    let (out, err, code) = place.study(&["import", "table.csv", "-o", "found"]);
+    assert_eq!(code, 0, "{err}");
+    assert_eq!(
+        out,
+        "found: 108 cells on 6 machines and 9 workloads\n  \
+           metric  duration in second for 120,000 frames, lower is better\n  \
+           factors Engine: stock, tidy, fast\n          \
+                   Game: stock, new\n          \
+                   Plugins: stock, new\n"
+    );
+    assert_eq!(
+        err,
+        "factor    `Engine` (guessed)\nfactor    `Game` (guessed)\nfactor    `Plugins` (guessed)\n\
+         workload  `Demo N` (guessed)\nmachine   `CPU` (guessed)\nvalue     `Duration, msec` (guessed)\n\
+         frames    `Frames` (guessed)\n"
+    );
+    let (_, err, code) = place.study(&["import", "table.csv", "-o", "found"]);
+    assert_eq!(code, 2);
+    assert_eq!(err, "error: cannot write found/results.json: file exists\nhint: --force replaces it\n");
+}
+
+#[test]
+fn effects_that_were_put_in_come_out() {
+    let place = Place::new();
+    place.import("found", 2, 1.0);
+    let answer = place.json(&["effects", "found", "--json"]);
+    let plugins = effect(&answer, "Plugins", "new", None);
+    near(plugins, "min_pct", 22.0, 1.5);
+    near(plugins, "max_pct", 29.0, 1.5);
+    assert_eq!(
+        (&plugins["pairs"], &plugins["machines"], &plugins["over"]),
+        (&36.into(), &6.into(), &"machines".into())
+    );
+    near(effect(&answer, "Plugins", "new", Some(("Engine", "tidy"))), "usual_pct", 29.0, 1.0);
+    let tidy = effect(&answer, "Engine", "tidy", Some(("Plugins", "stock")));
+    near(tidy, "usual_pct", 90.0, 1.5);
+    near(tidy, "min_pct", 65.0, 1.5);
+    near(&tidy["per_machine"], "m5", 65.0, 1.5);
+    let fast = &effect(&answer, "Engine", "fast", None);
+    assert_eq!((&fast["workloads"], &fast["pairs"]), (&"different".into(), &6.into()));
+    let bounds = |key: &str| fast[key].as_f64().expect("it has bounds");
+    assert!(fast["other_workloads_pct"][0].as_f64().is_some_and(|low| low < bounds("low_pct")));
+    let game = effect(&answer, "Game", "new", None);
+    let edges = game["edges"].as_array().expect("it is a list");
+    assert_eq!(edges.len(), 1);
+    assert_eq!(edges[0]["levels"], serde_json::json!({"Engine": "fast", "Plugins": "new"}));
+    let [depends] = answer["interactions"].as_array().expect("it is a list").as_slice() else { panic!("{answer:#}") };
+    assert_eq!((&depends["factor"], &depends["with"]["factor"]), (&"Plugins".into(), &"Engine".into()));
+    near(depends, "mean_pct", 100.0 * (1.29 / 1.22 - 1.0), 1.0);
+    assert_eq!(depends["found"], true);
+    near(&answer["whole"], "usual_pct", 100.0 * (1.9 * 1.11 * 1.29 * 1.07 - 1.0), 12.0);
+    let told = effect(&answer, "Plugins", "new", None);
+    assert!(told["low_pct"].as_f64() < told["usual_pct"].as_f64(), "{told:#}");
+}
+
+#[test]
+fn the_text_names_what_depends_and_what_rests_on_one_edge() {
+    let place = Place::new();
+    place.import("found", 3, 1.0);
+    let (out, err, code) = place.study(&["effects", "found"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("\nthe effect of Plugins (stock → new) depends on Engine: +"), "{out}");
+    assert!(out.contains("\nthe effect of Game (stock → new) rests on one edge, Engine=fast Plugins=new"), "{out}");
+    assert!(err.starts_with("warning: some configurations ran on workloads of their own"), "{err}");
+}
+
+#[test]
+fn a_difference_between_two_runs_is_found_where_it_is() {
+    let place = Place::new();
+    place.import("old", 4, 1.0);
+    place.import("new", 4, 1.15);
+    let (_, _, code) = place.study(&["diff", "old", "new"]);
+    assert_eq!(code, 1, "one is slower");
+    let answer = place.json(&["diff", "old", "new", "--json"]);
+    let configurations = answer["configurations"].as_array().expect("it is a list");
+    let verdicts: Vec<&str> = configurations.iter().filter_map(|change| change["verdict"].as_str()).collect();
+    assert_eq!(verdicts.iter().filter(|&&verdict| verdict == "slower").count(), 1);
+    assert_eq!(verdicts.iter().filter(|&&verdict| verdict == "same").count(), 5);
+    let slower = configurations.iter().find(|change| change["verdict"] == "slower").expect("one is slower");
+    assert_eq!(slower["levels"]["Game"], "new");
+    near(slower, "mean_pct", 100.0 * (1.0 / 1.15 - 1.0), 0.5);
+    let (_, _, code) = place.study(&["diff", "old", "old"]);
+    assert_eq!(code, 0, "a study is the same as itself");
+}
+
+#[test]
+fn a_history_marks_the_study_from_which_on_a_configuration_is_slower() {
+    let place = Place::new();
+    let names: Vec<String> = (0..9).map(|at| format!("commit-{at}")).collect();
+    for (at, name) in names.iter().enumerate() {
+        place.import(name, 10 + at as u64, if at >= 5 { 1.2 } else { 1.0 });
+    }
+    let mut arguments = vec!["history"];
+    arguments.extend(names.iter().map(String::as_str));
+    arguments.extend(["--export-github-action-benchmark", "points.json", "--json"]);
+    // Of a table with six configurations each is asked with a sixth of the chance.
+    arguments.extend(["--alpha", "20%"]);
+    let answer = place.json(&arguments);
+    let changes: Vec<(&Value, &Value)> = answer["series"]
+        .as_array()
+        .expect("it is a list")
+        .iter()
+        .flat_map(|series| {
+            let of_series = series["changes"].as_array().expect("it is a list");
+            of_series.iter().map(move |change| (&series["levels"]["Game"], &change["at"]))
+        })
+        .collect();
+    assert_eq!(changes, [(&"new".into(), &"commit-5".into())]);
+    let points = fs::read_to_string(place.0.path().join("points.json")).expect("it was written");
+    let points: Value = serde_json::from_str(&points).expect("it is JSON");
+    let points = points.as_array().expect("it is a list");
+    assert_eq!(points.len(), 6);
+    for point in points {
+        assert!(point["name"].is_string() && point["value"].is_f64(), "{point}");
+        assert_eq!(point["unit"], "second");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_says_what_to_do() {
+    let place = Place::new();
+    place.write("broken.csv", "Engine;Demo;CPU;ms\nold;1;m1;12\n;;m2;fast\n");
+    let (_, err, code) = place.study(&["import", "broken.csv", "-o", "x", "--value", "ms", "--factor", "Engine"]);
+    assert_eq!(
+        (code, err.as_str()),
+        (2, "error: cannot import broken.csv: line 3, column `ms`: expected a number, found `fast`\n")
+    );
+    let (_, err, code) = place.study(&["import", "broken.csv", "-o", "x", "--factor", "engine"]);
+    assert_eq!(code, 2);
+    assert_eq!(
+        err,
+        "error: cannot import broken.csv: expected one of the columns `Engine`, `Demo`, `CPU`, `ms`, found `engine`\n\
+         hint: names are those of the first line, with the same letters\n"
+    );
+    assert!(!Path::new(&place.0.path().join("x")).exists(), "nothing is left behind");
+    let (_, err, code) = place.study(&["effects", "nowhere"]);
+    assert_eq!(code, 2);
+    assert!(err.starts_with("error: cannot read nowhere: "), "{err}");
+    place.import("old", 4, 1.0);
+    place.write("bytes.csv", "Engine,Demo,CPU,kB\nstock,1,m1,12\nfast,1,m1,11\n");
+    let (_, err, _) = place.study(&["import", "bytes.csv", "-o", "bytes"]);
+    let (_, differs, code) = place.study(&["diff", "old", "bytes"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(differs.contains("expected the metric `duration` in second for 120000 frames"), "{differs}");
+}
