@@ -179,7 +179,8 @@ impl Incoming {
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
         let Place::Open { number } = place else { return Ok(()) };
         if number == self.delivered {
-            return Ok(());
+            // A late piece of a packet begins before the last number delivered, so this is none. Stock hosts refuse it too.
+            return Err(Refused::Malformed);
         }
         let is_new = !self.reliable_held.contains_key(&number);
         if is_new && purse.is_full() {
@@ -257,6 +258,11 @@ impl Incoming {
     /// Delivers what became next: reliable packets first, then the unreliable ones behind the last of them.
     fn deliver_held(&mut self, channel: u8, purse: &mut Purse) {
         while let Some(entry) = self.reliable_held.first_entry() {
+            if *entry.key() <= self.delivered {
+                // A packet in pieces took its number: one of the two is forged.
+                purse.release(entry.remove().charged);
+                continue;
+            }
             if *entry.key() > self.delivered + 1 || !entry.get().is_complete() {
                 break;
             }

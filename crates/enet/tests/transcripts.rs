@@ -53,6 +53,9 @@ fn plain(datagram: &[u8], scenario: &str) -> (Header, Vec<u8>) {
     (Header { compressed: false, ..header }, out)
 }
 
+/// Datagrams, and when they were sent.
+type UnderWay = VecDeque<(u64, Vec<u8>)>;
+
 struct Session {
     client: Host,
     server: Host,
@@ -60,7 +63,7 @@ struct Session {
     events: Vec<(&'static str, u32, u8, Vec<u8>)>,
     sleep_ms: u64,
     /// To the client and to the server, until the receiver is seen to act: the recorded hosts slept in between.
-    under_way: (VecDeque<(u64, Vec<u8>)>, VecDeque<(u64, Vec<u8>)>),
+    under_way: (UnderWay, UnderWay),
 }
 
 impl Session {
@@ -71,7 +74,8 @@ impl Session {
             false => (&mut self.server, CLIENT, &mut self.under_way.1),
         };
         let sleep_ms = self.sleep_ms;
-        while let Some((sent, datagram)) = under_way.pop_front_if(|(sent, _)| *sent <= until) {
+        while under_way.front().is_some_and(|(sent, _)| *sent <= until) {
+            let Some((sent, datagram)) = under_way.pop_front() else { break };
             let at = Duration::from_millis(now.min(sent + sleep_ms));
             host.handle_datagram(at, from, &datagram);
         }

@@ -148,6 +148,18 @@ fn pieces_that_disagree_are_refused() {
     assert_eq!(receiver.piece(None, 2, 4, 1), Err(Refused::Malformed));
     receiver.reliable(5, b"whole").unwrap();
     assert_eq!(receiver.piece(None, 5, 3, 0), Err(Refused::Malformed));
+    receiver.reliable(1, b"").unwrap();
+    assert_eq!(receiver.piece(None, 1, 3, 0), Err(Refused::Malformed), "of a number that was whole");
+}
+
+#[test]
+fn a_forged_packet_in_the_middle_of_one_in_pieces_neither_comes_nor_stops_the_channel() {
+    let mut receiver = Receiver::new();
+    receiver.reliable(2, b"forged").unwrap();
+    (0..3).for_each(|number| receiver.piece(None, 1, 3, number).unwrap());
+    receiver.reliable(4, b"next").unwrap();
+    assert_eq!(receiver.take(), [&[0, 0, 1, 1, 2, 2][..], b"next"]);
+    assert_eq!(receiver.held, 0);
 }
 
 #[test]
