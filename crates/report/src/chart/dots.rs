@@ -27,7 +27,7 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<
     if bounds.is_empty() {
         return None;
     }
-    let left = workloads.iter().take(rows).map(|workload| width(&workload.name)).fold(40.0, f64::max).min(120.0) + 12.0;
+    let left = workloads.iter().take(rows).map(|workload| width(&workload.name)).fold(40.0, f64::max).min(120.0) + 18.0;
     let bottom = TOP + ROW * rows as f64;
     let label = format!(
         "{} on {}: a row a workload, a mark a configuration",
