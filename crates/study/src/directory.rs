@@ -96,6 +96,23 @@ impl Directory {
         Ok(Directory { path, study, shipped, plan })
     }
 
+    /// Makes the directory of a study that lies in another one, with all it ships.
+    ///
+    /// # Errors
+    /// [`DirectoryError`] when the other is not what was shipped, or cannot be copied.
+    pub fn take(path: &Path, text: &str, from: &Directory) -> Result<Directory, DirectoryError> {
+        Shipped::check(&from.path)?;
+        fs::create_dir_all(path).map_err(|error| DirectoryError::Io { path: path.to_owned(), error })?;
+        from.shipped.copy(&from.path, path)?;
+        let file = path.join(STUDY_FILE);
+        crate::disk::write_with_mode(&file, text.as_bytes(), 0o644)
+            .map_err(|error| DirectoryError::Io { path: file, error })?;
+        for directory in [path.join(ledger::CELLS), path.join(WORK)] {
+            fs::create_dir_all(&directory).map_err(|error| DirectoryError::Io { path: directory, error })?;
+        }
+        Directory::open(path)
+    }
+
     /// Reads a study's directory.
     ///
     /// # Errors

@@ -104,13 +104,30 @@ impl Shipped {
             }
             shipped.0.insert(path.to_owned(), item);
         }
+        shipped.write(directory)?;
+        Ok(shipped)
+    }
+
+    /// Copies everything from one study's directory to another.
+    ///
+    /// # Errors
+    /// [`ShipError`] for the first thing that cannot be copied.
+    pub fn copy(&self, from: &Path, to: &Path) -> Result<(), ShipError> {
+        for item in self.0.values().filter(|item| !item.place(to).exists()) {
+            copy_in_place(&item.place(from), &item.place(to))?;
+            item.check(to)?;
+        }
+        self.write(to)
+    }
+
+    fn write(&self, directory: &Path) -> Result<(), ShipError> {
         let list = directory.join(BUILDS).join(CONTENTS);
-        let json = serde_json::to_vec_pretty(&shipped).expect("texts are JSON");
+        let json = serde_json::to_vec_pretty(self).expect("texts are JSON");
         make_directory(&directory.join(BUILDS))?;
         if fs::read(&list).ok().as_ref() != Some(&json) {
             disk::write_with_mode(&list, &json, 0o644).map_err(|error| ShipError::Io { path: list, error })?;
         }
-        Ok(shipped)
+        Ok(())
     }
 
     /// Reads what is in a study's directory, and checks all of it.

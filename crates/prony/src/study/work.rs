@@ -1,0 +1,139 @@
+//! `prony study work` and `collect`: what executors run on a machine of a study.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::sync::Mutex;
+
+use prony_bench::Interrupt;
+use prony_study::directory::{Directory, WORK};
+use prony_study::ledger::{AfterFailure, LedgerError};
+use prony_study::merge::Publisher;
+use prony_study::run::{Event, Work, WorkError, work};
+use prony_study::slurm::{Rounds, Submission};
+
+use super::{run, status};
+use crate::cli::study::{CollectArgs, WorkOnArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::count;
+
+/// # Errors
+/// What kept cells from running; what was measured is kept.
+pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
+    let directory = Directory::open(&args.directory).map_err(|error| status::failure("run", &error))?;
+    let machine = directory.study.machines.iter().position(|machine| machine.name == args.machine);
+    let Some(machine) = machine else {
+        return Err(Failure::new(format!("expected a machine of the study, found `{}`", args.machine)));
+    };
+    let results = args.scratch.clone().unwrap_or_else(|| directory.path.clone());
+    fs::create_dir_all(results.join(WORK)).map_err(|error| Failure::io("make", &results, &error))?;
+    let absolute = |path: &Path| fs::canonicalize(path).map_err(|error| Failure::io("find", path, &error));
+    let (results, root) = (absolute(&results)?, absolute(&args.root.root)?);
+    let publisher = (results != directory.path).then(|| Publisher::new(&results, &directory.path, &args.machine));
+    let merge = |error: prony_study::merge::MergeError| Failure::new(format!("cannot publish: {error}"));
+    if let Some(publisher) = &publisher {
+        publisher.restore().map_err(merge)?;
+    }
+    let publisher = publisher.map(Mutex::new);
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let place = results.join(WORK);
+    env::set_current_dir(&place).map_err(|error| Failure::io("go to", &place, &error))?;
+    let here = Work {
+        directory: &directory,
+        results: &results,
+        machine,
+        block: args.block,
+        jobs: 1,
+        retry_failed: false,
+        interrupt: Some(&interrupt),
+        root: (root != Path::new("/")).then_some(root.as_path()),
+    };
+    let lock = |publisher: &Mutex<Publisher>, last: bool| {
+        let mut publisher = publisher.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if last { publisher.publish() } else { publisher.publish_if_due() }
+    };
+    let finished = work(&here, &|event| match event {
+        Event::Progress(_) => {
+            // Told when all is published in the end; until then what is there stays.
+            let _ = publisher.as_ref().map(|publisher| lock(publisher, false));
+        }
+        event => told(event),
+    });
+    let published = publisher.as_ref().map_or(Ok(()), |publisher| match &finished {
+        // Somebody else runs this machine's cells, and publishes them.
+        Err(WorkError::Ledger(LedgerError::Busy { .. }) | WorkError::Unmet { .. }) => Ok(()),
+        _ => lock(publisher, true),
+    });
+    let finished = finished.map_err(|error| failure(&error))?;
+    published.map_err(merge)?;
+    eprintln!(
+        "{}  {}: {} in {:.1} s",
+        args.machine,
+        status::in_words(&finished.counts, None),
+        count(finished.ran, "cell"),
+        finished.elapsed_s
+    );
+    Ok(match finished.interrupted {
+        true => Exit::NotTrusted,
+        false if finished.counts.failed > 0 => Exit::Finding,
+        false => Exit::Good,
+    })
+}
+
+/// # Errors
+/// When a ledger cannot be read or a job not be submitted.
+pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
+    let directory = Directory::open(&args.directory).map_err(|error| status::failure("read", &error))?;
+    let rounds = Rounds::read(&directory.path).map_err(|error| run::slurm_failure(&error))?;
+    let program = prony_study::exec::ship_program(&directory.path);
+    let program = program.map_err(|error| Failure::new(error.to_string()))?;
+    let submission = Submission {
+        directory: &directory.path,
+        program: &program,
+        scratch: args.scratch.as_deref(),
+        machines: &rounds.machines,
+    };
+    let rounds = submission.collect(&directory).map_err(|error| run::slurm_failure(&error))?;
+    match (rounds.ended, rounds.given_up.len()) {
+        (false, _) => eprintln!("round {}: {}", rounds.round, count(rounds.jobs.len() as u64, "job")),
+        (true, 0) => eprintln!("complete after {}", count(u64::from(rounds.round), "round")),
+        (true, left) => eprintln!("warning: gave up {} after {} rounds", count(left as u64, "block"), rounds.round),
+    }
+    Ok(if rounds.given_up.is_empty() { Exit::Good } else { Exit::NotTrusted })
+}
+
+/// Says what went wrong on the way.
+pub fn told(event: &Event) {
+    match event {
+        Event::Cut(cells) => eprintln!("{} cut short before run again", count(*cells as u64, "cell")),
+        Event::Failed(claim, failure, after) => {
+            let cell = format!("{} on {}", claim.row.levels.join(", "), claim.row.workload);
+            let then = match after {
+                AfterFailure::Again => "; it runs once more".to_owned(),
+                AfterFailure::Failed => String::new(),
+                AfterFailure::Stopped { cells } => {
+                    format!("; its configuration failed again and again, {} not run", count(*cells as u64, "cell"))
+                }
+            };
+            eprintln!("warning: {cell}: {}{then}", failure.message);
+        }
+        Event::Progress(_) | Event::Point(_) => {}
+    }
+}
+
+/// Cells could not be run.
+pub fn failure(error: &WorkError) -> Failure {
+    let failure = Failure::new(error.to_string());
+    match error {
+        WorkError::Unmet { .. } => {
+            failure.hint("`prony machine show` tells what it is, `prony machine tune` quiets it; or change `require`")
+        }
+        WorkError::Ledger(LedgerError::Busy { .. }) => failure.hint("wait for it, or end it: what it measured is kept"),
+        WorkError::Io { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
+            failure.hint("make room; what was measured is kept, and `prony study resume DIR` goes on")
+        }
+        WorkError::Directory(error) => status::failure("run", error),
+        _ => failure,
+    }
+}
