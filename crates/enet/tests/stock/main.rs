@@ -59,13 +59,15 @@ fn packet(dice: &mut Dice, number: u32) -> (u8, u32, Vec<u8>) {
     (channel, flags, payload)
 }
 
-/// Datagrams under way: when they arrive, in which order they left, to and from whom.
+/// When a datagram arrives, in which order it left, to and from whom, and its bytes.
+type UnderWay = (u64, u64, usize, usize, Vec<u8>);
+
 struct Network {
     now_ms: u64,
     dice: Dice,
     loss_percent: u64,
     delay_ms: u64,
-    under_way: BinaryHeap<Reverse<(u64, u64, usize, usize, Vec<u8>)>>,
+    under_way: BinaryHeap<Reverse<UnderWay>>,
     posted: u64,
 }
 
@@ -135,11 +137,11 @@ fn converse(server: &mut dyn Node, client: &mut dyn Node, loss_percent: u64) {
         }
         if is_connected == [true; 2] && given < 400 && network.now_ms.is_multiple_of(5) {
             given += 1;
-            for node in 0..2 {
+            for (node, sent) in sent.iter_mut().enumerate() {
                 let (channel, flags, payload) = packet(&mut dice, given);
                 // Long packets are reliable unless they are asked not to be.
                 if flags & RELIABLE != 0 || payload.len() > 1368 && flags & UNRELIABLE_FRAGMENT == 0 {
-                    sent[node].push((channel, given));
+                    sent.push((channel, given));
                 }
                 let node: &mut dyn Node = if node == 0 { server } else { client };
                 node.send(0, channel, flags, &payload);
@@ -195,8 +197,10 @@ fn hosts_converse_with_stock_hosts_in_either_role_and_every_form() {
     }
 }
 
-/// Numbers of the commands, and the packets that pieces belong to.
-fn numbers(datagram: &[u8]) -> Vec<(u8, u16, Option<(u16, u32, u32)>)> {
+/// Channel and number of a command, and start, count and bytes of the packet that it is a piece of.
+type Numbers = (u8, u16, Option<(u16, u32, u32)>);
+
+fn numbers(datagram: &[u8]) -> Vec<Numbers> {
     let mut numbers = Vec::new();
     let mut rest = Header::decode(datagram).map_or(&[][..], |(_, rest)| rest);
     while let Some((command, behind)) = Command::decode(rest) {
