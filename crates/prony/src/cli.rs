@@ -3,6 +3,7 @@
 mod bench;
 pub mod machine;
 mod samples;
+pub mod study;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand};
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
 pub use machine::{MachineArgs, MachineVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
+pub use study::{StudyArgs, StudyVerb};
 
 use crate::numbers::duration;
 
@@ -64,6 +66,8 @@ pub enum Verb {
     Check(CheckSamplesArgs),
     /// Show, check, quiet and restore the machine that measures
     Machine(MachineArgs),
+    /// Plan, run and report a matrix of builds, workloads and machines
+    Study(StudyArgs),
 }
 
 const RECORD_EXAMPLES: &str = "\

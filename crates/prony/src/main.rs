@@ -19,12 +19,13 @@ mod replay;
 mod report;
 mod samples;
 mod selftest;
+mod study;
 
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, DemoVerb, MachineVerb, Verb};
+use cli::{Cli, DemoVerb, MachineVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -44,6 +45,21 @@ fn main() -> ExitCode {
             MachineVerb::Check(args) => machine::check::run(&args),
             MachineVerb::Tune(args) => machine::tune::run(&args),
             MachineVerb::Restore(args) => machine::restore::run(&args),
+        },
+        Verb::Study(study) => match study.verb {
+            StudyVerb::Plan(args) => study::plan::run(&args),
+            StudyVerb::Run(args) => study::run::run(&args),
+            StudyVerb::Status(args) => study::status::run(&args),
+            StudyVerb::Resume(args) => study::run::resume(&args),
+            StudyVerb::Merge(args) => study::merge::run(&args),
+            StudyVerb::Export(args) => study::export::run(&args),
+            StudyVerb::Work(args) => study::work::run(&args),
+            StudyVerb::Collect(args) => study::work::collect(&args),
+            StudyVerb::Import(args) => study::import::run(&args),
+            StudyVerb::Effects(args) => study::effects::run(&args),
+            StudyVerb::Diff(args) => study::diff::run(&args),
+            StudyVerb::History(args) => study::history::run(&args),
+            StudyVerb::Report(args) => study::report::run(&args),
         },
         Verb::Bench(args) => bench::run(&args),
         Verb::Compare(args) => compare::run(&args),

@@ -35,6 +35,8 @@ fn help_pages_read_well() {
         &["machine", "check"],
         &["machine", "tune"],
         &["machine", "restore"],
+        &["study"],
+        &["study", "plan"],
     ] {
         insta::assert_snapshot!(format!("help_{}", path.join("_")), page(path));
     }

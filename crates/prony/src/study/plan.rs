@@ -1,0 +1,74 @@
+//! `prony study plan`: what a study would run, and what it could tell.
+
+mod json;
+mod words;
+
+use std::path::Path;
+
+use prony_study::file::Study;
+use prony_study::ship::digest;
+use prony_study::{Contents, Estimate, Plan, PlanError, Results};
+
+use crate::cli::study::PlanArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+
+/// A study and its plan.
+struct Planned {
+    study: Study,
+    plan: Plan,
+    estimate: Option<Estimate>,
+}
+
+/// # Errors
+/// When the study cannot be read or planned, or the answer cannot be written.
+pub fn run(args: &PlanArgs) -> Result<Exit, Failure> {
+    let study = super::read("plan", &args.study)?;
+    let directory = args.study.parent().unwrap_or(Path::new(""));
+    let (contents, missing) = contents(&study, directory);
+    let plan = study.plan(&contents).map_err(|error| failure(&args.study, &error))?;
+    let earlier = args.earlier.as_deref().map(Results::load).transpose();
+    let earlier = earlier.map_err(|error| Failure::new(format!("cannot read earlier cells: {error}")))?;
+    let estimate = plan.estimate(&study, earlier.as_ref());
+    let planned = Planned { study, plan, estimate };
+    match (args.json, args.cells) {
+        (true, cells) => output::print_json(&json::answer(&planned, cells))?,
+        (false, true) => output::print(&words::cells(&planned))?,
+        (false, false) => output::print(&words::text(&planned))?,
+    }
+    for warning in missing {
+        eprintln!("warning: {warning}");
+    }
+    let design = &planned.plan.design;
+    Ok(match design.main_rank {
+        Some(rank) if rank < design.main_effects => Exit::Finding,
+        _ => Exit::Good,
+    })
+}
+
+/// Hashes of what will be shipped, so that keys are those of the run; a warning for what is not there yet.
+fn contents(study: &Study, directory: &Path) -> (Contents, Vec<String>) {
+    let (mut contents, mut missing) = (Contents::new(), Vec::new());
+    for path in study.paths() {
+        let file = directory.join(path);
+        match digest(&file) {
+            Ok(hash) => {
+                contents.insert(path.to_owned(), hash);
+            }
+            Err(_) if !file.exists() => missing.push(format!("{} is not there yet", file.display())),
+            Err(error) => missing.push(format!("cannot read what is to be shipped: {error}")),
+        }
+    }
+    (contents, missing)
+}
+
+fn failure(path: &Path, error: &PlanError) -> Failure {
+    let failure = Failure::new(format!("cannot plan {}: {error}", path.display()));
+    match error {
+        PlanError::Empty => failure,
+        PlanError::TooManyCells { .. } => {
+            failure.hint("fewer repeats or levels, or several studies: results of each are a directory of its own")
+        }
+    }
+}
