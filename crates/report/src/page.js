@@ -59,7 +59,7 @@ const along = (svg, event) => {
     lines.push(`${row.dataset.name}: ${near.slice(1).map(p => number(value(y, p) * (scales[unit] ?? 1))).join(' – ')} ${unit}`);
   }
   let line = svg.querySelector('.at');
-  if (!line) { line = document.createElementNS('http://www.w3.org/2000/svg', 'path'); line.setAttribute('class', 'at'); svg.append(line); }
+  if (!line) { line = document.createElementNS(svg.namespaceURI, 'path'); line.setAttribute('class', 'at'); svg.append(line); }
   line.setAttribute('d', `M${place} 0V${svg.viewBox.baseVal.height - 26}`);
   show(lines.join('\n'), event.clientX, event.clientY);
 };
