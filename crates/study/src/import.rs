@@ -230,7 +230,8 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
         .map(|factor| factor.levels.iter().enumerate().map(|(at, level)| (level.as_str(), at)).collect())
         .collect();
     let mut cells = Vec::with_capacity(table.rows.len());
-    let mut seen: BTreeMap<(Vec<usize>, usize, usize), Vec<(u64, &str)>> = BTreeMap::new();
+    // Lines and names of the repeats of a configuration on a workload and a machine.
+    let mut seen = BTreeMap::<(Vec<usize>, usize, usize), Vec<(u64, &str)>>::new();
     for (at, row) in table.rows.iter().enumerate() {
         let levels: Vec<usize> = level_of.iter().zip(&of_factors).map(|(levels, cells)| levels[cells[at]]).collect();
         let axes: Vec<&str> = of_workloads.iter().map(|cells| cells[at]).collect();

@@ -356,7 +356,7 @@ impl Results {
                 format!("expected {} levels, found {}", self.factors.len(), cell.levels.len())
             } else {
                 let beyond = |(level, factor): (&usize, &Factor)| *level >= factor.levels.len();
-                let factor = cell.levels.iter().zip(&self.factors).position(|pair| beyond(pair))?;
+                let factor = cell.levels.iter().zip(&self.factors).position(beyond)?;
                 let Factor { name, levels, .. } = &self.factors[factor];
                 format!("expected a level of `{name}` below {}, found {}", levels.len(), cell.levels[factor])
             };

@@ -33,7 +33,7 @@ struct StudyText {
     factor: Vec<Spanned<FactorText>>,
     #[serde(default)]
     zip: Vec<Spanned<Vec<Spanned<String>>>>,
-    only: Option<Spanned<Vec<Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>>>>,
+    only: Option<Spanned<Vec<Spanned<PatternText>>>>,
     #[serde(rename = "where")]
     keep: Option<Spanned<String>>,
     #[serde(default)]
@@ -43,6 +43,9 @@ struct StudyText {
     #[serde(default)]
     machine: Vec<Spanned<MachineText>>,
 }
+
+/// A factor's name and its level or levels.
+type PatternText = BTreeMap<Spanned<String>, Spanned<Value>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
