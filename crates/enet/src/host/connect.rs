@@ -6,6 +6,7 @@ use super::receive::Envelope;
 use super::*;
 use crate::connection::window;
 use crate::half_open::HalfOpen;
+use crate::round_trip::widen;
 use crate::statistics::Dropped;
 use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
@@ -236,10 +237,16 @@ impl Host {
         }
         let entry = self.half_open.remove(at)?;
         self.forget(&entry);
-        Some(self.admit(entry, is_careful))
+        let answered_at = match is_careful {
+            // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
+            true => (entry.answers == 1).then_some(entry.answered_at),
+            false => widen(sent_time, self.now),
+        };
+        Some(self.admit(entry, answered_at))
     }
 
-    fn admit(&mut self, entry: HalfOpen, is_careful: bool) -> Result<u32, Dropped> {
+    /// Gives a slot to who proved its address, `answered_at` being when the answer was sent that proved it.
+    fn admit(&mut self, entry: HalfOpen, answered_at: Option<u64>) -> Result<u32, Dropped> {
         let crowded = self.is_crowded(entry.address);
         let slot = match self.free.lowest() {
             Some(slot) if !crowded => slot,
@@ -265,11 +272,10 @@ impl Host {
         connection.incoming.resize_with(channels, || None);
         connection.arrival = Some(entry.data);
         connection.last_receive = Some(self.now);
-        if entry.answers == 1 {
-            // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
-            connection.sampled((self.now - entry.answered_at).max(1) as u32, self.now);
+        if let Some(answered_at) = answered_at {
+            connection.sampled((self.now - answered_at).max(1) as u32, self.now);
         }
-        if is_careful {
+        if self.settings.habits == Habits::Careful {
             // Clients that came together are not pinged together.
             let phase = u64::from(self.random.below(connection.ping_interval_ms.max(1)));
             connection.last_receive = Some(self.now.saturating_sub(phase));

@@ -139,6 +139,8 @@ impl Host {
             return;
         }
         let ends = ends && connection.state == State::AcknowledgingDisconnect;
+        let bytes = Body::Acknowledge { sequence: 0, sent_time }.fixed_bytes() as u32;
+        connection.sender.data_total = connection.sender.data_total.wrapping_add(bytes);
         connection.acks.push_back(Ack { channel: command.channel, sequence: command.sequence, sent_time, ends });
         self.wake(slot);
     }
@@ -233,13 +235,17 @@ impl Host {
 
     fn acknowledged(&mut self, slot: u32, channel: u8, sequence: u16, sent_time: u16) {
         let now = self.now;
-        let Host { slots, commands, .. } = self;
+        let Host { slots, commands, wheel, .. } = self;
         let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
         let Some(sent) = widen(sent_time, now) else { return };
         connection.sampled((now - sent).max(1) as u32, now);
         let acknowledged = connection.sender.acknowledge(commands, channel, sequence);
         let is_done = connection.sender.is_done();
         let ending = connection.ending.0;
+        if acknowledged.is_some() && !connection.sender.has_nothing_in_flight() {
+            // What is now the oldest command may have less patience than the one before it had, after its retransmissions.
+            wheel.set_if_earlier(slot, connection.sender.next_timeout);
+        }
         match connection.state {
             State::Disconnecting if matches!(acknowledged, Some(Kind::Disconnect(_))) => {
                 self.end(slot, (0, Ending::ByUs));

@@ -17,14 +17,29 @@ pub enum Happened {
     Packet { peer: u32, channel: u8, flags: u32, payload: Vec<u8> },
 }
 
+impl Happened {
+    pub fn peer(&self) -> u32 {
+        match self {
+            Happened::Connected { peer, .. } | Happened::Disconnected { peer, .. } | Happened::Packet { peer, .. } => {
+                *peer
+            }
+        }
+    }
+}
+
+/// A datagram, and to whom.
+pub type Sent = (SocketAddr, Vec<u8>);
+
 pub trait Node {
     fn connect(&mut self, to: SocketAddr, channels: u32, data: u32);
     fn send(&mut self, peer: u32, channel: u8, flags: u32, payload: &[u8]);
     /// `kind`: 0 in good order, 1 now, 2 later, 3 without a word.
     fn disconnect(&mut self, peer: u32, kind: u8, data: u32);
+    /// In bytes a second, 0 for any number.
+    fn set_bandwidth(&mut self, incoming: u32, outgoing: u32);
     fn give(&mut self, from: SocketAddr, datagram: &[u8]);
     /// Has the host do what it has to, and returns what happened and what it sent.
-    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Vec<u8>>);
+    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Sent>);
 }
 
 /// Our host, served as the stock library's `service` does: what is to send, what arrived, what is to send.
@@ -42,10 +57,10 @@ impl Ours {
         self.host.peer_at(slot as usize)
     }
 
-    fn transmit(&mut self, now: Duration, sent: &mut Vec<Vec<u8>>) {
+    fn transmit(&mut self, now: Duration, sent: &mut Vec<Sent>) {
         let mut datagram = Vec::new();
-        while self.host.poll_transmit(now, &mut datagram).is_some() {
-            sent.push(datagram.clone());
+        while let Some(transmit) = self.host.poll_transmit(now, &mut datagram) {
+            sent.push((transmit.to, datagram.clone()));
         }
     }
 
@@ -96,18 +111,28 @@ impl Node for Ours {
         }
     }
 
+    fn set_bandwidth(&mut self, incoming: u32, outgoing: u32) {
+        self.host.set_bandwidth(incoming, outgoing);
+    }
+
     fn give(&mut self, from: SocketAddr, datagram: &[u8]) {
         self.inbox.push((from, datagram.to_vec()));
     }
 
-    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Vec<u8>>) {
+    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Sent>) {
         let now = Duration::from_millis(now_ms);
         let (mut happened, mut sent) = (Vec::new(), Vec::new());
         self.host.handle_timeout(now);
         self.transmit(now, &mut sent);
         for (from, datagram) in std::mem::take(&mut self.inbox) {
             self.host.handle_datagram(now, from, &datagram);
+            let before = happened.len();
             self.events(&mut happened);
+            if happened.len() > before {
+                // The stock library returns with the event, and sends what is due when it is called again.
+                self.host.handle_timeout(now);
+                self.transmit(now, &mut sent);
+            }
         }
         self.transmit(now, &mut sent);
         self.events(&mut happened);
@@ -121,7 +146,7 @@ pub struct Stock {
     requests: ChildStdin,
     answers: BufReader<ChildStdout>,
     happened: Vec<Happened>,
-    sent: Vec<Vec<u8>>,
+    sent: Vec<Sent>,
 }
 
 /// Compiles the program around the stock library, once.
@@ -178,9 +203,10 @@ impl Stock {
             match self.array::<1>() {
                 [b'.'] => break,
                 [b'O'] => {
-                    self.array::<6>();
+                    let address: [u8; 4] = self.array();
+                    let port = u16::from_ne_bytes(self.array());
                     let datagram = self.bytes();
-                    self.sent.push(datagram);
+                    self.sent.push((SocketAddr::from((address, port)), datagram));
                 }
                 [b'E'] => {
                     let [kind] = self.array();
@@ -254,6 +280,13 @@ impl Node for Stock {
         self.ask(&request);
     }
 
+    fn set_bandwidth(&mut self, incoming: u32, outgoing: u32) {
+        let mut request = vec![b'B'];
+        request.extend_from_slice(&incoming.to_ne_bytes());
+        request.extend_from_slice(&outgoing.to_ne_bytes());
+        self.ask(&request);
+    }
+
     fn give(&mut self, from: SocketAddr, datagram: &[u8]) {
         let mut request = vec![b'D'];
         put_address(&mut request, from);
@@ -262,7 +295,7 @@ impl Node for Stock {
         self.ask(&request);
     }
 
-    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Vec<u8>>) {
+    fn service(&mut self, now_ms: u64) -> (Vec<Happened>, Vec<Sent>) {
         self.set_time(now_ms);
         self.ask(b"S");
         (std::mem::take(&mut self.happened), std::mem::take(&mut self.sent))

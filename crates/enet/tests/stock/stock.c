@@ -9,6 +9,7 @@
  *   S                                                        service until nothing happens
  *   C u32 address, u16 port, u32 channels, u32 data          connect
  *   P u32 peer, u8 channel, u32 flags, u32 length, bytes     send
+ *   B u32 incoming, u32 outgoing                             bandwidths, in bytes a second
  *   X u32 peer, u8 kind, u32 data                            disconnect: 0, now: 1, later: 2, reset: 3
  * Answers:
  *   E u8 kind, u32 peer, u8 channel, u32 data, u32 flags, u32 length, bytes    an event
@@ -224,6 +225,11 @@ int main(void)
             get(packet->data, length);
             if (enet_peer_send(&host->peers[peer], channel, packet) < 0)
                 enet_packet_destroy(packet);
+            break;
+        }
+        case 'B': {
+            uint32_t incoming = get_u32(), outgoing = get_u32();
+            enet_host_bandwidth_limit(host, incoming, outgoing);
             break;
         }
         case 'X': {
