@@ -1,0 +1,228 @@
+//! Drives a server and a client through arbitrary sequences of calls, losses and forgeries:
+//! `cargo +nightly fuzz run enet_host -- -rss_limit_mb=1000`.
+//!
+//! Nothing panics, memory stays within its budget, and an address that is not proven is never sent more than it sent.
+#![no_main]
+
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use libfuzzer_sys::fuzz_target;
+use prony_enet::wire::ThrottleParameters;
+use prony_enet::{Event, Habits, Host, Packet, Patience, PeerId, PeerSettings, RangeCoder, Settings, crc32_checksum};
+
+const SLOTS: usize = 3;
+const HELD_BYTES: usize = 20_000;
+const WAITING_BYTES: usize = 10_000;
+/// Commands that the application leaves queued before it waits.
+const COMMANDS: usize = 500;
+
+struct Input<'a>(&'a [u8]);
+
+impl<'a> Input<'a> {
+    fn byte(&mut self) -> Option<u8> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    fn number(&mut self) -> usize {
+        usize::from(self.byte().unwrap_or(0)) << 8 | usize::from(self.byte().unwrap_or(0))
+    }
+
+    fn bytes(&mut self) -> &'a [u8] {
+        let length = self.byte().unwrap_or(0).into();
+        let (bytes, rest) = self.0.split_at(self.0.len().min(length));
+        self.0 = rest;
+        bytes
+    }
+}
+
+fn address(number: u8) -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::new(10, 0, 0, number), 7000))
+}
+
+fn host(form: u8, seed: u8) -> Host {
+    let settings = Settings {
+        channels: 4,
+        mtu: if form & 8 == 0 { 1392 } else { 576 },
+        duplicate_peers: 2,
+        packet_bytes_max: 8000,
+        waiting_bytes_max: WAITING_BYTES,
+        held_bytes_max: HELD_BYTES,
+        checksum: (form & 1 != 0).then(crc32_checksum),
+        compressor: (form & 2 != 0).then(|| Box::new(RangeCoder::new()) as _),
+        habits: if form & 4 == 0 { Habits::Careful } else { Habits::Stock },
+    };
+    Host::new(SLOTS, settings, &[seed; 16])
+}
+
+struct World {
+    hosts: [Host; 2],
+    now_ms: u64,
+    under_way: Vec<(usize, SocketAddr, Vec<u8>)>,
+    /// Bytes that the server was sent by, and sent to, each address.
+    traffic: BTreeMap<SocketAddr, (usize, usize)>,
+}
+
+impl World {
+    fn give(&mut self, to: usize, from: SocketAddr, datagram: &[u8]) {
+        if to == 0 {
+            self.traffic.entry(from).or_default().0 += datagram.len();
+        }
+        self.hosts[to].handle_datagram(Duration::from_millis(self.now_ms), from, datagram);
+    }
+
+    fn transmit(&mut self) {
+        let now = Duration::from_millis(self.now_ms);
+        let mut datagram = Vec::new();
+        for from in 0..2 {
+            while let Some(transmit) = self.hosts[from].poll_transmit(now, &mut datagram) {
+                let longest = 1400 + 4;
+                assert!(datagram.len() <= longest, "{} bytes", datagram.len());
+                if from == 0 {
+                    let (received, sent) = self.traffic.entry(transmit.to).or_default();
+                    *sent += datagram.len();
+                    // Addresses with a peer have proven to be theirs; one may have left just now.
+                    if transmit.peer.is_none() && transmit.to != address(1) {
+                        assert!(sent <= received, "{sent} bytes to {} for {received}", transmit.to);
+                    }
+                }
+                let to = usize::from(transmit.to == address(1));
+                if transmit.to == address(to as u8) && self.under_way.len() < 200 {
+                    self.under_way.push((to, address(from as u8), datagram.clone()));
+                }
+            }
+        }
+    }
+
+    fn peer(&self, host: usize, slot: usize) -> Option<PeerId> {
+        self.hosts[host].peer_at(slot % SLOTS)
+    }
+
+    fn check(&self) {
+        for host in &self.hosts {
+            assert!(host.held_bytes() <= HELD_BYTES);
+            let peers: Vec<_> = (0..SLOTS).filter_map(|slot| host.peer_at(slot)).collect();
+            assert_eq!(peers.len() + host.free_slots(), SLOTS);
+            let held: usize = peers.iter().filter_map(|peer| host.peer(*peer)).map(|peer| peer.held_bytes()).sum();
+            assert_eq!(held, host.held_bytes());
+            for peer in peers.iter().filter_map(|peer| host.peer(*peer)) {
+                assert!(peer.waiting_bytes() <= 2 * WAITING_BYTES + HELD_BYTES);
+                assert!(peer.in_transit_bytes() <= 65_536 + 1400);
+            }
+        }
+    }
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut input = Input(bytes);
+    let form = input.byte().unwrap_or(0);
+    let mut world = World {
+        hosts: [host(form, 1), host(form, 2)],
+        now_ms: input.number() as u64,
+        under_way: Vec::new(),
+        traffic: BTreeMap::new(),
+    };
+    while let Some(step) = input.byte() {
+        let (host, what) = (usize::from(step >> 7), step & 0x7f);
+        match what {
+            0..=9 => {
+                let _ = world.hosts[1].connect(address(0), input.byte().unwrap_or(1).into(), 7);
+            }
+            10..=39 => world.now_ms += u64::from(what - 9) * u64::from(input.byte().unwrap_or(1)),
+            40..=59 if !world.under_way.is_empty() => {
+                // The next one arrives, or one out of turn, or twice.
+                let at = if what < 52 { 0 } else { input.number() % world.under_way.len() };
+                let (to, from, datagram) = world.under_way[at].clone();
+                if what != 59 {
+                    world.under_way.remove(at);
+                }
+                world.give(to, from, &datagram);
+            }
+            60..=64 if !world.under_way.is_empty() => {
+                world.under_way.remove(0);
+            }
+            65..=74 if !world.under_way.is_empty() => {
+                // It arrives with a byte changed, or cut.
+                let (to, from, mut datagram) = world.under_way.remove(0);
+                let at = input.number() % datagram.len();
+                if what < 72 {
+                    datagram[at] ^= input.byte().unwrap_or(1);
+                } else {
+                    datagram.truncate(at);
+                }
+                world.give(to, from, &datagram);
+            }
+            75..=79 => {
+                let from = address(input.byte().unwrap_or(0) % 4);
+                let datagram = input.bytes();
+                world.give(host, from, datagram);
+            }
+            80..=109 => {
+                let (slot, flags) = (input.number(), input.byte().unwrap_or(0));
+                let channel = input.byte().unwrap_or(0) % 5;
+                let length = if flags & 0x80 == 0 { flags.into() } else { input.number() % 9000 };
+                if let (Some(peer), true) = (world.peer(host, slot), world.hosts[host].commands() < COMMANDS) {
+                    let packet = Packet {
+                        reliable: flags & 1 != 0,
+                        unsequenced: flags & 2 != 0,
+                        fragments_unreliable: flags & 4 != 0,
+                        ..Packet::unreliable(vec![flags; length])
+                    };
+                    let _ = world.hosts[host].send(peer, channel, packet);
+                }
+            }
+            110..=119 => {
+                let slot = input.number();
+                if let Some(peer) = world.peer(host, slot) {
+                    let host = &mut world.hosts[host];
+                    match what {
+                        110 => host.disconnect(peer, 1),
+                        111 => host.disconnect_now(peer, 2),
+                        112 | 113 => host.disconnect_later(peer, 3),
+                        114 => host.reset(peer),
+                        115 => host.ping(peer),
+                        116 => host.set_throttle(peer, slot as u32 % 33, 32),
+                        117 => {
+                            let parameters = ThrottleParameters {
+                                interval_ms: slot as u32,
+                                acceleration: 5,
+                                deceleration: u32::MAX,
+                            };
+                            host.configure_throttle(peer, parameters);
+                        }
+                        118 => {
+                            let patience = Patience { limit: 4, minimum_ms: 100, maximum_ms: slot as u32 };
+                            host.set_peer(peer, PeerSettings { ping_interval_ms: slot as u32, patience });
+                        }
+                        _ => {
+                            host.broadcast(0, &Packet::reliable(b"to all"));
+                        }
+                    }
+                }
+            }
+            120..=122 => {
+                let (incoming, outgoing) = (input.number() as u32, input.number() as u32);
+                world.hosts[host].set_bandwidth(incoming * 100, outgoing * 100);
+            }
+            _ => {
+                // The application takes what there is.
+                let mut ids = Vec::new();
+                while let Some(event) = world.hosts[host].poll_event() {
+                    if let Event::Disconnect { peer, .. } = event {
+                        assert!(world.hosts[host].peer(peer).is_none());
+                        ids.push(peer);
+                    }
+                }
+                ids.sort();
+                assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "a connection ends once");
+            }
+        }
+        let now = Duration::from_millis(world.now_ms);
+        world.hosts.iter_mut().for_each(|host| host.handle_timeout(now));
+        world.transmit();
+        world.check();
+    }
+});
