@@ -1,13 +1,17 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
-# prints the line that does; `demo` and `test` do so by themselves.
+# prints the line that does; `demo`, `test` and `fleet` do so by themselves.
 
-.PHONY: demo test bench bench-accuracy check setup
+.PHONY: demo test fleet bench bench-accuracy check setup
 
 demo:
 	@scripts/demo
 
 test: setup
 	cargo test --workspace
+
+# A study over a Slurm cluster on this machine, one of whose nodes dies. Under a minute.
+fleet:
+	@scripts/fleet
 
 bench:
 	cargo bench --workspace

@@ -533,9 +533,16 @@ impl Ledger {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
             _ => {}
         }
-        self.connection
-            .execute("VACUUM INTO ?1", [text])
-            .map_err(|error| LedgerError::Sqlite { path: path.to_owned(), error })?;
+        let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
+        // VACUUM INTO writes only the copy, but counts as writing.
+        let read_only = |on: bool| match &self.writer {
+            Some(_) => Ok(()),
+            None => self.connection.pragma_update(None, "query_only", on).map_err(sqlite),
+        };
+        read_only(false)?;
+        let copied = self.connection.execute("VACUUM INTO ?1", [text]);
+        read_only(true)?;
+        copied.map_err(sqlite)?;
         crate::disk::put_in_place(&temporary, path).map_err(io)
     }
 

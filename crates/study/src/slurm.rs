@@ -189,7 +189,52 @@ impl Submission<'_> {
     }
 }
 
+/// Whether anything of a round may still run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Queue {
+    /// A job of it runs or waits for its turn.
+    Alive,
+    /// None does: a controller that was killed forgets jobs that it had not written down, and holds those that it could
+    /// not start again.
+    Dead,
+    /// The controller does not answer.
+    Silent,
+}
+
 impl Rounds {
+    /// Asks the queue whether there is anything to wait for. What ran is not its to say.
+    pub fn queue(&self) -> Queue {
+        let asked = Command::new("squeue").args(["--noheader", "--format=%i|%T|%r"]).stdin(Stdio::null()).output();
+        match asked {
+            Ok(output) if output.status.success() => self.queue_of(&String::from_utf8_lossy(&output.stdout)),
+            _ => Queue::Silent,
+        }
+    }
+
+    fn queue_of(&self, listed: &str) -> Queue {
+        let is_alive = |line: &str| {
+            let mut fields = line.trim().splitn(3, '|');
+            let number = fields.next().and_then(|number| number.parse::<u64>().ok());
+            let (state, reason) = (fields.next().unwrap_or_default(), fields.next().unwrap_or_default());
+            let held = state == "PENDING" && reason.to_lowercase().contains("held");
+            // A collector that waits for a job which is held waits forever.
+            let waits = self.collector == number && state == "PENDING";
+            number.is_some_and(|number| self.jobs.contains(&number) || self.collector == Some(number))
+                && !held
+                && !waits
+        };
+        if listed.lines().any(is_alive) { Queue::Alive } else { Queue::Dead }
+    }
+
+    /// Takes what is left of a round out of the queue.
+    pub fn cancel(&self) {
+        let numbers = self.jobs.iter().chain(&self.collector).map(u64::to_string);
+        let mut command = Command::new("scancel");
+        command.arg("--quiet").args(numbers).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // Jobs that are not there any more are what we want.
+        let _ = command.status();
+    }
+
     /// What was submitted for a study so far.
     ///
     /// # Errors
@@ -260,5 +305,22 @@ fn sbatch(flags: &[String], script: &str, job: &str) -> Result<u64, SlurmError> 
             let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
             Err(SlurmError::Refused { job: job.to_owned(), printed: said.join("; ") })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_that_are_held_or_forgotten_are_not_waited_for() {
+        let rounds = Rounds { round: 1, jobs: vec![7, 8], collector: Some(9), ..Rounds::default() };
+        assert_eq!(rounds.queue_of("7|RUNNING|None\n9|PENDING|Dependency\n"), Queue::Alive);
+        assert_eq!(rounds.queue_of("8|PENDING|Resources\n"), Queue::Alive);
+        assert_eq!(rounds.queue_of("9|RUNNING|None\n"), Queue::Alive);
+        let held = "7|PENDING|launch failed requeued held\n8|PENDING|JobHeldAdmin\n9|PENDING|Dependency\n";
+        assert_eq!(rounds.queue_of(held), Queue::Dead);
+        assert_eq!(rounds.queue_of("17|RUNNING|None\n"), Queue::Dead);
+        assert_eq!(rounds.queue_of(""), Queue::Dead);
     }
 }

@@ -12,7 +12,7 @@ use prony_study::directory::{Directory, Progress, WORK};
 use prony_study::exec::{self, ExecError, Running, Templates};
 use prony_study::file::Executor;
 use prony_study::run::{Event, Work, work};
-use prony_study::slurm::{Rounds, SlurmError, Submission};
+use prony_study::slurm::{Queue, Rounds, SlurmError, Submission};
 
 use super::status;
 use super::work::{failure as work_failure, told};
@@ -23,6 +23,10 @@ use crate::progress::ProgressLine;
 
 /// How often other machines' ledgers are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// How often Slurm is asked whether there is anything to wait for.
+const QUEUE_EVERY: Duration = Duration::from_secs(1);
+/// So often in a row nothing must be alive before it is submitted again.
+const DEAD_LOOKS: u32 = 3;
 /// How often the line changes.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
@@ -163,7 +167,7 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
             Err(error) => failures.push(work_failure(&error)),
         }
     }
-    let mut waited = None::<Instant>;
+    let (mut waited, mut looked, mut dead) = (None::<Instant>, Instant::now(), 0);
     let mut interrupted = local.is_some_and(|finished| finished.interrupted);
     loop {
         for (machine, templates, running) in &mut machines {
@@ -186,6 +190,10 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
         interrupted |= interrupt.is_asked();
         let at_work = machines.iter().any(|(_, _, running)| running.is_some());
         let queued = !chosen.slurm.is_empty() && !how.no_wait && !interrupted && !is_over(&directory, &chosen.slurm)?;
+        if queued && looked.elapsed() >= QUEUE_EVERY {
+            looked = Instant::now();
+            dead = look_after(&directory, scratch.as_deref(), program.as_deref(), dead)?;
+        }
         if !at_work && !queued {
             break;
         }
@@ -232,6 +240,34 @@ fn is_over(directory: &Directory, machines: &[usize]) -> Result<bool, Failure> {
         return Ok(true);
     }
     Ok(Rounds::read(&directory.path).map_err(|error| slurm_failure(&error))?.ended)
+}
+
+/// Submits again what a killed controller forgot or holds. `dead`: how often in a row nothing was alive.
+fn look_after(
+    directory: &Directory,
+    scratch: Option<&Path>,
+    program: Option<&Path>,
+    dead: u32,
+) -> Result<u32, Failure> {
+    let rounds = Rounds::read(&directory.path).map_err(|error| slurm_failure(&error))?;
+    if rounds.ended || rounds.queue() != Queue::Dead {
+        return Ok(0);
+    }
+    // Between the last job and the collector nothing may be alive for a moment.
+    if dead + 1 < DEAD_LOOKS {
+        return Ok(dead + 1);
+    }
+    rounds.cancel();
+    let submission = Submission {
+        directory: &directory.path,
+        program: program.unwrap_or(Path::new("prony")),
+        scratch,
+        machines: &rounds.machines,
+    };
+    let rounds = submission.collect(directory).map_err(|error| slurm_failure(&error))?;
+    let jobs = crate::numbers::count(rounds.jobs.len() as u64, "job");
+    eprintln!("warning: Slurm lost jobs or holds them; submitted {jobs} again");
+    Ok(0)
 }
 
 fn submit(
