@@ -32,17 +32,17 @@ pub(crate) struct HalfOpen {
     pub bytes_sent: u64,
 }
 
-/// A table of fixed size.
+/// A table that grows to its limit and no further.
 pub(crate) struct HalfOpenTable {
     entries: Vec<Option<HalfOpen>>,
     free: Vec<u32>,
+    limit: usize,
 }
 
 impl HalfOpenTable {
-    /// A table for at least one.
-    pub fn new(size: usize) -> HalfOpenTable {
-        let size = size.max(1);
-        HalfOpenTable { entries: (0..size).map(|_| None).collect(), free: (0..size as u32).rev().collect() }
+    /// A table for at most `limit`, which is at least 1.
+    pub fn new(limit: usize) -> HalfOpenTable {
+        HalfOpenTable { entries: Vec::new(), free: Vec::new(), limit }
     }
 
     pub fn len(&self) -> usize {
@@ -51,7 +51,15 @@ impl HalfOpenTable {
 
     /// Takes `entry` in; what had to go for it is the second value.
     pub fn insert(&mut self, entry: HalfOpen, random: &mut Random) -> (u32, Option<HalfOpen>) {
-        let at = self.free.pop().unwrap_or_else(|| random.below(self.entries.len() as u32));
+        if let Some(at) = self.free.pop() {
+            self.entries[at as usize] = Some(entry);
+            return (at, None);
+        }
+        if self.entries.len() < self.limit {
+            self.entries.push(Some(entry));
+            return ((self.entries.len() - 1) as u32, None);
+        }
+        let at = random.below(self.limit as u32);
         (at, self.entries[at as usize].replace(entry))
     }
 

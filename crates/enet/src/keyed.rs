@@ -45,6 +45,7 @@ pub(crate) struct Sip {
 }
 
 impl Sip {
+    #[inline]
     fn round(&mut self) {
         let [mut a, mut b, mut c, mut d] = self.words;
         a = a.wrapping_add(b);
@@ -60,6 +61,7 @@ impl Sip {
         self.words = [a, b, c, d];
     }
 
+    #[inline]
     fn compress(&mut self, word: u64) {
         self.words[3] ^= word;
         self.round();
@@ -80,6 +82,7 @@ impl Hasher for Sip {
     }
 
     /// A whole word at once, where the bytes so far are whole words.
+    #[inline]
     fn write_u64(&mut self, word: u64) {
         if !self.length.is_multiple_of(8) {
             return self.write(&word.to_le_bytes());
@@ -88,6 +91,7 @@ impl Hasher for Sip {
         self.compress(word);
     }
 
+    #[inline]
     fn finish(&self) -> u64 {
         let mut end = Sip { ..*self };
         end.compress(self.tail | self.length << 56);

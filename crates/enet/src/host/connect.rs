@@ -13,6 +13,16 @@ use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 /// Number of the command that a connection begins with.
 pub(super) const FIRST_SEQUENCE: u16 = 1;
 
+/// What an address that is not proven is sent. An acknowledgement of either proves it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// A VERIFY_CONNECT, to one that asks for a connection.
+    Grant,
+    /// A PING with the same number and time, to one that believes to be connected: its acknowledgement was lost. It is
+    /// as short as the shortest datagram that asks for an acknowledgement, so the address has paid for it.
+    Prod,
+}
+
 /// Why no connection is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
@@ -110,7 +120,7 @@ impl Host {
         let attempt = (envelope.from.into(), u32::from_be_bytes(asked.connect_id).into());
         match self.attempts.get(&attempt) {
             Some(Target::Slot(_)) => return Err(Dropped::KnownConnection),
-            Some(&Target::HalfOpen(at)) => return self.answer_again(at, envelope.bytes),
+            Some(&Target::HalfOpen(at)) => return self.answer(at, envelope.bytes, Answer::Grant),
             None => {}
         }
         let slot = self.free.lowest().ok_or(Dropped::NoSlot)?;
@@ -126,7 +136,7 @@ impl Host {
         }
         self.tokens.insert(token, Target::HalfOpen(at));
         self.attempts.insert(attempt, Target::HalfOpen(at));
-        self.answer_again(at, envelope.bytes)
+        self.answer(at, envelope.bytes, Answer::Grant)
     }
 
     fn is_crowded(&self, address: SocketAddr) -> bool {
@@ -186,7 +196,7 @@ impl Host {
     }
 
     /// Answers an address that is not proven, if it sent as many bytes as it is sent.
-    pub(super) fn answer_again(&mut self, at: u32, bytes_received: usize) -> Result<(), Dropped> {
+    pub(super) fn answer(&mut self, at: u32, bytes_received: usize, answer: Answer) -> Result<(), Dropped> {
         let Host { half_open, settings, short, statistics, now, body, .. } = self;
         let entry = half_open.entry(at).ok_or(Dropped::UnknownPeer)?;
         entry.bytes_received += bytes_received as u64;
@@ -197,13 +207,12 @@ impl Host {
             entry.sent_time = *now as u16;
         }
         body.clear();
-        let answer = Command {
-            flags: MUST_ACKNOWLEDGE,
-            channel: CONTROL,
-            sequence: entry.sequence,
-            body: Body::VerifyConnect(entry.granted),
+        let said = match answer {
+            Answer::Prod if settings.habits == Habits::Careful => Body::Ping,
+            // A stock host knows nothing else to say.
+            _ => Body::VerifyConnect(entry.granted),
         };
-        answer.encode(body);
+        Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: entry.sequence, body: said }.encode(body);
         let header = Header {
             peer: entry.asked.peer,
             session: entry.granted.incoming_session,

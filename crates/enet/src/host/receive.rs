@@ -119,7 +119,7 @@ impl Host {
         }
         if let (true, Some(Target::HalfOpen(at))) = (is_unproven, target) {
             // Its acknowledgement was lost: it is asked for once more, and given again.
-            self.answer_again(at, envelope.bytes)?;
+            self.answer(at, envelope.bytes, connect::Answer::Prod)?;
             return Err(Dropped::Unproven);
         }
         Ok(())

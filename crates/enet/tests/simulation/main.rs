@@ -5,4 +5,5 @@ mod cost;
 mod fairness;
 mod link;
 mod lossy;
+mod peers;
 mod rules;
