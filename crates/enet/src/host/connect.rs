@@ -13,6 +13,10 @@ use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 /// Number of the command that a connection begins with.
 pub(super) const FIRST_SEQUENCE: u16 = 1;
 
+/// Tokens that are tried for who asks for a connection. An endpoint that has so many that none is free among these is
+/// part of a flood, and looking on would make it dear.
+const TOKEN_TRIES: u16 = 16;
+
 /// What an address that is not proven is sent. An acknowledgement of either proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
@@ -58,7 +62,7 @@ impl Host {
             return Err(ConnectError::Channels { channels });
         }
         let slot = self.free.lowest().ok_or(ConnectError::NoSlot { slots: self.slots.len() })?;
-        let token = self.token(address, slot).ok_or(ConnectError::NoToken { address })?;
+        let token = self.token(address, slot, NO_PEER).ok_or(ConnectError::NoToken { address })?;
         let connect_id = (self.random.next() as u32).to_be_bytes();
         let settings = &self.settings;
         let mtu = settings.mtu.clamp(MTU_MIN, MTU_MAX);
@@ -98,8 +102,8 @@ impl Host {
         self.ready.push_back(slot);
     }
 
-    /// A token for `slot` that no other peer at `address` has: its number, if that is one.
-    fn token(&mut self, address: SocketAddr, slot: u32) -> Option<u16> {
+    /// A token for `slot` that no other peer at `address` has: its number if that is free, else one of at most `tries`.
+    fn token(&mut self, address: SocketAddr, slot: u32, tries: u16) -> Option<u16> {
         let endpoint = address.into();
         let is_free = |token: u16| !self.tokens.contains_key(&(endpoint, token.into()));
         if let Ok(token) = u16::try_from(slot)
@@ -109,7 +113,9 @@ impl Host {
             return Some(token);
         }
         let start = self.random.below(NO_PEER.into()) as u16;
-        (0..NO_PEER).map(|step| (start + step) % NO_PEER).find(|&token| is_free(token))
+        let found = (0..tries).find(|&step| is_free((start + step) % NO_PEER));
+        self.statistics.work += u64::from(found.unwrap_or(tries));
+        found.map(|step| (start + step) % NO_PEER)
     }
 
     /// A connection is asked for.
@@ -154,8 +160,8 @@ impl Host {
         let is_careful = self.settings.habits == Habits::Careful;
         // An unforeseeable token makes the proof 12 bits longer.
         let token = match is_careful {
-            true => self.token(envelope.from, u32::MAX)?,
-            false => self.token(envelope.from, slot)?,
+            true => self.token(envelope.from, u32::MAX, TOKEN_TRIES)?,
+            false => self.token(envelope.from, slot, TOKEN_TRIES)?,
         };
         let proof = self.random.next();
         let (sequence, sent_time) =

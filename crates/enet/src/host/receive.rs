@@ -105,7 +105,7 @@ impl Host {
                     None => is_unproven = true,
                 },
                 Some(Target::Slot(slot)) => {
-                    self.receive(slot, envelope, &command)?;
+                    self.handle_command(slot, envelope, &command)?;
                     if self.peer_of(slot).is_none() {
                         return Ok(());
                     }
@@ -145,7 +145,7 @@ impl Host {
         self.wake(slot);
     }
 
-    fn receive(&mut self, slot: u32, envelope: &Envelope, command: &Command) -> Result<(), Dropped> {
+    fn handle_command(&mut self, slot: u32, envelope: &Envelope, command: &Command) -> Result<(), Dropped> {
         let &Command { channel, sequence, ref body, .. } = command;
         match *body {
             Body::Acknowledge { sequence, sent_time } => {

@@ -63,9 +63,10 @@ impl Traffic {
 #[test]
 fn a_flood_of_forged_connects_locks_nobody_out() {
     let server = Host::new(64, Settings::default(), &[1; 16]);
-    let client = Host::new(1, Settings::default(), &[2; 16]);
+    let client = Host::new(30, Settings::default(), &[2; 16]);
     let mut link = Link::new(vec![server, client], Faults { delay_ms: (25, 25), ..Faults::default() }, 1);
-    let (mut forgeries, mut connected_at) = (0u64, None);
+    // Thirty clients, each by its data: when it asked, and how long it waited.
+    let (mut forgeries, mut asked_at, mut waits) = (0u64, Vec::new(), Vec::new());
     let mut traffic = Traffic::default();
     for _ in 0..4000 {
         // 20,000 a second.
@@ -87,27 +88,42 @@ fn a_flood_of_forged_connects_locks_nobody_out() {
                 }
             }
         }
-        if link.now_ms == 1000 {
-            link.hosts[1].connect(address(0), 4, 9).unwrap();
+        if link.now_ms >= 1000 && link.now_ms.is_multiple_of(50) && asked_at.len() < 30 {
+            link.hosts[1].connect(address(0), 4, asked_at.len() as u32).unwrap();
+            asked_at.push(link.now_ms);
         }
         let until = link.now_ms + 1;
         for (host, event) in link.step(until) {
             match event {
                 Event::Connect { data, .. } => {
                     if host == 0 {
-                        assert_eq!(data, 9);
-                        connected_at = Some(link.now_ms);
+                        waits.push(link.now_ms - asked_at[data as usize]);
                     }
                 }
                 other => panic!("{other:?}"),
             }
         }
     }
-    let connected_at = connected_at.expect("the honest client is connected");
-    assert!(connected_at <= 2000, "after {} ms", connected_at - 1000);
-    assert_eq!(link.hosts[0].connected_peers(), 1);
-    assert_eq!(link.hosts[0].free_slots(), 63);
+    assert_eq!(waits.len(), 30);
+    assert!(waits.iter().all(|wait| *wait <= 1000), "{waits:?} ms");
+    assert_eq!(link.hosts[0].connected_peers(), 30);
+    assert_eq!(link.hosts[0].free_slots(), 34);
     assert!(link.hosts[0].statistics().evicted > 10_000);
+}
+
+#[test]
+fn a_flood_of_connects_from_one_endpoint_is_no_dearer() {
+    let mut host = Host::new(64, Settings::default(), &[1; 16]);
+    let mut answer = Vec::new();
+    for attempt in 0..30_000 {
+        let before = host.statistics().work;
+        host.handle_datagram(Duration::from_millis(attempt), forged(1), &connect_datagram(attempt as u32, 1));
+        while host.poll_transmit(Duration::from_millis(attempt), &mut answer).is_some() {}
+        let work = host.statistics().work - before;
+        assert!(work <= 20, "{work} steps for CONNECT {attempt}");
+    }
+    assert!(host.half_open() <= 4095);
+    assert!(host.statistics().dropped(Dropped::TooManyOfAddress) > 0);
 }
 
 /// Ten million guesses would be as vain: 46 bits are unknown to who does not see the answer.

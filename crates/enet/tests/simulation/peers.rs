@@ -178,6 +178,29 @@ fn a_peer_of_an_earlier_connection_is_nobody() {
 }
 
 #[test]
+fn packets_are_taken_from_one_peer_out_of_turn() {
+    let mut link = hosts(2);
+    let peers = [link.connect(1), link.connect(1)];
+    for (_, client) in peers {
+        for text in [b"one", b"two"] {
+            link.hosts[1].send(client, 0, Packet::reliable(text)).unwrap();
+        }
+    }
+    let (mut datagram, now) = (Vec::new(), link.now());
+    while link.hosts[1].poll_transmit(now, &mut datagram).is_some() {
+        link.hosts[0].handle_datagram(now, address(1), &datagram);
+    }
+    let host = &mut link.hosts[0];
+    let second = peers[1].0;
+    assert_eq!(host.peer(second).unwrap().waiting_bytes(), 6);
+    let taken: Vec<_> = std::iter::from_fn(|| host.receive(second)).map(|packet| packet.payload).collect();
+    assert_eq!(taken, [b"one", b"two"]);
+    assert_eq!(host.peer(second).unwrap().waiting_bytes(), 0);
+    let rest: Vec<_> = std::iter::from_fn(|| host.poll_event()).collect();
+    assert_eq!(rest.len(), 2, "{rest:?}");
+}
+
+#[test]
 fn what_cannot_be_sent_is_said() {
     let mut link = hosts(1);
     let (server, _) = link.connect(2);

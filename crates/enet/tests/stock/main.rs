@@ -197,6 +197,40 @@ fn hosts_converse_with_stock_hosts_in_either_role_and_every_form() {
     }
 }
 
+/// The acknowledgement of the grant is lost, and the client has nothing to say but a ping: it proves its address by its
+/// answer to ours.
+#[test]
+fn a_stock_client_whose_proof_was_lost_gives_it_again() {
+    let mut client = Stock::start(1, false, false);
+    let mut server = Ours::new(Host::new(1, settings(false, false, Habits::Careful), &[9; 16]));
+    client.connect(address(0), CHANNELS, 3);
+    let mut now_ms = 60_000;
+    let (mut from_client, mut is_lost) = (0, false);
+    let mut connected = [None, None];
+    while connected.contains(&None) {
+        now_ms += 1;
+        assert!(now_ms < 62_000, "{connected:?}");
+        let (happened, datagrams) = client.service(now_ms);
+        if let [Happened::Connected { .. }] = happened[..] {
+            connected[1] = Some(now_ms);
+        }
+        for (_, datagram) in datagrams {
+            from_client += 1;
+            // The CONNECT comes first, the acknowledgement second.
+            match from_client {
+                2 => is_lost = true,
+                _ => server.give(address(1), &datagram),
+            }
+        }
+        let (happened, datagrams) = server.service(now_ms);
+        if let [Happened::Connected { data: 3, .. }] = happened[..] {
+            connected[0] = Some(now_ms);
+        }
+        datagrams.iter().for_each(|(_, datagram)| client.give(address(0), datagram));
+    }
+    assert!(is_lost && connected[0] > connected[1]);
+}
+
 /// Channel and number of a command, and its place in the packet that it is a piece of, and its bytes.
 type Numbers = (u8, u16, Option<(Fragment, usize)>);
 
