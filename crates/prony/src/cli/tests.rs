@@ -37,6 +37,16 @@ fn help_pages_read_well() {
         &["machine", "restore"],
         &["study"],
         &["study", "plan"],
+        &["study", "run"],
+        &["study", "resume"],
+        &["study", "status"],
+        &["study", "merge"],
+        &["study", "export"],
+        &["study", "import"],
+        &["study", "effects"],
+        &["study", "diff"],
+        &["study", "history"],
+        &["study", "report"],
     ] {
         insta::assert_snapshot!(format!("help_{}", path.join("_")), page(path));
     }
