@@ -3,6 +3,12 @@
 //! **What it costs.** Nothing walks over slots. A datagram costs its commands, a packet its pieces, a transmission its
 //! datagram, and passing time what is due in it. A slot without a peer costs nothing; an idle peer costs its pings; one
 //! whose windows keep its packets back costs nothing until an acknowledgement comes, whatever it has queued.
+//! A peer has one timer, for what is due first: its oldest command in flight, or its ping. Acknowledgements do not put
+//! it off; it fires early, and is set again.
+//!
+//! **What it takes from whom.** An address that has not proven to be its own has no slot and no timer, and is sent no
+//! more bytes than it sent. Beyond the bytes that arrived, a peer can have nothing allocated, and no more of those than
+//! [`Settings`] allows.
 //!
 //! **Who is served when.** Peers with something to send wait in one row. [`Host::poll_transmit`] makes one datagram, of
 //! at most one MTU, for the peer at its head; if more is left, the peer joins the row again at the tail. So between two
