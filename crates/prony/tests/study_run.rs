@@ -288,3 +288,71 @@ fn a_machine_that_a_command_leads_to_works_on_a_disk_of_its_own_and_brings_back_
     assert!(place.path().join("scratch/far/ledger-far.sqlite").exists());
     assert_eq!(every_cell_exactly_once(place.path(), &place.path().join("results"), "far"), 0);
 }
+
+/// Records a Redis server that answers some commands; returns the port it was given.
+fn record_redis(place: &Path) -> u16 {
+    use std::io::Write;
+    use std::net::{TcpListener, TcpStream};
+    let port =
+        TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("there are free ports").port();
+    let mut recorder = Command::new(env!("CARGO_BIN_EXE_prony"));
+    recorder.args(["record", "-o", "redis.demo", "--", "redis-server", "--bind", "127.0.0.1", "--save", "", "--port"]);
+    recorder.arg(port.to_string()).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut recorder = recorder.spawn().expect("the command is built");
+    let mut client = loop {
+        assert_eq!(
+            recorder.try_wait().expect("it is ours"),
+            None,
+            "redis-server ended: `scripts/setup test` installs it"
+        );
+        match TcpStream::connect(("127.0.0.1", port)) {
+            Ok(client) => break client,
+            Err(_) => std::thread::yield_now(),
+        }
+    };
+    for number in 0..200 {
+        client.write_all(format!("SET key:{number} {number}\r\n").as_bytes()).expect("it listens");
+        let mut answer = [0; 5];
+        client.read_exact(&mut answer).expect("it answers");
+        assert_eq!(&answer, b"+OK\r\n");
+    }
+    client.write_all(b"SHUTDOWN NOSAVE\r\n").expect("it listens");
+    assert!(recorder.wait().expect("it is ours").success());
+    port
+}
+
+#[test]
+fn cells_replay_a_real_server_and_one_build_that_diverges_says_where() {
+    let place = place();
+    let port = record_redis(place.path());
+    let server = |more: &str| format!("redis-server --bind 127.0.0.1 --save '' --port {port}{more}");
+    let study = format!(
+        "title = \"Redis\"\nrepeats = 2\n\
+         metric = {{ name = \"cpu\", unit = \"ms\", direction = \"lower\", normalise = {{ by = \"frames\", to = 1000 }} }}\n\
+         [[factor]]\nname = \"build\"\nlevels = [\n\
+         {{ name = \"recorded\", command = \"{}\" }},\n\
+         {{ name = \"one arena\", command = \"{}\", environment = {{ MALLOC_ARENA_MAX = \"1\" }} }},\n\
+         {{ name = \"another\", command = \"sh -c 'echo hello'\" }},\n]\n\
+         [[workload]]\nname = \"sets\"\ndemo = \"redis.demo\"\n",
+        server(""),
+        server(""),
+    );
+    write(place.path(), "study.toml", &study);
+    let output = prony(place.path(), &["run", "study.toml"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let directory = place.path().join("results");
+    let results = Results::load(&directory).expect("it is a study");
+    for cell in &results.cells {
+        match (&cell.state, cell.levels[0]) {
+            (State::Failed { .. } | State::Skipped { .. }, 2) => {}
+            (State::Done, 0 | 1) => {
+                assert!(cell.value.is_some_and(|value| value > 0.0), "{cell:?}");
+                let frames = results.frames(cell, &directory).expect("it has samples");
+                assert!(frames.len() == 1 && frames[0].len() > 100, "{cell:?}");
+            }
+            _ => panic!("{cell:?}"),
+        }
+    }
+    let said = text(&output.stderr);
+    assert!(said.contains("warning: another on sets: "), "{said}");
+}

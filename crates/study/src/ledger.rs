@@ -17,6 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prony_stats::Interval;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
+use sha2::{Digest, Sha256};
 
 pub use owner::Owner;
 pub use read::{Attempt, Counts, Entry};
@@ -30,6 +31,8 @@ pub const FAILURES_IN_A_ROW_MOST: u32 = 5;
 pub const CUTS_MOST: u32 = 8;
 /// Why cells of an earlier plan are not run.
 const NOT_PLANNED: &str = "not in the study any more";
+/// The fact that says which plan was written down last.
+const PLANNED: &str = "planned";
 /// How often a cell that failed by chance is run in all.
 const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
 /// How long another process may hold the file while it writes.
@@ -270,7 +273,17 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
     pub fn plan(&mut self, cells: impl Iterator<Item = Row>) -> Result<(), LedgerError> {
+        let cells: Vec<Row> = cells.collect();
+        let planned = digest(&cells);
+        // Whoever goes on with a study of many cells need not write them all again.
+        if self.note(PLANNED)?.as_ref() == Some(&planned) {
+            return Ok(());
+        }
         self.write(|transaction, _| {
+            transaction.execute(
+                "INSERT INTO study (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2",
+                [PLANNED, &planned],
+            )?;
             transaction.execute(
                 "UPDATE cell SET state = 'skipped', message = ?1 WHERE state = 'pending' AND attempt = 0",
                 [NOT_PLANNED],
@@ -281,7 +294,7 @@ impl Ledger {
                  state = iif(state = 'skipped' AND message = ?8, 'pending', state),
                  message = iif(state = 'skipped' AND message = ?8, NULL, message)",
             )?;
-            for (position, row) in cells.enumerate() {
+            for (position, row) in cells.iter().enumerate() {
                 insert.execute(params![
                     row.key,
                     position as i64,
@@ -666,6 +679,16 @@ fn not_a_ledger(path: &Path, error: rusqlite::Error) -> LedgerError {
 
 fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
+
+/// Of what a plan writes down.
+fn digest(cells: &[Row]) -> String {
+    let mut hash = Sha256::new();
+    for row in cells {
+        hash.update(&row.key);
+        hash.update(row.block.to_le_bytes());
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn levels_text(levels: &[String]) -> String {

@@ -111,7 +111,7 @@ pub fn told(event: &Event) {
             let cell = format!("{} on {}", claim.row.levels.join(", "), claim.row.workload);
             let then = match after {
                 AfterFailure::Again => "; it runs once more".to_owned(),
-                AfterFailure::Failed => String::new(),
+                AfterFailure::Failed | AfterFailure::Stopped { cells: 0 } => String::new(),
                 AfterFailure::Stopped { cells } => {
                     format!("; its configuration failed again and again, {} not run", count(*cells as u64, "cell"))
                 }

@@ -83,8 +83,9 @@ impl Ledger {
         let (union, taken) = self.differences(other)?;
         let attempts = other.attempts()?;
         let keys: std::collections::HashSet<&str> = taken.iter().map(|entry| entry.row.key.as_str()).collect();
-        let notes = other
-            .rows("SELECT name, value FROM study", |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+        let notes = other.rows("SELECT name, value FROM study WHERE name <> 'planned'", |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+        })?;
         let disturbances = other.rows("SELECT name, evidence, seen FROM disturbance", |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?))
         })?;
