@@ -33,7 +33,7 @@
 //! ```
 //!
 //! What is on the wire is ENet 1.3, as stock hosts speak it. What differs is what it costs, and who can abuse it:
-//! see [`host`] for the bounds, and [`Habits`] for the freedom that is taken.
+//! see [`host`] for the bounds, and [`Habits`] for the freedom that is taken. It needs an allocator, and nothing else.
 #![no_std]
 #![forbid(unsafe_code)]
 

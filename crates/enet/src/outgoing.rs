@@ -397,7 +397,7 @@ impl Sender {
                 slab.take(at);
             }
         }
-        filled.is_blocked &= !self.reliable.is_empty();
+        filled.is_blocked = filled.is_blocked && !self.reliable.is_empty() || is_control_blocked;
     }
 
     /// Whether a command that was never sent is within the windows of its channel.

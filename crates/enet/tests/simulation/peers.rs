@@ -200,6 +200,26 @@ fn packets_are_taken_from_one_peer_out_of_turn() {
     assert_eq!(rest.len(), 2, "{rest:?}");
 }
 
+/// Of more commands than may be in flight at once, none is lost or stuck.
+#[test]
+fn commands_beyond_those_that_may_be_in_flight_wait_for_acknowledgements() {
+    let mut link = hosts(1);
+    let (server, client) = link.connect(1);
+    for _ in 0..20_000 {
+        link.hosts[0].ping(server);
+    }
+    link.hosts[0].send(server, 0, Packet::unreliable(b"behind them")).unwrap();
+    let [_, at_client] = go_on(&mut link, 200);
+    assert!(matches!(&at_client[..], [Event::Receive { peer, .. }] if *peer == client), "{at_client:?}");
+    assert!(link.hosts[0].commands() <= 1);
+}
+
+#[test]
+fn hosts_can_be_given_to_threads() {
+    fn is_send<T: Send>(_: &T) {}
+    is_send(&hosts(1).hosts[0]);
+}
+
 #[test]
 fn what_cannot_be_sent_is_said() {
     let mut link = hosts(1);
