@@ -13,10 +13,10 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with_mode(path, bytes, 0o600)
 }
 
-/// As [`write`], with these permissions.
+/// As [`write()`], with these permissions.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let temporary = temporary(path)?;
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&temporary)?;
@@ -30,7 +30,7 @@ pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// Copies a file and its permissions; on disk when this returns.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
     let temporary = temporary(to)?;
     let copied = fs::copy(from, &temporary).and_then(|_| put_in_place(&temporary, to));
