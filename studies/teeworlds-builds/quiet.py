@@ -52,8 +52,10 @@ def main(directory):
     workloads, builds, allocators = (sorted({key[at] for key in sums}) for at in range(3))
     ln = {key: math.log(value) for key, value in sums.items()}
     print("workloads:", "; ".join(workloads))
-    for one, other in [("Debian", "-O2"), ("-O2", "-O3 native"), ("-O3 native", "-O3 native LTO"), ("Debian", "-O3 native LTO")]:
-        line(f"{one} → {other}", [statistics.mean(ln[w, one, a] - ln[w, other, a] for a in allocators) for w in workloads])
+    steps = ["Debian", "-O2", "-O3 native", "-O3 native LTO"]
+    for one, other in [*zip(steps, steps[1:]), (steps[0], steps[-1])]:
+        effects = [statistics.mean(ln[w, one, a] - ln[w, other, a] for a in allocators) for w in workloads]
+        line(f"{one} → {other}", effects)
     for players in ("4 players", "16 players"):
         of_these = [w for w in workloads if w.endswith(f" {players}")]
         for other in ("jemalloc", "mimalloc"):
