@@ -1,0 +1,178 @@
+//! A host with its socket and its clock.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use prony_enet::{Event, Host, Seed, Settings, Transmit};
+
+use crate::batch::{BATCH, Datagram};
+use crate::socket::{OpenError, Socket, SocketOptions};
+
+/// Datagrams that one pass takes in before it sends: acknowledgements of a peer that sends without end must not wait.
+/// The stock library's number.
+const RECEIVED_A_PASS: usize = 256;
+
+/// A host, its socket and its clock.
+///
+/// Nothing happens by itself: call [`Driver::service`] again and again.
+#[derive(Debug)]
+pub struct Driver {
+    host: Host,
+    socket: Socket,
+    started: Instant,
+    /// Datagrams that are sent together; their memory is used again.
+    outbox: Vec<Datagram>,
+}
+
+impl Driver {
+    /// A host for `slots` peers at `address`; with port 0, at a port that is free.
+    ///
+    /// # Errors
+    /// [`OpenError`]: the socket could not be made or bound.
+    pub fn bind(
+        address: SocketAddr,
+        slots: usize,
+        settings: Settings,
+        options: &SocketOptions,
+    ) -> Result<Driver, OpenError> {
+        Ok(Driver::new(Host::new(slots, settings, &random_seed()), Socket::bind(address, options)?))
+    }
+
+    /// A host over a socket.
+    pub fn new(host: Host, socket: Socket) -> Driver {
+        Driver { host, socket, started: Instant::now(), outbox: Vec::new() }
+    }
+
+    /// The host: its peers, settings and counts.
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// The host, to connect, send and disconnect. What that makes leaves with the next [`Driver::service`] or
+    /// [`Driver::flush`].
+    pub fn host_mut(&mut self) -> &mut Host {
+        &mut self.host
+    }
+
+    /// The socket: its address, buffers and counts.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Time as the host has it: since the driver was made.
+    pub fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Sends and receives until something happened, at most for `timeout`; `None` if nothing did.
+    ///
+    /// With [`Duration::ZERO`] it makes one pass: sends what is due, takes in what arrived, sends what that made.
+    /// All that was read is taken in before the first event of it is returned; the others follow with the next calls.
+    ///
+    /// # Errors
+    /// What the kernel says of the socket itself. Errors of one peer are counted: see [`Socket::traffic`].
+    pub fn service(&mut self, timeout: Duration) -> io::Result<Option<Event>> {
+        if let Some(event) = self.host.poll_event() {
+            return Ok(Some(event));
+        }
+        let until = self.now().saturating_add(timeout);
+        loop {
+            let now = self.pass()?;
+            if let Some(event) = self.host.poll_event() {
+                return Ok(Some(event));
+            }
+            if now >= until {
+                return Ok(None);
+            }
+            self.wait(now, until)?;
+        }
+    }
+
+    /// The next event of what was taken in before; nothing is sent or received.
+    pub fn check_events(&mut self) -> Option<Event> {
+        self.host.poll_event()
+    }
+
+    /// Sends what there is to send.
+    pub fn flush(&mut self) {
+        self.transmit(self.now(), |_, _, _| {});
+    }
+
+    /// Sends what is due, takes in what arrived, and sends what that made. Returns the time at which it did.
+    fn pass(&mut self) -> io::Result<Duration> {
+        let now = self.now();
+        self.host.handle_timeout(now);
+        self.transmit(now, |_, _, _| {});
+        let mut total = 0;
+        loop {
+            let count = self.receive()?;
+            for entry in 0..count {
+                if let Some((from, bytes)) = self.socket.datagram(entry) {
+                    self.host.handle_datagram(now, from, bytes);
+                }
+            }
+            total += count;
+            // A batch that is not full was all there is.
+            if count < BATCH || total >= RECEIVED_A_PASS {
+                break;
+            }
+        }
+        if total > 0 {
+            self.transmit(now, |_, _, _| {});
+        }
+        Ok(now)
+    }
+
+    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for those who look at each.
+    ///
+    /// # Errors
+    /// As [`Socket::receive`].
+    pub fn receive(&mut self) -> io::Result<usize> {
+        self.socket.receive()
+    }
+
+    /// Sends what there is to send at `now`, and shows each datagram to `look`; a part of [`Driver::service`].
+    pub fn transmit(&mut self, now: Duration, mut look: impl FnMut(&mut Host, Transmit, &[u8])) {
+        let nobody = SocketAddr::from(([0, 0, 0, 0], 0));
+        let mut filled = 0;
+        loop {
+            if filled == self.outbox.len() {
+                self.outbox.push(Datagram { to: nobody, bytes: Vec::new() });
+            }
+            let datagram = &mut self.outbox[filled];
+            let transmit = self.host.poll_transmit(now, &mut datagram.bytes);
+            if let Some(transmit) = transmit {
+                datagram.to = transmit.to;
+                look(&mut self.host, transmit, &datagram.bytes);
+                filled += 1;
+            }
+            if filled == BATCH || transmit.is_none() {
+                self.socket.send(&self.outbox[..filled]);
+                filled = 0;
+            }
+            if transmit.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until something arrives, the host has something to do, or it is `until`; a part of [`Driver::service`].
+    ///
+    /// # Errors
+    /// As [`Socket::wait`].
+    pub fn wait(&self, now: Duration, until: Duration) -> io::Result<bool> {
+        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
+        let due = self.host.poll_timeout().map_or(until, |due| due.max(now + Duration::from_millis(1)));
+        self.socket.wait(until.min(due).saturating_sub(now))
+    }
+}
+
+/// Numbers that nobody outside can guess.
+pub fn random_seed() -> Seed {
+    let mut seed: Seed = Default::default();
+    let filled = rustix::rand::getrandom(&mut seed[..], rustix::rand::GetRandomFlags::empty());
+    // getrandom(2): without flags, 256 bytes or fewer are given whole once the kernel is up.
+    assert_eq!(filled.ok(), Some(seed.len()), "the kernel gives random numbers");
+    seed
+}

@@ -1,0 +1,267 @@
+//! A UDP socket that does not wait, and tells what it lost.
+
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt};
+
+use crate::batch::{Datagram, Received, Sending};
+
+/// Asked for in either direction. 8,000 peers that send within one millisecond need about 8,000 × 768 bytes, what
+/// a short datagram takes in the kernel's account; a buffer of the stock library's 256 KiB holds some 340.
+const BUFFER_BYTES: usize = 8 << 20;
+
+/// How a socket is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SocketOptions {
+    /// Bytes that the kernel keeps until they are read, in its own account: headers included.
+    pub receive_buffer_bytes: usize,
+    /// Bytes that it keeps until they are on the wire.
+    pub send_buffer_bytes: usize,
+    /// Others may be bound to the same port; each sender is served by one of them (SO_REUSEPORT, socket(7)).
+    pub shares_port: bool,
+}
+
+impl Default for SocketOptions {
+    fn default() -> Self {
+        SocketOptions { receive_buffer_bytes: BUFFER_BYTES, send_buffer_bytes: BUFFER_BYTES, shares_port: false }
+    }
+}
+
+/// Bytes of a buffer: asked for, and had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Granted {
+    /// Asked for.
+    pub asked: usize,
+    /// Had. Only the privileged get more than `net.core.rmem_max` and `net.core.wmem_max`.
+    pub granted: usize,
+}
+
+impl Granted {
+    /// It is less than was asked for.
+    pub fn is_cut(&self) -> bool {
+        self.granted < self.asked
+    }
+}
+
+/// Why a socket is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The kernel makes none.
+    #[error("a UDP socket could not be made")]
+    Create(#[source] io::Error),
+    /// The address is taken, or none of this machine.
+    #[error("{address} could not be bound to")]
+    Bind {
+        /// Asked for.
+        address: SocketAddr,
+        /// What the kernel says.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// What went through a socket, and what did not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Traffic {
+    /// Datagrams read.
+    pub received: u64,
+    /// System calls that read.
+    pub receive_calls: u64,
+    /// Datagrams that came when the receive buffer was full; known when a later one is read.
+    pub overflowed: u64,
+    /// Errors of others that reading told of: a port that nobody listens on, a network that is down.
+    pub receive_errors: u64,
+    /// Datagrams written.
+    pub sent: u64,
+    /// System calls that wrote.
+    pub send_calls: u64,
+    /// Datagrams dropped here because the send buffer was full.
+    pub would_block: u64,
+    /// Datagrams that the kernel refused: no way to that address, or a filter.
+    pub refused: u64,
+}
+
+/// A UDP socket.
+pub struct Socket {
+    socket: OwnedFd,
+    receive_buffer: Granted,
+    send_buffer: Granted,
+    received: Received,
+    sending: Sending,
+    traffic: Traffic,
+    /// The kernel's count of datagrams dropped, which wraps.
+    overflow: u32,
+}
+
+impl Socket {
+    /// One at `address`; with port 0, at a port that is free.
+    ///
+    /// # Errors
+    /// [`OpenError`]: what is missing, and what the kernel says. A buffer that is smaller than asked for is none:
+    /// see [`Socket::receive_buffer`].
+    pub fn bind(address: SocketAddr, options: &SocketOptions) -> Result<Socket, OpenError> {
+        let socket = Socket::unbound(address.is_ipv6(), options)?;
+        bind(&socket.socket, &address).map_err(|errno| OpenError::Bind { address, source: errno.into() })?;
+        Ok(socket)
+    }
+
+    /// One that is given a port when it sends first.
+    ///
+    /// # Errors
+    /// [`OpenError::Create`].
+    pub fn unbound(is_ipv6: bool, options: &SocketOptions) -> Result<Socket, OpenError> {
+        let open = || -> rustix::io::Result<OwnedFd> {
+            let family = if is_ipv6 { AddressFamily::INET6 } else { AddressFamily::INET };
+            let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+            let socket = socket_with(family, SocketType::DGRAM, flags, None)?;
+            sockopt::set_socket_broadcast(&socket, true)?;
+            if options.shares_port {
+                sockopt::set_socket_reuseport(&socket, true)?;
+            }
+            Ok(socket)
+        };
+        let socket = open().map_err(|errno| OpenError::Create(errno.into()))?;
+        tell_overflow(socket.as_fd()).map_err(OpenError::Create)?;
+        let (receive, send) = (options.receive_buffer_bytes, options.send_buffer_bytes);
+        // A size that is refused shows in what is granted.
+        let _ = sockopt::set_socket_recv_buffer_size_force(&socket, receive)
+            .or_else(|_| sockopt::set_socket_recv_buffer_size(&socket, receive));
+        let _ = sockopt::set_socket_send_buffer_size_force(&socket, send)
+            .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, send));
+        // The kernel answers with twice what it was asked for: the other half is its own, socket(7).
+        let granted = |bytes: rustix::io::Result<usize>| bytes.unwrap_or(0) / 2;
+        let receive_buffer = Granted { asked: receive, granted: granted(sockopt::socket_recv_buffer_size(&socket)) };
+        let send_buffer = Granted { asked: send, granted: granted(sockopt::socket_send_buffer_size(&socket)) };
+        Ok(Socket {
+            socket,
+            receive_buffer,
+            send_buffer,
+            received: Received::new(),
+            sending: Sending::default(),
+            traffic: Traffic::default(),
+            overflow: 0,
+        })
+    }
+
+    /// Where it is.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn local_address(&self) -> io::Result<SocketAddr> {
+        Ok(getsockname(&self.socket)?.try_into()?)
+    }
+
+    /// The receive buffer.
+    pub fn receive_buffer(&self) -> Granted {
+        self.receive_buffer
+    }
+
+    /// The send buffer.
+    pub fn send_buffer(&self) -> Granted {
+        self.send_buffer
+    }
+
+    /// What went through.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    /// Reads what is there, up to [`crate::BATCH`] datagrams, and returns how many; what was read before is gone.
+    ///
+    /// # Errors
+    /// What the kernel says, if the socket itself is broken. That a peer is not there is counted.
+    pub fn receive(&mut self) -> io::Result<usize> {
+        loop {
+            self.traffic.receive_calls += 1;
+            match self.received.read(self.socket.as_fd()) {
+                Ok(count) => {
+                    self.traffic.received += count as u64;
+                    if let Some(overflow) = count.checked_sub(1).and_then(|last| self.received.overflow(last)) {
+                        self.traffic.overflowed += u64::from(overflow.wrapping_sub(self.overflow));
+                        self.overflow = overflow;
+                    }
+                    return Ok(count);
+                }
+                Err(error) => match Errno::from_io_error(&error) {
+                    Some(Errno::AGAIN) => return Ok(0),
+                    Some(Errno::INTR) => {}
+                    // Errors of other machines, kept for the next call, udp(7) and ip(7). The next call reads on.
+                    Some(
+                        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::NOBUFS,
+                    ) => {
+                        self.traffic.receive_errors += 1;
+                        return Ok(0);
+                    }
+                    _ => return Err(error),
+                },
+            }
+        }
+    }
+
+    /// Datagram `entry` of those that [`Socket::receive`] read last, and its sender.
+    pub fn datagram(&self, entry: usize) -> Option<(SocketAddr, &[u8])> {
+        self.received.datagram(entry)
+    }
+
+    /// Sends `datagrams`. What cannot be sent is counted, and lost like others on their way.
+    pub fn send(&mut self, datagrams: &[Datagram]) {
+        let sent = self.sending.write(self.socket.as_fd(), datagrams);
+        self.traffic.sent += sent.datagrams;
+        self.traffic.send_calls += sent.calls;
+        self.traffic.would_block += sent.would_block;
+        self.traffic.refused += sent.failed;
+    }
+
+    /// Waits until something can be read, and tells whether it can; at most `timeout`. A signal ends no wait.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn wait(&self, timeout: Duration) -> io::Result<bool> {
+        let until = std::time::Instant::now().checked_add(timeout);
+        let mut left = timeout;
+        loop {
+            let time = Timespec::try_from(left).ok();
+            let mut polled = [PollFd::new(&self.socket, PollFlags::IN)];
+            match poll(&mut polled, time.as_ref()) {
+                Ok(count) => return Ok(count > 0),
+                Err(Errno::INTR) => {
+                    left = until.map_or(timeout, |until| until.saturating_duration_since(std::time::Instant::now()));
+                }
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl std::fmt::Debug for Socket {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Socket").field("socket", &self.socket).field("traffic", &self.traffic).finish_non_exhaustive()
+    }
+}
+
+/// Has the kernel tell with each datagram how many it dropped before it.
+fn tell_overflow(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is one `int`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RXQ_OVFL,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

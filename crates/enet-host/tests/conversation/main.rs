@@ -1,0 +1,261 @@
+//! Drivers over real sockets: with each other, and with programs on the stock library.
+
+mod program;
+
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::time::{Duration, Instant};
+
+use prony_enet::{Dropped, Event, Kind, Packet, PeerId, RangeCoder, Received, Settings, State, crc32_checksum};
+use prony_enet_host::{Driver, SocketOptions};
+
+use program::{FORMS, Form, Program};
+
+const CHANNELS: usize = 3;
+const PACKETS: u32 = 120;
+/// A conversation that takes longer has stopped.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn driver(slots: usize, form: Form, at: SocketAddr) -> Driver {
+    let settings = Settings {
+        checksum: form.checksum.then(crc32_checksum),
+        compressor: form.coder.then(|| Box::new(RangeCoder::new()) as _),
+        ..Settings::default()
+    };
+    Driver::bind(at, slots, settings, &SocketOptions::default()).expect("a free port")
+}
+
+fn loopback() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
+}
+
+/// Sends every packet back as it came; `true` once the client left.
+fn echo(server: &mut Driver, timeout: Duration) -> bool {
+    match server.service(timeout).expect("the socket works") {
+        Some(Event::Connect { data, .. }) => assert_eq!(data, 0xcafe),
+        Some(Event::Receive { peer, packet }) => {
+            let back = Packet {
+                reliable: packet.kind == Kind::Reliable,
+                unsequenced: packet.kind == Kind::Unsequenced,
+                fragments_unreliable: packet.kind == Kind::UnreliableFragments,
+                ..Packet::unreliable(packet.payload)
+            };
+            server.host_mut().send(peer, packet.channel, back).expect("it is connected");
+        }
+        Some(Event::Disconnect { data, .. }) => {
+            assert_eq!(data, 0xbeef);
+            return true;
+        }
+        None => {}
+    }
+    false
+}
+
+/// The client of a conversation: packets of every kind, and what came back of them.
+struct Client {
+    driver: Driver,
+    peer: PeerId,
+    sent: u32,
+    reliable: Vec<u32>,
+    others: usize,
+    is_done: bool,
+}
+
+impl Client {
+    fn connect(mut driver: Driver, to: SocketAddr) -> Client {
+        let peer = driver.host_mut().connect(to, CHANNELS, 0xcafe).expect("a slot is free");
+        Client { driver, peer, sent: 0, reliable: Vec::new(), others: 0, is_done: false }
+    }
+
+    fn packet(number: u32) -> Packet {
+        let length = [40, 30, 20, 5000, 20000][number as usize % 5];
+        let mut payload = number.to_ne_bytes().to_vec();
+        payload.extend((payload.len()..length).map(|at| (number as usize * 31 + at / 7) as u8));
+        match number % 5 {
+            0 | 4 => Packet::reliable(payload),
+            1 => Packet::unreliable(payload),
+            2 => Packet::unsequenced(payload),
+            _ => Packet { fragments_unreliable: true, ..Packet::unreliable(payload) },
+        }
+    }
+
+    fn came(&mut self, packet: &Received) {
+        let number = u32::from_ne_bytes(packet.payload[..4].try_into().expect("four bytes at least"));
+        assert_eq!(packet.payload, Client::packet(number).payload.as_bytes());
+        if packet.kind == Kind::Reliable {
+            self.reliable.push(number);
+        } else {
+            self.others += 1;
+        }
+    }
+
+    fn step(&mut self, timeout: Duration) {
+        match self.driver.service(timeout).expect("the socket works") {
+            Some(Event::Receive { packet, .. }) => self.came(&packet),
+            Some(Event::Disconnect { .. }) => self.is_done = true,
+            _ => {}
+        }
+        let state = self.driver.host().peer(self.peer).map(|peer| peer.state());
+        if state != Some(State::Connected) {
+            return;
+        }
+        for _ in 0..5 {
+            if self.sent < PACKETS {
+                let packet = Client::packet(self.sent);
+                let channel = (self.sent % CHANNELS as u32) as u8;
+                self.driver.host_mut().send(self.peer, channel, packet).expect("it is connected");
+                self.sent += 1;
+            }
+        }
+        if self.reliable.len() as u32 == PACKETS * 2 / 5 {
+            self.driver.host_mut().disconnect(self.peer, 0xbeef);
+        }
+    }
+
+    /// All reliable packets came back once and in the order of their channel, and some of the others.
+    fn check(&self) {
+        for channel in 0..CHANNELS as u32 {
+            let came: Vec<u32> = self.reliable.iter().copied().filter(|number| number % 3 == channel).collect();
+            let sent: Vec<u32> =
+                (0..PACKETS).filter(|number| number % 3 == channel && matches!(number % 5, 0 | 4)).collect();
+            assert_eq!(came, sent);
+        }
+        assert!(self.others > 0);
+    }
+}
+
+#[test]
+fn drivers_converse_over_ipv4_and_ipv6_in_every_form() {
+    for at in [loopback(), "[::1]:0".parse().unwrap()] {
+        for form in FORMS {
+            let mut server = driver(8, form, at);
+            let to = server.socket().local_address().unwrap();
+            let mut client = Client::connect(driver(1, form, at), to);
+            let (started, mut has_left) = (Instant::now(), false);
+            while !(has_left && client.is_done) {
+                assert!(started.elapsed() < PATIENCE, "{} of {PACKETS} sent", client.sent);
+                client.step(Duration::ZERO);
+                has_left |= echo(&mut server, Duration::from_millis(1));
+            }
+            client.check();
+            let (sent, came) = (client.driver.socket().traffic(), server.socket().traffic());
+            assert_eq!((sent.would_block, sent.refused, came.overflowed), (0, 0, 0));
+            assert_eq!(sent.sent, came.received, "the kernel lost none");
+            assert!(sent.send_calls < sent.sent, "datagrams share calls");
+        }
+    }
+}
+
+#[test]
+fn a_driver_serves_a_stock_client_in_every_form() {
+    for form in FORMS {
+        let mut server = driver(8, form, loopback());
+        let port = server.socket().local_address().unwrap().port();
+        let mut client = Program::client(form, port, None);
+        let started = Instant::now();
+        while !echo(&mut server, Duration::from_millis(100)) {
+            assert!(started.elapsed() < PATIENCE && !client.has_ended(), "{form:?}");
+        }
+        // Its DISCONNECT is acknowledged already: the event came after.
+        client.ends_well();
+    }
+}
+
+#[test]
+fn a_driver_is_served_by_a_stock_server_in_every_form() {
+    for form in FORMS {
+        let (server, to) = Program::server(form, None);
+        let mut client = Client::connect(driver(1, form, loopback()), to);
+        let started = Instant::now();
+        while !client.is_done {
+            assert!(started.elapsed() < PATIENCE, "{form:?}: {} of {PACKETS} sent", client.sent);
+            client.step(Duration::from_millis(100));
+        }
+        client.check();
+        server.ends_well();
+    }
+}
+
+#[test]
+fn a_wait_ends_when_the_host_has_something_to_do() {
+    let mut client = driver(1, FORMS[0], loopback());
+    let nobody = UdpSocket::bind(loopback()).unwrap();
+    client.host_mut().connect(nobody.local_addr().unwrap(), 1, 0).unwrap();
+    let mut datagram = [0; 4096];
+    let mut times = Vec::new();
+    for _ in 0..2 {
+        // Half a second after the first CONNECT, the second must leave though the call waits for longer.
+        nobody.set_nonblocking(true).unwrap();
+        while nobody.recv_from(&mut datagram).is_err() {
+            let (now, until) = (client.now(), client.now() + PATIENCE);
+            client.transmit(now, |_, _, _| {});
+            if nobody.peek_from(&mut datagram).is_err() {
+                assert!(!client.wait(now, until).unwrap(), "nothing can be read");
+                assert!(client.now() < until, "the wait ended early");
+                let now = client.now();
+                client.host_mut().handle_timeout(now);
+            }
+        }
+        times.push(client.now());
+    }
+    assert!(times[1] > times[0]);
+}
+
+#[test]
+fn empty_and_long_datagrams_are_counted_and_disturb_nobody() {
+    let mut server = driver(1, FORMS[0], loopback());
+    let to = server.socket().local_address().unwrap();
+    let noise = UdpSocket::bind(loopback()).unwrap();
+    noise.send_to(&[], to).unwrap();
+    noise.send_to(&[0x8f; 5000], to).unwrap();
+    noise.send_to(&[0x8f; 3], to).unwrap();
+    assert_eq!(server.service(Duration::from_millis(100)).unwrap(), None);
+    let statistics = server.host().statistics();
+    assert_eq!(statistics.dropped(Dropped::Long), 1);
+    assert_eq!(statistics.dropped(Dropped::Short), 2);
+    assert_eq!(server.socket().traffic().received, 3);
+}
+
+#[test]
+fn what_the_kernel_drops_is_counted() {
+    let options = SocketOptions { receive_buffer_bytes: 4096, ..SocketOptions::default() };
+    let mut server = Driver::bind(loopback(), 1, Settings::default(), &options).unwrap();
+    let to = server.socket().local_address().unwrap();
+    let flood = UdpSocket::bind(loopback()).unwrap();
+    let mut sent = 0;
+    for _ in 0..2 {
+        for _ in 0..500 {
+            sent += u64::from(flood.send_to(&[0x8f; 500], to).is_ok());
+        }
+        while server.receive().unwrap() > 0 {}
+    }
+    // The count comes with a datagram that arrived after the drops.
+    flood.send_to(&[0x8f; 500], to).unwrap();
+    assert_eq!(server.receive().unwrap(), 1);
+    let traffic = server.socket().traffic();
+    assert!(traffic.overflowed > 0);
+    assert_eq!(traffic.received + traffic.overflowed, sent + 1);
+}
+
+#[test]
+fn a_datagram_that_cannot_be_sent_does_not_keep_back_the_others() {
+    let mut client = driver(2, FORMS[0], loopback());
+    let listener = UdpSocket::bind(loopback()).unwrap();
+    // From an address of this machine alone there is no way to others.
+    client.host_mut().connect("198.51.100.1:9".parse().unwrap(), 1, 0).unwrap();
+    client.host_mut().connect(listener.local_addr().unwrap(), 1, 0).unwrap();
+    client.flush();
+    let traffic = client.socket().traffic();
+    assert_eq!((traffic.sent, traffic.refused), (1, 1));
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.recv_from(&mut [0; 64]).is_ok());
+}
+
+#[test]
+fn a_buffer_tells_what_was_granted_of_it() {
+    let small = SocketOptions { receive_buffer_bytes: 64 << 10, ..SocketOptions::default() };
+    let small = Driver::bind(loopback(), 1, Settings::default(), &small).unwrap().socket().receive_buffer();
+    assert_eq!((small.asked, small.granted, small.is_cut()), (64 << 10, 64 << 10, false));
+    let huge = SocketOptions { receive_buffer_bytes: 1 << 40, ..SocketOptions::default() };
+    let huge = Driver::bind(loopback(), 1, Settings::default(), &huge).unwrap().socket().receive_buffer();
+    assert!(huge.is_cut() && huge.granted > 0, "{huge:?}");
+}

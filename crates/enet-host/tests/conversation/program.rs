@@ -1,0 +1,95 @@
+//! The C program of a conversation: compiled once, started with a library, reaped.
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+
+/// What the datagrams carry beside commands.
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    pub checksum: bool,
+    pub coder: bool,
+}
+
+/// All there are.
+pub const FORMS: [Form; 4] = [
+    Form { checksum: false, coder: false },
+    Form { checksum: true, coder: false },
+    Form { checksum: false, coder: true },
+    Form { checksum: true, coder: true },
+];
+
+/// Compiles the program, once.
+fn program() -> &'static PathBuf {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversation/conversation.c");
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+        let name = "conversation";
+        let (program, fresh) = (folder.join(name), folder.join(format!("{name}-{}", std::process::id())));
+        let compiled = Command::new("cc")
+            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
+            .arg(&fresh)
+            .args([source, "-lenet"])
+            .output()
+            .expect("a C compiler is installed: apt-get install gcc libc6-dev");
+        assert!(
+            compiled.status.success(),
+            "the stock library is installed: apt-get install libenet-dev\n{}",
+            String::from_utf8_lossy(&compiled.stderr)
+        );
+        std::fs::rename(&fresh, &program).expect("the folder is ours");
+        program
+    })
+}
+
+/// One end of a conversation, in a process that ends with this.
+pub struct Program(Child);
+
+impl Program {
+    /// A server, and where it is.
+    pub fn server(form: Form, library: Option<&PathBuf>) -> (Program, SocketAddr) {
+        let mut server = Program::start("server", form, None, library);
+        let mut line = String::new();
+        let answers = server.0.stdout.take().expect("piped");
+        BufReader::new(answers).read_line(&mut line).expect("the server writes a line");
+        let port = line.trim().parse().expect("the server prints its port");
+        (server, SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
+    }
+
+    /// A client of the server at `port`.
+    pub fn client(form: Form, port: u16, library: Option<&PathBuf>) -> Program {
+        Program::start("client", form, Some(port), library)
+    }
+
+    fn start(role: &str, form: Form, port: Option<u16>, library: Option<&PathBuf>) -> Program {
+        let mut command = Command::new(program());
+        command.arg(role).args([form.checksum, form.coder].map(|flag| u8::from(flag).to_string()));
+        command.args(port.map(|port| port.to_string()));
+        if let Some(folder) = library {
+            command.env("LD_LIBRARY_PATH", folder);
+        }
+        Program(command.stdout(Stdio::piped()).spawn().expect("the program was just compiled"))
+    }
+
+    /// Waits for its end, which must be a good one.
+    pub fn ends_well(mut self) {
+        let status = self.0.wait().expect("it is our child");
+        assert!(status.success(), "{status}");
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.0.try_wait().expect("it is our child").is_some()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way it is reaped.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
