@@ -85,9 +85,11 @@ fn text(names: &[String], history: &History) -> String {
         (0, 0..7) => {
             writeln!(out, "\n{studies} studies: seven are the fewest in which a change can be told from chance")
         }
-        (0, _) => writeln!(out, "\nno change in {studies} studies"),
+        // With several configurations it takes more studies than seven, as each is asked at a share of the error.
+        (0, _) => writeln!(out, "\nno change that {studies} studies can tell from chance"),
         _ => {
-            writeln!(out, "\n{changes} of {studies} studies: a mark says that a configuration is another from there on")
+            let changes = crate::numbers::count(changes as u64, "change");
+            writeln!(out, "\n{changes} in {studies} studies: from a mark on, that configuration is another")
         }
     };
     out

@@ -50,8 +50,12 @@ impl Roles {
     pub fn guess(&self, table: &Table) -> Roles {
         let mut roles = self.clone();
         let mut free: Vec<usize> = (0..table.header.len()).filter(|&at| !self.names(&table.header[at])).collect();
-        let numeric =
-            |at: usize| table.rows.iter().all(|row| row.cells[at].is_empty() || table.parsed(&row.cells[at]).is_some());
+        // Most and not all: of a number that was mistyped the line is to be told, not that there is no such column.
+        let numeric = |at: usize| {
+            let filled = table.rows.iter().map(|row| row.cells[at].as_str()).filter(|cell| !cell.is_empty());
+            let (numbers, texts): (Vec<&str>, Vec<&str>) = filled.partition(|cell| table.parsed(cell).is_some());
+            numbers.len() > texts.len()
+        };
         let mut take = |words: &[&str], fits: &dyn Fn(usize) -> bool| -> Option<String> {
             let place = free.iter().position(|&at| fits(at) && has_word(&table.header[at], words))?;
             Some(table.header[free.remove(place)].clone())
@@ -137,6 +141,15 @@ mod tests {
         assert_eq!(roles.listed(), listed);
         let given = Roles { factors: vec!["CPU".to_owned()], ..Roles::default() };
         assert_eq!((given.guess(&table).factors, given.guess(&table).machine), (vec!["CPU".to_owned()], None));
+    }
+
+    #[test]
+    fn a_column_with_a_mistyped_number_is_still_one_of_numbers() {
+        let table = Table::read(b"build,time (s)\nold,41900\nnew,4l900\nnewer,41000\n").expect("the table is sound");
+        let roles = Roles::default().guess(&table);
+        assert_eq!(roles.value.as_deref(), Some("time (s)"));
+        let error = crate::import::import(&table, &roles, &crate::import::Reading::default()).expect_err("a typo");
+        assert_eq!(error.to_string(), "line 3, column `time (s)`: expected a number, found `4l900`");
     }
 
     #[test]
