@@ -26,9 +26,16 @@ fn labels_below(drawing: &mut Drawing, axis: &Axis, (top, bottom): (f64, f64), t
     for &tick in axis.ticks() {
         let (x, text) = (axis.at(tick), text(tick));
         drawing.line("grid", (x, top), (x, bottom));
-        if x - width(&text) / 2.0 >= free_from {
-            drawing.text("q", Anchor::Middle, (x, bottom + 15.0), &text);
-            free_from = x + width(&text) / 2.0 + 6.0;
+        // Fonts differ in width, and the last label would be cut at the edge: it ends there instead.
+        let half = width(&text) * 0.65;
+        let edge = drawing.width();
+        let ((place, anchor), start) = match x + half > edge {
+            true => ((edge - 1.0, Anchor::End), edge - 2.0 * half),
+            false => ((x, Anchor::Middle), x - half),
+        };
+        if start >= free_from {
+            drawing.text("q", anchor, (place, bottom + 15.0), &text);
+            free_from = start + 2.0 * half + 4.0;
         }
     }
 }

@@ -22,8 +22,8 @@ pub struct Extras {
     pub version: String,
     /// The study's directory, as the commands to reproduce it name it.
     pub directory: String,
-    /// Whether the study file is there: an imported study has none.
-    pub has_study_file: bool,
+    /// Whether the study file and what it ships are there: an imported study has neither.
+    pub can_run_again: bool,
     /// Frame times of replays.
     pub frames: Frames,
     /// Profiles by name.
@@ -41,7 +41,7 @@ impl Extras {
         let mut extras = Extras {
             version: version.to_owned(),
             directory: dir.display().to_string(),
-            has_study_file: dir.join("study.toml").is_file(),
+            can_run_again: dir.join("study.toml").is_file() && dir.join("builds/contents.json").is_file(),
             frames: Frames::read(matrix, dir),
             ..Extras::default()
         };

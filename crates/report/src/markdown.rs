@@ -49,20 +49,26 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let Some(first) = listed.first() else { return };
     let over = words::over(first.size.over);
-    let _ = writeln!(out, "| component | change | usual | 95 % interval | range over {over}s | pairs |");
-    let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|");
-    for effect in listed {
+    // A column of its own only where it says something.
+    let says = |text: &str| {
+        if listed.iter().all(|effect| words::is_told(effect)) { String::new() } else { format!(" {text} |") }
+    };
+    let _ = writeln!(out, "| component | change | usual | 95 % interval | range over {over}s | pairs |{}", says(""));
+    let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());
+    for effect in &listed {
         let (factor, change) = words::change(report.matrix.results, effect);
         let size = &effect.size;
+        let is_told = words::is_told(effect);
         let _ = writeln!(
             out,
-            "| {} | {} | **{}** | {} | {} | {} |",
+            "| {} | {} | {} | {} | {} | {} |{}",
             escaped(&factor),
             escaped(&change),
-            share(size.usual),
+            if is_told { format!("**{}**", share(size.usual)) } else { share(size.usual) },
             span(size.interval.low, size.interval.high),
             span(size.min, size.max),
-            thousands(effect.pairs)
+            thousands(effect.pairs),
+            says(if is_told { "" } else { words::NOT_TOLD })
         );
     }
     out.push('\n');

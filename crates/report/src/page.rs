@@ -166,7 +166,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
     put(
         out,
         format_args!(
-            "<section id=\"impact\"><h2>Impact of each component <small>{what}; dot: one {over}, bar: 95 % interval, line: usual; thin line: range</small></h2>\n\
+            "<section id=\"impact\"><h2>Impact of each component <small>{what}; dot: one {over}, bar: 95 % interval, line: usual; thin line: range, with an arrow where it goes on</small></h2>\n\
              <div class=\"card\"><table><thead><tr><th scope=\"col\">component</th><th scope=\"col\">change</th><th scope=\"col\" class=\"n\">usual</th>\
              <th scope=\"col\" class=\"n\">95 % interval</th><th scope=\"col\" class=\"n\">range over {over}s</th><th scope=\"col\" class=\"n\">pairs</th>\
              <th scope=\"col\" class=\"strip\">{}</th></tr></thead><tbody>\n",
@@ -181,7 +181,8 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
         put(
             out,
             format_args!(
-                "<tr><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"usual\"><b>{}</b></td>",
+                "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"usual\"><b>{}</b></td>",
+                if words::is_told(effect) { "" } else { " class=\"untold\"" },
                 Escaped(&factor),
                 Escaped(&change),
                 share(size.usual)
@@ -190,8 +191,9 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
         put(
             out,
             format_args!(
-                "<td class=\"n interval\" data-name=\"95 % interval\">{}</td>",
-                span(size.interval.low, size.interval.high)
+                "<td class=\"n interval\" data-name=\"95 % interval\">{}{}</td>",
+                span(size.interval.low, size.interval.high),
+                if words::is_told(effect) { String::new() } else { format!(" <em>{}</em>", words::NOT_TOLD) }
             ),
         );
         put(
@@ -419,7 +421,7 @@ fn table_of_cells(out: &mut String, report: &Report<'_>) {
         true => format!("{} of {}, those that failed first", thousands(held), count(results.cells.len(), "cell")),
         false => count(held, "cell"),
     };
-    let csv = format!("prony study export {} --csv cells.csv", report.extras.directory);
+    let csv = format!("prony study export {} --csv cells.csv", provenance::quoted(&report.extras.directory));
     put(
         out,
         format_args!(
@@ -459,19 +461,9 @@ fn machines(out: &mut String, report: &Report<'_>) {
 
 fn reproduce(out: &mut String, report: &Report<'_>) {
     let results = report.matrix.results;
-    let directory = &report.extras.directory;
-    put(out, "<section><h2>How to reproduce</h2>\n<pre>");
-    if report.extras.has_study_file {
-        put(
-            out,
-            format_args!(
-                "prony study run {} -o NEW\nprony study diff {} NEW\n",
-                Escaped(&format!("{directory}/study.toml")),
-                Escaped(directory)
-            ),
-        );
-    }
-    put(out, format_args!("prony study report {} -o report.html\n</pre>\n<dl>", Escaped(directory)));
+    put(out, "<section id=\"reproduce\"><h2>How to reproduce</h2>\n<pre>");
+    let commands = provenance::again(&report.extras.directory, report.extras.can_run_again);
+    put(out, format_args!("{}</pre>\n<dl>", Escaped(&commands)));
     put(out, format_args!("<dt>seed of the order</dt><dd>{}</dd>", results.seed));
     put(out, format_args!("<dt>version</dt><dd>prony {}</dd>", Escaped(&report.extras.version)));
     let seconds: f64 = results.cells.iter().filter_map(|cell| cell.seconds).filter(|seconds| seconds.is_finite()).sum();

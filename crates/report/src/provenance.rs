@@ -57,6 +57,29 @@ pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
     origins
 }
 
+/// Commands that measure a study anew and compare, a line each. Paths in its file mean the directory where that file was
+/// written: what was shipped is taken along instead, and no cell of it has run in the new directory.
+pub fn again(directory: &str, can_run_again: bool) -> String {
+    let place = quoted(directory.trim_end_matches('/'));
+    let run = format!(
+        "mkdir -p NEW/work\ncp -r {place}/study.toml {place}/builds NEW\nprony study resume NEW\nprony study diff {place} NEW\n"
+    );
+    let report = format!("prony study report {place} -o report.html\n");
+    if can_run_again { run + &report } else { report }
+}
+
+/// A path as a shell takes it.
+pub fn quoted(path: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+=:,@%".contains(letter);
+    match !path.is_empty() && !path.starts_with('-') && path.chars().all(is_plain) {
+        true => path.to_owned(),
+        false => {
+            let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+            format!("'{}'", path.replace('\'', r"'\''"))
+        }
+    }
+}
+
 /// What a reader must know of a machine, in a few words; empty where nothing is known.
 pub fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let facts = &machine.facts;
@@ -87,5 +110,18 @@ fn cut(text: &str) -> String {
     match text.char_indices().nth(VALUE_LETTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_study_is_run_again_from_what_was_shipped_and_its_name_is_one_word_to_a_shell() {
+        let commands = again("a study's results/", true);
+        assert!(commands.starts_with("mkdir -p NEW/work\ncp -r 'a study'\\''s results'/study.toml "), "{commands}");
+        assert!(commands.contains("\nprony study resume NEW\n"));
+        assert_eq!(again("-x", false), "prony study report './-x' -o report.html\n");
     }
 }

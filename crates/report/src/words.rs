@@ -305,6 +305,14 @@ pub fn with_interval(interval: &Interval) -> String {
     }
 }
 
+/// What stands beside effects that are not told from 0, as in `prony study effects`.
+pub const NOT_TOLD: &str = "not told from 0";
+
+/// Whether an effect is more than chance explains, all questions together (Holm 1979).
+pub fn is_told(effect: &Effect) -> bool {
+    effect.size.is_found(ALPHA)
+}
+
 /// `engine stock → pedantic`, its two parts.
 pub fn change(results: &Results, effect: &Effect) -> (String, String) {
     let factor = &results.factors[effect.factor];

@@ -34,9 +34,13 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<
         matrix.metric(),
         matrix.results.machines[machine].name
     );
-    let mut drawing = Drawing::new(WIDTH, bottom + 24.0, &label);
+    let mut drawing = Drawing::new(WIDTH, bottom + 40.0, &label);
     let axis = Axis::linear(bounds.into_iter().chain([0.0]), left, WIDTH - 12.0, 5);
     labels_below(&mut drawing, &axis, (TOP, bottom), |tick| quantity.tick(tick));
+    let unit = if quantity.unit().is_empty() { String::new() } else { format!(", {}", quantity.unit()) };
+    let middle = (left + WIDTH - 12.0) / 2.0;
+    let name = format!("{}{unit}", matrix.metric());
+    drawing.text_within("q", Anchor::Middle, (middle, bottom + 32.0), WIDTH - left, &name);
     let mut grid = String::new();
     let y = |row: usize| TOP + ROW * (row as f64 + 0.5);
     for (row, workload) in workloads.iter().enumerate().take(rows) {

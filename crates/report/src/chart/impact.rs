@@ -4,10 +4,10 @@ use prony_stats::effects::{Effect, Over, Size};
 
 use super::labels_below;
 use crate::axis::Axis;
-use crate::drawing::{Anchor, Drawing, width};
+use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
 use crate::quantity::{plain, signed};
-use crate::words::{change, over, share, span};
+use crate::words::{change, is_told, over, share, span};
 
 /// How wide a strip is drawn.
 const STRIP: f64 = 296.0;
@@ -15,6 +15,8 @@ const STRIP: f64 = 296.0;
 const THOUSANDS: f64 = 900.0;
 /// Room at its ends for half of a label.
 const ROOM: f64 = 24.0;
+/// How far the arrow of a range that goes on reaches into that room.
+const ARROW: f64 = 14.0;
 const ROW: f64 = 30.0;
 
 /// The effects that the table lists: steps of a sweep have a chart of their own, only its ends are listed.
@@ -26,11 +28,13 @@ pub fn listed<'e>(matrix: &Matrix<'_>, effects: &'e [Effect]) -> Vec<&'e Effect>
     effects.iter().filter(is_listed).collect()
 }
 
-/// The axis that all strips share, in per cent.
+/// The axis that all strips share, in per cent: over intervals and dots. The range of single pairs is many times as wide
+/// where pairs scatter, and ends in an arrow there.
 pub fn axis(effects: &[&Effect]) -> Axis {
     let values = effects.iter().flat_map(|effect| {
         let size = &effect.size;
-        [size.min, size.max, size.interval.low, size.interval.high]
+        let ends = [size.usual, size.interval.low, size.interval.high];
+        ends.into_iter().chain(size.units.iter().map(|&(_, value)| value))
     });
     let values = values.filter(|value| value.is_finite()).map(|value| value.exp_m1() * 100.0).chain([0.0]);
     let values: Vec<f64> = values.collect();
@@ -103,8 +107,9 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
     }
     for (row, (effect, name)) in listed.iter().zip(&names).enumerate() {
         let y = 30.0 + ROW * (row as f64 + 0.5);
-        drawing.text_within("", Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
-        drawing.text("t", Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.usual));
+        let (plain, bold) = if is_told(effect) { ("", "t") } else { ("q", "q") };
+        drawing.text_within(plain, Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
+        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.usual));
         drawing.text(
             "q",
             Anchor::End,
@@ -116,11 +121,32 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
     Some(drawing)
 }
 
+/// From the least to the greatest, with an arrow where that lies beyond the axis.
+fn range(drawing: &mut Drawing, size: &Size, axis: &Axis, left: f64, y: f64) {
+    let (first, last) = axis.ends();
+    let [least, greatest] = [size.min, size.max].map(|log| log.exp_m1() * 100.0);
+    // A hair beyond is what rounding makes of an end.
+    let hair = (last - first) * 1e-6;
+    let mut end = |value: f64, is_beyond: bool, outwards: f64| match is_beyond {
+        false => left + axis.at(value),
+        true => {
+            let x = left + axis.at(value) + outwards * ARROW;
+            let back = At(x - 4.0 * outwards);
+            let d = format!("M{back} {}L{} {}L{back} {}", At(y - 3.0), At(x), At(y), At(y + 3.0));
+            drawing.path("range", &d, "");
+            x
+        }
+    };
+    let from = end(least, least < first - hair, -1.0);
+    let to = end(greatest, greatest > last + hair, 1.0);
+    drawing.line("range", (from, y), (to, y));
+}
+
 fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Axis, left: f64, y: f64) {
     let at = |log: f64| left + axis.at(log.exp_m1() * 100.0);
     let zero = left + axis.at(0.0);
     drawing.line("zero", (zero, y - 11.0), (zero, y + 11.0));
-    drawing.line("range", (at(size.min), y), (at(size.max), y));
+    range(drawing, size, axis, left, y);
     if size.interval.width().is_finite() {
         let (low, high) = (at(size.interval.low), at(size.interval.high));
         let tip = format!("95 % interval of the mean: {}", span(size.interval.low, size.interval.high));
@@ -132,11 +158,7 @@ fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Axis, l
             Over::Workloads => matrix.results.workloads[unit].name.clone(),
             Over::Repeats => format!("{} {}", over(size.over), unit + 1),
         };
-        let d = format!(
-            "M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z",
-            crate::drawing::At(at(value)),
-            crate::drawing::At(y)
-        );
+        let d = format!("M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z", At(at(value)), At(y));
         drawing.path("dot", &d, &format!("{name}: {}", share(value)));
     }
     let usual = at(size.usual);

@@ -71,6 +71,32 @@ fn every_kind_of_study_opens_without_a_complaint_and_without_a_request() {
 }
 
 #[test]
+fn nothing_is_wider_than_its_card_at_any_width() {
+    let long = |_: &Path| {
+        let mut results = factorial();
+        results.factors[0].name = "PYTHONHASHSEEDANDMORE".to_owned();
+        results.factors[0].levels[1] = "-O3 -march=native -fno-semantic-interposition".to_owned();
+        results
+    };
+    let pages = [page(|_| factorial()), page(long), page(|_| studies::sweep(1)), page(|_| studies::with_failures(1))];
+    // What scrolls in a frame of its own may be wider than it.
+    let beyond = "[...document.querySelectorAll('.card')].flatMap(card => { const edge = card.getBoundingClientRect(); \
+                  return [...card.querySelectorAll('table,tr,th,td,h3,svg,b,em')].filter(part => !part.closest('.wide')) \
+                  .filter(part => { const box = part.getBoundingClientRect(); return box.width > 0 && (box.right > edge.right + 0.5 || box.left < edge.left - 0.5 \
+                  || part.matches('td,th') && part.scrollWidth > part.clientWidth + 1); }) \
+                  .map(part => part.outerHTML.slice(0, 120)); })";
+    let mut chromium = Chromium::start();
+    for page in &pages {
+        chromium.open(&page.path);
+        for width in [390, 800, 960, 961, 1000, 1200, 1600] {
+            let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700});
+            chromium.call("Emulation.setDeviceMetricsOverride", size);
+            assert_eq!(chromium.evaluate(beyond), json!([]), "at {width}");
+        }
+    }
+}
+
+#[test]
 fn the_legend_hides_a_configuration_in_all_charts_and_shows_it_again() {
     let page = page(|_| factorial());
     let mut chromium = Chromium::start();
