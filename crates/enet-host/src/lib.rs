@@ -30,5 +30,5 @@ mod driver;
 mod socket;
 
 pub use batch::{BATCH, Datagram};
-pub use driver::Driver;
+pub use driver::{Driver, random_seed};
 pub use socket::{Granted, OpenError, Socket, SocketOptions, Traffic};

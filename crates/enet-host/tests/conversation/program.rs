@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
@@ -25,14 +25,15 @@ pub const FORMS: [Form; 4] = [
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conversation/conversation.c");
         let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let name = "conversation";
-        let (program, fresh) = (folder.join(name), folder.join(format!("{name}-{}", std::process::id())));
+        let fresh = folder.join(format!("conversation-{}", std::process::id()));
+        let (program, source) = (folder.join("conversation"), fresh.with_extension("c"));
+        std::fs::write(&source, include_str!("conversation.c")).expect("the folder is ours");
         let compiled = Command::new("cc")
             .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
             .arg(&fresh)
-            .args([source, "-lenet"])
+            .arg(&source)
+            .arg("-lenet")
             .output()
             .expect("a C compiler is installed: apt-get install gcc libc6-dev");
         assert!(
@@ -40,6 +41,7 @@ fn program() -> &'static PathBuf {
             "the stock library is installed: apt-get install libenet-dev\n{}",
             String::from_utf8_lossy(&compiled.stderr)
         );
+        std::fs::remove_file(&source).expect("it was just written");
         std::fs::rename(&fresh, &program).expect("the folder is ours");
         program
     })
@@ -50,7 +52,7 @@ pub struct Program(Child);
 
 impl Program {
     /// A server, and where it is.
-    pub fn server(form: Form, library: Option<&PathBuf>) -> (Program, SocketAddr) {
+    pub fn server(form: Form, library: Option<&Path>) -> (Program, SocketAddr) {
         let mut server = Program::start("server", form, None, library);
         let mut line = String::new();
         let answers = server.0.stdout.take().expect("piped");
@@ -60,11 +62,11 @@ impl Program {
     }
 
     /// A client of the server at `port`.
-    pub fn client(form: Form, port: u16, library: Option<&PathBuf>) -> Program {
+    pub fn client(form: Form, port: u16, library: Option<&Path>) -> Program {
         Program::start("client", form, Some(port), library)
     }
 
-    fn start(role: &str, form: Form, port: Option<u16>, library: Option<&PathBuf>) -> Program {
+    fn start(role: &str, form: Form, port: Option<u16>, library: Option<&Path>) -> Program {
         let mut command = Command::new(program());
         command.arg(role).args([form.checksum, form.coder].map(|flag| u8::from(flag).to_string()));
         command.args(port.map(|port| port.to_string()));

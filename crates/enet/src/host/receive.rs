@@ -32,6 +32,15 @@ impl Host {
         }
     }
 
+    /// The peer that a datagram is of, if it is of one; its commands are not looked at.
+    pub fn peer_of_datagram(&self, from: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
+        let (header, _) = Header::decode(datagram)?;
+        match self.address(from, &header).ok()?.0? {
+            Target::Slot(slot) => Some(self.id(slot)),
+            Target::HalfOpen(_) => None,
+        }
+    }
+
     fn take_in(&mut self, from: SocketAddr, datagram: &[u8]) -> Result<(), Dropped> {
         if datagram.len() > MTU_MAX as usize {
             return Err(Dropped::Long);

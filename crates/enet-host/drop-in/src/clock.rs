@@ -1,0 +1,28 @@
+//! Milliseconds as programs see and set them. Hosts have clocks of their own, which nobody sets.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::time::Instant;
+
+use crate::exported;
+
+/// What is added to the time since the first call.
+static OFFSET_MS: AtomicU32 = AtomicU32::new(0);
+
+fn elapsed_ms() -> u32 {
+    static STARTED: OnceLock<Instant> = OnceLock::new();
+    STARTED.get_or_init(Instant::now).elapsed().as_millis() as u32
+}
+
+/// The time in milliseconds, which wraps.
+pub fn now_ms() -> u32 {
+    elapsed_ms().wrapping_add(OFFSET_MS.load(Relaxed))
+}
+
+exported! {
+    fn enet_time_get() -> u32, else 0, { now_ms() }
+
+    fn enet_time_set(now_ms: u32) -> (), else (), {
+        OFFSET_MS.store(now_ms.wrapping_sub(elapsed_ms()), Relaxed);
+    }
+}

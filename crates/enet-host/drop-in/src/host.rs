@@ -1,0 +1,439 @@
+//! Hosts: what programs see of one, and the driver behind it.
+
+use std::collections::VecDeque;
+use std::ffi::{c_int, c_void};
+use std::os::fd::{AsFd, AsRawFd};
+use std::ptr::{addr_of_mut, null_mut};
+use std::sync::Arc;
+use std::time::Duration;
+
+use prony_enet::{Event, PeerId, Settings};
+use prony_enet_host::{BATCH, Driver, Socket, SocketOptions, random_seed};
+
+use crate::coding::{
+    Foreign, checksum, enet_range_coder_compress, enet_range_coder_create, enet_range_coder_decompress,
+    enet_range_coder_destroy,
+};
+use crate::layout::{self, Address, ChecksumCallback, Compressor, DATAGRAM_BYTES, Packet};
+use crate::mirror::{Mirror, Shown};
+use crate::packet::{self, Done, enet_packet_destroy};
+use crate::{clock, exported, list};
+
+/// Most peers: the stock library's 4,095 come from its use of slots as tokens.
+const PEERS_MAX: usize = 65_535;
+const CHANNELS_MAX: usize = 255;
+/// The stock library's defaults.
+const MTU: u32 = 1400;
+const DUPLICATE_PEERS: usize = 4095;
+const PACKET_BYTES: usize = 32 << 20;
+const WAITING_BYTES: usize = 32 << 20;
+/// Datagrams taken in before anything is sent, as the stock library does it.
+const RECEIVED_A_PASS: usize = 256;
+
+const CONNECT: u32 = 1;
+const DISCONNECT: u32 = 2;
+const RECEIVE: u32 = 3;
+const NOTHING: layout::Event = layout::Event { kind: 0, peer: null_mut(), channel_id: 0, data: 0, packet: null_mut() };
+
+/// A host: what the program sees comes first, so a pointer to that is one to this.
+#[repr(C)]
+pub struct Host {
+    seen: layout::Host,
+    pub driver: Driver,
+    pub mirror: Mirror,
+    /// Packets that may be freed.
+    pub done: Arc<Done>,
+    /// Events that the program's `intercept` made.
+    intercepted: VecDeque<layout::Event>,
+    /// What the settings were made from last.
+    checksum: Option<ChecksumCallback>,
+    compressor: *mut c_void,
+    is_in_service: bool,
+}
+
+/// The host behind what the program sees.
+pub fn behind(host: *mut layout::Host) -> *mut Host {
+    host.cast()
+}
+
+impl Host {
+    /// Takes over what the program set since.
+    pub unsafe fn read_settings(host: *mut Host) {
+        // SAFETY: the caller's host is one, and nobody else uses it now.
+        let Host { seen, driver, mirror, checksum: known_checksum, compressor: known_compressor, .. } =
+            unsafe { &mut *host };
+        let settings = driver.host_mut().settings_mut();
+        settings.mtu = seen.mtu;
+        settings.duplicate_peers = u32::try_from(seen.duplicate_peers).unwrap_or(u32::MAX);
+        settings.packet_bytes_max = seen.maximum_packet_size;
+        settings.waiting_bytes_max = seen.maximum_waiting_data;
+        settings.channels = seen.channel_limit.clamp(1, CHANNELS_MAX) as u8;
+        if seen.checksum.map(|callback| callback as usize) != known_checksum.map(|callback| callback as usize) {
+            *known_checksum = seen.checksum;
+            settings.checksum = seen.checksum.map(checksum);
+        }
+        if seen.compressor.context != *known_compressor {
+            *known_compressor = seen.compressor.context;
+            let is_set = !seen.compressor.context.is_null();
+            settings.compressor = is_set.then(|| Box::new(Foreign::new(seen.compressor)) as _);
+        }
+        mirror.mtu = seen.mtu;
+        seen.service_time = clock::now_ms();
+        mirror.offset_ms = seen.service_time.wrapping_sub(driver.now().as_millis() as u32);
+    }
+
+    /// Shows what changed of the host itself, and frees what nobody needs.
+    pub unsafe fn settle(host: *mut Host) {
+        // SAFETY: as above; the borrow ends before the program's callbacks may run.
+        let done = unsafe {
+            let Host { seen, driver, mirror, done, .. } = &mut *host;
+            seen.connected_peers = driver.host().connected_peers();
+            seen.bandwidth_limited_peers = mirror.limited_peers;
+            Arc::clone(done)
+        };
+        // SAFETY: what is in `done` is referred to by nobody.
+        unsafe { done.free() };
+    }
+
+    /// Shows what changed of a peer.
+    pub unsafe fn show(host: *mut Host, slot: usize) {
+        // SAFETY: as above.
+        unsafe {
+            let Host { driver, mirror, .. } = &mut *host;
+            mirror.bring_up_to_date(driver.host_mut(), slot);
+        }
+    }
+
+    /// Sends what there is to send.
+    pub unsafe fn transmit(host: *mut Host, now: Duration) {
+        // SAFETY: as above.
+        let Host { seen, driver, mirror, .. } = unsafe { &mut *host };
+        driver.transmit(now, |host, transmit, bytes| {
+            seen.total_sent_packets = seen.total_sent_packets.wrapping_add(1);
+            seen.total_sent_data = seen.total_sent_data.wrapping_add(bytes.len() as u32);
+            if let Some(peer) = transmit.peer {
+                // SAFETY: the slot is one of the host's.
+                unsafe { mirror.bring_up_to_date(host, peer.slot()) };
+            }
+        });
+    }
+
+    /// Takes in a datagram that was read; `Err` if the program's `intercept` wants that.
+    unsafe fn take_in(host: *mut Host, now: Duration, entry: usize) -> Result<(), ()> {
+        // SAFETY: as above. No borrow lives while `intercept` runs: it may call functions with this host.
+        unsafe {
+            let driver = &(*host).driver;
+            let Some((from, bytes)) = driver.socket().datagram(entry) else { return Ok(()) };
+            let (start, length) = (bytes.as_ptr(), bytes.len());
+            let seen = addr_of_mut!((*host).seen);
+            (*seen).received_address = Address::from_socket_address(from);
+            (*seen).total_received_packets = (*seen).total_received_packets.wrapping_add(1);
+            (*seen).total_received_data = (*seen).total_received_data.wrapping_add(length as u32);
+            let (mut from, mut data, mut length) = (from, start, length);
+            if let Some(intercept) = (*seen).intercept
+                && length <= DATAGRAM_BYTES
+            {
+                // It may change what came, in place.
+                let copy = addr_of_mut!((*seen).packet_data[0]).cast::<u8>();
+                copy.copy_from_nonoverlapping(data, length);
+                ((*seen).received_data, (*seen).received_data_length) = (copy, length);
+                let mut event = NOTHING;
+                match intercept(seen, &mut event) {
+                    1 => {
+                        if event.kind != 0 {
+                            (*host).intercepted.push_back(event);
+                        }
+                        return Ok(());
+                    }
+                    -1 => return Err(()),
+                    _ => {}
+                }
+                from = (*seen).received_address.to_socket_address();
+                (data, length) = ((*seen).received_data.cast_const(), (*seen).received_data_length);
+            }
+            let bytes = std::slice::from_raw_parts(data, length);
+            let Host { driver, mirror, .. } = &mut *host;
+            let hub = driver.host_mut();
+            let before = hub.peer_of_datagram(from, bytes);
+            hub.handle_datagram(now, from, bytes);
+            if let Some(peer) = before.or_else(|| hub.peer_of_datagram(from, bytes)) {
+                mirror.bring_up_to_date(hub, peer.slot());
+            }
+            Ok(())
+        }
+    }
+
+    /// Sends what is due, takes in what arrived, and sends what that made. `Err` if the socket is broken, or the
+    /// program wants it; all that was read is taken in before.
+    unsafe fn pass(host: *mut Host) -> Result<Duration, ()> {
+        // SAFETY: as above.
+        unsafe {
+            let now = (*host).driver.now();
+            Host::read_settings(host);
+            (*host).driver.host_mut().handle_timeout(now);
+            Host::transmit(host, now);
+            let mut total = 0;
+            let mut result = Ok(now);
+            loop {
+                let count = (*host).driver.receive().map_err(|_| ())?;
+                for entry in 0..count {
+                    result = result.and(Host::take_in(host, now, entry).map(|()| now));
+                }
+                total += count;
+                if count < BATCH || total >= RECEIVED_A_PASS {
+                    break;
+                }
+            }
+            if total > 0 {
+                Host::transmit(host, now);
+            }
+            Host::settle(host);
+            result
+        }
+    }
+
+    /// Tells the program of the next event, if there is one.
+    unsafe fn dispatch(host: *mut Host, event: *mut layout::Event) -> bool {
+        // SAFETY: as above; `event` can be written to.
+        unsafe {
+            event.write(NOTHING);
+            if let Some(intercepted) = (*host).intercepted.pop_front() {
+                event.write(intercepted);
+                return true;
+            }
+            let Some(happened) = (*host).driver.check_events() else { return false };
+            let (Event::Connect { peer, .. } | Event::Disconnect { peer, .. } | Event::Receive { peer, .. }) = happened;
+            Host::show(host, peer.slot());
+            (*event).peer = (*host).mirror.peers.add(peer.slot());
+            match happened {
+                Event::Connect { data, .. } => ((*event).kind, (*event).data) = (CONNECT, data),
+                Event::Disconnect { data, .. } => ((*event).kind, (*event).data) = (DISCONNECT, data),
+                Event::Receive { packet, .. } => {
+                    ((*event).kind, (*event).channel_id) = (RECEIVE, packet.channel);
+                    (*event).packet = packet::hand_over(&packet);
+                }
+            }
+            (*(*event).peer).event_data = (*event).data;
+            Host::settle(host);
+            true
+        }
+    }
+
+    unsafe fn service(host: *mut Host, event: *mut layout::Event, timeout_ms: u32) -> Result<bool, ()> {
+        // SAFETY: as above.
+        unsafe {
+            if !event.is_null() && Host::dispatch(host, event) {
+                return Ok(true);
+            }
+            let until = (*host).driver.now() + Duration::from_millis(timeout_ms.into());
+            loop {
+                let passed = Host::pass(host);
+                if !event.is_null() && Host::dispatch(host, event) {
+                    return Ok(true);
+                }
+                let now = passed?;
+                if now >= until {
+                    return Ok(false);
+                }
+                (*host).driver.wait(now, until).map_err(|_| ())?;
+            }
+        }
+    }
+}
+
+exported! {
+    fn enet_host_create(
+        address: *const Address,
+        peer_count: usize,
+        channel_limit: usize,
+        incoming_bandwidth: u32,
+        outgoing_bandwidth: u32,
+    ) -> *mut layout::Host, else null_mut(), {
+        if peer_count > PEERS_MAX {
+            return null_mut();
+        }
+        let options = SocketOptions::default();
+        let asked = if address.is_null() { None } else { Some((*address).to_socket_address()) };
+        let socket = match asked {
+            Some(asked) => Socket::bind(asked, &options),
+            None => Socket::unbound(false, &options),
+        };
+        let Ok(socket) = socket else { return null_mut() };
+        let bound = asked.map(|asked| Address::from_socket_address(socket.local_address().unwrap_or(asked)));
+        let descriptor = socket.as_fd().as_raw_fd();
+        let seed = random_seed();
+        let mut hub = prony_enet::Host::new(peer_count, Settings::default(), &seed);
+        hub.set_bandwidth(incoming_bandwidth, outgoing_bandwidth);
+        // SAFETY: zeros are a valid value of the structs that the program sees, pointers and callbacks included.
+        let mut seen: layout::Host = std::mem::zeroed();
+        seen.socket = descriptor;
+        seen.address = bound.unwrap_or(Address { host: 0, port: 0 });
+        (seen.incoming_bandwidth, seen.outgoing_bandwidth) = (incoming_bandwidth, outgoing_bandwidth);
+        seen.mtu = MTU;
+        seen.random_seed = u32::from_ne_bytes([seed[0], seed[5], seed[10], seed[15]]);
+        seen.channel_limit = limit_of_channels(channel_limit);
+        (seen.duplicate_peers, seen.peer_count) = (DUPLICATE_PEERS, peer_count);
+        (seen.maximum_packet_size, seen.maximum_waiting_data) = (PACKET_BYTES, WAITING_BYTES);
+        // Zeros from the kernel cost nothing until they are used.
+        seen.peers = libc::calloc(peer_count.max(1), size_of::<layout::Peer>()).cast();
+        if seen.peers.is_null() {
+            return null_mut();
+        }
+        let peers = seen.peers;
+        let host = Box::into_raw(Box::new(Host {
+            seen,
+            driver: Driver::new(hub, socket),
+            mirror: Mirror {
+                peers,
+                shown: vec![Shown::NOTHING; peer_count].into(),
+                limited_peers: 0,
+                offset_ms: 0,
+                mtu: MTU,
+            },
+            done: Arc::default(),
+            intercepted: VecDeque::new(),
+            checksum: None,
+            compressor: null_mut(),
+            is_in_service: false,
+        }));
+        list::clear(addr_of_mut!((*host).seen.dispatch_queue));
+        (*host).mirror.lay_out(addr_of_mut!((*host).seen));
+        host.cast()
+    }
+
+    fn enet_host_destroy(host: *mut layout::Host) -> (), else (), {
+        if host.is_null() {
+            return;
+        }
+        enet_host_compress(host, null_mut());
+        let host = Box::from_raw(behind(host));
+        let (done, peers) = (Arc::clone(&host.done), host.mirror.peers);
+        for event in &host.intercepted {
+            enet_packet_destroy(event.packet);
+        }
+        drop(host);
+        done.free();
+        libc::free(peers.cast());
+    }
+
+    fn enet_host_connect(
+        host: *mut layout::Host,
+        address: *const Address,
+        channels: usize,
+        data: u32,
+    ) -> *mut layout::Peer, else null_mut(), {
+        let host = behind(host);
+        Host::read_settings(host);
+        let to = (*address).to_socket_address();
+        let asked = (*host).driver.host_mut().connect(to, channels.clamp(1, CHANNELS_MAX), data);
+        let Ok(peer) = asked else { return null_mut() };
+        Host::show(host, peer.slot());
+        (*host).mirror.peers.add(peer.slot())
+    }
+
+    fn enet_host_check_events(host: *mut layout::Host, event: *mut layout::Event) -> c_int, else -1, {
+        if event.is_null() {
+            return -1;
+        }
+        c_int::from(Host::dispatch(behind(host), event))
+    }
+
+    fn enet_host_service(host: *mut layout::Host, event: *mut layout::Event, timeout_ms: u32) -> c_int, else -1, {
+        let host = behind(host);
+        // From within `intercept`, which looks at one of the datagrams that were read.
+        if (*host).is_in_service {
+            return -1;
+        }
+        (*host).is_in_service = true;
+        let happened = crate::guard(Err(()), || Host::service(host, event, timeout_ms));
+        (*host).is_in_service = false;
+        happened.map_or(-1, c_int::from)
+    }
+
+    fn enet_host_flush(host: *mut layout::Host) -> (), else (), { flush(host) }
+
+    fn enet_host_broadcast(host: *mut layout::Host, channel: u8, packet: *mut Packet) -> (), else (), {
+        let host = behind(host);
+        let done = Arc::clone(&(*host).done);
+        packet::lend(packet, &done, |packet| (*host).driver.host_mut().broadcast(channel, &packet));
+        if (*packet).reference_count == 0 {
+            enet_packet_destroy(packet);
+        }
+    }
+
+    fn enet_host_compress(host: *mut layout::Host, compressor: *const Compressor) -> (), else (), {
+        let seen = addr_of_mut!((*host).compressor);
+        let old = *seen;
+        let none = Compressor { context: null_mut(), compress: None, decompress: None, destroy: None };
+        *seen = if compressor.is_null() { none } else { *compressor };
+        // The host forgets the old one before it is destroyed; a new one may be where the old one was.
+        (*behind(host)).compressor = null_mut();
+        (*behind(host)).driver.host_mut().settings_mut().compressor = None;
+        Host::read_settings(behind(host));
+        if let (false, Some(destroy)) = (old.context.is_null(), old.destroy) {
+            destroy(old.context);
+        }
+    }
+
+    fn enet_host_compress_with_range_coder(host: *mut layout::Host) -> c_int, else -1, {
+        let context = enet_range_coder_create();
+        if context.is_null() {
+            return -1;
+        }
+        let compressor = Compressor {
+            context,
+            compress: Some(enet_range_coder_compress),
+            decompress: Some(enet_range_coder_decompress),
+            destroy: Some(enet_range_coder_destroy),
+        };
+        enet_host_compress(host, &compressor);
+        0
+    }
+
+    fn enet_host_channel_limit(host: *mut layout::Host, limit: usize) -> (), else (), {
+        (*host).channel_limit = limit_of_channels(limit);
+    }
+
+    fn enet_host_bandwidth_limit(host: *mut layout::Host, incoming: u32, outgoing: u32) -> (), else (), {
+        ((*host).incoming_bandwidth, (*host).outgoing_bandwidth) = (incoming, outgoing);
+        (*behind(host)).driver.host_mut().set_bandwidth(incoming, outgoing);
+    }
+
+    /// Done by every service that is due.
+    fn enet_host_bandwidth_throttle(host: *mut layout::Host) -> (), else (), {
+        let driver = &mut (*behind(host)).driver;
+        let now = driver.now();
+        driver.host_mut().handle_timeout(now);
+    }
+
+    fn enet_host_random_seed() -> u32, else 0, {
+        let seed = random_seed();
+        u32::from_ne_bytes([seed[0], seed[1], seed[2], seed[3]])
+    }
+}
+
+/// Sends what there is to send, now.
+pub unsafe fn flush(host: *mut layout::Host) {
+    let host = behind(host);
+    // SAFETY: the caller's host is one.
+    unsafe {
+        let now = (*host).driver.now();
+        Host::read_settings(host);
+        Host::transmit(host, now);
+        Host::settle(host);
+    }
+}
+
+fn limit_of_channels(asked: usize) -> usize {
+    if (1..=CHANNELS_MAX).contains(&asked) { asked } else { CHANNELS_MAX }
+}
+
+/// The peer that the program means, and its host; `None` when its slot is free.
+pub unsafe fn meant(peer: *mut layout::Peer) -> (*mut Host, usize, Option<PeerId>) {
+    // SAFETY: the caller's peer is one of its host's.
+    unsafe {
+        let host = behind((*peer).host);
+        let slot = peer.offset_from((*host).mirror.peers) as usize;
+        (host, slot, (*host).driver.host().peer_at(slot))
+    }
+}

@@ -1,0 +1,50 @@
+//! [`prony_enet`] behind the functions and structs of the stock library, as a drop-in `libenet.so.7`.
+//!
+//! Programs that were built for the stock library 1.3.17 run on it unchanged: it has the same symbols and the same
+//! layout. What they read of hosts and peers is written where it changed, before the call that changed it returns;
+//! nothing walks over slots. What they may write is read again when it is next used.
+//!
+//! **What differs.** A host may have 65,535 peers. What is read from the socket is taken in by batches; its events are
+//! delivered one a call, as ever. Peers that have not proven their address have no slot. The queues and channels of the
+//! stock library do not exist: `channels` is null, the lists in hosts and peers are empty, and the functions that take
+//! these apart, which no public header explains, do nothing.
+//!
+//! **What callers uphold**, as with the stock library: pointers are null where that is allowed, or lead to what the
+//! header says; a host and its peers are used by one thread at a time. Panics do not cross into C: the call fails.
+#![allow(clippy::missing_safety_doc)]
+
+mod address;
+mod clock;
+mod coding;
+mod host;
+mod layout;
+mod list;
+mod memory;
+mod mirror;
+mod packet;
+mod peer;
+mod socket;
+mod stock_only;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Runs `call`; `failed` is what the caller gets when it panics.
+fn guard<T>(failed: T, call: impl FnOnce() -> T) -> T {
+    // What a panic leaves half done is inside of hosts, whose state is checked at each use.
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or(failed)
+}
+
+/// Exports functions under their C names; `else` is what the caller gets when one panics.
+macro_rules! exported {
+    ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty, else $failed:expr, $body:block)*) => {$(
+        $(#[$doc])*
+        #[unsafe(no_mangle)]
+        // Some do nothing that could be unsafe.
+        #[allow(unused_unsafe)]
+        pub unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+            // SAFETY: what the caller upholds; see the crate's documentation.
+            $crate::guard($failed, || unsafe { $body })
+        }
+    )*};
+}
+use exported;

@@ -1,0 +1,185 @@
+//! The library in place of the stock one, under programs that were built for that.
+
+#[path = "../../tests/conversation/program.rs"]
+mod program;
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::net::UdpSocket;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use program::{FORMS, Program};
+use prony_enet::{Event, Settings};
+use prony_enet_host::{Driver, SocketOptions};
+use tempfile::TempDir;
+
+/// The library that was built along with this test, in a folder where programs find it.
+fn library() -> TempDir {
+    let test = std::env::current_exe().expect("a test has a path");
+    let built = test.with_file_name("libenet.so");
+    assert!(built.exists(), "{} is built with its tests", built.display());
+    let folder = TempDir::new().expect("a folder");
+    symlink(built, folder.path().join("libenet.so.7")).expect("the folder is ours");
+    folder
+}
+
+fn text(output: Output) -> String {
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn symbols(library: &Path) -> BTreeSet<String> {
+    let listed = Command::new("nm").args(["-D", "--defined-only"]).arg(library).output();
+    let listed = text(listed.expect("nm is installed: apt-get install binutils"));
+    listed.lines().filter_map(|line| line.split_once(" T ")).map(|(_, name)| name.to_owned()).collect()
+}
+
+fn stock() -> PathBuf {
+    let listed = text(Command::new("cc").arg("-print-file-name=libenet.so.7").output().expect("gcc is installed"));
+    let stock = PathBuf::from(listed.trim());
+    assert!(stock.is_absolute(), "the stock library is installed: apt-get install libenet-dev");
+    stock
+}
+
+#[test]
+fn it_has_the_name_and_the_symbols_of_the_stock_library() {
+    let folder = library();
+    let ours = folder.path().join("libenet.so.7");
+    let named = symbols(&ours);
+    assert_eq!(named.len(), 73);
+    assert_eq!(named, symbols(&stock()));
+    let read = Command::new("readelf").arg("-d").arg(&ours).output().expect("readelf is installed");
+    assert!(text(read).contains("Library soname: [libenet.so.7]"));
+}
+
+#[test]
+fn c_programs_converse_on_it_with_each_other_and_with_those_on_the_stock_library() {
+    let folder = library();
+    let ours = Some(folder.path());
+    for (of_server, of_client) in [(ours, ours), (ours, None), (None, ours)] {
+        for form in FORMS {
+            let (server, at) = Program::server(form, of_server);
+            Program::client(form, at.port(), of_client).ends_well();
+            server.ends_well();
+        }
+    }
+}
+
+/// A program in Python on the binding that Debian ships.
+fn python(script: &str, port: &str, library: Option<&Path>) -> Child {
+    let mut command = Command::new("/usr/bin/python3");
+    command.args(["-u", "-c", script, port]).stdout(Stdio::piped());
+    if let Some(folder) = library {
+        command.env("LD_LIBRARY_PATH", folder);
+    }
+    command.spawn().expect("python3 is installed: apt-get install python3-enet")
+}
+
+const PYTHON_SERVER: &str = r#"
+import enet, sys, time
+host = enet.Host(enet.Address(b"127.0.0.1", 0), 8, 2, 0, 0)
+host.checksum = enet.ENET_CRC32
+print(host.address.port)
+end = time.monotonic() + 30
+while time.monotonic() < end:
+    event = host.service(100)
+    if event.type == enet.EVENT_TYPE_RECEIVE:
+        assert event.peer.state == enet.PEER_STATE_CONNECTED
+        event.peer.send(event.channelID, enet.Packet(event.packet.data[::-1], enet.PACKET_FLAG_RELIABLE))
+    elif event.type == enet.EVENT_TYPE_DISCONNECT:
+        sys.exit(0 if event.data == 7 else 1)
+sys.exit(2)
+"#;
+
+const PYTHON_CLIENT: &str = r#"
+import enet, sys, time
+host = enet.Host(None, 1, 2, 0, 0)
+host.checksum = enet.ENET_CRC32
+peer = host.connect(enet.Address(b"127.0.0.1", int(sys.argv[1])), 2, 5)
+end = time.monotonic() + 30
+came = []
+while time.monotonic() < end:
+    event = host.service(100)
+    if event.type == enet.EVENT_TYPE_CONNECT:
+        for number in range(50):
+            assert peer.send(number % 2, enet.Packet(b"%d:" % number + bytes(range(200)) * (number % 20), 1)) == 0
+    elif event.type == enet.EVENT_TYPE_RECEIVE:
+        came.append(event.packet.data)
+        if len(came) == 50:
+            for channel in (0, 1):
+                assert [p for p in came if int(p[::-1].split(b":")[0]) % 2 == channel] == [
+                    (b"%d:" % number + bytes(range(200)) * (number % 20))[::-1] for number in range(channel, 50, 2)]
+            peer.disconnect(7)
+    elif event.type == enet.EVENT_TYPE_DISCONNECT:
+        sys.exit(0 if len(came) == 50 else 1)
+sys.exit(2)
+"#;
+
+/// A process that ends with this.
+struct Reaped(Child);
+
+impl Drop for Reaped {
+    fn drop(&mut self) {
+        // It may have ended by itself; either way it is reaped.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_python_binding_runs_on_it_in_both_roles() {
+    let folder = library();
+    let ours = Some(folder.path());
+    for (of_server, of_client) in [(ours, ours), (ours, None), (None, ours)] {
+        let mut server = Reaped(python(PYTHON_SERVER, "", of_server));
+        let mut port = String::new();
+        BufReader::new(server.0.stdout.take().expect("piped")).read_line(&mut port).expect("a line");
+        assert!(!port.is_empty(), "the binding is installed: apt-get install python3-enet");
+        let mut client = Reaped(python(PYTHON_CLIENT, port.trim(), of_client));
+        assert!(client.0.wait().expect("our child").success());
+        assert!(server.0.wait().expect("our child").success());
+    }
+}
+
+#[test]
+fn cube_2_serves_a_client_on_it() {
+    let folder = library();
+    // The server answers at the port behind its own, too.
+    let port = (0..100)
+        .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
+        .find(|&port| port < u16::MAX && UdpSocket::bind(("127.0.0.1", port + 1)).is_ok())
+        .expect("two free ports");
+    let mut server = Command::new("/usr/lib/cube2/cube2_server");
+    // Nobody is told that it is there: no master server, and its address is this machine's own.
+    server.args(["-i127.0.0.1", &format!("-j{port}"), "-m", "-c4"]).current_dir(folder.path());
+    server.env("LD_LIBRARY_PATH", folder.path()).env("HOME", folder.path());
+    server.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = Reaped(server.spawn().expect("the server is installed: apt-get install cube2-server"));
+    let mapped = std::fs::read_to_string(format!("/proc/{}/maps", server.0.id()));
+    drop(mapped);
+    let options = SocketOptions::default();
+    let settings = Settings { mtu: 1400, ..Settings::default() };
+    let mut client = Driver::bind("127.0.0.1:0".parse().unwrap(), 1, settings, &options).unwrap();
+    let at = format!("127.0.0.1:{port}").parse().unwrap();
+    let mut peer = client.host_mut().connect(at, 3, 0).unwrap();
+    let started = Instant::now();
+    let greeting = loop {
+        assert!(started.elapsed() < Duration::from_secs(30) && server.0.try_wait().unwrap().is_none());
+        match client.service(Duration::from_millis(100)).unwrap() {
+            Some(Event::Receive { packet, .. }) => break packet,
+            Some(Event::Disconnect { .. }) => peer = client.host_mut().connect(at, 3, 0).unwrap(),
+            _ => {}
+        }
+    };
+    // N_SERVINFO with the client's number and the version of the protocol, 260 as 0x80 and two bytes.
+    assert_eq!((greeting.channel, greeting.payload[0]), (1, 1));
+    assert_eq!(greeting.payload[2..5], [0x80, 4, 1]);
+    let maps = std::fs::read_to_string(format!("/proc/{}/maps", server.0.id())).unwrap();
+    let ours = std::fs::canonicalize(folder.path().join("libenet.so.7")).unwrap();
+    assert!(maps.contains(ours.to_str().unwrap()), "it runs on our library");
+    client.host_mut().disconnect_now(peer, 0);
+    client.flush();
+}
