@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod by_level;
 mod cells;
 mod chart;
 mod drawing;

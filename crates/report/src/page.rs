@@ -23,6 +23,10 @@ const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Failures that are listed above the charts; all of them are in the table of cells.
 const FAILURES_MAX: usize = 8;
+/// Configurations that a legend shows without being asked.
+const LEGEND_MAX: usize = 12;
+/// What made single levels or configurations, shown without being asked: lines.
+const ORIGINS_MAX: usize = 4;
 
 /// Writes the page.
 pub fn page(report: &Report<'_>) -> String {
@@ -243,11 +247,16 @@ fn legend(out: &mut String, report: &Report<'_>) {
     if report.matrix.series.len() < 2 {
         return;
     }
+    let folded = report.matrix.series.len() > LEGEND_MAX;
+    if folded {
+        let all = count(report.matrix.series.len(), "configuration");
+        put(out, format_args!("<details class=\"fold\"><summary>{all}: marks, and which are shown</summary>"));
+    }
     put(out, "<div class=\"legend\" role=\"group\" aria-label=\"configurations shown in the charts\">");
     for (k, name) in report.matrix.series.iter().enumerate() {
         put(out, format_args!("<button aria-pressed=\"true\" data-k=\"{k}\">{}{}</button>", key(k), Escaped(name)));
     }
-    put(out, "</div>\n");
+    put(out, if folded { "</div></details>\n" } else { "</div>\n" });
 }
 
 fn charts(out: &mut String, report: &Report<'_>, figures: &Figures) {
@@ -470,20 +479,20 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
     if seconds > 0.0 {
         put(out, format_args!("<dt>time in cells</dt><dd>{}</dd>", duration(seconds)));
     }
-    for origin in provenance::origins(&report.matrix) {
-        let of = origin
-            .configuration
-            .map(|one| format!(" of {}", report.matrix.configurations[one].name))
-            .unwrap_or_default();
-        put(
-            out,
-            format_args!(
-                "<dt>{}{}</dt><dd><code>{}</code></dd>",
-                Escaped(&origin.key),
-                Escaped(&of),
-                Escaped(&origin.value)
-            ),
-        );
+    let (of_all, of_some): (Vec<_>, Vec<_>) =
+        provenance::origins(&report.matrix).into_iter().partition(|origin| origin.of.is_empty());
+    let line = |out: &mut String, origin: &provenance::Origin| {
+        let of = if origin.of.is_empty() { String::new() } else { format!(", {}", origin.of) };
+        let [key, of, value] = [&origin.key, &of, &origin.value].map(|text| Escaped(text));
+        put(out, format_args!("<dt>{key}{of}</dt><dd><code>{value}</code></dd>"));
+    };
+    of_all.iter().for_each(|origin| line(out, origin));
+    put(out, "</dl>");
+    if !of_some.is_empty() {
+        let open = if of_some.len() <= ORIGINS_MAX { " open" } else { "" };
+        put(out, format_args!("<details{open}><summary>what made each level or configuration</summary><dl>"));
+        of_some.iter().for_each(|origin| line(out, origin));
+        put(out, "</dl></details>");
     }
-    put(out, "</dl></section>\n");
+    put(out, "</section>\n");
 }

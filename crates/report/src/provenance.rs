@@ -1,10 +1,11 @@
 //! Where numbers come from: machines, and what made each configuration.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use prony_study::{Machine, State};
 use serde_json::Value;
 
+use crate::by_level::ByLevel;
 use crate::matrix::Matrix;
 
 /// Letters of a value that are shown.
@@ -12,14 +13,14 @@ const VALUE_LETTERS: usize = 400;
 /// Values that are listed of one key.
 const VALUES_MAX: usize = 64;
 
-/// What is the same for all cells, or for all of a configuration.
+/// What is the same for all cells, for those of a level, or for all of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     /// `command`, `sha256`, an environment variable.
     pub key: String,
-    /// Of which configuration; `None`: of all.
-    pub configuration: Option<usize>,
-    /// What it was.
+    /// A level, `allocator = jemalloc`, or the name of a configuration; empty: of all.
+    pub of: String,
+    /// What it was; of a command that levels change, with `{allocator}` where they do.
     pub value: String,
 }
 
@@ -27,8 +28,12 @@ pub struct Origin {
 pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
     // By key and configuration; `None` once a second value was seen.
     let mut seen: BTreeMap<&str, BTreeMap<usize, Option<&str>>> = BTreeMap::new();
+    let mut ran = BTreeSet::new();
     for cell in matrix.results.cells.iter().filter(|cell| !matches!(cell.state, State::Skipped { .. })) {
         let Some(configuration) = matrix.configuration(&cell.levels) else { continue };
+        if cell.attempt > 0 {
+            ran.insert(configuration);
+        }
         for (key, value) in &cell.origin {
             let known = seen.entry(key).or_default().entry(configuration).or_insert(Some(value));
             if *known != Some(value.as_str()) {
@@ -38,20 +43,25 @@ pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
     }
     let mut origins = Vec::new();
     for (key, values) in seen {
-        let mut distinct: Vec<Option<&str>> = values.values().copied().collect();
-        distinct.sort_unstable();
-        distinct.dedup();
-        match distinct.as_slice() {
-            [Some(value)] => origins.push(Origin { key: key.to_owned(), configuration: None, value: cut(value) }),
-            _ => {
-                let known = values.iter().filter_map(|(&configuration, value)| Some((configuration, (*value)?)));
-                let known = known.take(VALUES_MAX);
-                origins.extend(known.map(|(configuration, value)| Origin {
-                    key: key.to_owned(),
-                    configuration: Some(configuration),
-                    value: cut(value),
-                }));
+        let distinct: BTreeSet<Option<&str>> = values.values().copied().collect();
+        let origin = |of: String, value: &str| Origin { key: key.to_owned(), of, value: cut(value) };
+        // One that is not there is a value, too: an environment that only some levels set.
+        let whole = ran.iter().chain(values.keys()).map(|&one| (one, values.get(&one).copied().unwrap_or(Some(""))));
+        let whole: Option<BTreeMap<usize, &str>> = whole.map(|(one, value)| Some((one, value?))).collect();
+        if let ([Some(value)], true) =
+            (distinct.iter().copied().collect::<Vec<_>>().as_slice(), values.len() >= ran.len())
+        {
+            origins.push(origin(String::new(), value));
+        } else if let Some(by_level) = whole.and_then(|whole| ByLevel::of(matrix, &whole)) {
+            if !by_level.template.is_empty() {
+                origins.push(origin(String::new(), &by_level.template));
             }
+            let parts = by_level.parts.iter().filter(|(_, part)| !part.is_empty()).take(VALUES_MAX);
+            origins.extend(parts.map(|(level, part)| origin(level.clone(), part)));
+        } else {
+            let known = values.iter().filter_map(|(&configuration, value)| Some((configuration, (*value)?)));
+            let name = |configuration: usize| matrix.configurations[configuration].name.clone();
+            origins.extend(known.take(VALUES_MAX).map(|(one, value)| origin(name(one), value)));
         }
     }
     origins

@@ -100,9 +100,46 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
         let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
         (Tone::Bad, format!("{claim}{among}"))
     } else {
-        (Tone::Warn, format!("Unclear whether {name} is better than {first}"))
+        let claim = format!("Unclear whether {name} is better than {first}");
+        if let Some(effect) = largest_told(&findings.effects.effects) {
+            return of_effect(matrix, effect, &claim);
+        }
+        (Tone::Warn, claim)
     };
     Verdict { tone, claim, basis: basis(matrix, findings, best) }
+}
+
+/// What to speak of where no configuration as a whole is told from the first, as with many of them: the largest main
+/// effect that is told from 0, which rests on all their cells.
+fn largest_told(effects: &[Effect]) -> Option<&Effect> {
+    let told = effects.iter().filter(|effect| {
+        is_told(effect)
+            && effect.size.usual != 0.0
+            && (effect.size.usual > 0.0) == (effect.size.interval.estimate > 0.0)
+    });
+    told.max_by(|a, b| a.size.usual.abs().total_cmp(&b.size.usual.abs()))
+}
+
+/// The better level first: `neighbour quiet is 8.3 % faster than spinning`.
+fn of_effect(matrix: &Matrix<'_>, effect: &Effect, unclear: &str) -> Verdict {
+    let (factor, size) = (&matrix.results.factors[effect.factor], &effect.size);
+    let levels = (format!("{} {}", factor.name, factor.levels[effect.to]), &factor.levels[effect.from]);
+    let (tone, claim, ends, range) = if size.usual > 0.0 {
+        let claim = better(&matrix.results.metric, &levels.0, levels.1, size.usual);
+        (Tone::Good, claim, (size.interval.low, size.interval.high), (size.min, size.max))
+    } else {
+        let name = format!("{} {}", factor.name, factor.levels[effect.from]);
+        let claim = better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.usual);
+        (Tone::Bad, claim, (-size.interval.high, -size.interval.low), (-size.max, -size.min))
+    };
+    let units = count(size.units.len(), over(size.over));
+    let interval = match size.interval.width().is_finite() {
+        true => format!("95 % interval {}", ratios(ends.0, ends.1)),
+        false => "too few for an interval".to_owned(),
+    };
+    let unclear = unclear.replacen('U', "u", 1);
+    let basis = format!("{interval} over {units}, range {}; {unclear}", ratios(range.0, range.1));
+    Verdict { tone, claim, basis }
 }
 
 /// `2.83× as fast as`, or in per cent where it is less than half.

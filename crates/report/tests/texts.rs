@@ -3,10 +3,12 @@
 #[allow(dead_code, reason = "each test uses a part of the studies")]
 mod studies;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_report::Report;
-use prony_study::{Results, Role};
+use prony_stats::Seed;
+use prony_study::{Cell, Factor, Results, Role};
 
 fn report(results: &Results) -> Report<'_> {
     Report::read(results, Path::new("results"), "1.2.3")
@@ -88,6 +90,64 @@ fn a_slower_build_is_called_slower_and_an_equal_one_the_same() {
     assert_eq!(claim, "stock/stock/stock is 20 % faster than stock/stock/optimised");
     let same = with(1.0);
     assert_eq!(report(&same).verdict().claim, "stock/stock/optimised is the same as stock/stock/stock within 1.0 %");
+}
+
+/// Six factors of two levels, of which the last alone does something, in a benchmark that scatters: 64 configurations.
+fn many_configurations() -> Results {
+    let mut results = small();
+    let names = ["ASLR", "hash seed", "environment", "CPU", "links", "neighbour"];
+    let like = results.factors[1].clone();
+    results.factors = names
+        .map(|name| Factor {
+            name: name.to_owned(),
+            levels: vec!["quiet".to_owned(), "loud".to_owned()],
+            ..like.clone()
+        })
+        .to_vec();
+    results.machines.truncate(1);
+    results.workloads.truncate(1);
+    let (cell, mut seed) = (results.cells[1].clone(), Seed::new(11));
+    results.cells.clear();
+    for repeat in 0..12 {
+        for one in 0..64usize {
+            let levels: Vec<usize> = (0..6).map(|factor| one >> factor & 1).collect();
+            let scatter = (seed.bits() as f64 / u64::MAX as f64 - 0.5) * 0.6;
+            let value = 10.0 * (scatter + 0.08 * levels[5] as f64).exp();
+            let origin = BTreeMap::from([("command".to_owned(), format!("beside {} burn {}", levels[5], levels[0]))]);
+            let key = format!("{repeat:08x}{one:08x}");
+            results.cells.push(Cell { key, repeat, levels, value: Some(value), origin, ..cell.clone() });
+        }
+    }
+    results
+}
+
+#[test]
+fn where_no_configuration_is_told_from_the_first_the_largest_effect_that_is_told_speaks() {
+    let results = many_configurations();
+    let verdict = report(&results).verdict();
+    assert!(
+        verdict.claim.starts_with("neighbour quiet is ") && verdict.claim.ends_with(" faster than loud"),
+        "{verdict:?}"
+    );
+    assert!(verdict.basis.contains("; unclear whether ") && verdict.basis.contains("over 12 repeats"), "{verdict:?}");
+    let markdown = report(&results).markdown();
+    assert_eq!(markdown.matches("| not told from 0 |").count(), 5, "{markdown}");
+    let page = report(&results).page();
+    assert_eq!(page.matches("<tr class=\"untold\">").count(), 5);
+    // Single pairs scatter far beyond the means of repeats: both ends of each range go on.
+    let arrows = page.matches("<path class=\"range\"").count() - page.matches("<td class=\"strip\">").count();
+    assert_eq!(arrows, 12);
+}
+
+#[test]
+fn many_configurations_are_folded_and_their_commands_are_a_line_a_level() {
+    let page = report(&many_configurations()).page();
+    assert!(page.contains("<details class=\"fold\"><summary>64 configurations"));
+    assert!(page.contains("<dt>command</dt><dd><code>beside {neighbour} burn {ASLR}</code></dd>"));
+    assert!(page.contains("<dt>command, neighbour = loud</dt><dd><code>1</code></dd>"));
+    assert_eq!(page.matches("<dt>command").count(), 5);
+    let few = small();
+    assert!(!report(&few).page().contains("class=\"fold\""));
 }
 
 #[test]
