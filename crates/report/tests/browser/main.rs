@@ -75,6 +75,7 @@ fn nothing_is_wider_than_its_card_at_any_width() {
     let long = |_: &Path| {
         let mut results = factorial();
         results.factors[0].name = "PYTHONHASHSEEDANDMORE".to_owned();
+        results.factors[1].name = "environment/and/others/in/one/long/word".to_owned();
         results.factors[0].levels[1] = "-O3 -march=native -fno-semantic-interposition".to_owned();
         results
     };
@@ -92,6 +93,8 @@ fn nothing_is_wider_than_its_card_at_any_width() {
             let size = json!({"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 700});
             chromium.call("Emulation.setDeviceMetricsOverride", size);
             assert_eq!(chromium.evaluate(beyond), json!([]), "at {width}");
+            let wide = chromium.evaluate("document.scrollingElement.scrollWidth");
+            assert!(wide.as_u64() <= Some(width), "{wide} of {width}");
         }
     }
 }
