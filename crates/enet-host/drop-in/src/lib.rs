@@ -48,3 +48,19 @@ macro_rules! exported {
     )*};
 }
 use exported;
+
+#[cfg(test)]
+mod tests {
+    exported! {
+        fn enet_test_panics(number: i32) -> i32, else -1, {
+            assert_ne!(number, 0, "as the test wants it");
+            number
+        }
+    }
+
+    #[test]
+    fn a_panic_becomes_the_value_that_says_that_the_call_failed() {
+        // SAFETY: it takes a number.
+        unsafe { assert_eq!((enet_test_panics(3), enet_test_panics(0)), (3, -1)) };
+    }
+}

@@ -150,10 +150,10 @@ fn a_driver_serves_a_stock_client_in_every_form() {
     for form in FORMS {
         let mut server = driver(8, form, loopback());
         let port = server.socket().local_address().unwrap().port();
-        let mut client = Program::client(form, port, None);
+        let client = Program::client(form, port, None);
         let started = Instant::now();
         while !echo(&mut server, Duration::from_millis(100)) {
-            assert!(started.elapsed() < PATIENCE && !client.has_ended(), "{form:?}");
+            assert!(started.elapsed() < PATIENCE, "{form:?}");
         }
         // Its DISCONNECT is acknowledged already: the event came after.
         client.ends_well();

@@ -81,11 +81,6 @@ impl Program {
         let status = self.0.wait().expect("it is our child");
         assert!(status.success(), "{status}");
     }
-
-    /// Whether it has ended.
-    pub fn has_ended(&mut self) -> bool {
-        self.0.try_wait().expect("it is our child").is_some()
-    }
 }
 
 impl Drop for Program {
