@@ -2,6 +2,7 @@
  * the lines are the same. Nothing here depends on time.
  */
 #include <enet/enet.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,24 @@ static size_t give_one(void *context, const enet_uint8 *from, size_t length, ene
 static void forget(void *context)
 {
     destroyed += context == &compressed;
+}
+
+static void layout(void)
+{
+    SAY(sizeof(ENetHost));
+    SAY(sizeof(ENetPeer));
+    SAY(sizeof(ENetEvent));
+    SAY(sizeof(ENetPacket));
+    SAY(sizeof(ENetCallbacks));
+    SAY(offsetof(ENetHost, checksum));
+    SAY(offsetof(ENetHost, receivedData));
+    SAY(offsetof(ENetHost, duplicatePeers));
+    SAY(offsetof(ENetPeer, address));
+    SAY(offsetof(ENetPeer, roundTripTime));
+    SAY(offsetof(ENetPeer, unsequencedWindow));
+    SAY(ENET_TIME_DIFFERENCE(5u, 9u));
+    SAY(ENET_TIME_LESS(5u, 9u));
+    SAY(ENET_TIME_GREATER_EQUAL(0x80000000u, 0x7fffffffu));
 }
 
 static void packets(void)
@@ -320,6 +339,7 @@ int main(void)
     SAY(enet_initialize_with_callbacks(ENET_VERSION, &callbacks_of_both));
     enet_time_set(1000000);
     SAY(enet_time_get() - 1000000 < 1000);
+    layout();
     packets();
     lists();
     addresses();

@@ -55,12 +55,13 @@ fn it_has_the_name_and_the_symbols_of_the_stock_library() {
     assert!(text(read).contains("Library soname: [libenet.so.7]"));
 }
 
-/// What `behaviour.c` says of the library in `folder`, or of the stock one.
-fn behaviour(folder: Option<&Path>) -> String {
+/// What `behaviour.c` says of the library in `folder`, or of the stock one, when built with our header or that one's.
+fn behaviour(folder: Option<&Path>, header: Option<&str>) -> String {
     let built = TempDir::new().expect("a folder");
     let program = built.path().join("behaviour");
     let mut cc = Command::new("cc");
     cc.args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"]).arg(&program);
+    cc.args(header.map(|folder| format!("-I{folder}")));
     cc.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/behaviour.c")).arg("-lenet");
     text(cc.output().expect("a C compiler is installed: apt-get install gcc libc6-dev"));
     let mut run = Command::new(program);
@@ -73,12 +74,16 @@ fn behaviour(folder: Option<&Path>) -> String {
 #[test]
 fn what_a_program_can_ask_is_answered_as_the_stock_library_does() {
     let folder = library();
-    let (stock, ours) = (behaviour(None), behaviour(Some(folder.path())));
-    assert!(stock.lines().count() > 60, "{stock}");
-    for (stock, ours) in stock.lines().zip(ours.lines()) {
-        assert_eq!(ours, stock);
+    let header = Some(concat!(env!("CARGO_MANIFEST_DIR"), "/include"));
+    let stock = behaviour(None, None);
+    assert!(stock.lines().count() > 150, "{stock}");
+    for ours in [behaviour(Some(folder.path()), None), behaviour(Some(folder.path()), header), behaviour(None, header)]
+    {
+        for (stock, ours) in stock.lines().zip(ours.lines()) {
+            assert_eq!(ours, stock);
+        }
+        assert_eq!(ours.lines().count(), stock.lines().count());
     }
-    assert_eq!(ours.lines().count(), stock.lines().count());
 }
 
 #[test]
