@@ -13,10 +13,6 @@ use crate::spending::Boundary;
 const SHARES: [f64; 5] = [1.0 / 2.0, 1.0 / 4.0, 1.0 / 8.0, 1.0 / 16.0, 1.0 / 32.0];
 /// Fewer pairs say too little of where the machine was fast.
 const PAIRS_MIN: usize = 24;
-/// The totals must come from so many pairs, as pairs are the observations: (Σw)²/Σw² of their weights w.
-const EFFECTIVE_PAIRS_MIN: f64 = 12.0;
-/// Leaving frames out must promise an error smaller by this than what was best so far, more than luck does.
-const GAIN_MIN: f64 = 0.8;
 /// The interval between looks is made anew when there are so much more pairs: it costs as much as a look.
 const LIVE_GROWTH: f64 = 1.1;
 
@@ -38,13 +34,6 @@ pub struct ReplayJudge {
     looked_at: Vec<f64>,
     /// The interval that is shown, and of how many pairs it is.
     live: Option<(usize, Interval)>,
-}
-
-/// What is judged of the pairs so far.
-struct Judged {
-    totals: Vec<Pair>,
-    estimate: f64,
-    error: f64,
 }
 
 impl ReplayJudge {
@@ -78,10 +67,11 @@ impl ReplayJudge {
     pub fn live(&mut self) -> Option<Interval> {
         let pairs = self.stretches.pairs();
         if self.live.is_none_or(|(at, _)| pairs as f64 >= LIVE_GROWTH * at as f64) {
-            let judged = self.judged()?;
-            let shared = self.shared(&sign_flips::differences(&judged.totals, judged.estimate));
+            let ways = self.ways();
+            let (way, estimate) = sign_flips::best(&ways)?;
+            let shared = self.shared(&sign_flips::differences(&ways[way], estimate));
             let level = self.difference.level(self.looks.next_share().unwrap_or(1.0), shared);
-            let [interval] = sign_flips::intervals(&judged.totals, [level])?;
+            let [interval] = sign_flips::intervals(&ways, [level])?;
             self.live = Some((pairs, interval));
         }
         self.live.map(|(_, interval)| interval)
@@ -123,40 +113,30 @@ impl ReplayJudge {
     }
 
     fn cpu(&mut self, share: f64) -> Seen {
-        let judged = self.judged();
-        let differences =
-            judged.as_ref().map_or_else(Vec::new, |judged| sign_flips::differences(&judged.totals, judged.estimate));
+        let ways = self.ways();
+        let best = sign_flips::best(&ways);
+        let differences = best.map_or_else(Vec::new, |(way, at)| sign_flips::differences(&ways[way], at));
         let shared = self.shared(&differences);
         let (level, agreement) = (self.difference.look(share, shared), self.agreement.look(share, shared));
         self.looked_at = differences;
-        let intervals = judged.as_ref().and_then(|judged| sign_flips::intervals(&judged.totals, [level, agreement]));
-        let judged_pairs = intervals.map_or(0, |[difference, _]| difference.n);
+        let intervals = sign_flips::intervals(&ways, [level, agreement]);
+        let judged = intervals.map_or(0, |[difference, _]| difference.n);
         Seen {
             difference: intervals.map(|[difference, _]| difference),
             agreement: intervals.map(|[_, agreement]| agreement),
-            deviation: judged.map(|judged| judged.error * (judged_pairs as f64).sqrt()),
+            deviation: best.map(|(way, at)| sign_flips::standard_error(&ways[way], at) * (judged as f64).sqrt()),
             needed: signed_rank::values_needed(level),
-            disturbed: self.stretches.pairs() - judged_pairs,
+            disturbed: self.stretches.pairs() - judged,
         }
     }
 
-    /// All frames, or of each those of so many pairs that the error is smallest.
-    fn judged(&self) -> Option<Judged> {
-        let measure = |totals: Vec<Pair>| {
-            let estimate = sign_flips::estimate(&totals)?;
-            let error = sign_flips::standard_error(&totals, estimate);
-            Some(Judged { totals, estimate, error })
-        };
-        let mut best = measure(self.stretches.all())?;
+    /// Whole replays, and of each frame only the least disturbed pairs.
+    fn ways(&self) -> Vec<Vec<Pair>> {
+        let mut ways = vec![self.stretches.all()];
         if self.stretches.pairs() >= PAIRS_MIN {
-            for totals in self.stretches.least_disturbed(&SHARES) {
-                let Some(found) = measure(totals) else { continue };
-                if effective_pairs(&found.totals) >= EFFECTIVE_PAIRS_MIN && found.error < GAIN_MIN * best.error {
-                    best = found;
-                }
-            }
+            ways.extend(self.stretches.least_disturbed(&SHARES));
         }
-        Some(best)
+        ways
     }
 
     /// Squared correlation, under "no difference", with the sum of the last look: the coins of the pairs that both rest on.
@@ -166,13 +146,6 @@ impl ReplayJudge {
         let all = squares(&self.looked_at) * squares(differences);
         if products > 0.0 && all > 0.0 { products.powi(2) / all } else { 0.0 }
     }
-}
-
-/// (Σw)²/Σw².
-fn effective_pairs(totals: &[Pair]) -> f64 {
-    let sum: f64 = totals.iter().map(|pair| pair.a + pair.b).sum();
-    let squares: f64 = totals.iter().map(|pair| (pair.a + pair.b).powi(2)).sum();
-    if squares > 0.0 { sum.powi(2) / squares } else { 0.0 }
 }
 
 #[cfg(test)]
