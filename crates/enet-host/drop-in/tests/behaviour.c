@@ -2,6 +2,7 @@
  * the lines are the same. Nothing here depends on time.
  */
 #include <enet/enet.h>
+#include <enet/time.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -33,14 +33,6 @@ typedef uint16_t enet_uint16;
 typedef uint32_t enet_uint32;
 typedef enet_uint32 ENetVersion;
 
-/* Times in milliseconds, which wrap; two of them are compared by what lies between. */
-#define ENET_TIME_OVERFLOW 86400000
-#define ENET_TIME_LESS(a, b) ((enet_uint32)((a) - (b)) >= ENET_TIME_OVERFLOW)
-#define ENET_TIME_GREATER(a, b) ENET_TIME_LESS(b, a)
-#define ENET_TIME_LESS_EQUAL(a, b) (!ENET_TIME_GREATER(a, b))
-#define ENET_TIME_GREATER_EQUAL(a, b) (!ENET_TIME_LESS(a, b))
-#define ENET_TIME_DIFFERENCE(a, b) (ENET_TIME_LESS(a, b) ? (b) - (a) : (a) - (b))
-
 #define ENET_HOST_TO_NET_16(value) (htons(value))
 #define ENET_HOST_TO_NET_32(value) (htonl(value))
 #define ENET_NET_TO_HOST_16(value) (ntohs(value))
