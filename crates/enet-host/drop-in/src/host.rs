@@ -175,7 +175,10 @@ impl Host {
             let mut total = 0;
             let mut result = Ok(now);
             loop {
-                let count = (*host).driver.receive().map_err(|_| ())?;
+                let Ok(count) = (*host).driver.receive() else {
+                    result = Err(());
+                    break;
+                };
                 for entry in 0..count {
                     result = result.and(Host::take_in(host, now, entry).map(|()| now));
                 }

@@ -176,6 +176,18 @@ fn the_python_binding_runs_on_it_in_both_roles() {
 }
 
 #[test]
+fn a_host_may_have_more_peers_than_the_stock_library_allows() {
+    let folder = library();
+    let script =
+        "import enet; host = enet.Host(None, 65535, 2, 0, 0); assert host.service(0).type == 0; print(host.peerCount)";
+    let mut ours = Reaped(python(script, "", Some(folder.path())));
+    let mut count = String::new();
+    BufReader::new(ours.0.stdout.take().expect("piped")).read_line(&mut count).expect("a line");
+    assert_eq!(count.trim(), "65535");
+    assert!(ours.0.wait().expect("our child").success());
+}
+
+#[test]
 fn cube_2_serves_a_client_on_it() {
     let folder = library();
     // The server answers at the port behind its own, too.
