@@ -9,10 +9,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 pub use report::ReportArgs;
-pub use run::{
-    CollectArgs, ExecutorName, ExportArgs, How, MergeArgs, ResumeArgs, RunArgs, StatusArgs, WorkOnArgs,
-};
 pub use results::{DiffArgs, EffectsArgs, HistoryArgs, ImportArgs};
+pub use run::{CollectArgs, ExecutorName, ExportArgs, How, MergeArgs, ResumeArgs, RunArgs, StatusArgs, WorkOnArgs};
 
 /// A matrix of builds, workloads and machines: planned, run, and put on one page.
 #[derive(Debug, Args)]

@@ -68,7 +68,8 @@ fn answer(report: &Report<'_>, written: &[PathBuf]) -> serde_json::Value {
         Tone::Plain => "plain",
     };
     let verdict = report.verdict();
-    let trust = report.chips().into_iter().map(|chip| json!({"tone": tone(chip.tone), "text": chip.text, "means": chip.tip}));
+    let trust =
+        report.chips().into_iter().map(|chip| json!({"tone": tone(chip.tone), "text": chip.text, "means": chip.tip}));
     json!({
         "verdict": {"tone": tone(verdict.tone), "claim": verdict.claim, "basis": verdict.basis},
         "trust": trust.collect::<Vec<_>>(),
