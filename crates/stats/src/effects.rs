@@ -6,7 +6,7 @@
 //! median of machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
 //! because pairs of one machine resemble each other: the tests show what it covers.
 //!
-//! With one machine the same is done over its workloads, with one workload over its repeats, and [`Effect::over`] says so.
+//! With one machine the same is done over its workloads, with one workload over its repeats, and [`Size::over`] says so.
 
 mod aliases;
 mod least_squares;

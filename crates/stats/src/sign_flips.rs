@@ -3,7 +3,7 @@
 //! Each pair is what a stretch of work took in A and in B, run in random order. At a supposed ratio e^θ the difference
 //! d = b·e^(−θ/2) − a·e^(θ/2) of a pair is as likely to have either sign, whatever its size and whatever pairs have in
 //! common, so the sum of all may be set against what it is under random signs (Fisher 1935, §21). A pair that
-//! is far out counts no more than [`FAR`] times the typical one of its weight (Huber 1964); the limit is made of sizes
+//! is far out counts no more than three times the typical one of its weight (Huber 1964); the limit is made of sizes
 //! alone, which leaves the signs free. Unlike ranks of ratios, sums keep what each pair weighs.
 
 use crate::distribution::{normal_above, normal_quantile_above};
