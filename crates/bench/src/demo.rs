@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
-use prony_stats::judge::{Outcome, Plan, Ratio, ReplayJudge};
+use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Subject as Facts, Warmup};
 use serde_json::Value;
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use prony_machine::process::NoWait;
 use prony_stats::alone::{Alone, median_interval};
-use prony_stats::judge::{Judge, Outcome, Plan};
+use prony_stats::judge::{Judge, Look, Outcome, Plan};
 use prony_stats::multiplicity::holm;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};

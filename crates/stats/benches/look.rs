@@ -5,7 +5,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use prony_stats::judge::{Judge, Pair, Plan, Ratio};
+use prony_stats::judge::{Judge, Look, Pair, Plan, Ratio};
 use prony_stats::{Seed, frames, walsh};
 
 const PASSES: usize = 7;

@@ -69,6 +69,37 @@ impl Ratio {
     }
 }
 
+/// What is asked of a judge, whatever its pairs are.
+pub trait Look {
+    /// What it may cost and how sure it must be.
+    fn plan(&self) -> &Plan;
+
+    /// The look that is due when a `share` of the budget is used, as its share; `None` when none is.
+    fn due(&self, share: f64) -> Option<f64>;
+
+    /// Looks, and spends what that `share` of the budget allows. `last`: no look comes after this one.
+    fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome;
+
+    /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
+    ///
+    /// Looks that were missed, because one pair took longer, are made up for by this one.
+    fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
+        let due = self.due(elapsed_s / self.plan().budget_s)?;
+        let outcome = self.look_at(due, due >= 1.0, elapsed_s);
+        (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
+    }
+
+    /// The last look, whatever the time: for a number of pairs that was set before.
+    fn finish(&mut self, elapsed_s: f64) -> Outcome {
+        self.look_at(1.0, true, elapsed_s)
+    }
+
+    /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
+    fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
+        self.look_at((elapsed_s / self.plan().budget_s).min(1.0), true, elapsed_s)
+    }
+}
+
 /// Takes pairs, is asked at set times, and answers once.
 #[derive(Debug, Clone)]
 pub struct Judge {
@@ -82,10 +113,10 @@ pub struct Judge {
 
 /// The looks so far.
 #[derive(Debug, Clone, Default)]
-struct Looks(Vec<Look>);
+struct Looks(Vec<Looked>);
 
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct Looked {
     /// Of the budget.
     share: f64,
     pairs: usize,
@@ -105,7 +136,7 @@ impl Looks {
     }
 
     fn push(&mut self, share: f64, pairs: usize) {
-        self.0.push(Look { share, pairs });
+        self.0.push(Looked { share, pairs });
     }
 }
 
@@ -154,25 +185,6 @@ impl Judge {
         self.cpu.live(self.looks.next_share().unwrap_or(1.0))
     }
 
-    /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
-    ///
-    /// Looks that were missed, because one pair took longer, are made up for by this one.
-    pub fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
-        let due = self.looks.due(elapsed_s / self.plan.budget_s)?;
-        let outcome = self.look_at(due, due >= 1.0, elapsed_s);
-        (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
-    }
-
-    /// The last look, whatever the time: for a number of pairs that was set before.
-    pub fn finish(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at(1.0, true, elapsed_s)
-    }
-
-    /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
-    pub fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at((elapsed_s / self.plan.budget_s).min(1.0), true, elapsed_s)
-    }
-
     /// What the looks made so far had said under another `alpha`; for [`crate::multiplicity::holm`].
     pub fn reconsider(&self, alpha: f64, elapsed_s: f64) -> Outcome {
         let mut judge = Judge::new(Plan { alpha, ..self.plan });
@@ -189,6 +201,16 @@ impl Judge {
             outcome = Some(judge.look_at(look.share, at + 1 == self.looks.0.len(), elapsed_s));
         }
         outcome.unwrap_or_else(|| self.clone().finish(elapsed_s))
+    }
+}
+
+impl Look for Judge {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn due(&self, share: f64) -> Option<f64> {
+        self.looks.due(share)
     }
 
     fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::clusters::{self, Comparison};
-use crate::judge::{Judge, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
+use crate::judge::{Judge, Look, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
 use crate::quantile::median;
 use crate::samples::{Benchmark, Better, Circumstances, Run};
 
@@ -183,33 +183,6 @@ impl Times {
     }
 }
 
-/// A judge of runs or of replays.
-trait Looking {
-    fn look(&mut self, elapsed_s: f64) -> Option<Outcome>;
-    fn finish(&mut self, elapsed_s: f64) -> Outcome;
-    fn interrupt(&mut self, elapsed_s: f64) -> Outcome;
-}
-
-macro_rules! looking {
-    ($judge:ty) => {
-        impl Looking for $judge {
-            fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
-                self.look(elapsed_s)
-            }
-
-            fn finish(&mut self, elapsed_s: f64) -> Outcome {
-                self.finish(elapsed_s)
-            }
-
-            fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
-                self.interrupt(elapsed_s)
-            }
-        }
-    };
-}
-looking!(Judge);
-looking!(ReplayJudge);
-
 /// What was allowed for the measurement; `None` when that was a number of runs.
 fn budget_s(circumstances: &Circumstances) -> Option<f64> {
     let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
@@ -217,7 +190,7 @@ fn budget_s(circumstances: &Circumstances) -> Option<f64> {
 }
 
 /// Lets a judge look when it was looked then.
-fn look_again<J: Looking>(
+fn look_again<J: Look>(
     mut judge: J,
     pairs: &[Numbered<'_>],
     circumstances: &Circumstances,

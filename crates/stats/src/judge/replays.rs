@@ -2,7 +2,7 @@
 
 use super::outcome::{Evidence, Outcome};
 use super::series::{Seen, Series, Test};
-use super::{Looks, Plan, Ratio, Verdict};
+use super::{Look, Looks, Plan, Ratio};
 use crate::frames::quiet::Stretches;
 use crate::interval::Interval;
 use crate::sign_flips::{self, Pair};
@@ -77,41 +77,6 @@ impl ReplayJudge {
         self.live.map(|(_, interval)| interval)
     }
 
-    /// Looks if a look is due at `elapsed_s`. `Some` when it decides, and always once the budget is used.
-    pub fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
-        let due = self.looks.due(elapsed_s / self.plan.budget_s)?;
-        let outcome = self.look_at(due, due >= 1.0, elapsed_s);
-        (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
-    }
-
-    /// The last look, whatever the time: for a number of pairs that was set before.
-    pub fn finish(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at(1.0, true, elapsed_s)
-    }
-
-    /// A look at a time that nobody planned, as when the user interrupts: spends what the time used allows.
-    pub fn interrupt(&mut self, elapsed_s: f64) -> Outcome {
-        self.look_at((elapsed_s / self.plan.budget_s).min(1.0), true, elapsed_s)
-    }
-
-    fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {
-        let pairs = self.pairs();
-        self.looks.push(share, pairs);
-        let evidence = Evidence {
-            share,
-            last,
-            elapsed_s,
-            pairs,
-            margin: self.plan.margin,
-            cpu: self.cpu(share),
-            net: None,
-            net_expected: false,
-            wall: self.wall.look(share),
-            left_out: pairs - self.stretches.pairs(),
-        };
-        evidence.judge()
-    }
-
     fn cpu(&mut self, share: f64) -> Seen {
         let ways = self.ways();
         let best = sign_flips::best(&ways);
@@ -145,6 +110,34 @@ impl ReplayJudge {
         let products: f64 = self.looked_at.iter().zip(differences).map(|(last, now)| last * now).sum();
         let all = squares(&self.looked_at) * squares(differences);
         if products > 0.0 && all > 0.0 { products.powi(2) / all } else { 0.0 }
+    }
+}
+
+impl Look for ReplayJudge {
+    fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    fn due(&self, share: f64) -> Option<f64> {
+        self.looks.due(share)
+    }
+
+    fn look_at(&mut self, share: f64, last: bool, elapsed_s: f64) -> Outcome {
+        let pairs = self.pairs();
+        self.looks.push(share, pairs);
+        let evidence = Evidence {
+            share,
+            last,
+            elapsed_s,
+            pairs,
+            margin: self.plan.margin,
+            cpu: self.cpu(share),
+            net: None,
+            net_expected: false,
+            wall: self.wall.look(share),
+            left_out: pairs - self.stretches.pairs(),
+        };
+        evidence.judge()
     }
 }
 

@@ -23,7 +23,7 @@ fn compare_with(noise: Noise, seed: u64, effect: impl Fn(&mut Seed) -> f64) -> O
 }
 
 /// How many of `n` can be expected at most when each happens with probability `p`, but once in a thousand.
-fn at_most(n: usize, p: f64) -> usize {
+pub(super) fn at_most(n: usize, p: f64) -> usize {
     let n = n as f64;
     (n * p + 3.1 * (n * p * (1.0 - p)).sqrt()).ceil() as usize
 }
@@ -32,7 +32,7 @@ fn at_least(n: usize, p: f64) -> usize {
     n - at_most(n, 1.0 - p)
 }
 
-fn count(outcomes: &[Outcome], wanted: impl Fn(&Outcome) -> bool) -> usize {
+pub(super) fn count(outcomes: &[Outcome], wanted: impl Fn(&Outcome) -> bool) -> usize {
     outcomes.iter().filter(|outcome| wanted(outcome)).count()
 }
 

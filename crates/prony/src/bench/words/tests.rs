@@ -1,4 +1,4 @@
-use prony_stats::judge::{Judge, Pair, Plan, Ratio};
+use prony_stats::judge::{Judge, Look, Pair, Plan, Ratio};
 
 use super::*;
 

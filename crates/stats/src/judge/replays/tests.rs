@@ -1,3 +1,5 @@
+use super::super::Verdict;
+use super::super::tests::{at_most, count};
 use super::*;
 use crate::Seed;
 use crate::noise::{normal, uniform};
@@ -70,16 +72,6 @@ impl Server {
 
 fn outcomes(world: World, effect: impl Fn(usize) -> f64, pairs: usize, n: u64) -> Vec<Outcome> {
     (0..n).map(|seed| Server::new(world, seed).compare(&effect, pairs)).collect()
-}
-
-fn count(outcomes: &[Outcome], wanted: impl Fn(&Outcome) -> bool) -> usize {
-    outcomes.iter().filter(|outcome| wanted(outcome)).count()
-}
-
-/// How many of `n` can be expected at most when each happens with probability `p`, but once in a thousand.
-fn at_most(n: usize, p: f64) -> usize {
-    let n = n as f64;
-    (n * p + 3.1 * (n * p * (1.0 - p)).sqrt()).ceil() as usize
 }
 
 fn holds(what: &str, outcomes: &[Outcome], truth: f64, lean_max: f64) {
