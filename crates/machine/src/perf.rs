@@ -1,0 +1,282 @@
+//! Stack samples from the kernel: events of `perf_event_open(2)` and the rings they write to.
+//!
+//! An event belongs to one thread, or to all, and to one CPU. What it finds goes to a ring in memory
+//! that both sides see; [`Ring::drain`] hands the records out as the kernel wrote them. Decoding them is
+//! the reader's.
+
+mod ring;
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
+
+pub use ring::{Ring, wait};
+
+/// What triggers a sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trigger {
+    /// A timer that runs while the thread has the CPU: `PERF_COUNT_SW_CPU_CLOCK`.
+    CpuClock,
+    /// CPU cycles, where the machine counts them: `PERF_COUNT_HW_CPU_CYCLES`.
+    Cycles,
+    /// Each time the thread leaves the CPU: `PERF_COUNT_SW_CONTEXT_SWITCHES`.
+    Switches,
+}
+
+/// Whom an event follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// What this thread starts from now on, each from its `execve` on.
+    Children,
+    /// A thread that runs, and what it starts from now on.
+    Thread(i32),
+    /// Whoever is on the CPU.
+    Everyone,
+}
+
+/// What is sampled, and what is kept of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sampling {
+    /// What triggers a sample.
+    pub trigger: Trigger,
+    /// Samples a second of a thread that runs; not used for [`Trigger::Switches`], of which each is taken.
+    pub frequency_hz: u32,
+    /// Stacks of the kernel too.
+    pub kernel: bool,
+    /// Copy so many bytes of the user's stack, and the registers that unwinding starts from; a multiple of 8.
+    pub stack_bytes: Option<u32>,
+    /// Report mappings, names, forks and ends of threads.
+    pub tracking: bool,
+}
+
+/// Why there are no samples.
+#[derive(Debug, thiserror::Error)]
+pub enum PerfError {
+    /// The kernel does not let us.
+    #[error(
+        "the kernel refused: expected kernel.perf_event_paranoid at most {needed}, or CAP_PERFMON; found {}",
+        found.map_or("none".to_owned(), |found| found.to_string())
+    )]
+    NotPermitted {
+        /// The highest value of `kernel.perf_event_paranoid` that permits it.
+        needed: i32,
+        /// The value now.
+        found: Option<i32>,
+    },
+    /// The rings of this user are larger than the kernel allows.
+    #[error("no memory for {kilobytes} kB of ring: expected a larger kernel.perf_event_mlock_kb, found {}", found.map_or("none".to_owned(), |found| found.to_string()))]
+    NoMemory {
+        /// What one ring takes.
+        kilobytes: usize,
+        /// The value now.
+        found: Option<i32>,
+    },
+    /// The machine does not count this.
+    #[error("this machine does not count that")]
+    NotCounted,
+    /// There is no such thread any more.
+    #[error("no such thread")]
+    NoThread,
+    /// Something else of the system failed.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// `struct perf_event_attr` of Linux 4.8 (PERF_ATTR_SIZE_VER5), include/uapi/linux/perf_event.h.
+#[repr(C)]
+#[derive(Default)]
+struct Attributes {
+    kind: u32,
+    size: u32,
+    config: u64,
+    sample_period_or_frequency: u64,
+    sample_type: u64,
+    read_format: u64,
+    flags: u64,
+    wakeup_watermark: u32,
+    breakpoint_type: u32,
+    config1: u64,
+    config2: u64,
+    branch_sample_type: u64,
+    sample_regs_user: u64,
+    sample_stack_user: u32,
+    clock: i32,
+    sample_regs_intr: u64,
+    aux_watermark: u32,
+    sample_max_stack: u16,
+    reserved: u16,
+}
+
+const PERF_TYPE_HARDWARE: u32 = 0;
+const PERF_TYPE_SOFTWARE: u32 = 1;
+
+/// What each sample holds, in this order: instruction pointer, process and thread, time, CPU, period, call
+/// chain. `PERF_SAMPLE_*`.
+const SAMPLE_TYPE: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5;
+/// The user's registers and stack follow the call chain.
+const SAMPLE_REGS_USER: u64 = 1 << 12;
+const SAMPLE_STACK_USER: u64 = 1 << 13;
+
+const DISABLED: u64 = 1 << 0;
+const INHERIT: u64 = 1 << 1;
+const EXCLUDE_KERNEL: u64 = 1 << 5;
+const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
+/// Otherwise an idle CPU gives samples of its idle loop.
+const EXCLUDE_IDLE: u64 = 1 << 7;
+const MMAP: u64 = 1 << 8;
+const COMM: u64 = 1 << 9;
+const FREQUENCY: u64 = 1 << 10;
+const ENABLE_ON_EXEC: u64 = 1 << 12;
+const TASK: u64 = 1 << 13;
+const WATERMARK: u64 = 1 << 14;
+const SAMPLE_ID_ALL: u64 = 1 << 18;
+const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
+const MMAP2: u64 = 1 << 23;
+const COMM_EXEC: u64 = 1 << 24;
+const USE_CLOCK: u64 = 1 << 25;
+const CONTEXT_SWITCH: u64 = 1 << 26;
+/// Linux 5.12: mappings come with the build id of their file instead of its inode.
+const BUILD_ID: u64 = 1 << 34;
+
+/// Deeper stacks are cut; `kernel.perf_event_max_stack` may be lower.
+const STACK_DEPTH_MAX: u16 = 127;
+
+/// Registers that unwinding starts from, `enum perf_event_x86_regs`: frame pointer, stack pointer,
+/// instruction pointer, in the order in which a sample has them.
+#[cfg(target_arch = "x86_64")]
+const UNWIND_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+/// `enum perf_event_arm_regs`: x29, link register, stack pointer, program counter.
+#[cfg(target_arch = "aarch64")]
+const UNWIND_REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const UNWIND_REGISTERS: u64 = 0;
+
+impl Sampling {
+    fn attributes(&self, target: Target, watermark_bytes: usize, build_ids: bool) -> Attributes {
+        let mut attributes = Attributes {
+            kind: if self.trigger == Trigger::Cycles { PERF_TYPE_HARDWARE } else { PERF_TYPE_SOFTWARE },
+            size: size_of::<Attributes>() as u32,
+            // PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_HW_CPU_CYCLES are 0, PERF_COUNT_SW_CONTEXT_SWITCHES is 3.
+            config: if self.trigger == Trigger::Switches { 3 } else { 0 },
+            sample_type: SAMPLE_TYPE,
+            flags: DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK,
+            wakeup_watermark: watermark_bytes as u32,
+            clock: libc::CLOCK_MONOTONIC,
+            sample_max_stack: STACK_DEPTH_MAX,
+            ..Attributes::default()
+        };
+        match self.trigger {
+            Trigger::Switches => {
+                attributes.sample_period_or_frequency = 1;
+                attributes.flags |= CONTEXT_SWITCH;
+            }
+            Trigger::CpuClock | Trigger::Cycles => {
+                attributes.sample_period_or_frequency = u64::from(self.frequency_hz);
+                attributes.flags |= FREQUENCY;
+            }
+        }
+        match target {
+            Target::Children => attributes.flags |= INHERIT | ENABLE_ON_EXEC,
+            Target::Thread(_) => attributes.flags |= INHERIT,
+            Target::Everyone => {}
+        }
+        if !self.kernel {
+            attributes.flags |= EXCLUDE_KERNEL | EXCLUDE_CALLCHAIN_KERNEL;
+        }
+        if self.tracking {
+            attributes.flags |= MMAP | MMAP2 | COMM | COMM_EXEC | TASK;
+            if build_ids {
+                attributes.flags |= BUILD_ID;
+            }
+        }
+        if let Some(bytes) = self.stack_bytes {
+            attributes.sample_type |= SAMPLE_REGS_USER | SAMPLE_STACK_USER;
+            attributes.sample_regs_user = UNWIND_REGISTERS;
+            attributes.sample_stack_user = bytes;
+        }
+        attributes
+    }
+
+    /// The highest `kernel.perf_event_paranoid` under which a user without rights may do this
+    /// (Documentation/admin-guide/sysctl/kernel.rst).
+    fn paranoid_at_most(&self, target: Target) -> i32 {
+        match (target, self.kernel) {
+            (Target::Everyone, _) => 0,
+            (_, true) => 1,
+            (_, false) => 2,
+        }
+    }
+}
+
+fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize) -> Result<File, PerfError> {
+    let system_call = |build_ids| {
+        let attributes = sampling.attributes(target, watermark_bytes, build_ids);
+        let pid = match target {
+            Target::Children => 0,
+            Target::Thread(tid) => tid,
+            Target::Everyone => -1,
+        };
+        const NO_GROUP: i32 = -1;
+        const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
+        // SAFETY: `attributes` is as long as it says and outlives the call; the new descriptor belongs to
+        // nobody else.
+        unsafe {
+            let descriptor = libc::syscall(
+                libc::SYS_perf_event_open,
+                &raw const attributes,
+                pid,
+                cpu as i32,
+                NO_GROUP,
+                PERF_FLAG_FD_CLOEXEC,
+            );
+            match descriptor {
+                -1 => Err(io::Error::last_os_error()),
+                descriptor => Ok(File::from_raw_fd(descriptor as i32)),
+            }
+        }
+    };
+    let opened = match system_call(true) {
+        // A kernel before 5.12 does not know the flag; for anything else the second answer is the same.
+        Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL)) => system_call(false),
+        opened => opened,
+    };
+    opened.map_err(|error| match error.raw_os_error() {
+        Some(libc::EACCES | libc::EPERM) => {
+            PerfError::NotPermitted { needed: sampling.paranoid_at_most(target), found: setting("perf_event_paranoid") }
+        }
+        Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => PerfError::NotCounted,
+        Some(libc::ESRCH) => PerfError::NoThread,
+        _ => PerfError::System(error),
+    })
+}
+
+/// A number below `/proc/sys/kernel`.
+fn setting(name: &str) -> Option<i32> {
+    std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
+}
+
+/// `_IO('$', number)`.
+const fn request(number: libc::Ioctl) -> libc::Ioctl {
+    (b'$' as libc::Ioctl) << 8 | number
+}
+
+fn enable(event: &File) -> io::Result<()> {
+    const PERF_EVENT_IOC_ENABLE: libc::Ioctl = request(0);
+    // SAFETY: a request without an argument on a descriptor that is open.
+    match unsafe { libc::ioctl(event.as_raw_fd(), PERF_EVENT_IOC_ENABLE, 0) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+fn redirect(event: &File, to: &File) -> io::Result<()> {
+    const PERF_EVENT_IOC_SET_OUTPUT: libc::Ioctl = request(5);
+    // SAFETY: both descriptors are open; the kernel keeps what it needs of the second.
+    match unsafe { libc::ioctl(event.as_raw_fd(), PERF_EVENT_IOC_SET_OUTPUT, to.as_raw_fd()) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
