@@ -1,6 +1,7 @@
 //! Every flag of every verb.
 
 mod bench;
+mod load;
 pub mod machine;
 mod samples;
 pub mod study;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
+pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 pub use study::{StudyArgs, StudyVerb};
@@ -56,6 +58,8 @@ pub enum Verb {
     /// The command that `prony selftest` compares with itself
     #[command(hide = true)]
     Work(WorkArgs),
+    /// Put load on a server and measure its answers
+    Load(LoadArgs),
     /// Judge stored samples
     Compare(CompareArgs),
     /// Show what samples are like: centre with interval, spread, quantiles

@@ -10,6 +10,7 @@ mod compare;
 mod demo;
 mod exit;
 mod failure;
+mod load;
 mod machine;
 mod numbers;
 mod output;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, DemoVerb, MachineVerb, StudyVerb, Verb};
+use cli::{Cli, DemoVerb, LoadVerb, MachineVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -60,6 +61,9 @@ fn main() -> ExitCode {
             StudyVerb::Diff(args) => study::diff::run(&args),
             StudyVerb::History(args) => study::history::run(&args),
             StudyVerb::Report(args) => study::report::run(&args),
+        },
+        Verb::Load(load) => match load.verb {
+            LoadVerb::Enet(args) => load::enet(&args),
         },
         Verb::Bench(args) => bench::run(&args),
         Verb::Compare(args) => compare::run(&args),

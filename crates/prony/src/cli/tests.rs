@@ -26,6 +26,8 @@ fn help_pages_read_well() {
         &["demo", "verify"],
         &["bench"],
         &["selftest"],
+        &["load"],
+        &["load", "enet"],
         &["compare"],
         &["stats"],
         &["hist"],

@@ -1,0 +1,69 @@
+//! Why clients have no connection.
+
+use prony_enet::Ending;
+
+/// Why a client has no connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// Nothing was heard of the server for too long.
+    TimedOut,
+    /// The server's machine says that nobody listens at the port.
+    NobodyListens,
+    /// The server ended the connection.
+    ByServer,
+    /// The server's answer did not fit what was asked for.
+    Unfit,
+}
+
+impl Reason {
+    /// All there are.
+    pub const ALL: [Reason; 4] = [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit];
+
+    /// The reason as a word for exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::TimedOut => "timed_out",
+            Reason::NobodyListens => "nobody_listens",
+            Reason::ByServer => "by_server",
+            Reason::Unfit => "unfit",
+        }
+    }
+}
+
+impl From<Ending> for Reason {
+    fn from(ending: Ending) -> Reason {
+        match ending {
+            Ending::TimedOut => Reason::TimedOut,
+            Ending::ByPeer | Ending::ByUs => Reason::ByServer,
+            Ending::Refused => Reason::Unfit,
+        }
+    }
+}
+
+/// Clients without a connection, by reason.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Failures([u64; Reason::ALL.len()]);
+
+impl Failures {
+    /// One more.
+    pub fn add(&mut self, reason: Reason) {
+        self.0[reason as usize] += 1;
+    }
+
+    /// For this reason.
+    pub fn of(&self, reason: Reason) -> u64 {
+        self.0[reason as usize]
+    }
+
+    /// For all reasons.
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Takes in those of another.
+    pub fn merge(&mut self, other: &Failures) {
+        for (sum, more) in self.0.iter_mut().zip(other.0) {
+            *sum += more;
+        }
+    }
+}

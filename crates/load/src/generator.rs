@@ -1,0 +1,565 @@
+//! One thread of clients: sends what is due, takes in what came, and waits for whichever is next.
+//!
+//! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, a heap the next
+//! timer, and the kernel the sockets that have something to read.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use prony_enet::{ConnectError, Event, Packet, PeerId};
+use prony_machine::Tree;
+use rustix::event::{Timespec, epoll};
+
+use crate::endpoint::{ENDPOINT_CLIENTS_MAX, Endpoint, EndpointError, Scratch, SharedCoder};
+use crate::failures::{Failures, Reason};
+use crate::meter::{Meter, Span};
+use crate::options::{Options, Sockets};
+use crate::report::Wire;
+use crate::schedule::Schedule;
+use crate::stage::Stage;
+use crate::stamp::Stamp;
+use crate::usage::Usage;
+
+/// Packets of one turn: whether they are late is known when all of them are sent, so they must be few.
+const SENDS_A_TURN: usize = 16;
+/// Sockets that are read in one turn, for the same reason.
+const READS_A_TURN: usize = 32;
+/// Clients that leave in one turn: a stock server keeps some 340 short datagrams until it reads them.
+const LEAVES_A_TURN: usize = 64;
+/// How often other threads are looked at while clients connect.
+const RAMP_TURN_NS: u64 = 1_000_000;
+/// How often it is seen that the run was ended.
+const TURN_NS_MAX: u64 = 100_000_000;
+/// How long leaving may take.
+const LEAVE_NS: u64 = 2_000_000_000;
+
+/// Why a thread could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum GeneratorError {
+    /// No socket for a client.
+    #[error("socket {number} of {of}: {source}")]
+    Socket {
+        /// From 1.
+        number: usize,
+        /// Wanted.
+        of: usize,
+        /// What is wrong.
+        source: EndpointError,
+    },
+    /// A client's host takes no connection.
+    #[error(transparent)]
+    Connect(#[from] ConnectError),
+    /// The kernel takes no more.
+    #[error("a socket that was open fails: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// How a client's connection came about.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Settled {
+    pub batch: usize,
+    /// From the time at which its batch began, so that a slow generator does not flatter the server.
+    pub began_ns: u64,
+    pub ended_ns: u64,
+    pub outcome: Result<(), Reason>,
+}
+
+/// What one thread did.
+pub(crate) struct Part {
+    pub meter: Meter,
+    pub settled: Vec<Settled>,
+    pub lost: Failures,
+    pub wire: Wire,
+    pub usage: Option<Usage>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Waiting,
+    Connecting { began_ns: u64 },
+    Connected,
+    Gone,
+}
+
+struct Client {
+    endpoint: u32,
+    peer: Option<PeerId>,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Clients connect.
+    Ramp,
+    /// All are settled; what counts begins soon.
+    Lead(Span),
+    /// What is sent counts.
+    Measure(Span),
+    /// Nothing new is sent; answers may come.
+    Drain(Span),
+    /// Clients disconnect.
+    Leave {
+        until_ns: u64,
+    },
+    Done,
+}
+
+/// One thread of clients.
+pub(crate) struct Generator<'a> {
+    options: &'a Options,
+    stage: &'a Stage,
+    tree: Tree,
+    part: usize,
+    clients: Vec<Client>,
+    endpoints: Vec<Endpoint>,
+    /// The client of each slot of each endpoint.
+    slots: Vec<Vec<u32>>,
+    epoll: OwnedFd,
+    schedule: Option<Schedule>,
+    meter: Meter,
+    timers: BinaryHeap<Reverse<(u64, u32)>>,
+    dirty: Vec<u32>,
+    scratch: Scratch,
+    phase: Phase,
+    /// The next client to connect, or to leave.
+    next: usize,
+    batch_began: (usize, u64),
+    /// Clients that connect, the longest first.
+    connecting: VecDeque<u32>,
+    connected: usize,
+    settled: Vec<Settled>,
+    lost: Failures,
+    before: (Wire, Option<Usage>),
+    usage: Option<Usage>,
+    wire: Wire,
+}
+
+impl<'a> Generator<'a> {
+    /// The clients whose number leaves `part` when divided by the number of threads, with their sockets.
+    pub fn new(options: &'a Options, stage: &'a Stage, part: usize) -> Result<Generator<'a>, GeneratorError> {
+        let count = (options.clients + options.threads - 1 - part) / options.threads;
+        let an_endpoint = match options.sockets {
+            Sockets::Own => 1,
+            Sockets::Shared => ENDPOINT_CLIENTS_MAX,
+        };
+        let coder = SharedCoder::new();
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
+        let wanted = count.div_ceil(an_endpoint);
+        let mut endpoints = Vec::with_capacity(wanted);
+        let mut slots = Vec::with_capacity(wanted);
+        for number in 0..wanted {
+            let clients = (count - number * an_endpoint).min(an_endpoint);
+            let endpoint = Endpoint::open(options, clients, &coder).map_err(|source| GeneratorError::Socket {
+                number: number + 1,
+                of: wanted,
+                source,
+            })?;
+            let data = epoll::EventData::new_u64(number as u64);
+            epoll::add(&epoll, &endpoint, data, epoll::EventFlags::IN).map_err(io::Error::from)?;
+            endpoints.push(endpoint);
+            slots.push(vec![0; clients]);
+        }
+        let clients = (0..count)
+            .map(|client| Client { endpoint: (client / an_endpoint) as u32, peer: None, state: State::Waiting })
+            .collect();
+        let schedule = options.period_ns().map(|period_ns| {
+            Schedule::new(options.seed, options.clients, period_ns, |client| client % options.threads == part)
+        });
+        Ok(Generator {
+            options,
+            stage,
+            tree: Tree::machine(),
+            part,
+            clients,
+            endpoints,
+            slots,
+            epoll,
+            schedule,
+            meter: Meter::new(count, options.deadline.as_nanos() as u64),
+            timers: BinaryHeap::new(),
+            dirty: Vec::new(),
+            scratch: Scratch::new(),
+            phase: Phase::Ramp,
+            next: 0,
+            batch_began: (usize::MAX, 0),
+            connecting: VecDeque::new(),
+            connected: 0,
+            settled: Vec::with_capacity(count),
+            lost: Failures::default(),
+            before: (Wire::default(), None),
+            usage: None,
+            wire: Wire::default(),
+        })
+    }
+
+    /// Runs until all is done, or the run is ended.
+    pub fn run(mut self) -> Result<Part, GeneratorError> {
+        // Waits end when they should: by default the kernel takes 50 µs of freedom, prctl(2) PR_SET_TIMERSLACK.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+        let mut events = Vec::with_capacity(READS_A_TURN);
+        while self.phase != Phase::Done {
+            self.advance()?;
+            self.send_due();
+            self.fire_timers();
+            self.give_up_connecting();
+            self.flush();
+            let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
+            events.clear();
+            let buffer = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(&self.epoll, buffer, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(GeneratorError::Io(errno.into())),
+            }
+            for event in &events {
+                self.receive(event.data.u64() as usize)?;
+            }
+        }
+        let Generator { meter, settled, lost, wire, usage, .. } = self;
+        Ok(Part { meter, settled, lost, wire, usage })
+    }
+
+    /// Goes on to the next phase when it is time.
+    fn advance(&mut self) -> Result<(), GeneratorError> {
+        let now_ns = self.stage.now_ns();
+        if self.stage.is_stopped() && !matches!(self.phase, Phase::Leave { .. } | Phase::Done) {
+            self.end_of_measuring();
+            self.leave(now_ns);
+        }
+        match self.phase {
+            Phase::Ramp => {
+                self.connect_batch(now_ns)?;
+                if let Some(span) = self.stage.span() {
+                    self.meter.begin(span);
+                    self.before.0 = self.count_wire();
+                    self.phase = Phase::Lead(span);
+                }
+            }
+            Phase::Lead(span) if now_ns >= span.start_ns => {
+                self.before.1 = Usage::of_this_thread(&self.tree);
+                self.phase = Phase::Measure(span);
+            }
+            Phase::Measure(span) if now_ns >= span.end_ns => {
+                self.end_of_measuring();
+                self.phase = Phase::Drain(span);
+            }
+            Phase::Drain(span) => {
+                let is_over = now_ns >= span.end_ns + self.options.deadline.as_nanos() as u64;
+                let next_ns = self.schedule.as_ref().and_then(Schedule::next_ns);
+                let all_sent = next_ns.is_none_or(|next| next >= span.end_ns);
+                if is_over || all_sent && (self.meter.outstanding() == 0 || self.connected == 0) {
+                    self.count_unsent(span);
+                    self.leave(now_ns);
+                }
+            }
+            Phase::Leave { until_ns } => {
+                for _ in 0..LEAVES_A_TURN {
+                    let Some(client) = self.clients.get(self.next) else { break };
+                    self.next += 1;
+                    if let Some(peer) = client.peer {
+                        let endpoint = client.endpoint;
+                        self.endpoints[endpoint as usize].host.disconnect(peer, 0);
+                        self.touch(endpoint);
+                    }
+                }
+                if self.next == self.clients.len() && self.connected == 0 || now_ns >= until_ns {
+                    self.phase = Phase::Done;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end_of_measuring(&mut self) {
+        if let Phase::Measure(_) | Phase::Lead(_) = self.phase {
+            let now = Usage::of_this_thread(&self.tree);
+            self.usage = self.before.1.zip(now).map(|(before, now)| now.since(before));
+            self.wire = self.count_wire().since(self.before.0);
+        }
+    }
+
+    fn count_unsent(&mut self, span: Span) {
+        while let Some(due) = self.schedule.as_mut().and_then(|schedule| schedule.pop(span.end_ns - 1)) {
+            if self.clients[due.client / self.options.threads].state == State::Connected {
+                self.meter.unsent(due.intended_ns);
+            }
+        }
+    }
+
+    fn leave(&mut self, now_ns: u64) {
+        self.next = 0;
+        self.phase = Phase::Leave { until_ns: now_ns + LEAVE_NS };
+    }
+
+    fn count_wire(&self) -> Wire {
+        let wires = self.endpoints.iter().map(|endpoint| Wire::of(&endpoint.host.statistics(), endpoint.errors()));
+        wires.fold(Wire::default(), Wire::plus)
+    }
+
+    /// Connects the clients of the batch that has its turn.
+    fn connect_batch(&mut self, now_ns: u64) -> Result<(), GeneratorError> {
+        let batch = self.stage.batch();
+        let Options { threads, batch: size, channels, .. } = *self.options;
+        if self.batch_began.0 != batch {
+            self.batch_began = (batch, now_ns);
+        }
+        while self.next < self.clients.len() && (self.next * threads + self.part) / size.max(1) <= batch {
+            let client = self.next as u32;
+            let Client { endpoint, peer, state } = &mut self.clients[self.next];
+            let asked = self.endpoints[*endpoint as usize].connect(channels)?;
+            (*peer, *state) = (Some(asked), State::Connecting { began_ns: self.batch_began.1 });
+            self.slots[*endpoint as usize][asked.slot()] = client;
+            self.connecting.push_back(client);
+            self.next += 1;
+            let endpoint = *endpoint;
+            self.touch(endpoint);
+            if self.dirty.len() == SENDS_A_TURN {
+                self.flush();
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends packets that are due.
+    fn send_due(&mut self) {
+        let end_ns = match self.phase {
+            Phase::Ramp => u64::MAX,
+            Phase::Lead(span) | Phase::Measure(span) | Phase::Drain(span) => span.end_ns,
+            Phase::Leave { .. } | Phase::Done => return,
+        };
+        let Some(mut schedule) = self.schedule.take() else { return };
+        let now_ns = self.stage.now_ns().min(end_ns - 1);
+        let mut sent = [(0, 0, 0); SENDS_A_TURN];
+        let mut count = 0;
+        while count < SENDS_A_TURN {
+            let Some(due) = schedule.pop(now_ns) else { break };
+            let client = due.client / self.options.threads;
+            if let Some(number) = self.send(client, due.intended_ns) {
+                sent[count] = (client, number, due.intended_ns);
+                count += 1;
+            }
+        }
+        self.schedule = Some(schedule);
+        if count > 0 {
+            self.flush();
+            let now_ns = self.stage.now_ns();
+            for &(client, number, intended_ns) in &sent[..count] {
+                self.meter.sent(client, number, intended_ns, now_ns);
+            }
+        }
+    }
+
+    fn send(&mut self, client: usize, intended_ns: u64) -> Option<u32> {
+        let Client { endpoint, peer, state } = self.clients[client];
+        if state != State::Connected {
+            if state == State::Gone {
+                self.meter.disconnected(intended_ns);
+            }
+            return None;
+        }
+        let options = self.options;
+        let number = self.meter.next_number(client);
+        let stamp = Stamp { intended_ns, number, reply_bytes: options.reply.bytes(options.payload_bytes) };
+        let payload = stamp.packet(options.payload_bytes);
+        // As many of the numbers so far as the share says.
+        let reliable_until = |packets: f64| (packets * options.reliable).floor();
+        let packet = match reliable_until(f64::from(number) + 1.0) > reliable_until(number.into()) {
+            true => Packet::reliable(payload),
+            false => Packet::unreliable(payload),
+        };
+        let channel = (number % u32::from(options.channels)) as u8;
+        let taken = self.endpoints[endpoint as usize].host.send(peer?, channel, packet);
+        if taken.is_err() {
+            self.meter.disconnected(intended_ns);
+            return None;
+        }
+        self.touch(endpoint);
+        Some(number)
+    }
+
+    fn fire_timers(&mut self) {
+        let now_ns = self.stage.now_ns();
+        while let Some(&Reverse((due_ns, endpoint))) = self.timers.peek()
+            && due_ns <= now_ns
+        {
+            self.timers.pop();
+            // An earlier entry took its place.
+            if self.endpoints[endpoint as usize].armed_ns != due_ns {
+                continue;
+            }
+            let one = &mut self.endpoints[endpoint as usize];
+            one.armed_ns = u64::MAX;
+            one.host.handle_timeout(Duration::from_nanos(now_ns));
+            self.touch(endpoint);
+        }
+    }
+
+    fn give_up_connecting(&mut self) {
+        let now_ns = self.stage.now_ns();
+        while let Some(&client) = self.connecting.front() {
+            let since_ns = match self.clients[client as usize].state {
+                State::Connecting { began_ns } => now_ns.saturating_sub(began_ns),
+                _ => u64::MAX,
+            };
+            if since_ns < self.options.connect_timeout.as_nanos() as u64 {
+                break;
+            }
+            self.connecting.pop_front();
+            if since_ns < u64::MAX {
+                self.abandon(client, Reason::TimedOut);
+            }
+        }
+    }
+
+    /// Ends the attempt of a client that connects.
+    fn abandon(&mut self, client: u32, reason: Reason) {
+        let Client { endpoint, peer, .. } = self.clients[client as usize];
+        if let Some(peer) = peer {
+            self.endpoints[endpoint as usize].host.reset(peer);
+        }
+        self.ended(client, reason);
+    }
+
+    /// A client has no connection any more, or gets none.
+    fn ended(&mut self, client: u32, reason: Reason) {
+        let one = &mut self.clients[client as usize];
+        one.peer = None;
+        match std::mem::replace(&mut one.state, State::Gone) {
+            State::Connecting { began_ns } => {
+                // It never sends: what it does not send counts nowhere but among the failures.
+                one.state = State::Waiting;
+                self.settle(client, began_ns, Err(reason));
+            }
+            State::Connected => {
+                self.connected -= 1;
+                if !matches!(self.phase, Phase::Leave { .. }) {
+                    self.lost.add(reason);
+                }
+            }
+            State::Waiting | State::Gone => {}
+        }
+    }
+
+    fn settle(&mut self, client: u32, began_ns: u64, outcome: Result<(), Reason>) {
+        let batch = (client as usize * self.options.threads + self.part) / self.options.batch.max(1);
+        self.settled.push(Settled { batch, began_ns, ended_ns: self.stage.now_ns(), outcome });
+        self.stage.settle(outcome.is_ok());
+    }
+
+    /// Has an endpoint flushed at the next occasion.
+    fn touch(&mut self, endpoint: u32) {
+        let one = &mut self.endpoints[endpoint as usize];
+        if !std::mem::replace(&mut one.is_dirty, true) {
+            self.dirty.push(endpoint);
+        }
+    }
+
+    /// Sends what those that were touched have to send, takes their events, and sets their timers.
+    fn flush(&mut self) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for endpoint in dirty.drain(..) {
+            let now_ns = self.stage.now_ns();
+            let one = &mut self.endpoints[endpoint as usize];
+            one.is_dirty = false;
+            let errors = one.errors().nobody_listens;
+            one.transmit(Duration::from_nanos(now_ns), &mut self.scratch);
+            if one.errors().nobody_listens > errors {
+                self.nobody_listens(endpoint);
+            }
+            self.take_events(endpoint as usize, now_ns);
+            self.arm(endpoint, now_ns);
+        }
+        // Whatever was touched meanwhile has its place kept, and the memory is used again.
+        dirty.append(&mut self.dirty);
+        self.dirty = dirty;
+    }
+
+    fn arm(&mut self, endpoint: u32, now_ns: u64) {
+        let one = &mut self.endpoints[endpoint as usize];
+        let Some(due) = one.host.poll_timeout() else { return };
+        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
+        let due_ns = (due.as_nanos() as u64).max(now_ns + 1_000_000);
+        if due_ns < one.armed_ns {
+            one.armed_ns = due_ns;
+            self.timers.push(Reverse((due_ns, endpoint)));
+        }
+    }
+
+    fn receive(&mut self, endpoint: usize) -> Result<(), GeneratorError> {
+        let one = &mut self.endpoints[endpoint];
+        let errors = one.errors().nobody_listens;
+        let now = Duration::from_nanos(self.stage.now_ns());
+        one.receive(now, &mut self.scratch)?;
+        let told = one.errors().nobody_listens > errors;
+        if told {
+            self.nobody_listens(endpoint as u32);
+        }
+        // What arrived has arrived before it is looked at.
+        self.take_events(endpoint, self.stage.now_ns());
+        self.touch(endpoint as u32);
+        Ok(())
+    }
+
+    /// The server's machine says that nobody listens: who connects gives up. Who is connected goes on, as ENet does.
+    fn nobody_listens(&mut self, endpoint: u32) {
+        let clients = self.slots[endpoint as usize].clone();
+        if clients.iter().any(|&client| self.clients[client as usize].state == State::Connected) {
+            return;
+        }
+        for client in clients {
+            if let Client { state: State::Connecting { .. }, endpoint: its, .. } = self.clients[client as usize]
+                && its == endpoint
+            {
+                self.abandon(client, Reason::NobodyListens);
+            }
+        }
+    }
+
+    fn take_events(&mut self, endpoint: usize, now_ns: u64) {
+        while let Some(event) = self.endpoints[endpoint].host.poll_event() {
+            match event {
+                Event::Receive { peer, packet } => {
+                    let client = self.slots[endpoint][peer.slot()];
+                    self.meter.received(client as usize, &packet.payload, now_ns);
+                }
+                Event::Connect { peer, .. } => {
+                    let client = self.slots[endpoint][peer.slot()];
+                    let one = &mut self.clients[client as usize];
+                    if let State::Connecting { began_ns } = one.state {
+                        one.state = State::Connected;
+                        self.connected += 1;
+                        self.settle(client, began_ns, Ok(()));
+                    }
+                }
+                Event::Disconnect { peer, ending, .. } => {
+                    let client = self.slots[endpoint][peer.slot()];
+                    if self.clients[client as usize].peer == Some(peer) {
+                        self.ended(client, ending.into());
+                    }
+                }
+            }
+        }
+    }
+
+    /// How long nothing is to be done, unless something arrives.
+    fn time_left(&self) -> Duration {
+        let now_ns = self.stage.now_ns();
+        // Packets before this time are sent, and something else happens at the second.
+        let (sends_before_ns, then_ns) = match self.phase {
+            Phase::Ramp => (u64::MAX, now_ns + RAMP_TURN_NS),
+            Phase::Lead(span) => (span.end_ns, span.start_ns),
+            Phase::Measure(span) => (span.end_ns, span.end_ns),
+            Phase::Drain(span) => (span.end_ns, span.end_ns + self.options.deadline.as_nanos() as u64),
+            Phase::Leave { until_ns } => (0, until_ns.min(now_ns + RAMP_TURN_NS)),
+            Phase::Done => (0, now_ns),
+        };
+        let next_send_ns = self.schedule.as_ref().and_then(Schedule::next_ns).filter(|&at| at < sends_before_ns);
+        let timer_ns = self.timers.peek().map(|&Reverse((due_ns, _))| due_ns);
+        let next_ns = [next_send_ns, timer_ns].into_iter().flatten().fold(then_ns, u64::min);
+        Duration::from_nanos(next_ns.min(now_ns + TURN_NS_MAX).saturating_sub(now_ns))
+    }
+}

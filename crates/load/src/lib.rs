@@ -1,0 +1,37 @@
+//! Many ENet clients on a schedule that does not wait for answers.
+//!
+//! Each client sends at its own, fixed times. An answer that is late, or never comes, delays no packet; how long an
+//! answer took counts from the time at which its packet *should* have been sent. So a server that stalls for a second is
+//! charged with every packet of that second, and not only with the one that was under way (what G. Tene calls
+//! coordinated omission).
+//!
+//! [`Schedule`] and [`Meter`] are pure: times come in as arguments. [`load`] runs them over sockets.
+#![forbid(unsafe_code)]
+
+mod meter;
+mod options;
+mod report;
+mod samples;
+mod schedule;
+mod stamp;
+
+mod endpoint;
+mod failures;
+mod generator;
+mod run;
+mod server;
+mod stage;
+mod usage;
+
+pub use hdrhistogram::Histogram;
+
+pub use endpoint::EndpointError;
+pub use failures::{Failures, Reason};
+pub use generator::GeneratorError;
+pub use meter::{Counts, Meter, Span, Window};
+pub use options::{Options, Reply, Sockets};
+pub use report::{Batch, GeneratorUse, Report, ServerUse, Warning, Wire};
+pub use run::{LoadError, Progress, load};
+pub use schedule::{Due, Schedule};
+pub use stamp::{STAMP_BYTES, Stamp};
+pub use usage::Usage;

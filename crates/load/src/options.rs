@@ -1,0 +1,95 @@
+//! What load to make.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::stamp::STAMP_BYTES;
+
+/// What load to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The server.
+    pub target: SocketAddr,
+    /// Clients, at least 1.
+    pub clients: usize,
+    /// Packets a second of each client; 0: connections are held and nothing is sent but what the protocol does.
+    pub rate_hz: f64,
+    /// Bytes of a packet, at least [`STAMP_BYTES`].
+    pub payload_bytes: usize,
+    /// What the server is asked to answer.
+    pub reply: Reply,
+    /// Channels of each connection, 1 to 255; packets go over them in turns.
+    pub channels: u8,
+    /// Share of packets that are sent reliably, 0 to 1.
+    pub reliable: f64,
+    /// What is measured, from when all clients are settled.
+    pub duration: Duration,
+    /// Clients that connect together; the next ones begin when these are connected or given up.
+    pub batch: usize,
+    /// Who has a socket.
+    pub sockets: Sockets,
+    /// Threads that share the clients, at least 1.
+    pub threads: usize,
+    /// Datagrams carry CRC-32.
+    pub checksum: bool,
+    /// Datagrams are compressed by the stock library's range coder where that makes them shorter.
+    pub range_coder: bool,
+    /// Answers that take longer are late.
+    pub deadline: Duration,
+    /// Connections that take longer are given up.
+    pub connect_timeout: Duration,
+    /// The server's process, if it runs here.
+    pub server_pid: Option<u32>,
+    /// What the phases of the clients are drawn from.
+    pub seed: u64,
+}
+
+/// What the server is asked to answer to each packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// Nothing.
+    None,
+    /// As many bytes as the packet has.
+    Echo,
+    /// So many bytes, at least [`STAMP_BYTES`].
+    Bytes(u32),
+}
+
+/// Who has a socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sockets {
+    /// Each client, as on machines of their own.
+    Own,
+    /// As many clients as one address can have: 4,095.
+    Shared,
+}
+
+impl Reply {
+    /// Bytes of an answer to a packet of `payload_bytes`, 0 for none.
+    pub fn bytes(self, payload_bytes: usize) -> u32 {
+        let shortest = STAMP_BYTES as u32;
+        match self {
+            Reply::None => 0,
+            Reply::Echo => u32::try_from(payload_bytes).unwrap_or(u32::MAX).max(shortest),
+            Reply::Bytes(bytes) => bytes.max(shortest),
+        }
+    }
+}
+
+impl Options {
+    /// Time between two packets of a client; `None` if it sends none.
+    pub fn period_ns(&self) -> Option<u64> {
+        (self.rate_hz > 0.0).then(|| ((1e9 / self.rate_hz) as u64).max(1))
+    }
+
+    /// Batches in which the clients connect.
+    pub fn batches(&self) -> usize {
+        self.clients.div_ceil(self.batch.max(1))
+    }
+
+    /// Clients of batch `batch`.
+    pub fn batch_clients(&self, batch: usize) -> usize {
+        let size = self.batch.max(1);
+        self.clients.saturating_sub(batch * size).min(size)
+    }
+}

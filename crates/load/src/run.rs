@@ -1,0 +1,229 @@
+//! A run: the threads of clients, and who watches them and the server.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
+
+use prony_machine::Tree;
+use rustix::process::{Resource, getrlimit, setrlimit};
+
+use crate::failures::Failures;
+use crate::generator::{Generator, GeneratorError, Part};
+use crate::meter::Meter;
+use crate::options::{Options, Sockets};
+use crate::report::{Batch, GeneratorUse, Report, ServerUse, Wire};
+use crate::server::{Watch, drops};
+use crate::stage::Stage;
+
+/// Descriptors beside those of the clients: streams, epoll, files of `/proc`.
+const DESCRIPTORS_BESIDE: u64 = 64;
+/// How often somebody is told how far it is.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Why there is no report.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    /// More sockets than a process may have.
+    #[error("{clients} clients with a socket each need {needed} descriptors, this process may have {limit}")]
+    Descriptors {
+        /// Asked for.
+        clients: usize,
+        /// For them and what else is open.
+        needed: u64,
+        /// RLIMIT_NOFILE, the hard one.
+        limit: u64,
+    },
+    /// The server's process is not there, or tells nothing.
+    #[error("there is no process {pid} whose CPU time can be read")]
+    NoServer {
+        /// Asked for.
+        pid: u32,
+    },
+    /// Not one client got a connection.
+    #[error("none of the clients that tried got a connection")]
+    NoConnection {
+        /// Why.
+        failures: Failures,
+    },
+    /// A thread could not go on.
+    #[error(transparent)]
+    Generator(#[from] GeneratorError),
+}
+
+/// How far a run is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Clients that are connected so far.
+    pub connected: u64,
+    /// Clients that got no connection.
+    pub failed: u64,
+    /// Seconds that are measured so far; `None` while clients connect.
+    pub measured_s: Option<f64>,
+}
+
+/// Makes the load and tells what came of it.
+///
+/// `is_ended` is asked ten times a second whether to end the run; `progress` is told as often how far it is.
+///
+/// # Errors
+/// [`LoadError`]: there are not enough descriptors, no such process, not one connection, or a socket fails.
+pub fn load(
+    options: &Options,
+    is_ended: impl Fn() -> bool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, LoadError> {
+    let options = Options { threads: options.threads.clamp(1, options.clients.max(1)), ..options.clone() };
+    raise_descriptors(&options)?;
+    let tree = Tree::machine();
+    let mut watch = options.server_pid.map(|pid| Watch::new(Tree::machine(), pid));
+    if let (Some(watch), Some(pid)) = (&mut watch, options.server_pid)
+        && !watch.begin()
+    {
+        return Err(LoadError::NoServer { pid });
+    }
+    let stage = Stage::new(&options);
+    let generators: Vec<Generator> =
+        (0..options.threads).map(|part| Generator::new(&options, &stage, part)).collect::<Result<_, _>>()?;
+    let mut seen = Seen { watch, server: ServerUse::default(), drops: None, window: 0, looked_ns: 0 };
+    let is_local = options.target.ip().is_loopback() || options.server_pid.is_some();
+    let mut is_interrupted = false;
+    let parts = thread::scope(|scope| {
+        let (done, parts_done) = channel();
+        for generator in generators {
+            let (done, stage) = (done.clone(), &stage);
+            scope.spawn(move || {
+                let part = generator.run();
+                if part.is_err() {
+                    stage.stop();
+                }
+                // Who waits for it is still there: the scope does not end before.
+                let _ = done.send(part);
+            });
+        }
+        drop(done);
+        let mut parts: Vec<Part> = Vec::new();
+        loop {
+            match parts_done.recv_timeout(seen.time_left(&stage)) {
+                Ok(part) => parts.push(part?),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok::<_, GeneratorError>(parts),
+            }
+            seen.look(&stage, &tree, is_local.then_some(options.target.port()));
+            if !is_interrupted && is_ended() {
+                is_interrupted = true;
+                stage.stop();
+            }
+            let (connected, failed) = stage.settled_clients();
+            let since = |start_ns: u64| stage.now_ns().saturating_sub(start_ns) as f64 / 1e9;
+            let measured_s = stage.span().map(|span| since(span.start_ns).min(options.duration.as_secs_f64()));
+            progress(Progress { connected, failed, measured_s });
+        }
+    })?;
+    let report = report(options, &stage, parts, seen, is_interrupted);
+    if report.connected() == 0 && !is_interrupted {
+        return Err(LoadError::NoConnection { failures: report.failures() });
+    }
+    Ok(report)
+}
+
+/// Has the kernel allow as many descriptors as the clients need.
+fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
+    let needed = match options.sockets {
+        Sockets::Own => options.clients as u64 + DESCRIPTORS_BESIDE,
+        Sockets::Shared => DESCRIPTORS_BESIDE,
+    };
+    let mut limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    let most = limit.maximum.unwrap_or(u64::MAX);
+    limit.current = Some(needed.min(most));
+    if most < needed || setrlimit(Resource::Nofile, limit).is_err() {
+        return Err(LoadError::Descriptors { clients: options.clients, needed, limit: most });
+    }
+    Ok(())
+}
+
+/// What is seen of the server, window by window.
+struct Seen {
+    watch: Option<Watch>,
+    server: ServerUse,
+    /// Dropped before, and since.
+    drops: Option<(u64, u64)>,
+    /// Edges of windows that are over: the first is the beginning.
+    window: usize,
+    looked_ns: u64,
+}
+
+impl Seen {
+    /// Time to the next look.
+    fn time_left(&self, stage: &Stage) -> Duration {
+        let Some(span) = stage.span().filter(|span| self.window <= span.windows()) else { return LOOK };
+        let edge_ns = span.window_start_ns(self.window);
+        LOOK.min(Duration::from_nanos(edge_ns.saturating_sub(stage.now_ns())))
+    }
+
+    /// Takes the counts when a window begins.
+    fn look(&mut self, stage: &Stage, tree: &Tree, port: Option<u16>) {
+        let Some(span) = stage.span().filter(|span| self.window <= span.windows()) else { return };
+        let now_ns = stage.now_ns();
+        if now_ns < span.window_start_ns(self.window) {
+            return;
+        }
+        let is_first = self.window == 0;
+        if let Some(watch) = &mut self.watch {
+            match watch.look() {
+                Some((usage, ended)) if !is_first => {
+                    self.server.windows.push((now_ns - self.looked_ns, usage));
+                    self.server.threads_ended += ended;
+                }
+                Some(_) => {}
+                None => self.server.is_gone = true,
+            }
+        }
+        let dropped = port.and_then(|port| drops(tree, port));
+        self.drops = match (is_first, self.drops, dropped) {
+            (true, _, dropped) => dropped.map(|dropped| (dropped, dropped)),
+            (false, Some((before, _)), Some(now)) => Some((before, now)),
+            (false, drops, _) => drops,
+        };
+        (self.looked_ns, self.window) = (now_ns, self.window + 1);
+    }
+}
+
+fn report(options: Options, stage: &Stage, parts: Vec<Part>, seen: Seen, is_interrupted: bool) -> Report {
+    let mut batches: Vec<Batch> = (0..options.batches())
+        .map(|batch| Batch { clients: options.batch_clients(batch), ..Batch::default() })
+        .collect();
+    let mut meter = Meter::new(0, options.deadline.as_nanos() as u64);
+    let (mut lost, mut wire, mut threads) = (Failures::default(), Wire::default(), Vec::new());
+    for part in parts {
+        for settled in &part.settled {
+            let batch = &mut batches[settled.batch];
+            match settled.outcome {
+                Ok(()) => batch.times_ns.push(settled.ended_ns - settled.began_ns),
+                Err(reason) => batch.failures.add(reason),
+            }
+        }
+        meter.merge(&part.meter);
+        lost.merge(&part.lost);
+        wire = wire.plus(part.wire);
+        threads.extend(part.usage);
+    }
+    for batch in &mut batches {
+        batch.times_ns.sort_unstable();
+    }
+    let server = seen.watch.is_some().then_some(seen.server);
+    Report {
+        batches,
+        lost,
+        span: stage.span(),
+        meter,
+        wire,
+        server,
+        server_drops: seen.drops.map(|(before, now)| now.saturating_sub(before)),
+        generator: GeneratorUse { threads },
+        is_interrupted,
+        options,
+    }
+}

@@ -1,0 +1,67 @@
+//! A report as samples: one value a window, so that runs can be compared.
+
+use std::collections::BTreeMap;
+
+use prony_machine::Tree;
+use prony_stats::samples::{Benchmark, Circumstances, Metadata, Run, Samples, Subject, Unit};
+
+use crate::report::Report;
+
+impl Report {
+    /// The report as samples of one process: of each window the median and the 99th percentile of the times to
+    /// answers and the server's CPU time a second, and of each client the time to its connection.
+    ///
+    /// `version`: of the program that measured; `warnings`: what to know before the numbers are trusted. `None` if
+    /// nothing was measured.
+    pub fn samples(&self, version: &str, warnings: Vec<String>) -> Option<Samples> {
+        let quantile = |q: f64| -> Vec<f64> {
+            let windows = self.meter.windows().iter().filter(|window| !window.latency.is_empty());
+            windows.map(|window| window.latency.value_at_quantile(q) as f64 / 1e9).collect()
+        };
+        let connects = self.batches.iter().flat_map(|batch| &batch.times_ns).map(|&ns| ns as f64 / 1e9).collect();
+        let cpu = self.server.as_ref().map(|server| server.shares()).unwrap_or_default();
+        let values: [(&str, &str, Vec<f64>); 4] = [
+            ("load latency p50", "latency_p50", quantile(0.5)),
+            ("load latency p99", "latency_p99", quantile(0.99)),
+            ("load connect", "connect", connects),
+            ("load server cpu", "server_cpu_s_per_s", cpu),
+        ];
+        let benchmarks: Vec<Benchmark> =
+            values.into_iter().filter_map(|(name, metric, values)| self.benchmark(name, metric, values)).collect();
+        let circumstances = Circumstances {
+            prony_version: version.to_owned(),
+            machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
+            warnings,
+            ..Circumstances::default()
+        };
+        (!benchmarks.is_empty()).then_some(Samples { benchmarks, circumstances: Some(circumstances) })
+    }
+
+    fn benchmark(&self, name: &str, metric: &str, mut values: Vec<f64>) -> Option<Benchmark> {
+        // Nothing takes no time: a window in which the scheduler saw nothing of the server is not one of the values.
+        values.retain(|&value| value > 0.0);
+        if values.is_empty() {
+            return None;
+        }
+        let run = Run { loops: 1, warmups: Vec::new(), values, metadata: Metadata::new(), measured: None };
+        let subject = Subject { metric: Some(metric.to_owned()), parameters: self.parameters(), ..Subject::default() };
+        Some(Benchmark { unit: Unit::Second, runs: vec![run], subject: Some(subject), ..Benchmark::new(name) })
+    }
+
+    fn parameters(&self) -> BTreeMap<String, String> {
+        let options = &self.options;
+        let of = |name: &str, value: &dyn ToString| (name.to_owned(), value.to_string());
+        BTreeMap::from([
+            of("clients", &options.clients),
+            of("rate_hz", &options.rate_hz),
+            of("payload_bytes", &options.payload_bytes),
+            of("reply_bytes", &options.reply.bytes(options.payload_bytes)),
+            of("channels", &options.channels),
+            of("reliable", &options.reliable),
+            of("checksum", &options.checksum),
+            of("range_coder", &options.range_coder),
+            of("threads", &options.threads),
+            of("seed", &options.seed),
+        ])
+    }
+}

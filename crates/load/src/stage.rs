@@ -1,0 +1,96 @@
+//! Where the run is, for all threads alike: which batch connects, and when what counts begins.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::meter::Span;
+use crate::options::Options;
+
+/// Between the last connection and what is measured: time to take the counts that are to be subtracted.
+const LEAD: Duration = Duration::from_millis(50);
+/// No time yet.
+const NEVER: u64 = u64::MAX;
+
+/// Where the run is.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    started: Instant,
+    duration_ns: u64,
+    /// Clients of each batch.
+    batches: Vec<usize>,
+    batch: AtomicUsize,
+    /// Clients of the batch that are neither connected nor given up.
+    unsettled: AtomicUsize,
+    connected: AtomicU64,
+    failed: AtomicU64,
+    start_ns: AtomicU64,
+    stop: AtomicBool,
+}
+
+impl Stage {
+    pub fn new(options: &Options) -> Stage {
+        let batches: Vec<usize> = (0..options.batches()).map(|batch| options.batch_clients(batch)).collect();
+        Stage {
+            started: Instant::now(),
+            duration_ns: options.duration.as_nanos() as u64,
+            batch: AtomicUsize::new(0),
+            unsettled: AtomicUsize::new(batches.first().copied().unwrap_or(0)),
+            batches,
+            connected: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            start_ns: AtomicU64::new(NEVER),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Time since the run began, the same for all threads.
+    pub fn now_ns(&self) -> u64 {
+        self.started.elapsed().as_nanos() as u64
+    }
+
+    /// The batch that may connect.
+    pub fn batch(&self) -> usize {
+        self.batch.load(Ordering::Acquire)
+    }
+
+    /// Clients that are connected, and clients that are not and will not be.
+    pub fn settled_clients(&self) -> (u64, u64) {
+        (self.connected.load(Ordering::Relaxed), self.failed.load(Ordering::Relaxed))
+    }
+
+    /// A client of the batch that connects is connected, or given up. The last one begins the next batch, or what is
+    /// measured.
+    pub fn settle(&self, is_connected: bool) {
+        if is_connected { &self.connected } else { &self.failed }.fetch_add(1, Ordering::Relaxed);
+        if self.unsettled.fetch_sub(1, Ordering::AcqRel) > 1 {
+            return;
+        }
+        let next = self.batch.load(Ordering::Acquire) + 1;
+        match self.batches.get(next) {
+            Some(&clients) => {
+                // In this order: whoever sees the new batch settles clients of it.
+                self.unsettled.store(clients, Ordering::Release);
+                self.batch.store(next, Ordering::Release);
+            }
+            // Without a single connection there is nothing to measure.
+            None if self.connected.load(Ordering::Relaxed) == 0 => self.stop(),
+            None => self.start_ns.store(self.now_ns() + LEAD.as_nanos() as u64, Ordering::Release),
+        }
+    }
+
+    /// What counts, as soon as it is known.
+    pub fn span(&self) -> Option<Span> {
+        let start_ns = Some(self.start_ns.load(Ordering::Acquire)).filter(|&start| start != NEVER)?;
+        Some(Span { start_ns, end_ns: start_ns + self.duration_ns })
+    }
+
+    /// Ends the run before its time.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Release);
+    }
+
+    /// Whether it was ended.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,180 @@
+//! Flags of `prony load`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, Subcommand};
+use prony_load::{Reply, STAMP_BYTES};
+
+use crate::numbers::duration;
+
+/// Put load on a server and measure its answers.
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub struct LoadArgs {
+    #[command(subcommand)]
+    pub verb: LoadVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LoadVerb {
+    /// Many clients of an ENet server, each sending at its own fixed times
+    Enet(Box<EnetArgs>),
+}
+
+const ENET_EXAMPLES: &str = "\
+Examples:
+  prony load enet --connect 127.0.0.1:7777 --clients 1000 --server-pid $(pidof server)
+  prony load enet --connect [::1]:7777 --clients 8000 --threads 2 --batch 500
+  prony load enet --connect game.lan:7777 --clients 200 --rate 20 --payload 64 --reply 400 --reliable 20%
+  prony load enet --connect 127.0.0.1:7777 --clients 500 --rate 0 --server-pid 4711    connections only
+
+The server must answer each packet with one that begins with the first 16 bytes of it, as subjects/enet-echo does.
+The times at which clients send are fixed; how long an answer took counts from the time at which its packet should
+have been sent, so a server that stalls is charged with every packet of the stall.
+
+Exit codes:
+  0  all clients connected, none was lost, and the packets were answered in time, but for --loss-max
+  1  clients got no connection or lost it, or too few packets were answered
+  2  could not run, or not one client got a connection
+  3  the generator was what limited the load, or it was interrupted";
+
+/// Many clients of an ENet server, each sending at its own fixed times.
+#[derive(Debug, Args)]
+#[command(after_help = ENET_EXAMPLES, group = ArgGroup::new("who").args(["own_sockets", "shared_socket"]))]
+pub struct EnetArgs {
+    /// The server
+    #[arg(long, value_name = "HOST:PORT")]
+    pub connect: String,
+    /// Clients
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
+    pub clients: usize,
+    /// Measure so long, from when all clients are settled
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub duration: Duration,
+
+    /// Packets a second of each client; 0: none but what the protocol sends
+    #[arg(long, value_name = "N", default_value = "10", value_parser = rate, help_heading = "What is sent")]
+    pub rate: f64,
+    /// Bytes of a packet, 16 or more
+    #[arg(long, value_name = "BYTES", default_value = "16", value_parser = packet_bytes, help_heading = "What is sent")]
+    pub payload: usize,
+    /// What the server is asked to answer: as much as it got, so many bytes, or nothing
+    #[arg(long, value_name = "echo|BYTES|none", default_value = "echo", value_parser = reply, help_heading = "What is sent")]
+    pub reply: Reply,
+    /// Channels, used in turns
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..), help_heading = "What is sent")]
+    pub channels: u8,
+    /// Share of packets that are sent reliably; all of them if no share is named
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value = "0%", default_missing_value = "100%", value_parser = share, help_heading = "What is sent")]
+    pub reliable: f64,
+    /// Put CRC-32 into each datagram, as the server must too
+    #[arg(long, help_heading = "What is sent")]
+    pub checksum: bool,
+    /// Compress datagrams, as the server must too
+    #[arg(long, value_name = "HOW", value_parser = ["range"], help_heading = "What is sent")]
+    pub compress: Option<String>,
+
+    /// Connect so many clients together, and the next when these are connected or given up
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count, help_heading = "How clients connect")]
+    pub batch: usize,
+    /// Give up a connection that takes longer
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "How clients connect")]
+    pub connect_timeout: Duration,
+    /// Give each client a socket, as on machines of their own; the default
+    #[arg(long, help_heading = "How clients connect")]
+    pub own_sockets: bool,
+    /// Let up to 4,095 clients share a socket
+    #[arg(long, help_heading = "How clients connect")]
+    pub shared_socket: bool,
+
+    /// Call an answer late that takes longer
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = "What is measured")]
+    pub deadline: Duration,
+    /// Find nothing wrong while at most so many packets are not answered in time
+    #[arg(long, value_name = "PERCENT", default_value = "0.1%", value_parser = share, help_heading = "What is measured")]
+    pub loss_max: f64,
+    /// The server's process: measure its CPU time
+    #[arg(long, value_name = "PID", help_heading = "What is measured")]
+    pub server_pid: Option<u32>,
+
+    /// Spread the clients over so many threads, and so over cores
+    #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "How it runs")]
+    pub threads: usize,
+    /// Draw the times at which clients send again as before
+    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    pub seed: Option<u64>,
+
+    /// Write samples here, in pyperf's format
+    #[arg(short, long, value_name = "FILE", help_heading = "What comes out")]
+    pub output: Option<PathBuf>,
+    /// Replace the file of -o if it exists
+    #[arg(long, requires = "output", help_heading = "What comes out")]
+    pub force: bool,
+    /// Answer in JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// More clients than anybody's ports suffice for are a slip of the hand.
+const COUNT_MAX: usize = 1_000_000;
+/// A packet every microsecond: what is more is a slip of the hand too.
+const RATE_MAX: f64 = 1e6;
+/// The stock library takes no longer packets.
+const PACKET_BYTES_MAX: usize = 32 << 20;
+
+fn count(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (1..=COUNT_MAX).contains(number));
+    number.ok_or_else(|| format!("expected a whole number from 1 to {COUNT_MAX}"))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| *number == 0.0 || (1e-3..=RATE_MAX).contains(number));
+    number.ok_or_else(|| "expected packets a second, 0, or from 0.001 to 1000000".to_owned())
+}
+
+fn packet_bytes(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| (STAMP_BYTES..=PACKET_BYTES_MAX).contains(number));
+    number.ok_or_else(|| format!("expected bytes, from {STAMP_BYTES}, which the stamp takes, to {PACKET_BYTES_MAX}"))
+}
+
+fn reply(text: &str) -> Result<Reply, String> {
+    match text {
+        "echo" => Ok(Reply::Echo),
+        "none" => Ok(Reply::None),
+        bytes => packet_bytes(bytes)
+            .map(|bytes| Reply::Bytes(bytes as u32))
+            .map_err(|_| format!("expected echo, none, or bytes from {STAMP_BYTES} to {PACKET_BYTES_MAX}")),
+    }
+}
+
+/// Reads `20%` as a share; none and all are shares too.
+fn share(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
+    let share = number.map(|number| number / 100.0).filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "expected a percentage from 0% to 100%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_range_are_refused() {
+        assert_eq!((count("8000"), rate("0"), rate("0.5")), (Ok(8000), Ok(0.0), Ok(0.5)));
+        for wrong in ["0", "-1", "x", "1.5", "1000001"] {
+            assert!(count(wrong).is_err(), "{wrong}");
+        }
+        for wrong in ["-1", "x", "inf", "NaN", "0.0001", "1e9"] {
+            assert!(rate(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!((packet_bytes("16"), packet_bytes("15").is_err()), (Ok(16), true));
+        assert_eq!(
+            (reply("echo"), reply("none"), reply("400")),
+            (Ok(Reply::Echo), Ok(Reply::None), Ok(Reply::Bytes(400)))
+        );
+        assert!(reply("15").is_err() && reply("").is_err() && reply("all").is_err());
+        assert_eq!((share("0%"), share("20%"), share("100%")), (Ok(0.0), Ok(0.2), Ok(1.0)));
+        assert!(["20", "-1%", "101%", "%", "NaN%"].iter().all(|wrong| share(wrong).is_err()));
+    }
+}

@@ -1,0 +1,138 @@
+//! `prony load`: many clients of a server, at times that are fixed beforehand.
+
+mod json;
+pub mod words;
+
+use std::io::Write;
+use std::net::{SocketAddr, ToSocketAddrs};
+
+use prony_bench::Interrupt;
+use prony_load::{EndpointError, GeneratorError, LoadError, Options, Reason, Report, Sockets, Warning};
+
+use crate::bench::random;
+use crate::cli::EnetArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{self, NewFile};
+use crate::progress::ProgressLine;
+
+/// Makes the load, answers and says how it went.
+///
+/// # Errors
+/// What kept it from running; a server that nobody could connect to among it.
+pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
+    let options = options(args)?;
+    // Made before anything is measured: a place that cannot be written is told at once.
+    let mut file = args.output.as_deref().map(|path| NewFile::create(path, args.force)).transpose()?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut line = ProgressLine::new(true);
+    let report = prony_load::load(&options, || interrupt.is_asked(), &mut |progress| {
+        line.show_text(&words::progress(&options, progress));
+    });
+    drop(line);
+    let report = report.map_err(|error| failure(args, &error))?;
+    let warnings: Vec<String> = report.warnings().iter().map(words::warning).collect();
+    if let (Some(mut file), Some(path)) = (file.take(), &args.output) {
+        match report.samples(env!("CARGO_PKG_VERSION"), warnings.clone()) {
+            Some(samples) => {
+                let bytes = samples.encode().map_err(|error| Failure::new(format!("cannot write samples: {error}")))?;
+                file.file().write_all(&bytes).map_err(|error| Failure::io("write", path, &error))?;
+                file.finish()?;
+            }
+            None => eprintln!("warning: {} is not written: nothing was measured", path.display()),
+        }
+    }
+    if args.json {
+        output::print_json(&json::answer(&report, args.loss_max, &warnings))?;
+    } else {
+        output::print(&words::text(&report))?;
+    }
+    for warning in &warnings {
+        eprintln!("warning: {warning}");
+    }
+    if let Some(hint) = words::hint(&report) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(exit(&report, args.loss_max))
+}
+
+fn options(args: &EnetArgs) -> Result<Options, Failure> {
+    Ok(Options {
+        target: resolve(&args.connect)?,
+        clients: args.clients,
+        rate_hz: args.rate,
+        payload_bytes: args.payload,
+        reply: args.reply,
+        channels: args.channels,
+        reliable: args.reliable,
+        duration: args.duration,
+        batch: args.batch,
+        sockets: if args.shared_socket { Sockets::Shared } else { Sockets::Own },
+        threads: args.threads,
+        checksum: args.checksum,
+        range_coder: args.compress.is_some(),
+        deadline: args.deadline,
+        connect_timeout: args.connect_timeout,
+        server_pid: args.server_pid,
+        seed: args.seed.unwrap_or_else(random),
+    })
+}
+
+/// The address of a server; of a name that has several, the first of IPv4, as ENet knows that everywhere.
+fn resolve(name: &str) -> Result<SocketAddr, Failure> {
+    let wrong = |why: String| {
+        Failure::new(format!("cannot connect to {name}: {why}"))
+            .hint("name it as 127.0.0.1:7777, [::1]:7777 or host:7777")
+    };
+    let addresses: Vec<SocketAddr> = name.to_socket_addrs().map_err(|error| wrong(error.to_string()))?.collect();
+    let first = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first());
+    first.copied().ok_or_else(|| wrong("the name has no address".to_owned()))
+}
+
+/// How much of what was asked for came about. Loss is a finding whatever else is wrong.
+fn is_finding(report: &Report, loss_max: f64) -> bool {
+    let ratio = report.reply_ratio();
+    report.failures().total() > 0 || report.lost.total() > 0 || ratio.is_some_and(|ratio| 1.0 - ratio > loss_max)
+}
+
+fn exit(report: &Report, loss_max: f64) -> Exit {
+    let is_untrusted = report.warnings().iter().any(|warning| match warning {
+        Warning::GeneratorBusy { .. }
+        | Warning::SendsLate { .. }
+        | Warning::Unsent { .. }
+        | Warning::OwnDrops { .. }
+        | Warning::Interrupted => true,
+        Warning::ServerWaited { .. } | Warning::ServerThreadsEnded { .. } => false,
+    });
+    match (is_untrusted, is_finding(report, loss_max)) {
+        (true, _) => Exit::NotTrusted,
+        (false, true) => Exit::Finding,
+        (false, false) => Exit::Good,
+    }
+}
+
+fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
+    let server = &args.connect;
+    match error {
+        LoadError::NoConnection { failures } => {
+            let failure =
+                Failure::new(format!("no client got a connection to {server}: {}", words::failures(failures)));
+            match failures.of(Reason::NobodyListens) > 0 {
+                true => failure.hint("start the server first; `ss -uln` lists the ports that somebody listens on"),
+                false => failure.hint(
+                    "is it an ENet 1.3 server? A --checksum or --compress that only one side has makes it deaf too",
+                ),
+            }
+        }
+        LoadError::Descriptors { .. } => {
+            Failure::new(error.to_string()).hint("--shared-socket needs one for 4,095 clients; or raise `ulimit -Hn`")
+        }
+        LoadError::NoServer { .. } => Failure::new(error.to_string())
+            .hint("--server-pid wants the process on this machine; leave it out otherwise"),
+        LoadError::Generator(GeneratorError::Socket { source: EndpointError::Io(_), .. }) => {
+            let failure = Failure::new(format!("cannot connect to {server}: {error}"));
+            failure.hint("ports of one address suffice for some 28,000 sockets; --shared-socket needs fewer")
+        }
+        LoadError::Generator(_) => Failure::new(format!("cannot load {server}: {error}")),
+    }
+}

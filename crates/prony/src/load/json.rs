@@ -1,0 +1,256 @@
+//! The answer of `prony load` as JSON.
+
+use std::collections::BTreeMap;
+
+use prony_load::{Failures, Histogram, Reason, Report, Sockets, Usage};
+use serde::Serialize;
+
+/// The whole answer. Times are seconds, shares are of one core or of all packets.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// Everything that was asked for came about, but for the loss that is allowed.
+    good: bool,
+    setup: Setup,
+    connect: Connect,
+    /// Clients that lost their connection, by reason.
+    lost_clients: BTreeMap<&'static str, u64>,
+    measured_s: f64,
+    packets: Packets,
+    latency_s: Option<Times>,
+    windows: Vec<Window>,
+    send_lateness_s: Option<Times>,
+    wire: Wire,
+    server: Option<Server>,
+    server_drops: Option<u64>,
+    generator: Vec<Cpu>,
+    interrupted: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Setup {
+    target: String,
+    clients: usize,
+    rate_hz: f64,
+    payload_bytes: usize,
+    reply_bytes: u32,
+    channels: u8,
+    reliable: f64,
+    batch: usize,
+    shared_socket: bool,
+    threads: usize,
+    checksum: bool,
+    range_coder: bool,
+    deadline_s: f64,
+    seed: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Connect {
+    connected: usize,
+    failed: BTreeMap<&'static str, u64>,
+    batches: Vec<Batch>,
+}
+
+#[derive(Debug, Serialize)]
+struct Batch {
+    clients: usize,
+    connected: usize,
+    failed: BTreeMap<&'static str, u64>,
+    median_s: Option<f64>,
+    p99_s: Option<f64>,
+    /// Until the last one was connected.
+    max_s: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Packets {
+    sent: u64,
+    answered: u64,
+    late: u64,
+    lost: u64,
+    duplicates: u64,
+    strange: u64,
+    not_sent_disconnected: u64,
+    not_sent_for_time: u64,
+    answer_bytes: u64,
+    /// Answered in time, of all that should have been sent.
+    reply_ratio: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Times {
+    n: u64,
+    mean: f64,
+    deviation: f64,
+    min: f64,
+    p50: f64,
+    p90: f64,
+    p99: f64,
+    p999: f64,
+    max: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Window {
+    sent: u64,
+    answered: u64,
+    p50_s: Option<f64>,
+    p99_s: Option<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Wire {
+    datagrams_sent: u64,
+    bytes_sent: u64,
+    datagrams_received: u64,
+    bytes_received: u64,
+    resent: u64,
+    throttled: u64,
+    dropped: u64,
+    would_block: u64,
+    overflowed: u64,
+    nobody_listens: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Server {
+    cpu_s: f64,
+    waited_s: f64,
+    over_s: f64,
+    share: f64,
+    shares: Vec<f64>,
+    threads_ended: u64,
+    gone: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Cpu {
+    cpu_s: f64,
+    waited_s: f64,
+    share: f64,
+}
+
+/// `loss_max`: share of packets that may stay without an answer.
+pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
+    let options = &report.options;
+    let counts = report.meter.counts();
+    let measured_s = report.seconds();
+    let batches = report.batches.iter().map(|batch| {
+        let at = |q: f64| {
+            let last = batch.times_ns.len().checked_sub(1)?;
+            Some(seconds(batch.times_ns[(last as f64 * q).round() as usize]))
+        };
+        Batch {
+            clients: batch.clients,
+            connected: batch.times_ns.len(),
+            failed: by_reason(&batch.failures),
+            median_s: at(0.5),
+            p99_s: at(0.99),
+            max_s: at(1.0),
+        }
+    });
+    let windows = report.meter.windows().iter().map(|window| {
+        let at = |q| (!window.latency.is_empty()).then(|| seconds(window.latency.value_at_quantile(q)));
+        Window { sent: window.sent, answered: window.latency.len(), p50_s: at(0.5), p99_s: at(0.99) }
+    });
+    let wire = &report.wire;
+    Answer {
+        good: !super::is_finding(report, loss_max),
+        setup: Setup {
+            target: options.target.to_string(),
+            clients: options.clients,
+            rate_hz: options.rate_hz,
+            payload_bytes: options.payload_bytes,
+            reply_bytes: options.reply.bytes(options.payload_bytes),
+            channels: options.channels,
+            reliable: options.reliable,
+            batch: options.batch,
+            shared_socket: options.sockets == Sockets::Shared,
+            threads: options.threads,
+            checksum: options.checksum,
+            range_coder: options.range_coder,
+            deadline_s: options.deadline.as_secs_f64(),
+            seed: options.seed,
+        },
+        connect: Connect {
+            connected: report.connected(),
+            failed: by_reason(&report.failures()),
+            batches: batches.collect(),
+        },
+        lost_clients: by_reason(&report.lost),
+        measured_s,
+        packets: Packets {
+            sent: counts.sent,
+            answered: counts.answered,
+            late: counts.late,
+            lost: if report.reply_ratio().is_some() { counts.lost() } else { 0 },
+            duplicates: counts.duplicates,
+            strange: counts.strange,
+            not_sent_disconnected: counts.disconnected,
+            not_sent_for_time: counts.unsent,
+            answer_bytes: counts.answer_bytes,
+            reply_ratio: report.reply_ratio(),
+        },
+        latency_s: times(&report.latency()),
+        windows: windows.collect(),
+        send_lateness_s: times(report.meter.lateness()),
+        wire: Wire {
+            datagrams_sent: wire.datagrams_sent,
+            bytes_sent: wire.bytes_sent,
+            datagrams_received: wire.datagrams_received,
+            bytes_received: wire.bytes_received,
+            resent: wire.resent,
+            throttled: wire.throttled,
+            dropped: wire.dropped,
+            would_block: wire.would_block,
+            overflowed: wire.overflowed,
+            nobody_listens: wire.nobody_listens,
+        },
+        server: report.server.as_ref().map(|server| {
+            let (length_ns, usage) = server.total();
+            Server {
+                cpu_s: seconds(usage.cpu_ns),
+                waited_s: seconds(usage.waited_ns),
+                over_s: seconds(length_ns),
+                share: usage.cpu_ns as f64 / length_ns.max(1) as f64,
+                shares: server.shares(),
+                threads_ended: server.threads_ended,
+                gone: server.is_gone,
+            }
+        }),
+        server_drops: report.server_drops,
+        generator: report.generator.threads.iter().map(|&usage| cpu(usage, measured_s)).collect(),
+        interrupted: report.is_interrupted,
+        warnings: warnings.to_vec(),
+    }
+}
+
+fn cpu(usage: Usage, over_s: f64) -> Cpu {
+    let cpu_s = seconds(usage.cpu_ns);
+    Cpu { cpu_s, waited_s: seconds(usage.waited_ns), share: if over_s > 0.0 { cpu_s / over_s } else { 0.0 } }
+}
+
+fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}
+
+fn by_reason(failures: &Failures) -> BTreeMap<&'static str, u64> {
+    let counts = Reason::ALL.into_iter().map(|reason| (reason.name(), failures.of(reason)));
+    counts.filter(|&(_, number)| number > 0).collect()
+}
+
+fn times(histogram: &Histogram<u64>) -> Option<Times> {
+    let at = |q: f64| seconds(histogram.value_at_quantile(q));
+    (!histogram.is_empty()).then(|| Times {
+        n: histogram.len(),
+        mean: histogram.mean() / 1e9,
+        deviation: histogram.stdev() / 1e9,
+        min: seconds(histogram.min()),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        max: seconds(histogram.max()),
+    })
+}
