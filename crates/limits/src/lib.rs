@@ -1,0 +1,42 @@
+//! What this hardware can do at best: bandwidth, latency, ports, branches, decoding, faults, files, datagrams.
+//!
+//! [`run`] plans the asked [`Experiment`]s as [`Case`](case::Case)s, runs all cases in an order drawn by a seed, and answers with
+//! [`Limits`]. Loops are bytes that are emitted at run time and disassembled from the memory in which they ran, so that every
+//! number has its machine code beside it. Each sample stands between two probes: how fast this core counts, and whether somebody
+//! shares it. [`Limits::samples`] is the file; [`Share`] says how near a workload came.
+//!
+//! Loops of machine code exist on x86-64. Elsewhere what needs them is told as not here, and the rest is measured.
+
+mod area;
+mod case;
+#[cfg(target_arch = "x86_64")]
+mod code;
+mod experiments;
+mod fingerprint;
+mod levels;
+mod listing;
+mod permutation;
+mod place;
+mod probe;
+mod run;
+mod share;
+mod stage;
+mod stored;
+#[cfg(target_arch = "x86_64")]
+mod streams;
+mod tester;
+mod ticks;
+mod together;
+
+pub use area::{Area, AreaError, PageKind};
+pub use case::{Figure, Measure, Measured, NotHere};
+pub use experiments::Experiment;
+pub use fingerprint::{Fingerprint, fingerprint};
+pub use levels::{Level, plateaus};
+pub use listing::{Line, Listing};
+pub use permutation::single_cycle;
+pub use probe::Reading;
+pub use run::{Event, Limits, Options, RunError, Skipped, run};
+pub use share::{Rate, Share, shares};
+pub use stored::{MOST_BYTES, StoredError, decode, encode, path as stored_path};
+pub use tester::{Effort, Sample, Series, Taint};

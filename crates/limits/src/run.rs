@@ -1,0 +1,260 @@
+//! Plans, shuffles, runs, collects.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use prony_machine::{Contention, Facts, Tree};
+use prony_stats::Seed;
+
+use crate::area::PageKind;
+use crate::case::{Case, Measured};
+use crate::experiments::Experiment;
+use crate::fingerprint::{Fingerprint, fingerprint};
+use crate::place;
+use crate::probe::Probe;
+use crate::stage::{Memory, Setting, Stage};
+use crate::tester::{Effort, Tester};
+
+/// What to measure, and how.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// What is asked for; their order does not matter.
+    pub experiments: Vec<Experiment>,
+    /// How long each case may try.
+    pub effort: Effort,
+    /// Cases that were disturbed are tried again until so much time has passed since the start.
+    pub budget: Duration,
+    /// The CPU on which one thread measures; `None`: the one that a benchmark should use here.
+    pub cpu: Option<usize>,
+    /// Equal seeds, equal orders of cases and of chases.
+    pub seed: u64,
+    /// Where files are made, for reading; they have no name there once they are open.
+    pub directory: PathBuf,
+}
+
+/// What disturbs often goes away: a neighbour that computes for some seconds.
+const ROUNDS: usize = 6;
+
+/// How far it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Event<'a> {
+    /// 0 for the first time, then what was disturbed is tried again.
+    pub round: usize,
+    /// Cases of this round that are done.
+    pub done: usize,
+    /// All cases of this round.
+    pub cases: usize,
+    /// The one that runs now.
+    pub experiment: Experiment,
+    /// Its name.
+    pub name: &'a str,
+}
+
+/// Something that was not measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// What it belongs to.
+    pub experiment: Experiment,
+    /// Its name; `None`: the whole experiment.
+    pub name: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a machine can do at best.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Limits {
+    /// Which machine.
+    pub fingerprint: Fingerprint,
+    /// What it is.
+    pub facts: Facts,
+    /// The CPU on which one thread measured.
+    pub cpu: usize,
+    /// Everything that was measured, by experiment.
+    pub measured: Vec<Measured>,
+    /// What was not, and why.
+    pub skipped: Vec<Skipped>,
+    /// How long it took.
+    pub elapsed: Duration,
+    /// Whether it was told to stop before it was done.
+    pub stopped: bool,
+}
+
+impl Limits {
+    /// Takes what an earlier run on the same machine measured of experiments that this one was not asked for.
+    pub fn keep(&mut self, earlier: Limits, asked: &[Experiment]) {
+        if earlier.fingerprint != self.fingerprint {
+            return;
+        }
+        self.measured.extend(earlier.measured.into_iter().filter(|measured| !asked.contains(&measured.experiment)));
+        self.measured.sort_by_key(|measured| measured.experiment);
+        self.skipped.extend(earlier.skipped.into_iter().filter(|skipped| !asked.contains(&skipped.experiment)));
+        self.skipped.sort_by_key(|skipped| skipped.experiment);
+    }
+
+    /// Everything of one experiment.
+    pub fn of(&self, experiment: Experiment) -> impl Iterator<Item = &Measured> + Clone {
+        self.measured.iter().filter(move |measured| measured.experiment == experiment)
+    }
+
+    /// The median share of samples of a case that may be slower than the hardware, 0 to 1; `None` where nothing was measured.
+    pub fn contaminated(&self) -> Option<f64> {
+        let shares: Vec<f64> =
+            self.measured.iter().filter_map(|measured| Some(measured.figure()?.contaminated)).collect();
+        prony_stats::quantile::median(&shares)
+    }
+
+    /// Cases without as many undisturbed samples as a figure rests on.
+    pub fn disturbed(&self) -> usize {
+        self.measured.iter().filter(|measured| !measured.series.is_clean()).count()
+    }
+}
+
+/// Why nothing could be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The thread may not run on the CPU.
+    #[error("cannot run on CPU {cpu}: {error}")]
+    Cpu {
+        /// The CPU.
+        cpu: usize,
+        /// The kernel's reason.
+        error: std::io::Error,
+    },
+    /// The kernel gives no memory for machine code.
+    #[error("{0}")]
+    Code(String),
+}
+
+/// Measures. `stop`: asked before each case; `tell`: called before each case.
+///
+/// # Errors
+/// [`RunError`]; a case that cannot run here is [`Limits::skipped`], not an error.
+pub fn run(
+    options: &Options,
+    stop: &mut dyn FnMut() -> bool,
+    tell: &mut dyn FnMut(Event<'_>),
+) -> Result<Limits, RunError> {
+    let began = Instant::now();
+    let tree = Tree::machine();
+    let facts = prony_machine::facts(&tree);
+    let allowed = place::allowed();
+    let fallback = allowed.first().copied().unwrap_or(0);
+    let preferred = Some(prony_machine::bench_cpu(&tree) as usize).filter(|cpu| allowed.contains(cpu));
+    let cpu = options.cpu.unwrap_or(preferred.unwrap_or(fallback));
+    // Held until the end: every case runs here but those that say otherwise.
+    let _bound = place::bind(cpu).map_err(|error| RunError::Cpu { cpu, error })?;
+    let probe = Probe::new().map_err(|error| RunError::Code(error.to_string()))?;
+    let caches: Vec<_> = facts.cpu.caches.iter().filter(|cache| cache.kind != "Instruction").cloned().collect();
+    let setting = Setting {
+        effort: options.effort,
+        cpus: std::iter::once(cpu).chain(allowed.into_iter().filter(|&other| other != cpu)).collect(),
+        area_bytes: Setting::area_bytes(available_bytes(&tree), &caches, options.effort.thorough),
+        caches,
+        huge: PageKind::huge(2 << 30),
+        directory: options.directory.clone(),
+    };
+    let (cases, mut skipped) = plan(&options.experiments, &setting);
+    let mut seed = Seed::new(options.seed);
+    let order = order(cases.len(), &mut seed);
+    let mut stage = Stage {
+        memory: Memory::new(setting.area_bytes),
+        tester: Tester::new(options.effort, probe),
+        setting,
+        seed,
+        file: None,
+    };
+    let mut contention = Contention::start(&tree, u32::try_from(cpu).ok());
+    let mut measured: Vec<Option<Measured>> = cases.iter().map(|_| None).collect();
+    let mut stopped = false;
+    let mut left = order;
+    for round in 0..ROUNDS {
+        let of_round = left.len();
+        let mut disturbed = Vec::new();
+        for (done, place) in left.into_iter().enumerate() {
+            let late = round > 0 && began.elapsed() >= options.budget;
+            stopped = stopped || stop();
+            if stopped || late {
+                break;
+            }
+            let case = &cases[place];
+            tell(Event { round, done, cases: of_round, experiment: case.experiment, name: &case.name });
+            let _ = contention.since_last();
+            match (case.run)(&mut stage) {
+                Ok(mut outcome) => {
+                    outcome.series.steal = contention.since_last().steal;
+                    let found = Measured::of(case, outcome);
+                    if !found.series.is_clean() {
+                        disturbed.push(place);
+                    }
+                    let clean = |measured: &Measured| measured.series.clean();
+                    if measured[place].as_ref().is_none_or(|before| clean(before) < clean(&found)) {
+                        measured[place] = Some(found);
+                    }
+                }
+                Err(reason) if round == 0 => {
+                    skipped.push(Skipped {
+                        experiment: case.experiment,
+                        name: Some(case.name.clone()),
+                        reason: reason.0,
+                    });
+                }
+                Err(_) => {}
+            }
+        }
+        left = disturbed;
+    }
+    Ok(Limits {
+        fingerprint: fingerprint(&facts),
+        facts,
+        cpu,
+        measured: measured.into_iter().flatten().collect(),
+        skipped,
+        elapsed: began.elapsed(),
+        stopped,
+    })
+}
+
+/// The cases of all experiments, in the order of answers, and experiments that have none here.
+fn plan(experiments: &[Experiment], setting: &Setting) -> (Vec<Case>, Vec<Skipped>) {
+    let (mut cases, mut skipped) = (Vec::new(), Vec::new());
+    for experiment in Experiment::ALL.into_iter().filter(|experiment| experiments.contains(experiment)) {
+        match experiment.cases(setting) {
+            Ok(of_experiment) => cases.extend(of_experiment),
+            Err(reason) => skipped.push(Skipped { experiment, name: None, reason: reason.0 }),
+        }
+    }
+    (cases, skipped)
+}
+
+/// An order that nobody chose: what drifts, as the temperature, then spreads over all cases (Fisher & Yates).
+fn order(n: usize, seed: &mut Seed) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..n).collect();
+    for place in (1..n).rev() {
+        order.swap(place, seed.below(place + 1));
+    }
+    order
+}
+
+/// `MemAvailable` of `/proc/meminfo`, in bytes.
+fn available_bytes(tree: &Tree) -> Option<u64> {
+    let text = tree.read("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix(" kB")?.parse::<u64>().ok()?.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_order_of_cases_is_drawn_by_the_seed() {
+        let drawn = |seed| order(200, &mut Seed::new(seed));
+        assert_eq!(drawn(7), drawn(7));
+        assert_ne!(drawn(7), drawn(8));
+        let mut all = drawn(7);
+        assert_ne!(all, (0..200).collect::<Vec<_>>());
+        all.sort_unstable();
+        assert_eq!(all, (0..200).collect::<Vec<_>>());
+    }
+}
