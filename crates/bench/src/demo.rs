@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
@@ -12,9 +12,11 @@ use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Subject as Facts, Warmup};
 use serde_json::Value;
 
+use crate::duet::on_cpu;
 use crate::interrupt::Interrupt;
 use crate::options::circumstances;
 use crate::report::{Event, Round};
+use crate::sample::{self, Measure};
 
 /// One of the two builds.
 #[derive(Debug, Clone)]
@@ -38,6 +40,9 @@ pub struct DemoOptions {
     pub runs: Option<usize>,
     /// Replays of each build that come first and do not count.
     pub warmup_runs: usize,
+    /// Both replays of a pair run at once on this CPU, in turns: what disturbs the machine for longer than a turn disturbs
+    /// both.
+    pub duet_cpu: Option<usize>,
     /// For the order of replays: equal seed, equal draws.
     pub seed: u64,
     /// Facts of the machine, for the samples.
@@ -85,27 +90,13 @@ pub struct DemoReport {
     pub warnings: Vec<String>,
 }
 
-/// How long a replay may get nowhere.
-const WATCHDOG: Duration = Duration::from_secs(10);
-
 /// Replays either build in turns until it is known which is faster.
 ///
 /// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
-    let replays = options.builds.each_ref().map(|build| ReplayOptions {
-        demo: options.demo.clone(),
-        command: build.command.clone(),
-        environment: Vec::new(),
-        repeat: 1,
-        tolerance: None,
-        watchdog: WATCHDOG,
-        allow_truncated: false,
-        show_output: false,
-        restore_in_place: false,
-        // Both builds run here and now; how the recording's machine differs is no matter between them.
-        ignore_environment: true,
-    });
+    let replays =
+        options.builds.each_ref().map(|build| ReplayOptions::to_measure(options.demo.clone(), build.command.clone()));
     let mut bench = Replays::new(options);
     let opened = Replayer::open(&replays[0]).map_err(|error| DemoEnded::Replay(0, error)).and_then(|a| {
         let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;
@@ -129,11 +120,35 @@ struct Replays<'a> {
     warnings: Vec<String>,
 }
 
-/// What of a replay is compared.
-struct Replayed {
-    frames_s: Vec<f64>,
-    cpu_s: f64,
-    wall_s: f64,
+type Replay = Result<ReplayReport, ReplayError>;
+
+/// Replays both builds at once on one CPU, in this order; what came of A and of B.
+fn duet([a, b]: &mut [Replayer; 2], order: [usize; 2], cpu: usize) -> [Replay; 2] {
+    let replay = |replayer: &mut Replayer| {
+        let report = on_cpu(cpu, || replayer.replay(&mut |_| ()));
+        report.unwrap_or_else(|error| Err(ReplayError::System { program: format!("a replay on CPU {cpu}"), error }))
+    };
+    let a_first = order[0] == 0;
+    let (first, second) = if a_first { (a, b) } else { (b, a) };
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| replay(first));
+        let second = replay(second);
+        let first = first.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        if a_first { [first, second] } else { [second, first] }
+    })
+}
+
+/// A replay as samples keep it: the value is wall time, frames are CPU time.
+pub fn run_of_replay(report: &ReplayReport) -> Run {
+    let seconds = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
+    let wall_s = seconds(&report.frame_wall_ns);
+    let measured = Measured {
+        wall_s: Some(wall_s),
+        cpu_s: Some(seconds(&report.frame_cpu_ns)),
+        frame_ns: report.frame_cpu_ns.clone(),
+        ..Measured::default()
+    };
+    Run { measured: Some(measured), ..Run::of(wall_s) }
 }
 
 impl<'a> Replays<'a> {
@@ -142,6 +157,9 @@ impl<'a> Replays<'a> {
             let mut benchmark = Benchmark::new(&format!("{}{suffix}", build.name));
             let command = build.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             benchmark.subject = Some(Facts { command, ..Facts::default() });
+            if options.duet_cpu.is_some() {
+                sample::set_measure(&mut benchmark, &Measure::of_process(true));
+            }
             benchmark
         };
         let [a, b] = &options.builds;
@@ -170,8 +188,10 @@ impl<'a> Replays<'a> {
         events(Event::WarmingUp);
         for _ in 0..self.options.warmup_runs {
             for (build, replayer) in builds.iter_mut().enumerate() {
-                let replayed = self.replay(build, replayer, interrupt)?;
-                self.write_down(build, &replayed, None);
+                let report = replayer.replay(&mut |_| ());
+                let mut run = self.take(build, report, interrupt)?;
+                run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
+                self.benchmarks[build].runs.push(run);
             }
         }
         let begun = Instant::now();
@@ -200,30 +220,36 @@ impl<'a> Replays<'a> {
 
     fn pair(&mut self, builds: &mut [Replayer; 2], interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
         let order = if self.seed.coin() { [0, 1] } else { [1, 0] };
+        let mut reports: [Option<Replay>; 2] = match self.options.duet_cpu {
+            Some(cpu) => duet(builds, order, cpu).map(Some),
+            None => [None, None],
+        };
         let mut both = [None, None];
         for (place, build) in order.into_iter().enumerate() {
-            let replayed = self.replay(build, &mut builds[build], interrupt)?;
-            self.write_down(build, &replayed, Some((self.pairs as u64, place as u64)));
-            both[build] = Some(replayed);
+            let report = reports[build].take().unwrap_or_else(|| builds[build].replay(&mut |_| ()));
+            let mut run = self.take(build, report, interrupt)?;
+            if let Some(measured) = &mut run.measured {
+                (measured.pair, measured.place) = (Some(self.pairs as u64), Some(place as u64));
+            }
+            self.benchmarks[build].runs.push(run.clone());
+            both[build] = Some(run);
         }
-        let [Some(a), Some(b)] = both else { return Ok(()) };
-        self.judge.push(&a.frames_s, &b.frames_s, Ratio::of(a.wall_s, b.wall_s));
-        self.frames[0].push(a.frames_s);
-        self.frames[1].push(b.frames_s);
+        let [Some(a), Some(b)] = both.map(|run| run.and_then(|run| run.measured)) else { return Ok(()) };
+        let [a_s, b_s] = [&a, &b].map(|of| of.frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<f64>>());
+        let wall = [a, b].map(|of| of.wall_s.unwrap_or(f64::NAN));
+        self.judge.push(&a_s, &b_s, Ratio::of(wall[0], wall[1]));
+        self.frames[0].push(a_s);
+        self.frames[1].push(b_s);
         self.pairs += 1;
         Ok(())
     }
 
-    fn replay(
-        &mut self,
-        build: usize,
-        replayer: &mut Replayer,
-        interrupt: Option<&Interrupt>,
-    ) -> Result<Replayed, DemoEnded> {
+    /// What a replay says, if it followed the recording.
+    fn take(&mut self, build: usize, report: Replay, interrupt: Option<&Interrupt>) -> Result<Run, DemoEnded> {
         if interrupt.is_some_and(Interrupt::is_asked) {
             return Err(DemoEnded::Interrupted);
         }
-        let report = replayer.replay(&mut |_| ()).map_err(|error| DemoEnded::Replay(build, error))?;
+        let report = report.map_err(|error| DemoEnded::Replay(build, error))?;
         if report.verdict == Verdict::Diverged {
             return Err(DemoEnded::Diverged(build, Box::new(report)));
         }
@@ -232,28 +258,13 @@ impl<'a> Replays<'a> {
                 self.warnings.push(warning.text.clone());
             }
         }
-        let seconds = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
-        Ok(Replayed {
-            cpu_s: seconds(&report.frame_cpu_ns),
-            wall_s: seconds(&report.frame_wall_ns),
-            frames_s: report.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9).collect(),
-        })
-    }
-
-    fn write_down(&mut self, build: usize, replayed: &Replayed, pair: Option<(u64, u64)>) {
-        let mut run = Run::of(replayed.wall_s);
-        run.measured = Some(Measured {
-            pair: pair.map(|(pair, _)| pair),
-            place: pair.map(|(_, place)| place),
-            wall_s: Some(replayed.wall_s),
-            cpu_s: Some(replayed.cpu_s),
-            frame_ns: replayed.frames_s.iter().map(|seconds| (seconds * 1e9).round() as u64).collect(),
-            ..Measured::default()
-        });
-        if pair.is_none() {
-            run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
+        let mut run = run_of_replay(&report);
+        // In a duet wall time is that of both.
+        if let Some(measured) = run.measured.as_mut().filter(|_| self.options.duet_cpu.is_some()) {
+            measured.wall_s = None;
+            run.values = measured.cpu_s.into_iter().collect();
         }
-        self.benchmarks[build].runs.push(run);
+        Ok(run)
     }
 
     fn report(mut self, ended: DemoEnded) -> DemoReport {

@@ -144,7 +144,7 @@ mod tests {
             rss_max_bytes: None,
             counts: Counts::default(),
         };
-        Observation { run, values: values.iter().map(value).collect() }
+        Observation { run, values: values.iter().map(value).collect(), duet: false }
     }
 
     fn seen(processes: [Vec<Observation>; 2]) -> Levels {

@@ -7,6 +7,7 @@
 
 mod command;
 mod demo;
+mod duet;
 mod interrupt;
 mod levels;
 mod once;
@@ -22,7 +23,8 @@ mod summary;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine};
-pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo};
+pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo, run_of_replay};
+pub use duet::{duet_cpu, on_cpu};
 pub use interrupt::Interrupt;
 pub use once::{Once, OnceError, run_once};
 pub use options::{Input, Options, Output, Subject};

@@ -67,7 +67,7 @@ pub fn run_once(
     // What else a worker writes, as how much it did, does not take the place of what the kernel says of it.
     let asked_for = observation.values.iter().any(|value| value.metric == metric);
     let values = if asked_for { observation.values.clone() } else { Vec::new() };
-    let measured = Observation { run: observation.run, values };
+    let measured = Observation { run: observation.run, values, duet: observation.duet };
     let measure = Measure::of_metric(&measured, metric);
     let mut benchmark = sample::benchmarks(&options.subjects[..1]).swap_remove(0);
     sample::set_measure(&mut benchmark, &measure);
@@ -150,6 +150,7 @@ mod tests {
             warmup_runs: 0,
             value_s_min: 0.01,
             ignore_failure: false,
+            duet: false,
             input: Input::Null,
             output: Output::Null,
             placement: Placement::default(),

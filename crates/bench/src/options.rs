@@ -73,6 +73,9 @@ pub struct Options {
     pub output: Output,
     /// On which CPU and under which scheduler commands run.
     pub placement: Placement,
+    /// Two commands run at once on the CPU of `placement`, which the scheduler gives them in turns of some milliseconds:
+    /// what disturbs the machine for longer disturbs both. Judged on CPU time and net; wall time is that of both.
+    pub duet: bool,
     /// Commands need no files from here, so each round may run in an empty directory of another depth.
     pub scatter_directory: bool,
     /// The environment of the commands, before anything is added to it.

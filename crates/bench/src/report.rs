@@ -185,6 +185,11 @@ pub enum Problem {
     /// It wrote something else than values.
     #[error(transparent)]
     Line(#[from] LineError),
+    /// It wrote values, which a worker takes by its own clock, while another command had its CPU in turns.
+    #[error(
+        "expected a command that is timed as a process, found values on $PRONY_FD, whose clock ran in the turns of the other command too"
+    )]
+    WorkerInDuet,
     /// It wrote values of warm-ups only.
     #[error("expected a value on $PRONY_FD, found warm-ups only")]
     NoValue,

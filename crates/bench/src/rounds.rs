@@ -9,6 +9,7 @@ use prony_stats::multiplicity::holm;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
 
+use crate::duet::Partner;
 use crate::interrupt::Interrupt;
 use crate::levels::{self, FIRST_ROUNDS, FIRST_TIME, Levels, Repetitions};
 use crate::options::Options;
@@ -37,11 +38,18 @@ pub fn bench(
     if options.subjects.is_empty() {
         return Err(BenchError::NoCommand);
     }
+    if options.duet && (options.subjects.len() != 2 || options.placement.cpu.is_none()) {
+        return Err(BenchError::NoDuet);
+    }
     let mut stand = Stand::new(options, interrupt)?;
     let mut bench = Bench::new(options);
-    let measured = once(&stand, &options.subjects, Occasion::Setup)
-        .and_then(|()| bench.warm_up(&mut stand, events))
-        .and_then(|()| bench.measure(&mut stand, events));
+    let measured = std::thread::scope(|scope| {
+        let partner = options.duet.then(|| Partner::start(scope, options, interrupt)).transpose()?;
+        let measured = once(&stand, &options.subjects, Occasion::Setup)
+            .and_then(|()| bench.warm_up(&mut stand, events))
+            .and_then(|()| bench.measure(&mut stand, partner.as_ref(), events));
+        Ok(measured)
+    })?;
     let settled = bench.settle(&mut stand, true);
     // What was made is cleaned up, however the measurement ended; its trouble is the one to tell.
     let cleaned = once(&stand, &options.subjects, Occasion::Cleanup);
@@ -92,6 +100,8 @@ struct Tally {
     wall_ns: u64,
     wait_ns: u64,
     wait_unknown: bool,
+    /// Commands waited for each other, which is no contention.
+    duet: bool,
     /// For each command.
     subjects: Vec<SubjectTally>,
 }
@@ -111,6 +121,7 @@ impl Tally {
     fn add(&mut self, subject: usize, observation: &Observation) {
         let run = &observation.run;
         self.wall_ns += run.wall_ns;
+        self.duet |= observation.duet;
         let own = &mut self.subjects[subject];
         match run.wait_ns {
             Ok(wait_ns) => self.wait_ns += wait_ns,
@@ -126,7 +137,7 @@ impl Tally {
     }
 
     fn contention(&self) -> Option<f64> {
-        (!self.wait_unknown && self.wall_ns > 0).then(|| self.wait_ns as f64 / self.wall_ns as f64)
+        (!self.wait_unknown && !self.duet && self.wall_ns > 0).then(|| self.wait_ns as f64 / self.wall_ns as f64)
     }
 }
 
@@ -166,11 +177,16 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    fn measure(&mut self, stand: &mut Stand, events: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+    fn measure(
+        &mut self,
+        stand: &mut Stand,
+        partner: Option<&Partner>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), Trouble> {
         let begun = *self.begun.insert(Instant::now());
         stand.ask(Repetitions::FIRST);
         while self.options.runs.is_none_or(|runs| self.started() < runs) {
-            self.round(stand)?;
+            self.round(stand, partner)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
             self.settle(stand, false)?;
             self.rounds_done_s.resize(self.rounds, self.elapsed_s);
@@ -184,7 +200,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Every command that is not decided once, in an order drawn anew.
-    fn round(&mut self, stand: &mut Stand) -> Result<(), Trouble> {
+    fn round(&mut self, stand: &mut Stand, partner: Option<&Partner>) -> Result<(), Trouble> {
         let scatter = Scatter::draw(&mut self.seed);
         let mut order: Vec<usize> = (0..self.options.subjects.len())
             .filter(|&subject| subject == 0 || self.decided[subject - 1].is_none())
@@ -195,8 +211,15 @@ impl<'a> Bench<'a> {
         }
         let mut observations: Vec<Option<Observation>> = vec![None; self.options.subjects.len()];
         let mut ran = Ok(());
+        let occasion = Occasion::Run(self.started() + 1);
+        let mut both = match (partner, order.as_slice()) {
+            (Some(partner), &[first, second]) => partner.run(stand, [first, second], &scatter, occasion).map(Some),
+            _ => [None, None],
+        }
+        .into_iter()
+        .flatten();
         for &subject in &order {
-            match stand.run(subject, &scatter, Occasion::Run(self.started() + 1)) {
+            match both.next().unwrap_or_else(|| stand.run(subject, &scatter, occasion)) {
                 Ok(observation) => {
                     self.tally.add(subject, &observation);
                     observations[subject] = Some(observation);
@@ -363,7 +386,7 @@ impl<'a> Bench<'a> {
 
     fn warnings(&self, summaries: &[Option<Summary>]) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let by_process = self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
+        let by_process = self.options.duet || self.measure.as_ref().is_none_or(|measure| measure.metric == "wall");
         for ((subject, tally), summary) in self.options.subjects.iter().zip(&self.tally.subjects).zip(summaries) {
             let &SubjectTally { failed, runs, threads, children, no_wait } = tally;
             let name = || subject.name.clone();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use prony_machine::process::{self, Ended};
+use prony_machine::process::Ended;
 use prony_stats::judge::{Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
@@ -24,8 +24,8 @@ pub struct Times {
     pub cpu_s: f64,
     /// Wall time without the wait for a CPU.
     pub net_s: Option<f64>,
-    /// Wall time.
-    pub wall_s: f64,
+    /// Wall time; `None` where it is not that of the command alone.
+    pub wall_s: Option<f64>,
 }
 
 impl Times {
@@ -34,7 +34,7 @@ impl Times {
         Pair {
             cpu: Ratio::of(first.cpu_s, self.cpu_s),
             net: first.net_s.zip(self.net_s).map(|(first, this)| Ratio::of(first, this)),
-            wall: Ratio::of(first.wall_s, self.wall_s),
+            wall: Ratio::of(first.wall_s.unwrap_or(f64::NAN), self.wall_s.unwrap_or(f64::NAN)),
         }
     }
 }
@@ -51,15 +51,17 @@ pub struct Measure {
 }
 
 impl Measure {
-    fn of_process() -> Measure {
-        Measure { metric: "wall".to_owned(), unit: "s".to_owned(), judged: "cpu".to_owned() }
+    /// In a duet its wall time is that of the other command too.
+    pub fn of_process(duet: bool) -> Measure {
+        let metric = if duet { "cpu" } else { "wall" };
+        Measure { metric: metric.to_owned(), unit: "s".to_owned(), judged: "cpu".to_owned() }
     }
 
     /// Of an observation: wall time if there is one, otherwise the first metric.
     pub fn of(observation: &Observation) -> Measure {
         let values = &observation.values;
         let Some(first) = values.iter().find(|value| value.metric == "wall").or(values.first()) else {
-            return Measure::of_process();
+            return Measure::of_process(observation.duet);
         };
         let best = ["cpu", "net"].into_iter().find(|best| values.iter().any(|value| value.metric == *best));
         let judged = best.filter(|_| first.metric == "wall").unwrap_or(&first.metric).to_owned();
@@ -114,10 +116,10 @@ pub fn take_as(
     pair: Option<(u64, u64)>,
     warmup: bool,
 ) -> Result<Taken, Problem> {
-    let mut measured = of_process(&observation.run);
+    let mut measured = of_process(observation);
     (measured.pair, measured.place) = (pair.map(|(pair, _)| pair), pair.map(|(_, place)| place));
     let mut run = match observation.values.is_empty() {
-        true => Run::of(observation.run.wall_ns as f64 / 1e9),
+        true => Run::of(of_process_s(observation)),
         false => of_worker(&observation.values, measure, &mut measured),
     };
     if warmup {
@@ -126,7 +128,7 @@ pub fn take_as(
     } else if run.values.is_empty() {
         return Err(Problem::NoValue);
     }
-    let times = times(&run, &measured, measure.better());
+    let times = times(&run, &measured, measure);
     run.measured = Some(measured);
     Ok(Taken { run, times })
 }
@@ -152,12 +154,19 @@ fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Ru
     }
 }
 
-fn of_process(run: &process::Run) -> Measured {
+/// What of a process is its value.
+fn of_process_s(observation: &Observation) -> f64 {
+    let Observation { run, duet, .. } = observation;
+    (if *duet { run.cpu_ns } else { run.wall_ns }) as f64 / 1e9
+}
+
+fn of_process(observation: &Observation) -> Measured {
     let seconds = |ns: u64| ns as f64 / 1e9;
+    let run = &observation.run;
     Measured {
         pair: None,
         place: None,
-        wall_s: Some(seconds(run.wall_ns)),
+        wall_s: (!observation.duet).then(|| seconds(run.wall_ns)),
         cpu_s: Some(seconds(run.cpu_ns)),
         net_s: run.net_ns().map(seconds),
         wait_s: run.wait_ns.ok().map(seconds),
@@ -177,10 +186,14 @@ fn of_process(run: &process::Run) -> Measured {
     }
 }
 
-fn times(run: &Run, measured: &Measured, better: Better) -> Times {
+fn times(run: &Run, measured: &Measured, measure: &Measure) -> Times {
     let value = prony_stats::quantile::median(&run.values).unwrap_or(f64::NAN);
-    let value = if better == Better::Higher { 1.0 / value } else { value };
-    Times { cpu_s: measured.cpu_s.unwrap_or(value), net_s: measured.net_s, wall_s: measured.wall_s.unwrap_or(value) }
+    let value = if measure.better() == Better::Higher { 1.0 / value } else { value };
+    Times {
+        cpu_s: measured.cpu_s.unwrap_or(value),
+        net_s: measured.net_s,
+        wall_s: measured.wall_s.or((measure.metric != "cpu").then_some(value)),
+    }
 }
 
 /// CPU and net times of all runs of a benchmark that count, where there are any.

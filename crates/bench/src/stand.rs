@@ -30,6 +30,9 @@ pub enum BenchError {
     /// No commands.
     #[error("no command to measure")]
     NoCommand,
+    /// A duet is of two commands, on a CPU that is named.
+    #[error("expected two commands and a CPU for a duet")]
+    NoDuet,
     /// The kernel refuses what every run needs.
     #[error("cannot {what}: {error}")]
     System {
@@ -54,6 +57,8 @@ pub enum Trouble {
 pub struct Observation {
     pub run: Run,
     pub values: Vec<Value>,
+    /// It shared its CPU with the other command.
+    pub duet: bool,
 }
 
 /// What all runs share.
@@ -113,16 +118,29 @@ impl<'a> Stand<'a> {
 
     /// Prepares and runs a command once.
     pub fn run(&mut self, subject: usize, scatter: &Scatter, occasion: Occasion) -> Result<Observation, Trouble> {
-        let name = &self.options.subjects[subject].name;
-        let failed =
-            |problem, stderr_tail| Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail });
+        self.prepare(subject)?;
+        self.run_prepared(subject, scatter, occasion)
+    }
+
+    /// What comes before each run, not measured.
+    pub fn prepare(&self, subject: usize) -> Result<(), Trouble> {
         if let Some(prepare) = &self.options.subjects[subject].prepare {
             self.shell(subject, prepare, Occasion::Prepare)?;
         }
-        if self.is_interrupted() {
-            return Err(Trouble::Interrupted);
-        }
-        let (run, written) = self.run_prepared(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
+        if self.is_interrupted() { Err(Trouble::Interrupted) } else { Ok(()) }
+    }
+
+    /// Runs a command that is prepared once.
+    pub fn run_prepared(
+        &mut self,
+        subject: usize,
+        scatter: &Scatter,
+        occasion: Occasion,
+    ) -> Result<Observation, Trouble> {
+        let name = &self.options.subjects[subject].name;
+        let failed =
+            |problem, stderr_tail| Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail });
+        let (run, written) = self.execute(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
         match run.ended {
             Ended::Stopped => {
                 let limit = self.deadline.as_ref().map(Deadline::limit).filter(|_| !self.is_interrupted());
@@ -137,13 +155,16 @@ impl<'a> Stand<'a> {
             Ended::Signalled(signal) => return Err(failed(Problem::Signalled(signal), self.stderr_tail())),
         }
         let values = worker::parse(&written).map_err(|error| failed(error.into(), self.stderr_tail()))?;
+        if self.options.duet && !values.is_empty() {
+            return Err(failed(Problem::WorkerInDuet, String::new()));
+        }
         if let Some(loops) = values.iter().map(|value| value.loops).max() {
             self.loops[subject].get_or_insert(loops);
         }
-        Ok(Observation { run, values })
+        Ok(Observation { run, values, duet: self.options.duet })
     }
 
-    fn run_prepared(&mut self, subject: usize, scatter: &Scatter) -> Result<(Run, Vec<u8>), Problem> {
+    fn execute(&mut self, subject: usize, scatter: &Scatter) -> Result<(Run, Vec<u8>), Problem> {
         let command = &self.options.subjects[subject].command;
         let system = |verb, file: &str| {
             let file = file.to_owned();

@@ -15,7 +15,7 @@ use std::time::Duration;
 use prony_bench::{Ended, Event, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
-use prony_stats::judge::{Outcome, Plan, Verdict};
+use prony_stats::judge::{Outcome, Plan};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -86,31 +86,25 @@ fn rounds(rounds: usize) -> String {
     crate::numbers::count(rounds as u64, "round")
 }
 
-/// The exit code of one verdict.
-fn exit_of(verdict: Verdict) -> Exit {
-    match verdict {
-        Verdict::Faster | Verdict::Same => Exit::Good,
-        Verdict::Slower => Exit::Finding,
-        Verdict::Unclear => Exit::NotTrusted,
-    }
-}
-
-/// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
 fn exit(report: &Report) -> Exit {
-    let any = |verdict| report.comparisons.iter().any(|comparison| comparison.outcome.verdict == verdict);
     let interrupted = report.comparisons.is_empty() && matches!(report.ended, Ended::Interrupted);
-    if any(Verdict::Slower) {
-        Exit::Finding
-    } else if any(Verdict::Unclear) || report.rounds == 0 || interrupted {
-        Exit::NotTrusted
-    } else {
-        Exit::Good
+    match Exit::of(report.comparisons.iter().map(|comparison| comparison.outcome.verdict)) {
+        Exit::Good if report.rounds == 0 || interrupted => Exit::NotTrusted,
+        exit => exit,
     }
 }
 
 fn options(args: &BenchArgs) -> Result<Options, Failure> {
+    let subjects = subjects::all(args)?;
+    if args.duet && subjects.len() != 2 {
+        return Err(Failure::new(format!("expected two commands for --duet, found {}", subjects.len())));
+    }
+    if args.duet && !args.show_output && !matches!(args.output.as_str(), "null" | "pipe" | "inherit") {
+        return Err(Failure::new("--duet: two commands at once cannot print to the same file")
+            .hint("--output=pipe takes what they print"));
+    }
     Ok(Options {
-        subjects: subjects::all(args)?,
+        subjects,
         plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
@@ -130,7 +124,8 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
             "inherit" => Output::Inherit,
             file => Output::File(file.into()),
         },
-        placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
+        duet: args.duet,
+        placement: Placement { cpu: cpu(args)?, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
         scatter_directory: args.scatter_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(random),
@@ -139,11 +134,22 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
     })
 }
 
+/// The CPU that is asked for; a duet needs one in any case.
+fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
+    match args.pin {
+        None if args.duet => prony_bench::duet_cpu()
+            .map(Some)
+            .map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")).hint("--pin names one")),
+        pinned => Ok(pinned),
+    }
+}
+
 /// What was done to quiet the machine, and where the commands run.
 fn tuning(args: &BenchArgs) -> serde_json::Value {
     serde_json::json!({
         "knobs": prony_machine::tuned(&Tree::machine()),
         "pin": args.pin,
+        "duet": args.duet,
         "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
     })
 }
@@ -190,6 +196,7 @@ pub fn failure(failed: &Failed, shell: bool) -> Failure {
             failure.hint("`lscpu -e` lists the CPUs; a container may allow a few of them only")
         }
         Problem::Line(_) | Problem::NoValue => failure.hint("docs/guide/workers shows what a worker writes"),
+        Problem::WorkerInDuet => failure.hint("without --duet a worker's own values are compared"),
         Problem::OtherMetric { .. } => failure.hint("compare commands that measure the same"),
         Problem::Run(RunError::Start { step: Step::Execute, error, .. })
             // ENOEXEC

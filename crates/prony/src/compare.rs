@@ -48,7 +48,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     for warning in asked.left_out.iter().chain(&differences) {
         eprintln!("warning: {warning}");
     }
-    Ok(exit(&compared))
+    Ok(Exit::of(compared.iter().map(Compared::verdict)))
 }
 
 /// Pairs the files' benchmarks and judges them together.
@@ -144,18 +144,6 @@ fn question<'a>(files: &[&'a Loaded; 2], a: &'a Benchmark, b: &'a Benchmark) -> 
     let [of_a, of_b] = files.map(|file| file.samples.circumstances.as_ref());
     let paired = of_a.zip(of_b).filter(|(of_a, of_b)| of_a.pairing.is_some() && of_a.pairing == of_b.pairing);
     Question { a, b, paired: paired.map(|(of_a, _)| of_a) }
-}
-
-/// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
-fn exit(compared: &[Compared<'_>]) -> Exit {
-    let any = |verdict| compared.iter().any(|one| one.verdict() == verdict);
-    if any(Verdict::Slower) {
-        Exit::Finding
-    } else if any(Verdict::Unclear) {
-        Exit::NotTrusted
-    } else {
-        Exit::Good
-    }
 }
 
 impl Compared<'_> {

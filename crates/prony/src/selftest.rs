@@ -39,6 +39,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         warmup_runs: 1,
         value_s_min: 0.1,
         ignore_failure: false,
+        duet: false,
         input: Input::Null,
         output: Output::Null,
         placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY) },

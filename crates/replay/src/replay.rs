@@ -47,6 +47,26 @@ pub struct ReplayOptions {
     pub ignore_environment: bool,
 }
 
+impl ReplayOptions {
+    /// For measuring builds here: one replay at a time that prints nothing.
+    ///
+    /// How the recording's machine differs is no matter between builds that all run here.
+    pub fn to_measure(demo: PathBuf, command: Vec<OsString>) -> ReplayOptions {
+        ReplayOptions {
+            demo,
+            command,
+            environment: Vec::new(),
+            repeat: 1,
+            tolerance: None,
+            watchdog: Duration::from_secs(10),
+            allow_truncated: false,
+            show_output: false,
+            restore_in_place: false,
+            ignore_environment: true,
+        }
+    }
+}
+
 /// Why a replay could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
@@ -264,6 +284,7 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         wall_s: Vec::new(),
         cpu_s: Vec::new(),
         recorded_s: recorded_ns as f64 / 1e9,
+        frame_start_ns: Vec::new(),
         frame_wall_ns: Vec::new(),
         frame_cpu_ns: Vec::new(),
         divergence: None,
@@ -326,6 +347,7 @@ fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.resynced = counted.resynced + counted.reordered;
     report.overlapped = counted.overlapped;
     report.log_bytes_differing = counted.log_bytes_differing;
+    report.frame_start_ns.extend(outcome.frames.iter().map(|frame| frame.start_ns));
     report.frame_wall_ns.extend(outcome.frames.iter().map(|frame| frame.wall_ns));
     report.frame_cpu_ns.extend(outcome.frames.iter().map(|frame| frame.cpu_ns));
 }

@@ -28,6 +28,7 @@ use std::path::Path;
 use prony_study::Results;
 
 pub use extras::Extras;
+pub use quantity::signed;
 pub use words::{Chip, Tone, Verdict};
 
 use findings::Findings;

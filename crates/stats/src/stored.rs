@@ -156,6 +156,7 @@ fn numbered(benchmark: &Benchmark) -> impl Iterator<Item = (u64, &Run)> {
 struct Times {
     cpu: f64,
     net: Option<f64>,
+    /// Not a number where it is not known.
     wall: f64,
 }
 
@@ -166,11 +167,16 @@ impl Times {
         let cost = if benchmark.better() == Better::Higher { 1.0 / value } else { value };
         let measured = run.measured.as_ref()?;
         // Where the values are something else than time, that is what is judged.
-        let times = benchmark.metric() == "wall";
+        let (times, cpu_alone) = match benchmark.metric() {
+            "wall" => (true, false),
+            "cpu" => (true, true),
+            _ => (false, false),
+        };
+        let wall = measured.wall_s.filter(|_| times).or((!cpu_alone).then_some(cost));
         Some(Times {
             cpu: measured.cpu_s.filter(|_| times).unwrap_or(cost),
             net: measured.net_s.filter(|_| times),
-            wall: measured.wall_s.filter(|_| times).unwrap_or(cost),
+            wall: wall.unwrap_or(f64::NAN),
         })
     }
 

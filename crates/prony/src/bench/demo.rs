@@ -13,7 +13,7 @@ use super::exports::Exports;
 use super::json::{Answered, answered};
 use super::live::Live;
 use super::words::{Scale, change, metrics, verdict};
-use super::{budget, exit_of, random, tuning};
+use super::{budget, cpu, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -45,6 +45,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
+        duet_cpu: if args.duet { cpu(args)? } else { None },
         seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: tuning(args),
@@ -77,7 +78,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     if matches!(report.ended, DemoEnded::Interrupted) {
         eprintln!("warning: interrupted after {}", count(report.pairs as u64, "pair"));
     }
-    Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| exit_of(outcome.verdict)))
+    Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| Exit::of([outcome.verdict])))
 }
 
 fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {

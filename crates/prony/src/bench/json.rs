@@ -146,7 +146,7 @@ pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     if let Some(net) = &outcome.net {
         all.insert("net".to_owned(), change(&net.interval));
     }
-    let wall = (!all.contains_key("wall")).then(|| change(&outcome.wall.interval));
+    let wall = (!all.contains_key("wall") && outcome.wall.interval.n > 0).then(|| change(&outcome.wall.interval));
     Answered {
         verdict: outcome.verdict,
         metric: match outcome.metric {

@@ -9,8 +9,12 @@ use prony_stats::judge::{Outcome, Verdict};
 
 use crate::numbers::{count, thousands};
 
+pub use prony_report::signed;
+
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
+/// CPU seconds from which on a run has some dozen turns in a duet.
+const DUET_S: f64 = 0.05;
 /// Cells of its longest bar.
 const BAR: usize = 56;
 
@@ -153,7 +157,9 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     if let Some(net) = &outcome.net {
         row("net", &net.interval, "");
     }
-    row("wall", &outcome.wall.interval, ", not judged");
+    if outcome.wall.interval.n > 0 {
+        row("wall", &outcome.wall.interval, ", not judged");
+    }
     for reason in &outcome.reasons {
         let _ = writeln!(out, "  {reason}");
     }
@@ -183,17 +189,6 @@ pub fn digits(width: f64) -> usize {
         width if width < 0.5 => 2,
         width if width >= 20.0 => 0,
         _ => 1,
-    }
-}
-
-/// With its sign, and never as −0.0.
-pub fn signed(value: f64, digits: usize) -> String {
-    let text = format!("{:.digits$}", value.abs());
-    let is_zero = text.chars().all(|letter| matches!(letter, '0' | '.'));
-    match (is_zero, value < 0.0) {
-        (true, _) => text,
-        (_, true) => format!("−{text}"),
-        (_, false) => format!("+{text}"),
     }
 }
 
@@ -270,6 +265,15 @@ impl Scale {
 /// The next step.
 pub fn hint(options: &Options, report: &Report) -> Option<String> {
     let unclear = report.comparisons.iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
+    // Runs that get some turns each while the machine is in one state.
+    let long = report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
+    let long =
+        !options.duet && options.subjects.len() == 2 && long.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S;
+    if long && unclear.outcome.cpu.deviation > options.plan.margin {
+        return Some(
+            "--duet lets both runs of a pair take turns on one CPU, so that noise falls on both alike".to_owned(),
+        );
+    }
     let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5)?;
     let seconds = (options.plan.budget_s + forecast.seconds_more).ceil();
     (options.runs.is_none() && seconds < 3600.0).then(|| format!("--max-time {seconds}s may be enough"))

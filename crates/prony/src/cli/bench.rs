@@ -12,6 +12,7 @@ Examples:
   prony bench './old --fast data' './new --fast data'     is the new one slower or faster?
   prony bench --shell 'grep -c x big | sort'              how long does it take?
   prony bench --demo match.demo ./server-old ./server-new frame by frame
+  prony bench --duet ./old ./new                          at once on one CPU: for a machine that others share
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
 
@@ -111,6 +112,9 @@ pub struct BenchArgs {
     /// Run under SCHED_FIFO, ahead of all that is not; needs root
     #[arg(long, help_heading = "How it runs")]
     pub fifo: bool,
+    /// Run both commands of a pair at once, in turns on one CPU: for noise that lasts longer than some milliseconds
+    #[arg(long, conflicts_with_all = ["fifo", "python"], help_heading = "How it runs")]
+    pub duet: bool,
     /// Run each round in an empty directory of another depth; for commands that need no files from here
     #[arg(long, help_heading = "How it runs")]
     pub scatter_directory: bool,

@@ -20,7 +20,11 @@ fn told(files: &[Loaded], args: &CompareArgs) -> String {
     let told = judged(files, &mut asked).map(|compared| {
         let warnings = asked.left_out.iter().cloned().chain(differences::of(&compared));
         let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
-        format!("{}{warnings}exit: {:?}\n", words::text(&asked, &compared), exit(&compared))
+        format!(
+            "{}{warnings}exit: {:?}\n",
+            words::text(&asked, &compared),
+            Exit::of(compared.iter().map(Compared::verdict))
+        )
     });
     told.unwrap_or_else(|failure| failure.to_string())
 }

@@ -44,18 +44,8 @@ pub fn unfit(first: &Path, other: &Path, error: &JoinError) -> Failure {
     }
 }
 
-/// Slower is a finding whatever else is found; unclear is no reason to trust the rest.
 fn exit(difference: &Diff) -> Exit {
-    let any = |verdict| {
-        difference.verdict == verdict || difference.configurations.iter().any(|change| change.verdict == verdict)
-    };
-    if any(Verdict::Slower) {
-        Exit::Finding
-    } else if any(Verdict::Unclear) {
-        Exit::NotTrusted
-    } else {
-        Exit::Good
-    }
+    Exit::of(difference.configurations.iter().map(|change| change.verdict).chain([difference.verdict]))
 }
 
 fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {

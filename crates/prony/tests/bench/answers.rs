@@ -152,3 +152,24 @@ fn a_selftest_counts_its_false_alarms() {
     let text = place.prony(&["selftest", "--comparisons", "2", "--max-time", "100ms", "true"]).stdout;
     assert!(text.starts_with("true against itself, 2 comparisons of up to 0.1 s: "), "{text}");
 }
+
+#[test]
+fn in_a_duet_both_commands_of_a_pair_run_at_once() {
+    let place = Place::new();
+    // Each ends only when it has seen the other.
+    let [a, b] =
+        [["a", "b"], ["b", "a"]].map(|[own, other]| format!(": > {own}.here; until [ -e {other}.here ]; do :; done"));
+    let arguments =
+        ["bench", "--json", "--duet", "--shell", "--warmup", "0", "--runs", "3", "--prepare", "rm -f *.here"];
+    let answer = place.prony(&[&arguments[..], &["--export-json", "duet.json", &a, &b]].concat());
+    let json = answer.json();
+    assert_eq!((json["pairs"].as_u64(), json["commands"][0]["metric"].as_str()), (Some(3), Some("cpu")), "{answer:?}");
+    // They wait for each other: that is no contention, and their wall time is that of both.
+    assert!(json["contention"].is_null() && json["metrics"]["wall"].is_null(), "{json}");
+    assert!(json["metrics"]["cpu"]["pairs"] == 3 && json["metrics"]["net"]["pairs"] == 3, "{json}");
+    let again = place.prony(&["compare", "--json", "duet.json"]).json();
+    assert_eq!(
+        (&again["verdict"], &again["comparisons"][0]["judged"]["paired"]["pairs"]),
+        (&json["verdict"], &3.into())
+    );
+}

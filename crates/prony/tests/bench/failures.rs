@@ -42,6 +42,17 @@ fn flags_that_do_not_fit_are_told() {
         &["bench", "--prepare", "a", "--prepare", "b", "true"],
         &["bench", "--command-name", "a", "--command-name", "b", "true"],
         &["bench", "--input", "missing", "true"],
+        &["bench", "--duet", "true", "true", "true"],
+        &["bench", "--duet", "--output", "both.txt", "true", "true"],
+        &[
+            "bench",
+            "--duet",
+            "--shell",
+            "--runs",
+            "1",
+            r#"echo '{"metric": "wall", "value": 1, "unit": "s"}' >&3"#,
+            "true",
+        ],
         &["bench", "--export-json", "missing/samples.json", "true"],
     ]
     .map(|arguments| failure(&place.prony(arguments)).to_owned())

@@ -47,3 +47,21 @@ fn a_build_that_leaves_the_demo_is_not_compared() {
     assert!(said.contains("diverged from") && said.contains("other output"), "{said}");
     assert!(said.contains("hint: only builds that replay identically"), "{said}");
 }
+
+#[test]
+fn replays_in_a_duet_do_the_same_frames_at_once() {
+    let _turn = Turn::take();
+    let story = story_with("duet", &["--frame-on", "recvfrom"]);
+    let samples = story.scratch.arg("samples.json");
+    let flags = ["--duet", "--runs", "3", "--json", "--export-json", &samples];
+    let output = bench(&story, &flags, ["WORK=20000", "WORK=20200"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!((&answer["pairs"], &answer["frames"]["frames"]), (&3.into(), &ANSWERS.into()), "{answer}");
+    assert!(answer["metrics"]["wall"].is_null(), "wall time is that of both: {answer}");
+    let stored = std::fs::read_to_string(&samples).expect("the samples were written");
+    let stored: serde_json::Value = serde_json::from_str(&stored).expect("they are JSON");
+    let run = &stored["benchmarks"][0]["runs"][1];
+    assert_eq!(run["values"][0], run["prony"]["cpu_s"], "{run}");
+    assert!(run["prony"]["wall_s"].is_null(), "{run}");
+}

@@ -4,13 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, run_once};
+use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, on_cpu, run_of_replay, run_once};
 use prony_machine::process::Placement;
 use prony_replay::{ReplayOptions, Replayer, Verdict};
 use prony_stats::judge::Plan;
-use prony_stats::samples::{
-    Benchmark, Circumstances, Measured as OfRun, Metadata, Run, Samples, Subject as Facts, Warmup,
-};
+use prony_stats::samples::{Benchmark, Circumstances, Metadata, Samples, Subject as Facts, Warmup};
 use serde_json::{Value, json};
 
 use super::failure;
@@ -22,8 +20,6 @@ use crate::ledger::{Claim, Failure, Measured};
 use crate::ship::Shipped;
 use crate::{FailureKind, Role};
 
-/// How long a replay may get nowhere.
-const WATCHDOG: Duration = Duration::from_secs(10);
 /// Variables that tell a command which cell it is.
 pub const CELL_VARIABLE: &str = "PRONY_CELL";
 /// Which attempt at the cell.
@@ -88,19 +84,8 @@ impl Build {
             Some(text) => CommandLine::split(text).map_err(|error| missing(&error))?.arguments,
             None => Vec::new(),
         };
-        Ok(ReplayOptions {
-            demo: demo.into(),
-            command,
-            environment: self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            repeat: 1,
-            tolerance: None,
-            watchdog: WATCHDOG,
-            allow_truncated: false,
-            show_output: false,
-            restore_in_place: false,
-            // All builds run here; how the recording's machine differs is no matter between them.
-            ignore_environment: true,
-        })
+        let environment = self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
+        Ok(ReplayOptions { environment, ..ReplayOptions::to_measure(demo.into(), command) })
     }
 }
 
@@ -118,7 +103,7 @@ impl Stand<'_> {
         }
         let begun = Instant::now();
         let report = match task.tuning.pin {
-            Some(cpu) => pinned(cpu, || replayer.replay(&mut |_| ())).map_err(|error| {
+            Some(cpu) => on_cpu(cpu as usize, || replayer.replay(&mut |_| ())).map_err(|error| {
                 NoOutcome::Failed(Failure {
                     kind: failure::of_io(&error),
                     message: format!("cannot pin to CPU {cpu}: {error}"),
@@ -131,14 +116,7 @@ impl Stand<'_> {
         if report.verdict == Verdict::Diverged {
             return Err(failure::of_divergence(&report).into());
         }
-        let sum = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
-        let mut run = Run::of(sum(&report.frame_wall_ns));
-        run.measured = Some(OfRun {
-            wall_s: Some(sum(&report.frame_wall_ns)),
-            cpu_s: Some(sum(&report.frame_cpu_ns)),
-            frame_ns: report.frame_cpu_ns.clone(),
-            ..OfRun::default()
-        });
+        let run = run_of_replay(&report);
         if run.values[0] <= 0.0 {
             return Err(permanent("expected frames in the demo, found none"));
         }
@@ -179,6 +157,7 @@ impl Stand<'_> {
             warmup_runs: 0,
             value_s_min: VALUE_S_MIN,
             ignore_failure: false,
+            duet: false,
             input: Input::Null,
             output: Output::Null,
             placement: Placement { cpu: task.tuning.pin.map(|cpu| cpu as usize), fifo_priority: task.tuning.fifo },
@@ -280,20 +259,4 @@ impl Stand<'_> {
         ];
         entries.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
-}
-
-/// Acts on one CPU, which new processes inherit, and goes back to where it was.
-fn pinned<T>(cpu: u32, act: impl FnOnce() -> T) -> std::io::Result<T> {
-    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
-    let cpu = cpu as usize;
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    }
-    let before = sched_getaffinity(None)?;
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    sched_setaffinity(None, &only)?;
-    let value = act();
-    sched_setaffinity(None, &before)?;
-    Ok(value)
 }
