@@ -288,6 +288,8 @@ pub struct Report {
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTime {
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
     /// Nanoseconds from the end of one wait to the start of the next.
     pub wall_ns: u64,
     /// Nanoseconds of CPU time of the main thread.

@@ -55,6 +55,8 @@ pub struct ReplayReport {
     pub cpu_s: Vec<f64>,
     /// How long the recording took, in seconds.
     pub recorded_s: f64,
+    /// When each frame began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub frame_start_ns: Vec<u64>,
     /// Wall time of each frame, in nanoseconds.
     pub frame_wall_ns: Vec<u64>,
     /// CPU time of each frame, in nanoseconds.

@@ -25,6 +25,7 @@ fn identical() -> ReplayReport {
         wall_s: vec![0.142],
         cpu_s: vec![0.141],
         recorded_s: 26.0,
+        frame_start_ns: (1..=1312).map(|frame| frame * 1_000_000).collect(),
         frame_wall_ns: (1..=1312).map(|frame| 21_000 + frame * 120 + frame / 1300 * 100_000).collect(),
         frame_cpu_ns: vec![20_000; 1312],
         divergence: None,

@@ -185,6 +185,7 @@ mod tests {
             wall_s: Vec::new(),
             cpu_s: Vec::new(),
             recorded_s: 0.0,
+            frame_start_ns: vec![0; frame_cpu_ns.len()],
             frame_wall_ns: frame_cpu_ns.to_vec(),
             frame_cpu_ns: frame_cpu_ns.to_vec(),
             divergence: None,

@@ -15,12 +15,13 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
     if !std::mem::take(&mut (*thread).in_frame) {
         return;
     }
-    let wall_ns = now(libc::CLOCK_MONOTONIC) - (*thread).frame_wall;
+    let start_ns = (*thread).frame_wall;
+    let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
     let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
     let control = control();
     let frame = (*control).frames.load(Ordering::Relaxed);
     if frame < (*control).frame_capacity {
-        (FRAMES_BASE as *mut FrameTime).add(frame as usize).write(FrameTime { wall_ns, cpu_ns });
+        (FRAMES_BASE as *mut FrameTime).add(frame as usize).write(FrameTime { start_ns, wall_ns, cpu_ns });
         (*control).frames.store(frame + 1, Ordering::Release);
     }
 }
