@@ -1,0 +1,33 @@
+//! Where the time of a program goes: stack samples, symbols, folded stacks, shares, flame graphs.
+//!
+//! A [`Sampler`] takes samples while something runs and leaves a [`Recording`]; with names it is a [`Profile`], whose
+//! [`Stacks`] are what tables, flame graphs and exports are made of. [`read_perf_script`] reads the same from the text of
+//! `perf script`.
+#![forbid(unsafe_code)]
+
+mod elf;
+mod export;
+mod flame;
+mod perf_script;
+mod profile;
+mod recording;
+mod records;
+mod sampler;
+mod shares;
+mod space;
+mod stacks;
+mod symbols;
+mod unwind;
+mod zones;
+
+pub use export::{perf_script, speedscope};
+pub use flame::{differential_flame_graph, flame_graph};
+pub use perf_script::{PerfScript, looks_like_perf_script, read_perf_script};
+pub use profile::{Profile, TimedSample};
+pub use recording::{Recording, StackSample, Weighs};
+pub use sampler::{Options, Sampler, SamplerError, What};
+pub use shares::{Component, Share, Shift, component_shares, function_shares, shifts};
+pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
+pub use stacks::{NameId, Stacks};
+pub use symbols::{JitMap, Nameless, NoSymbols, demangle, read_map};
+pub use zones::{Zone, Zones, ZonesError, read_zones};

@@ -1,0 +1,85 @@
+//! A recording with names.
+
+use rustc_hash::FxHashMap;
+
+use crate::recording::{Recording, Weighs};
+use crate::space::{ObjectId, Place};
+use crate::stacks::{NameId, Stacks};
+use crate::symbols::{Nameless, Symbols};
+
+/// Stacks with names, and when each was seen.
+#[derive(Debug)]
+pub struct Profile {
+    /// The stacks: name of the thread, then functions, outermost first.
+    pub stacks: Stacks,
+    /// Every sample in the order of time.
+    pub samples: Vec<TimedSample>,
+    /// Objects that lack names, and in how many samples they occur; the most frequent first.
+    pub nameless: Vec<(Nameless, u64)>,
+    /// Samples with no more than two functions of a program in a stack: a sign that it keeps no frame pointers.
+    pub shallow: u64,
+}
+
+/// One sample.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimedSample {
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// Kernel's number of the process.
+    pub pid: i32,
+    /// Kernel's number of the thread.
+    pub tid: i32,
+    /// Which of the stacks, in the order of [`Stacks::iter`].
+    pub stack: usize,
+    /// 1, or how long it waited.
+    pub weight: u64,
+}
+
+impl Profile {
+    /// Gives names to everything that was sampled.
+    pub fn of(recording: &Recording) -> Profile {
+        let mut stacks = Stacks::new(recording.weighs);
+        let mut symbols = Symbols::of(&recording.objects);
+        let mut known: FxHashMap<Place, Vec<NameId>> = FxHashMap::default();
+        // Only stacks that samples use: a selection may have dropped the others.
+        let mut functions: FxHashMap<u32, Vec<NameId>> = FxHashMap::default();
+        for sample in &recording.samples {
+            functions.entry(sample.stack).or_insert_with(|| {
+                let mut names = Vec::new();
+                for &place in recording.stacks[sample.stack as usize].iter() {
+                    let frames = known
+                        .entry(place)
+                        .or_insert_with(|| symbols.names(place).iter().map(|name| stacks.name(name)).collect());
+                    names.extend_from_slice(frames);
+                }
+                names.reverse();
+                names
+            });
+        }
+        let mut of_object: FxHashMap<ObjectId, u64> = FxHashMap::default();
+        let mut shallow = 0;
+        let mut whole = Vec::new();
+        let mut samples = Vec::with_capacity(recording.samples.len());
+        for sample in &recording.samples {
+            whole.clear();
+            whole.push(stacks.name(&recording.names[sample.name as usize]));
+            whole.extend_from_slice(&functions[&sample.stack]);
+            let stack = match recording.weighs {
+                Weighs::Samples => stacks.add(&whole, sample.weight),
+                Weighs::WaitingUs => stacks.add_wait(&whole, sample.weight),
+            };
+            let places = &recording.stacks[sample.stack as usize];
+            let mut objects: Vec<ObjectId> = places.iter().map(|place| place.object).collect();
+            shallow += u64::from(objects.iter().all(|&object| object != Recording::KERNEL) && objects.len() <= 2);
+            objects.sort_unstable();
+            objects.dedup();
+            objects.into_iter().for_each(|object| *of_object.entry(object).or_default() += 1);
+            let (time_ns, pid, tid, weight) = (sample.time_ns, sample.pid, sample.tid, sample.weight);
+            samples.push(TimedSample { time_ns, pid, tid, stack, weight });
+        }
+        let counted = |(object, nameless)| (nameless, of_object.get(&object).copied().unwrap_or(0));
+        let mut nameless: Vec<(Nameless, u64)> = symbols.nameless().into_iter().map(counted).collect();
+        nameless.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
+        Profile { stacks, samples, nameless, shallow }
+    }
+}

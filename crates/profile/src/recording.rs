@@ -1,0 +1,91 @@
+//! What was sampled: stacks as places of code, before anything has a name.
+
+use prony_machine::perf::{Sampling, Trigger};
+
+use crate::space::{Object, Place};
+
+/// Everything one sampler found.
+#[derive(Debug)]
+pub struct Recording {
+    /// In the order of their times.
+    pub samples: Vec<StackSample>,
+    /// Every stack that was seen, once; innermost first. Callers are at their call, not behind it.
+    pub stacks: Vec<Box<[Place]>>,
+    /// Names of threads.
+    pub names: Vec<String>,
+    /// What the places of code are in.
+    pub objects: Vec<Object>,
+    /// Samples and other records that found no place in a ring.
+    pub lost: u64,
+    /// Waits that had not ended when sampling did.
+    pub unfinished: u64,
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub began_ns: u64,
+    /// When it ended.
+    pub ended_ns: u64,
+    /// What triggered the samples.
+    pub trigger: Trigger,
+    /// Samples a second of a thread that runs.
+    pub frequency_hz: u32,
+    /// Whether the kernel's stacks are in it; otherwise time in the kernel is missing.
+    pub kernel: bool,
+    /// Whether stacks were walked by DWARF tables.
+    pub walked: bool,
+    /// What weights count.
+    pub weighs: Weighs,
+}
+
+/// One stack of one thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StackSample {
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    pub time_ns: u64,
+    /// Kernel's number of the process.
+    pub pid: i32,
+    /// Kernel's number of the thread.
+    pub tid: i32,
+    /// Name of the thread, in [`Recording::names`].
+    pub name: u32,
+    /// In [`Recording::stacks`].
+    pub stack: u32,
+    /// 1, or how long it waited there.
+    pub weight: u64,
+}
+
+/// What the numbers behind stacks are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Weighs {
+    /// Stack samples.
+    #[default]
+    Samples,
+    /// Microseconds without a CPU.
+    WaitingUs,
+}
+
+impl Recording {
+    pub(crate) fn new(sampling: &Sampling, weighs: Weighs) -> Recording {
+        Recording {
+            samples: Vec::new(),
+            stacks: Vec::new(),
+            names: Vec::new(),
+            objects: Vec::new(),
+            lost: 0,
+            unfinished: 0,
+            began_ns: 0,
+            ended_ns: 0,
+            trigger: sampling.trigger,
+            frequency_hz: sampling.frequency_hz,
+            kernel: sampling.kernel,
+            walked: sampling.stack_bytes.is_some(),
+            weighs,
+        }
+    }
+
+    /// The number of the kernel among the objects.
+    pub const KERNEL: crate::space::ObjectId = crate::space::Spaces::KERNEL;
+
+    /// Drops the samples that `keep` does not want.
+    pub fn retain(&mut self, keep: impl FnMut(&StackSample) -> bool) {
+        self.samples.retain(keep);
+    }
+}

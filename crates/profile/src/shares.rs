@@ -1,0 +1,195 @@
+//! Which share of the samples a component or a function has: inclusive, with what it calls, and self.
+//!
+//! A share is a proportion of n stack samples, so it has an interval. Inclusive shares may add up to more than 100 %:
+//! what lies below two components counts for both. Samples are taken as independent; those of one short stretch of time
+//! are not quite, so that the truth is somewhat wider than the interval.
+
+use prony_stats::Interval;
+use prony_stats::proportion::{difference, wilson};
+use regex_lite::Regex;
+use rustc_hash::FxHashMap;
+
+use crate::stacks::{NameId, Stacks};
+
+/// Some functions under one name.
+#[derive(Debug, Clone)]
+pub struct Component {
+    /// What it is called.
+    pub name: String,
+    /// Which functions belong to it.
+    pub functions: Regex,
+}
+
+/// How often something was seen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// The function or component.
+    pub name: String,
+    /// Anywhere in the stack, counted once.
+    pub inclusive: Interval,
+    /// At its innermost place.
+    pub own: Interval,
+    /// Weight of the stacks it is in.
+    pub inclusive_weight: u64,
+    /// Weight of the stacks it ends.
+    pub own_weight: u64,
+}
+
+/// Weights by what they count: with callees, and alone.
+#[derive(Debug, Clone, Copy, Default)]
+struct Weights {
+    inclusive: u64,
+    own: u64,
+}
+
+/// Shares of components, in the order given. `level`: the two-sided error of the intervals.
+pub fn component_shares(stacks: &Stacks, components: &[Component], level: f64) -> Vec<Share> {
+    let belongs: Vec<Vec<bool>> = components
+        .iter()
+        .map(|component| stacks.names().iter().map(|name| component.functions.is_match(name)).collect())
+        .collect();
+    let mut weights = vec![Weights::default(); components.len()];
+    for (stack, weight) in stacks.iter() {
+        for (weights, belongs) in weights.iter_mut().zip(&belongs) {
+            let is_in = |name: &NameId| belongs[*name as usize];
+            if stack.iter().any(is_in) {
+                weights.inclusive += weight;
+            }
+            if stack.last().is_some_and(is_in) {
+                weights.own += weight;
+            }
+        }
+    }
+    let shares = components.iter().zip(weights);
+    shares.map(|(component, weights)| share(stacks, component.name.clone(), weights, level)).collect()
+}
+
+/// Shares of all functions, the largest own share first. The first frame of a stack, its thread, is none.
+pub fn function_shares(stacks: &Stacks, level: f64) -> Vec<Share> {
+    let weights = function_weights(stacks);
+    let mut shares: Vec<Share> = weights
+        .into_iter()
+        .map(|(name, weights)| share(stacks, stacks.text(name).to_owned(), weights, level))
+        .collect();
+    shares.sort_by(|a, b| {
+        let key = |share: &Share| std::cmp::Reverse((share.own_weight, share.inclusive_weight));
+        key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+    });
+    shares
+}
+
+fn function_weights(stacks: &Stacks) -> FxHashMap<NameId, Weights> {
+    let mut weights: FxHashMap<NameId, Weights> = FxHashMap::default();
+    let mut seen = Vec::new();
+    for (stack, weight) in stacks.iter() {
+        let functions = stack.get(1..).filter(|functions| !functions.is_empty()).unwrap_or(stack);
+        // A function that calls itself counts once.
+        seen.clear();
+        seen.extend_from_slice(functions);
+        seen.sort_unstable();
+        seen.dedup();
+        for &name in &seen {
+            weights.entry(name).or_default().inclusive += weight;
+        }
+        if let Some(&last) = functions.last() {
+            weights.entry(last).or_default().own += weight;
+        }
+    }
+    weights
+}
+
+fn share(stacks: &Stacks, name: String, weights: Weights, level: f64) -> Share {
+    let n = stacks.effective_observations();
+    let of = |weight: u64| wilson(weight as f64 / (stacks.total().max(1)) as f64, n, level);
+    Share {
+        name,
+        inclusive: of(weights.inclusive),
+        own: of(weights.own),
+        inclusive_weight: weights.inclusive,
+        own_weight: weights.own,
+    }
+}
+
+/// A function in two profiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shift {
+    /// The function.
+    pub name: String,
+    /// Its own share in the first and in the second.
+    pub own: [f64; 2],
+    /// Its inclusive share in the first and in the second.
+    pub inclusive: [f64; 2],
+    /// By how much its own share grew, in parts of 1.
+    pub growth: Interval,
+}
+
+/// How the shares of functions differ between two profiles, the largest difference first. `level`: the two-sided error
+/// of each interval; with many functions some exclude 0 by chance.
+pub fn shifts(a: &Stacks, b: &Stacks, level: f64) -> Vec<Shift> {
+    let mut weights: FxHashMap<&str, [Weights; 2]> = FxHashMap::default();
+    for (place, stacks) in [a, b].into_iter().enumerate() {
+        for (name, found) in function_weights(stacks) {
+            weights.entry(stacks.text(name)).or_default()[place] = found;
+        }
+    }
+    let part = |weight: u64, stacks: &Stacks| weight as f64 / stacks.total().max(1) as f64;
+    let mut shifts: Vec<Shift> = weights
+        .into_iter()
+        .map(|(name, [in_a, in_b])| {
+            let own = [part(in_a.own, a), part(in_b.own, b)];
+            let n = [a.effective_observations(), b.effective_observations()];
+            Shift {
+                name: name.to_owned(),
+                own,
+                inclusive: [part(in_a.inclusive, a), part(in_b.inclusive, b)],
+                growth: difference((own[0], n[0]), (own[1], n[1]), level),
+            }
+        })
+        .collect();
+    let size = |shift: &Shift| shift.growth.estimate.abs();
+    shifts.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name)));
+    shifts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn component(name: &str, functions: &str) -> Component {
+        Component { name: name.to_owned(), functions: Regex::new(functions).expect("a pattern") }
+    }
+
+    #[test]
+    fn components_count_once_a_stack_and_may_overlap() {
+        let text = "t;main;rx;retain 30\nt;main;rx;rx 20\nt;main;tx;release 10\nt;main 40\n";
+        let (stacks, _) = Stacks::from_folded(text.as_bytes());
+        let components = [component("rx", "^rx$"), component("counting", "retain|release"), component("none", "zzz")];
+        let shares = component_shares(&stacks, &components, 0.05);
+        let numbers = |share: &Share| (share.inclusive_weight, share.own_weight, share.inclusive.n);
+        assert_eq!(shares.iter().map(numbers).collect::<Vec<_>>(), [(50, 20, 100), (40, 40, 100), (0, 0, 100)]);
+        // Wilson 1927 for 50 of 100 at 95 %.
+        assert!((shares[0].inclusive.low - 0.4038).abs() < 1e-4 && (shares[0].inclusive.high - 0.5962).abs() < 1e-4);
+        assert!(shares[2].own.low == 0.0 && shares[2].own.high > 0.03);
+    }
+
+    #[test]
+    fn functions_are_sorted_by_what_they_do_themselves() {
+        let (stacks, _) = Stacks::from_folded(b"t;main;f;f 3\nt;main;g 2\nt 1\n");
+        let shares = function_shares(&stacks, 0.05);
+        let found: Vec<_> =
+            shares.iter().map(|share| (share.name.as_str(), share.own_weight, share.inclusive_weight)).collect();
+        assert_eq!(found, [("f", 3, 3), ("g", 2, 2), ("t", 1, 1), ("main", 0, 5)]);
+    }
+
+    #[test]
+    fn a_function_that_is_new_has_grown() {
+        let (a, _) = Stacks::from_folded(b"t;main;f 900\nt;main;g 100\n");
+        let (b, _) = Stacks::from_folded(b"t;main;f 700\nt;main;g 100\nt;main;h 200\n");
+        let shifts = shifts(&a, &b, 0.05);
+        assert_eq!(shifts[0].name, "f");
+        assert_eq!(shifts[1].name, "h");
+        assert!(shifts[1].growth.low > 0.17 && shifts[1].growth.high < 0.23);
+        let g = shifts.iter().find(|shift| shift.name == "g").expect("it is in both");
+        assert!(!g.growth.excludes(0.0));
+    }
+}

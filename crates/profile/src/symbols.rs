@@ -1,0 +1,152 @@
+//! Names for places of code.
+
+mod demangle;
+mod jit;
+mod kernel;
+mod object_file;
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rustc_hash::FxHashMap;
+
+pub use demangle::demangle;
+pub use jit::{JitMap, read_map};
+
+use crate::space::{Object, ObjectId, ObjectKind, Place};
+use object_file::ObjectFile;
+
+/// Why places of an object have no names, or fewer than they could.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoSymbols {
+    /// It is not there, or cannot be read.
+    Unreadable(String),
+    /// At its path lies another file by now: which was mapped, and which is there.
+    Replaced {
+        /// Build id or inode of the one that ran.
+        expected: String,
+        /// Of the one that is there.
+        found: String,
+    },
+    /// It has no symbol table beyond what it exports.
+    Stripped,
+    /// The kernel hides its addresses: `kernel.kptr_restrict` is not 0, or it has no list.
+    Hidden,
+    /// The process wrote no `/tmp/perf-PID.map`.
+    NoMap(i32),
+}
+
+impl fmt::Display for NoSymbols {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoSymbols::Unreadable(error) => write!(f, "cannot be read: {error}"),
+            NoSymbols::Replaced { expected, found } => {
+                write!(f, "is another file than the one that ran: expected {expected}, found {found}")
+            }
+            NoSymbols::Stripped => write!(f, "is stripped: only what it exports has names"),
+            NoSymbols::Hidden => write!(f, "hides its addresses"),
+            NoSymbols::NoMap(pid) => write!(f, "made code in memory and wrote no /tmp/perf-{pid}.map"),
+        }
+    }
+}
+
+/// An object without names, and how many samples that concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Nameless {
+    /// The object, as people call it.
+    pub object: String,
+    /// Its file, if it is one.
+    pub path: Option<PathBuf>,
+    /// Why.
+    pub why: NoSymbols,
+}
+
+/// Where names of one object come from.
+enum Source {
+    File(Box<ObjectFile>),
+    Kernel(kernel::Kernel),
+    Jit(JitMap),
+    Nothing,
+}
+
+/// Names of all objects of a recording, read when they are first asked for.
+pub(crate) struct Symbols<'a> {
+    objects: &'a [Object],
+    sources: FxHashMap<ObjectId, Source>,
+    nameless: Vec<(ObjectId, Nameless)>,
+}
+
+impl<'a> Symbols<'a> {
+    pub(crate) fn of(objects: &'a [Object]) -> Symbols<'a> {
+        Symbols { objects, sources: FxHashMap::default(), nameless: Vec::new() }
+    }
+
+    /// The functions at a place, innermost first: more than one where calls were inlined. Never none.
+    pub(crate) fn names(&mut self, place: Place) -> Vec<String> {
+        let object = &self.objects[place.object as usize];
+        let nameless = &mut self.nameless;
+        let source = self.sources.entry(place.object).or_insert_with(|| {
+            let (source, why) = open(object);
+            if let Some(why) = why {
+                let path = if let ObjectKind::File(path) = &object.kind { Some(path.clone()) } else { None };
+                nameless.push((place.object, Nameless { object: shown(&object.kind), path, why }));
+            }
+            source
+        });
+        let names = match source {
+            Source::File(file) => file.names(place.offset),
+            Source::Kernel(kernel) => kernel.name(place.offset).map(|name| format!("{name}_[k]")).into_iter().collect(),
+            Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}_[j]")).into_iter().collect(),
+            Source::Nothing => Vec::new(),
+        };
+        if names.is_empty() { vec![bracketed(&object.kind)] } else { names }
+    }
+
+    /// Objects that lack names, in the order in which they were asked for.
+    pub(crate) fn nameless(self) -> Vec<(ObjectId, Nameless)> {
+        self.nameless
+    }
+}
+
+fn open(object: &Object) -> (Source, Option<NoSymbols>) {
+    match &object.kind {
+        ObjectKind::Kernel => match kernel::Kernel::read() {
+            Some(kernel) => (Source::Kernel(kernel), None),
+            None => (Source::Nothing, Some(NoSymbols::Hidden)),
+        },
+        ObjectKind::File(_) => match ObjectFile::open(object) {
+            Ok((file, why)) => (Source::File(Box::new(file)), why),
+            Err(why) => (Source::Nothing, Some(why)),
+        },
+        ObjectKind::Made(pid) => match JitMap::of_process(*pid) {
+            Some(map) => (Source::Jit(map), None),
+            None => (Source::Nothing, Some(NoSymbols::NoMap(*pid))),
+        },
+        ObjectKind::Vdso | ObjectKind::Nowhere => (Source::Nothing, None),
+    }
+}
+
+/// What people call it.
+fn shown(kind: &ObjectKind) -> String {
+    match kind {
+        ObjectKind::Kernel => "the kernel".to_owned(),
+        ObjectKind::File(path) => path.display().to_string(),
+        ObjectKind::Made(pid) => format!("process {pid}"),
+        ObjectKind::Vdso => "vdso".to_owned(),
+        ObjectKind::Nowhere => "unknown".to_owned(),
+    }
+}
+
+/// What stands where a name is not known, as `perf script` and its readers have it.
+fn bracketed(kind: &ObjectKind) -> String {
+    match kind {
+        ObjectKind::Kernel => "[kernel]".to_owned(),
+        ObjectKind::File(path) => {
+            let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+            format!("[{}]", name.trim_end_matches(" (deleted)"))
+        }
+        ObjectKind::Made(pid) => format!("[perf-{pid}.map]"),
+        ObjectKind::Vdso => "[vdso]".to_owned(),
+        ObjectKind::Nowhere => "[unknown]".to_owned(),
+    }
+}

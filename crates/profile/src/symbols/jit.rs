@@ -1,0 +1,77 @@
+//! Code that processes make themselves: the list `/tmp/perf-PID.map`, which Java, Node.js, .NET and Mono write when
+//! asked. A line each: where it begins and how long it is, in hexadecimal, and its name
+//! (tools/perf/Documentation/jit-interface.txt of Linux).
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::elf::{Function, Functions, read_file};
+
+/// The functions of one process.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JitMap(Functions);
+
+impl JitMap {
+    /// Reads the list of a process; `None` without one that may be believed.
+    pub(crate) fn of_process(pid: i32) -> Option<JitMap> {
+        // A process in a container has another number there, and another /tmp; both can be seen while it lives.
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let inner = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());
+        let inside = inner.map(|inner| format!("/proc/{pid}/root/tmp/perf-{inner}.map"));
+        let paths = inside.into_iter().chain([format!("/tmp/perf-{pid}.map")]);
+        paths.into_iter().find_map(|path| {
+            let path = Path::new(&path);
+            is_trusted(path).then(|| read_file(path).ok().map(|text| read_map(&text)))?
+        })
+    }
+
+    /// The function at an address.
+    pub fn name(&self, address: u64) -> Option<&str> {
+        self.0.at(address).map(|function| function.name.as_str())
+    }
+}
+
+/// Anybody may put a file into `/tmp`: only the user's own lists are read, or root's; by root, all.
+fn is_trusted(path: &Path) -> bool {
+    let us = rustix::process::geteuid();
+    path.symlink_metadata().is_ok_and(|file| us.is_root() || file.uid() == us.as_raw() || file.uid() == 0)
+}
+
+/// Reads such a list. Lines that are none are passed over; of code at the same place the last is meant, as it took the
+/// place of what was there.
+pub fn read_map(text: &[u8]) -> JitMap {
+    let mut functions = BTreeMap::new();
+    for line in text.split(|&byte| byte == b'\n') {
+        if let Some(function) = line_of(line) {
+            functions.insert(function.start, function);
+        }
+    }
+    JitMap(Functions::sorted(functions.into_values().collect()))
+}
+
+fn line_of(line: &[u8]) -> Option<Function> {
+    let line = std::str::from_utf8(line).ok()?;
+    let (start, rest) = line.trim().split_once(' ')?;
+    let (length, name) = rest.split_once(' ')?;
+    let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+    let (start, length) = (number(start)?, number(length)?);
+    let end = start.checked_add(length)?;
+    (length > 0 && !name.trim().is_empty()).then(|| Function { start, end, name: name.trim().to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_code_at_a_place_is_meant() {
+        let map = read_map(
+            b"7f00 20 Interpreter\n7f40 40 void Foo.bar(int)\n7f00 40 int Foo.baz()\nnonsense\n7g 1 x\n9 0 y\n",
+        );
+        assert_eq!(map.name(0x7f3f), Some("int Foo.baz()"));
+        assert_eq!(map.name(0x7f40), Some("void Foo.bar(int)"));
+        assert_eq!(map.name(0x7f80), None);
+        assert_eq!(map.name(9), None);
+    }
+}
