@@ -3,6 +3,7 @@
 mod bench;
 mod load;
 pub mod machine;
+pub mod profile;
 mod samples;
 pub mod study;
 
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand};
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
+pub use profile::{ProfileArgs, ProfileVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 pub use study::{StudyArgs, StudyVerb};
 
@@ -70,6 +72,8 @@ pub enum Verb {
     Check(CheckSamplesArgs),
     /// Show, check, quiet and restore the machine that measures
     Machine(MachineArgs),
+    /// Say where the time of a program goes: functions, components, a flame graph
+    Profile(Box<ProfileArgs>),
     /// Plan, run and report a matrix of builds, workloads and machines
     Study(StudyArgs),
 }

@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 
 use prony_demo::{Cause, DemoError, Truncation, WriteError};
+use prony_machine::perf::PerfError;
+use prony_profile::SamplerError;
 use prony_replay::ProgramError;
 
 use crate::numbers::count;
@@ -112,6 +114,22 @@ impl Failure {
             ProgramError::Unhookable { .. } => {
                 failure.hint("prony stands between a program and the C library; it needs a dynamically linked program")
             }
+        }
+    }
+
+    /// No stack samples could be taken.
+    pub fn sampler(error: &SamplerError) -> Failure {
+        let failure = Failure::new(format!("cannot sample: {error}"));
+        match error {
+            SamplerError::Perf(PerfError::NotPermitted { needed, .. }) => failure.hint(format!(
+                "`sysctl kernel.perf_event_paranoid={needed}` as root allows it, or run prony as root; containers may \
+                 forbid perf_event_open besides"
+            )),
+            SamplerError::Perf(PerfError::NoMemory { .. }) => {
+                failure.hint("`sysctl kernel.perf_event_mlock_kb=2048` as root allows more")
+            }
+            SamplerError::Perf(_) | SamplerError::Collect(_) | SamplerError::NoProcess(_) => failure,
+            SamplerError::NoCpu(_) => failure.hint("/sys/devices/system/cpu/online lists them"),
         }
     }
 

@@ -14,6 +14,7 @@ mod load;
 mod machine;
 mod numbers;
 mod output;
+mod profile;
 mod progress;
 mod record;
 mod replay;
@@ -26,7 +27,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, DemoVerb, LoadVerb, MachineVerb, StudyVerb, Verb};
+use cli::{Cli, DemoVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -64,6 +65,13 @@ fn main() -> ExitCode {
         },
         Verb::Load(load) => match load.verb {
             LoadVerb::Enet(args) => load::enet(&args),
+        },
+        Verb::Profile(profile) => match &profile.verb {
+            None => profile::run(&profile.take),
+            Some(ProfileVerb::Show(args)) => profile::show::run(args),
+            Some(ProfileVerb::Diff(args)) => profile::diff::run(args),
+            Some(ProfileVerb::Fold(args)) => profile::fold::run(args),
+            Some(ProfileVerb::Zones(args)) => profile::zones::run(args),
         },
         Verb::Bench(args) => bench::run(&args),
         Verb::Compare(args) => compare::run(&args),

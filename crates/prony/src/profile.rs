@@ -1,0 +1,147 @@
+//! `prony profile`: samples a command, a replay, a process or the machine, and says where the time goes.
+
+pub mod diff;
+pub mod fold;
+mod frames;
+mod json;
+mod outputs;
+pub mod show;
+mod stored;
+mod take;
+mod words;
+pub mod zones;
+
+use std::path::Path;
+
+use prony_profile::{Profile, Recording, Stacks};
+
+use crate::cli::profile::TakeArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{count, significant, thousands};
+use crate::output;
+
+use frames::Chosen;
+use outputs::Outputs;
+use take::{Taken, take};
+
+/// Error of every interval.
+pub const LEVEL: f64 = 0.05;
+/// With fewer samples even the largest shares are hardly known: 100 give ± 10 points.
+const FEWEST_SAMPLES: u64 = 100;
+/// More lost samples may be those of one kind.
+const MOST_LOST: f64 = 0.01;
+/// Objects in fewer samples are not worth a warning.
+const RARE: f64 = 0.01;
+/// Programs with frame pointers have fewer stacks than this that end at once.
+const MOST_SHALLOW: f64 = 0.5;
+
+/// Samples, answers and says how it went.
+///
+/// # Errors
+/// What kept it from running.
+pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
+    let mut outputs = Outputs::create(&args.answer)?;
+    outputs.add("speedscope", args.speedscope.as_deref(), args.answer.force)?;
+    outputs.add("perf-script", args.perf_script.as_deref(), args.answer.force)?;
+    let Taken { name, mut recording, replay, mut doubts } = take(args)?;
+    let chosen = match (&args.frames, &replay) {
+        (Some(frames), Some(report)) => Some(Chosen::of(frames, report, &mut recording)?),
+        _ => None,
+    };
+    let profile = Profile::of(&recording);
+    doubts.extend(self::doubts(&recording, &profile));
+    let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
+    let how = words::how(&recording, profile.stacks.observations());
+    write(outputs, &profile, &title, &how)?;
+    let found = Found { name: &name, recording: &recording, profile: &profile, chosen: chosen.as_ref() };
+    if args.answer.json {
+        output::print_json(&json::taken(&found, &args.answer, &doubts))?;
+    } else {
+        output::print(&words::taken(&found, &args.answer))?;
+    }
+    warn(&recording, &profile);
+    for doubt in &doubts {
+        eprintln!("warning: {doubt}");
+    }
+    Ok(if doubts.is_empty() { Exit::Good } else { Exit::NotTrusted })
+}
+
+/// What the answer is made of.
+pub struct Found<'a> {
+    /// What was sampled.
+    pub name: &'a str,
+    /// As it was sampled.
+    pub recording: &'a Recording,
+    /// With names.
+    pub profile: &'a Profile,
+    /// Frames of a replay, where not all of it counts.
+    pub chosen: Option<&'a Chosen>,
+}
+
+fn write(outputs: Outputs, profile: &Profile, title: &str, how: &str) -> Result<(), Failure> {
+    outputs.write(|kind| match kind {
+        "speedscope" => Some(Ok(prony_profile::speedscope(profile, title, env!("CARGO_PKG_VERSION")).into_bytes())),
+        "perf-script" => Some(Ok(prony_profile::perf_script(profile).into_bytes())),
+        kind => outputs::of_stacks(kind, &profile.stacks, title, how),
+    })
+}
+
+/// Why the result would mean little.
+fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
+    let mut doubts = Vec::new();
+    let samples = profile.stacks.observations();
+    if samples < FEWEST_SAMPLES {
+        doubts.push(format!("only {}: shares are hardly known", count(samples, "stack sample")));
+    }
+    let all = samples + recording.lost;
+    if recording.lost as f64 > MOST_LOST * all as f64 {
+        doubts.push(format!(
+            "{} of {} were lost: the machine was too busy to write them down",
+            thousands(recording.lost),
+            count(all, "record")
+        ));
+    }
+    doubts
+}
+
+/// What does not make the result wrong, but less than it could be.
+fn warn(recording: &Recording, profile: &Profile) {
+    let samples = profile.stacks.observations();
+    let share = |part: u64| part as f64 / samples.max(1) as f64;
+    for (nameless, seen) in profile.nameless.iter().filter(|(_, seen)| share(*seen) >= RARE) {
+        eprintln!(
+            "warning: {} {} ({} % of the samples)",
+            nameless.object,
+            nameless.why,
+            significant(share(*seen) * 100.0)
+        );
+        if let Some(hint) = words::hint(nameless) {
+            eprintln!("hint: {hint}");
+        }
+    }
+    if !recording.kernel && samples > 0 {
+        eprintln!("warning: time in the kernel is missing: the kernel shows its stacks to root only");
+        eprintln!("hint: `sysctl kernel.perf_event_paranoid=1` as root allows it");
+    }
+    if !recording.walked && samples > 0 && share(profile.shallow) > MOST_SHALLOW {
+        eprintln!(
+            "warning: {} % of the stacks end after one call: the program keeps no frame pointers",
+            significant(share(profile.shallow) * 100.0)
+        );
+        eprintln!("hint: build it with -fno-omit-frame-pointer, or give --dwarf");
+    }
+    if recording.unfinished > 0 {
+        eprintln!("warning: {} had not ended and are left out", count(recording.unfinished, "wait"));
+    }
+}
+
+/// The last part of a path, for headings.
+fn short(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+}
+
+/// True when there is nothing to show.
+fn is_empty(stacks: &Stacks) -> bool {
+    stacks.total() == 0
+}

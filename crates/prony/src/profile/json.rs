@@ -1,0 +1,57 @@
+//! Answers in JSON.
+
+use prony_profile::{Share, Stacks, Weighs, component_shares, function_shares};
+use serde_json::{Value, json};
+
+use super::{Found, LEVEL};
+use crate::cli::profile::AnswerArgs;
+
+/// What was sampled.
+pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
+    let Found { name, recording, profile, chosen } = found;
+    let mut answer = stored(name, &profile.stacks, args);
+    answer["sampled"] = json!({
+        "trigger": super::words::trigger(recording),
+        "frequency_hz": recording.frequency_hz,
+        "seconds": (recording.ended_ns.saturating_sub(recording.began_ns)) as f64 / 1e9,
+        "kernel": recording.kernel,
+        "dwarf": recording.walked,
+        "lost": recording.lost,
+        "unfinished_waits": recording.unfinished,
+    });
+    answer["frames"] = chosen.map_or(Value::Null, |chosen| {
+        json!({
+            "frames": chosen.frames, "of_frames": chosen.of_frames, "shortest_ns": chosen.shortest_ns,
+            "samples": chosen.samples, "of_samples": chosen.of_samples,
+        })
+    });
+    let nameless = profile.nameless.iter().map(
+        |(nameless, samples)| json!({ "object": nameless.object, "why": nameless.why.to_string(), "samples": samples }),
+    );
+    answer["without_names"] = nameless.collect();
+    answer["doubts"] = json!(doubts);
+    answer
+}
+
+/// Stacks of a file.
+pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> Value {
+    json!({
+        "name": name,
+        "samples": stacks.observations(),
+        "effective_samples": stacks.effective_observations(),
+        "total": stacks.total(),
+        "unit": match stacks.weighs() { Weighs::Samples => "samples", Weighs::WaitingUs => "µs" },
+        "components": component_shares(stacks, &args.share, LEVEL).iter().map(share).collect::<Vec<_>>(),
+        "functions": function_shares(stacks, LEVEL).iter().map(share).collect::<Vec<_>>(),
+    })
+}
+
+fn share(share: &Share) -> Value {
+    json!({
+        "name": share.name,
+        "inclusive": share.inclusive,
+        "self": share.own,
+        "inclusive_total": share.inclusive_weight,
+        "self_total": share.own_weight,
+    })
+}

@@ -1,0 +1,32 @@
+//! `prony profile show`.
+
+use prony_profile::Weighs;
+
+use super::outputs::{self, Outputs};
+use super::{FEWEST_SAMPLES, json, short, stored, words};
+use crate::cli::profile::ShowArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::count;
+use crate::output;
+
+/// # Errors
+/// When the file cannot be read, or nothing in it is a stack.
+pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
+    let outputs = Outputs::create(&args.answer)?;
+    let stacks = stored::stacks(&args.file)?;
+    let name = short(&args.file);
+    let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
+    let how = words::counted(stacks.observations(), Weighs::Samples);
+    outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how))?;
+    if args.answer.json {
+        output::print_json(&json::stored(&name, &stacks, &args.answer))?;
+    } else {
+        output::print(&words::stored(&name, &stacks, &args.answer))?;
+    }
+    if stacks.observations() < FEWEST_SAMPLES {
+        eprintln!("warning: only {}: shares are hardly known", count(stacks.observations(), "stack sample"));
+        return Ok(Exit::NotTrusted);
+    }
+    Ok(Exit::Good)
+}

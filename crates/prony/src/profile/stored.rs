@@ -1,0 +1,95 @@
+//! Profiles in files: folded stacks, or the text of `perf script`.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use prony_profile::{PerfScript, Stacks, looks_like_perf_script, read_perf_script};
+
+use crate::failure::Failure;
+use crate::numbers::{count, thousands};
+
+/// Larger texts are refused rather than read into memory.
+const MOST_BYTES: u64 = 16 << 30;
+
+/// The bytes of a file, or of standard input for `-`.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn bytes(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if path == Path::new("-") {
+        io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| {
+            // One allocation of the right size: growing would copy it several times.
+            bytes.reserve(usize::try_from(file.metadata()?.len().min(MOST_BYTES)).unwrap_or(0) + 1);
+            file.take(MOST_BYTES + 1).read_to_end(&mut bytes)
+        })
+    };
+    read.map_err(|error| Failure::io("read", path, &error))?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(Failure::new(format!("cannot read {}: expected at most 16 GiB, found more", path.display())));
+    }
+    Ok(bytes)
+}
+
+/// Stacks of a file, whatever it is; what was passed over is told on standard error.
+///
+/// # Errors
+/// When it cannot be read, or nothing in it is a stack.
+pub fn stacks(path: &Path) -> Result<Stacks, Failure> {
+    let bytes = bytes(path)?;
+    if looks_like_perf_script(&bytes) {
+        return perf_script(path, &bytes).map(|read| read.stacks);
+    }
+    let (stacks, odd) = Stacks::from_folded(&bytes);
+    if super::is_empty(&stacks) {
+        return Err(no_stacks(path, odd.first().copied()));
+    }
+    tell_odd(path, odd.len() as u64, &odd);
+    Ok(stacks)
+}
+
+/// Reads the text of `perf script`; what was passed over is told on standard error.
+///
+/// # Errors
+/// When nothing in it is a stack.
+pub fn perf_script(path: &Path, bytes: &[u8]) -> Result<PerfScript, Failure> {
+    let read = read_perf_script(bytes);
+    if super::is_empty(&read.stacks) {
+        return Err(no_stacks(path, read.odd_lines.first().copied()));
+    }
+    tell_odd(path, read.odd, &read.odd_lines);
+    if read.is_cut {
+        eprintln!("warning: {} ends in the middle of a stack, which is left out", path.display());
+    }
+    if read.other_events > 0 {
+        eprintln!(
+            "warning: {} of other events than {} are left out: they count something else",
+            count(read.other_events, "sample"),
+            read.event.as_deref().unwrap_or("the first")
+        );
+    }
+    Ok(read)
+}
+
+fn tell_odd(path: &Path, odd: u64, lines: &[u64]) {
+    if odd > 0 {
+        let lines: Vec<String> = lines.iter().take(3).map(|&line| thousands(line)).collect();
+        let more = if odd > 3 { ", …" } else { "" };
+        eprintln!(
+            "warning: {}: {} passed over, as they mean nothing: {}{more}",
+            path.display(),
+            count(odd, "line"),
+            lines.join(", ")
+        );
+    }
+}
+
+fn no_stacks(path: &Path, line: Option<u64>) -> Failure {
+    let found = line.map_or("nothing".to_owned(), |line| format!("something else in line {}", thousands(line)));
+    Failure::new(format!("cannot read {}: expected stacks, found {found}", path.display())).hint(
+        "folded stacks are lines as `thread;main;tick 42`; `perf script` must print call chains: `perf record -g`",
+    )
+}

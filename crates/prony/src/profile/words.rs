@@ -1,0 +1,125 @@
+//! Answers for people.
+
+use std::fmt::Write;
+
+use prony_machine::perf::Trigger;
+use prony_profile::{Nameless, NoSymbols, Recording, Share, Stacks, Weighs, component_shares, function_shares};
+use prony_stats::Interval;
+
+use super::{Found, LEVEL};
+use crate::cli::profile::AnswerArgs;
+use crate::numbers::{count, significant, thousands};
+
+/// What was sampled, and where its time went.
+pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
+    let Found { name, recording, profile, chosen } = found;
+    let mut out = format!("{name}: {}\n", how(recording, profile.stacks.observations()));
+    if let Some(chosen) = chosen {
+        let _ = writeln!(
+            out,
+            "  in {} of {}, of {} ms or more: {} of {}",
+            thousands(chosen.frames),
+            count(chosen.of_frames, "frame"),
+            significant(chosen.shortest_ns as f64 / 1e6),
+            thousands(chosen.samples),
+            count(chosen.of_samples, "sample")
+        );
+    }
+    tables(&mut out, &profile.stacks, args);
+    out
+}
+
+/// Stacks of a file.
+pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> String {
+    let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weighs()));
+    tables(&mut out, stacks, args);
+    out
+}
+
+/// `5,213 stack samples in 5.31 s, 999 Hz of CPU time (cpu-clock), with the kernel`.
+pub fn how(recording: &Recording, samples: u64) -> String {
+    let seconds = recording.ended_ns.saturating_sub(recording.began_ns) as f64 / 1e9;
+    let seconds = significant(seconds);
+    match recording.weighs {
+        Weighs::Samples => format!(
+            "{} in {seconds} s, {} Hz of CPU time ({}), {}",
+            counted(samples, recording.weighs),
+            recording.frequency_hz,
+            trigger(recording),
+            if recording.kernel { "with the kernel" } else { "without the kernel" }
+        ),
+        Weighs::WaitingUs => format!("{} in {seconds} s, by where they began", counted(samples, recording.weighs)),
+    }
+}
+
+/// `5,213 stack samples` or `77 waits`.
+pub fn counted(samples: u64, weighs: Weighs) -> String {
+    match weighs {
+        Weighs::Samples => count(samples, "stack sample"),
+        Weighs::WaitingUs => count(samples, "wait"),
+    }
+}
+
+/// The name that perf has for it.
+pub fn trigger(recording: &Recording) -> &'static str {
+    match recording.trigger {
+        Trigger::CpuClock => "cpu-clock",
+        Trigger::Cycles => "cycles",
+        Trigger::Switches => "context-switches",
+    }
+}
+
+fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
+    if stacks.total() == 0 {
+        return;
+    }
+    if !args.share.is_empty() {
+        table(out, "component", &component_shares(stacks, &args.share, LEVEL));
+    }
+    let functions = function_shares(stacks, LEVEL);
+    let shown = &functions[..args.top.min(functions.len())];
+    if !shown.is_empty() {
+        table(out, "function", shown);
+    }
+    let n = stacks.observations();
+    let _ = match stacks.weighs() {
+        Weighs::Samples => writeln!(out, "\nn = {}", count(n, "stack sample")),
+        Weighs::WaitingUs => writeln!(
+            out,
+            "\nshares of {} s of waiting; n = {}, as telling of shares as {} of equal length",
+            significant(stacks.total() as f64 / 1e6),
+            count(n, "wait"),
+            thousands(stacks.effective_observations().round() as u64)
+        ),
+    };
+}
+
+fn table(out: &mut String, what: &str, shares: &[Share]) {
+    let _ = writeln!(out, "\n   self    95 %             incl.    95 %            {what}");
+    for share in shares {
+        let _ = writeln!(out, "  {}  {}   {}", percent(&share.own), percent(&share.inclusive), share.name);
+    }
+}
+
+/// `42.1 %  (41.2–43.0)`, of one width.
+fn percent(share: &Interval) -> String {
+    let range = format!("({:.1}–{:.1})", share.low * 100.0, share.high * 100.0);
+    format!("{:>5.1} %  {range:<13}", share.estimate * 100.0)
+}
+
+/// What would give an object its names.
+pub fn hint(nameless: &Nameless) -> Option<String> {
+    Some(match &nameless.why {
+        NoSymbols::Stripped => {
+            "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
+        }
+        NoSymbols::Replaced { .. } => "profile again, and build only when it has ended".to_owned(),
+        NoSymbols::Hidden => "`sysctl kernel.kptr_restrict=0` as root shows them".to_owned(),
+        NoSymbols::NoMap(_) => {
+            "node --perf-basic-prof, mono --jitmap, DOTNET_PerfMapEnabled=1, java -XX:+PreserveFramePointer \
+                                -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit write one"
+                .to_owned()
+        }
+        NoSymbols::Unreadable(_) => return None,
+    })
+}

@@ -1,0 +1,88 @@
+//! `prony profile zones`.
+
+use std::fmt::Write;
+
+use prony_profile::{Zones, read_zones};
+use serde_json::json;
+
+use super::stored;
+use crate::cli::profile::ZonesArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{count, significant, thousands};
+use crate::output;
+
+/// Zones that take less than so many times their own cost measure mostly themselves.
+const COSTLY: f64 = 5.0;
+
+/// # Errors
+/// When the file cannot be read, or is none of zones.
+pub fn run(args: &ZonesArgs) -> Result<Exit, Failure> {
+    let bytes = stored::bytes(&args.file)?;
+    let zones = read_zones(&String::from_utf8_lossy(&bytes)).map_err(|error| {
+        Failure::new(format!("cannot read {}: {error}", args.file.display()))
+            .hint("a program compiled with -DPRONY_ZONES writes it at its exit, or one in Rust by write_to_end()")
+    })?;
+    if args.json {
+        output::print_json(&json(&zones))?;
+    } else {
+        output::print(&text(&zones))?;
+    }
+    Ok(Exit::Good)
+}
+
+fn text(zones: &Zones) -> String {
+    let mut out = format!(
+        "{} s of {}, {} ticks a second; a zone costs {} ns\n\n",
+        significant(zones.wall_s),
+        count(zones.threads, "thread"),
+        thousands(zones.ticks_per_s as u64),
+        significant(zones.cost_s * 1e9)
+    );
+    let width = zones.zones.iter().map(|zone| zone.name.chars().count() + 2 * zone.depth).max().unwrap_or(4).max(4);
+    let _ = writeln!(
+        out,
+        "  {:<width$}  {:>12}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>8}",
+        "zone", "hits", "with, s", "%", "without, s", "%", "a hit, ns", "GB/s"
+    );
+    for zone in &zones.zones {
+        let per_hit = zone.inclusive_s / zone.hits.max(1) as f64;
+        let share = |seconds: f64| format!("{:.1}", seconds / zones.wall_s * 100.0);
+        let _ = writeln!(
+            out,
+            "  {:<width$}  {:>12}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>8}",
+            format!("{}{}", "  ".repeat(zone.depth), zone.name),
+            thousands(zone.hits),
+            significant(zone.inclusive_s),
+            share(zone.inclusive_s),
+            significant(zone.exclusive_s),
+            share(zone.exclusive_s),
+            significant(per_hit * 1e9),
+            zone.gb_per_s().map_or(String::new(), significant),
+        );
+    }
+    let costly: Vec<&str> = zones
+        .zones
+        .iter()
+        .filter(|zone| zone.hits > 0 && zone.inclusive_s / (zone.hits as f64) < COSTLY * zones.cost_s)
+        .map(|zone| zone.name.as_str())
+        .collect();
+    if !costly.is_empty() {
+        let _ = writeln!(out, "\nmostly the cost of the zones themselves: {}", costly.join(", "));
+    }
+    let _ = writeln!(out, "\n% of wall time, over all threads; each time is one sum, n = 1 run");
+    out
+}
+
+fn json(zones: &Zones) -> serde_json::Value {
+    json!({
+        "wall_s": zones.wall_s,
+        "ticks_per_s": zones.ticks_per_s,
+        "cost_s": zones.cost_s,
+        "threads": zones.threads,
+        "zones": zones.zones.iter().map(|zone| json!({
+            "name": zone.name, "depth": zone.depth, "hits": zone.hits, "inclusive_s": zone.inclusive_s,
+            "exclusive_s": zone.exclusive_s, "bytes": zone.bytes, "gb_per_s": zone.gb_per_s(),
+        })).collect::<Vec<_>>(),
+    })
+}

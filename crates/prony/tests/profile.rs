@@ -1,0 +1,306 @@
+//! `prony profile` on real programs, whose shares are known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// What a command answered.
+struct Answer {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Answer {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
+    }
+}
+
+fn prony(directory: &Path, arguments: &[&str]) -> Answer {
+    let output = Command::new(env!("CARGO_BIN_EXE_prony")).args(arguments).current_dir(directory).output();
+    let output = output.expect("the command is built");
+    Answer {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("the answer is text"),
+        stderr: String::from_utf8(output.stderr).expect("messages are text"),
+    }
+}
+
+fn place() -> TempDir {
+    tempfile::tempdir().expect("the temporary directory is writable")
+}
+
+/// Compiles a subject into the directory.
+fn compile(directory: &TempDir, subject: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/shares").join(subject);
+    let program = directory.path().join(name);
+    let compiler = if subject.ends_with(".cpp") { "g++" } else { "gcc" };
+    let compiled = Command::new(compiler).args(flags).arg("-o").args([&program, &source]).status();
+    let compiled = compiled.unwrap_or_else(|error| panic!("`{compiler}`: {error}; `scripts/setup test` installs it"));
+    assert!(compiled.success());
+    program
+}
+
+fn share<'a>(answer: &'a Value, table: &str, name: &str) -> &'a Value {
+    let rows = answer[table].as_array().expect("a table");
+    rows.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("no `{name}` in {rows:#?}"))
+}
+
+fn estimate(answer: &Value, table: &str, name: &str, which: &str) -> f64 {
+    share(answer, table, name)[which]["estimate"].as_f64().expect("a share")
+}
+
+const POINTERS: [&str; 4] = ["-O2", "-g", "-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"];
+
+/// Shares as the program itself has measured them.
+fn truth(stderr: &str) -> Value {
+    let line = stderr.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("no shares in {stderr}"));
+    serde_json::from_str(line).expect("the subject prints JSON")
+}
+
+#[test]
+fn shares_are_those_that_the_program_has_measured_itself() {
+    let place = place();
+    let program = compile(&place, "shares.cpp", "shares", &POINTERS);
+    let answer = prony(
+        place.path(),
+        &[
+            "profile",
+            "--json",
+            "--folded",
+            "x.folded",
+            "--flame",
+            "x.svg",
+            "--speedscope",
+            "x.json",
+            "--perf-script",
+            "x.txt",
+            "--share",
+            "physics=^engine::physics$",
+            "--share",
+            "network=engine::net",
+            "--share",
+            "scripts=scripts",
+            "--share",
+            "logging=engine::logging",
+            "--",
+            program.to_str().expect("a path"),
+            "1.5",
+        ],
+    );
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let (found, truth) = (answer.json(), truth(&answer.stderr));
+    let samples = found["samples"].as_u64().expect("a number");
+    assert!(samples > 500, "{samples}");
+    for part in ["physics", "network", "scripts", "logging"] {
+        let expected = truth[part].as_f64().expect("a share");
+        let found = estimate(&found, "components", part, "inclusive");
+        // Of a thousand samples two shares in three lie within 1.6 points; 9 are five deviations and more.
+        assert!((found - expected).abs() < 0.09, "{part}: {found} for {expected}");
+    }
+    // What has no loop of its own has hardly a sample of its own.
+    assert!(estimate(&found, "components", "physics", "self") < 0.05);
+    assert!(estimate(&found, "functions", "churn<1>", "self") > 0.2);
+    assert!(estimate(&found, "functions", "main", "inclusive") > 0.9);
+
+    let folded = fs::read_to_string(place.path().join("x.folded")).expect("written");
+    assert!(folded.contains("main;engine::physics;churn<1> "), "{folded}");
+    assert!(folded.contains("main;engine::logging;churn<4> "), "inlined calls are frames: {folded}");
+    let svg = fs::read_to_string(place.path().join("x.svg")).expect("written");
+    assert!(svg.starts_with("<?xml") && svg.contains("engine::physics ("));
+    let exported: Value =
+        serde_json::from_slice(&fs::read(place.path().join("x.json")).expect("written")).expect("it is JSON");
+    assert_eq!(exported["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    // What is written as the text of `perf script` is read as the same stacks.
+    let again = prony(place.path(), &["profile", "fold", "x.txt"]);
+    assert_eq!((again.code, again.stdout), (Some(0), folded));
+}
+
+#[test]
+fn without_frame_pointers_the_tables_for_exceptions_lead_to_main() {
+    let place = place();
+    let program = compile(&place, "shares.cpp", "shares", &["-O2", "-g", "-fomit-frame-pointer"]);
+    let program = program.to_str().expect("a path");
+    let with = prony(place.path(), &["profile", "--dwarf", "--json", "--", program, "0.5"]);
+    assert_eq!(with.code, Some(0), "{}", with.stderr);
+    let main = estimate(&with.json(), "functions", "main", "inclusive");
+    assert!(main > 0.95, "{main}: {}", with.stderr);
+    assert!(estimate(&with.json(), "functions", "engine::network", "inclusive") > 0.15);
+}
+
+#[test]
+fn a_stripped_program_keeps_what_can_be_told_and_says_so() {
+    let place = place();
+    let program = compile(&place, "shares.cpp", "shares", &["-O2", "-s", "-fno-omit-frame-pointer"]);
+    let answer = prony(place.path(), &["profile", "--", program.to_str().expect("a path"), "0.3"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stderr.contains("shares is stripped: only what it exports has names"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("hint: build it without -s"), "{}", answer.stderr);
+    assert!(answer.stdout.contains("[shares]"), "{}", answer.stdout);
+}
+
+#[test]
+fn a_program_that_was_replaced_since_is_not_given_the_names_of_another() {
+    let place = place();
+    compile(&place, "shares.cpp", "shares", &POINTERS);
+    compile(&place, "shares.cpp", "other", &["-O0", "-g"]);
+    let answer = prony(place.path(), &["profile", "--json", "--", "sh", "-c", "./shares 0.3 && mv other shares"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stderr.contains("is another file than the one that ran: expected build id "), "{}", answer.stderr);
+    assert!(!answer.stdout.contains("engine::physics"), "{}", answer.stdout);
+}
+
+#[test]
+fn waits_are_weighed_by_their_length() {
+    let place = place();
+    let answer = prony(place.path(), &["profile", "--off-cpu", "--json", "--", "sleep", "0.3"]);
+    assert!(matches!(answer.code, Some(0 | 3)), "{}", answer.stderr);
+    let found = answer.json();
+    assert_eq!(found["unit"], "µs");
+    assert!(found["total"].as_u64().is_some_and(|us| us >= 290_000), "{found:#}");
+    let functions = found["functions"].as_array().expect("a table");
+    let sleeps = |row: &&Value| row["name"].as_str().is_some_and(|name| name.contains("nanosleep"));
+    assert!(functions.iter().find(sleeps).is_some_and(|row| row["inclusive"]["estimate"].as_f64() > Some(0.8)));
+}
+
+#[test]
+fn a_process_that_runs_is_sampled_until_time_is_up() {
+    let place = place();
+    let program = compile(&place, "shares.cpp", "shares", &POINTERS);
+    let mut running = Command::new(program).arg("30").stderr(Stdio::null()).spawn().expect("it runs");
+    let pid = running.id().to_string();
+    let answer = prony(place.path(), &["profile", "--attach", &pid, "--for", "600ms", "--json"]);
+    running.kill().expect("it still runs");
+    running.wait().expect("it is ours");
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(estimate(&answer.json(), "functions", "main", "inclusive") > 0.9);
+    let gone = prony(place.path(), &["profile", "--attach", &pid, "--for", "1s"]);
+    assert_eq!(gone.code, Some(2));
+    assert_eq!(gone.stderr, format!("error: cannot sample: there is no process {pid}\n"));
+}
+
+#[test]
+fn slow_frames_of_a_replay_are_told_from_the_others() {
+    let place = place();
+    let program = compile(&place, "frames.c", "frames", &["-O1", "-g", "-fno-omit-frame-pointer"]);
+    let program = program.to_str().expect("a path");
+    let recorded = prony(place.path(), &["record", "-o", "x.demo", "--", program, "200"]);
+    assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
+    let profile = |frames: &[&str]| {
+        let arguments: Vec<&str> =
+            ["profile", "--json", "--demo", "x.demo", "--repeat", "20"].iter().chain(frames).copied().collect();
+        let answer = prony(place.path(), &arguments);
+        assert_eq!(answer.code, Some(0), "{}{}", answer.stdout, answer.stderr);
+        answer.json()
+    };
+    let all = profile(&[]);
+    assert!(estimate(&all, "functions", "main", "inclusive") > 0.5, "{all:#}");
+    let slow = profile(&["--frames", "p96"]);
+    assert!(estimate(&slow, "functions", "slow", "self") > 0.9, "{slow:#}");
+    assert!(slow["frames"]["frames"].as_u64() < slow["frames"]["of_frames"].as_u64());
+    let quick = profile(&["--frames", "0..19"]);
+    assert!(estimate(&quick, "functions", "quick", "self") > 0.5, "{quick:#}");
+    assert!(!quick.to_string().contains("\"slow\""), "{quick:#}");
+}
+
+#[test]
+fn what_cannot_be_sampled_is_said_in_one_line() {
+    let place = place();
+    let nothing = prony(place.path(), &["profile"]);
+    assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(2), ""));
+    assert!(nothing.stderr.starts_with("error: expected something to sample, found nothing\nhint: "));
+    let unknown = prony(place.path(), &["profile", "--", "./no-such-program"]);
+    assert_eq!(unknown.code, Some(2));
+    assert_eq!(
+        unknown.stderr,
+        "error: cannot run `./no-such-program`: No such file or directory\nhint: name it by its path\n"
+    );
+    let failed = prony(place.path(), &["profile", "--", "false"]);
+    assert_eq!(failed.code, Some(3));
+    assert!(failed.stderr.contains("warning: `false` failed: exit status: 1\n"), "{}", failed.stderr);
+}
+
+const SCRIPT: &str = "server 7 1.0: cycles:\n\t  1 tick+0x1 (/srv)\n\t  2 main (/srv)\n\n";
+
+#[test]
+fn a_damaged_text_of_perf_gives_what_is_whole_of_it() {
+    let place = place();
+    let mut text = SCRIPT.repeat(150);
+    text.push_str("garbage\nserver 7 1.0: cycles:\n\t  1 tick+0x1 (/s");
+    fs::write(place.path().join("perf.txt"), text).expect("writable");
+    let shown = prony(place.path(), &["profile", "show", "perf.txt", "--flame", "x.svg"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert!(shown.stdout.starts_with("perf.txt: 150 stack samples\n"), "{}", shown.stdout);
+    assert!(shown.stderr.contains("1 line passed over, as they mean nothing: 601\n"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("ends in the middle of a stack, which is left out"), "{}", shown.stderr);
+    fs::write(place.path().join("binary"), b"\x7fELF\0\x01\n\xff\xfe").expect("writable");
+    let refused = prony(place.path(), &["profile", "fold", "binary"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(refused.stderr.starts_with("error: cannot read binary: expected stacks, found something else in line 1\n"));
+}
+
+#[test]
+fn two_profiles_are_compared_function_by_function() {
+    let place = place();
+    fs::write(place.path().join("a"), "srv;main;f 900\nsrv;main;g 100\n").expect("writable");
+    fs::write(place.path().join("b"), "srv;main;f 600\nsrv;main;g 100\nsrv;main;h 300\n").expect("writable");
+    let answer = prony(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    insta::assert_snapshot!("diff", answer.stdout);
+    let svg = fs::read_to_string(place.path().join("d.svg")).expect("written");
+    assert!(svg.contains("h (300 samples, 30.00%; +30.00%)"), "{svg}");
+}
+
+#[test]
+fn stored_stacks_are_shown_with_components_and_intervals() {
+    let place = place();
+    let folded = "drv;main;rx;swift_retain 320\ndrv;main;rx 400\ndrv;main;tx;swift_release 80\ndrv;main 200\n";
+    fs::write(place.path().join("x.folded"), folded).expect("writable");
+    let shown = prony(
+        place.path(),
+        &["profile", "show", "x.folded", "--share", "rx=^rx$", "--share", "retain|release=swift_(retain|release)"],
+    );
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    insta::assert_snapshot!("show", shown.stdout);
+}
+
+#[test]
+fn zones_of_a_c_program_are_shown() {
+    let place = place();
+    let source = "\
+#define PRONY_ZONES_IMPLEMENTATION
+#include \"prony_zones.h\"
+static char from[1 << 20], to[1 << 20];
+int main(void) {
+    for (int i = 0; i < 50; i++) {
+        PRONY_ZONE(\"tick\");
+        PRONY_ZONE_BYTES(\"copy\", sizeof to);
+        memcpy(to, from, sizeof to);
+        __asm__ volatile(\"\" : : \"r\"(to) : \"memory\");
+    }
+}
+";
+    let (file, program) = (place.path().join("x.c"), place.path().join("x"));
+    fs::write(&file, source).expect("writable");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../zones/include");
+    let mut compiler = Command::new("gcc");
+    compiler.args(["-O2", "-DPRONY_ZONES", "-pthread", "-I"]).arg(include).arg("-o").args([&program, &file]);
+    assert!(compiler.status().expect("gcc is there").success());
+    assert!(Command::new(&program).current_dir(&place).status().expect("it runs").success());
+    let shown = prony(place.path(), &["profile", "zones", "prony.zones", "--json"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    let zones = &shown.json()["zones"];
+    assert_eq!((&zones[0]["name"], &zones[1]["name"]), (&Value::from("tick"), &Value::from("copy")));
+    assert_eq!((&zones[1]["hits"], &zones[1]["bytes"]), (&Value::from(50), &Value::from(50 << 20)));
+    assert!(zones[1]["gb_per_s"].as_f64() > Some(0.1), "{zones}");
+    let text = prony(place.path(), &["profile", "zones", "prony.zones"]);
+    assert!(text.stdout.contains("\n  tick ") && text.stdout.contains("\n    copy "), "{}", text.stdout);
+    fs::write(place.path().join("cut"), "prony-zones 1\nclock 5").expect("writable");
+    let cut = prony(place.path(), &["profile", "zones", "cut"]);
+    assert_eq!(cut.code, Some(2));
+    assert!(cut.stderr.starts_with("error: cannot read cut: line 2: expected `clock TICKS NANOSECONDS`"));
+}
