@@ -25,7 +25,7 @@ pub use flame::{differential_flame_graph, flame_graph};
 pub use perf_script::{PerfScript, looks_like_perf_script, read_perf_script};
 pub use profile::{Profile, TimedSample};
 pub use recording::{Recording, StackSample, Weighs};
-pub use sampler::{Options, Sampler, SamplerError, What};
+pub use sampler::{Options, Sampler, SamplerError, Walk, What};
 pub use shares::{Component, Share, Shift, component_shares, function_shares, shifts};
 pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 pub use stacks::{NameId, Stacks};

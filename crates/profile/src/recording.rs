@@ -2,6 +2,7 @@
 
 use prony_machine::perf::{Sampling, Trigger};
 
+use crate::sampler::Walk;
 use crate::space::{Object, Place};
 
 /// Everything one sampler found.
@@ -29,8 +30,8 @@ pub struct Recording {
     pub frequency_hz: u32,
     /// Whether the kernel's stacks are in it; otherwise time in the kernel is missing.
     pub kernel: bool,
-    /// Whether stacks were walked by DWARF tables.
-    pub walked: bool,
+    /// How callers were found.
+    pub walk: Walk,
     /// What weights count.
     pub weighs: Weighs,
 }
@@ -63,7 +64,7 @@ pub enum Weighs {
 }
 
 impl Recording {
-    pub(crate) fn new(sampling: &Sampling, weighs: Weighs) -> Recording {
+    pub(crate) fn new(sampling: &Sampling, walk: Walk, weighs: Weighs) -> Recording {
         Recording {
             samples: Vec::new(),
             stacks: Vec::new(),
@@ -76,7 +77,7 @@ impl Recording {
             trigger: sampling.trigger,
             frequency_hz: sampling.frequency_hz,
             kernel: sampling.kernel,
-            walked: sampling.stack_bytes.is_some(),
+            walk,
             weighs,
         }
     }

@@ -95,17 +95,17 @@ pub(crate) fn time_ns(record: &[u8]) -> u64 {
 }
 
 /// Decodes a record; [`Record::Other`] for one that is shorter than it should be.
-pub(crate) fn decode(record: &[u8], with_stack: bool) -> Record<'_> {
-    decoded(record, with_stack).unwrap_or(Record::Other)
+pub(crate) fn decode(record: &[u8]) -> Record<'_> {
+    decoded(record).unwrap_or(Record::Other)
 }
 
-fn decoded(record: &[u8], with_stack: bool) -> Option<Record<'_>> {
+fn decoded(record: &[u8]) -> Option<Record<'_>> {
     let mut fields = Fields(record);
     let kind = fields.u32()?;
     let misc = fields.u16()?;
     fields.u16()?;
     if kind == PERF_RECORD_SAMPLE {
-        return sample(fields, with_stack).map(Record::Sample);
+        return sample(fields).map(Record::Sample);
     }
     let (body, trailer) = fields.0.split_at_checked(fields.0.len().checked_sub(TRAILER_BYTES)?)?;
     let mut fields = Fields(body);
@@ -130,14 +130,13 @@ fn decoded(record: &[u8], with_stack: bool) -> Option<Record<'_>> {
     })
 }
 
-fn sample(mut fields: Fields<'_>, with_stack: bool) -> Option<Sample<'_>> {
+fn sample(mut fields: Fields<'_>) -> Option<Sample<'_>> {
     let _instruction_pointer = fields.u64()?;
     let (pid, tid) = (fields.i32()?, fields.i32()?);
     let (_time, _cpu, _period) = (fields.u64()?, fields.u64()?, fields.u64()?);
     let frames = usize::try_from(fields.u64()?).ok()?;
     let chain = Words(fields.bytes(frames.checked_mul(8)?)?);
-    let user = if with_stack { user_stack(fields) } else { None };
-    Some(Sample { pid, tid, chain, user })
+    Some(Sample { pid, tid, chain, user: user_stack(fields) })
 }
 
 /// Registers are left out for a thread of the kernel, the stack where it could not be read.
@@ -230,9 +229,9 @@ mod tests {
         body.extend(words(&[2, 0x10, 0x20, 0x30, 16, 1, 2, 8]));
         let with = record(PERF_RECORD_SAMPLE, 0, &body);
         assert_eq!((time_ns(&without), time_ns(&with)), (1234, 1234));
-        let Record::Sample(sample) = decode(&without, false) else { panic!() };
+        let Record::Sample(sample) = decode(&without) else { panic!() };
         assert_eq!((sample.pid, sample.tid, sample.user), (7, 9, None));
-        let Record::Sample(sample) = decode(&with, true) else { panic!() };
+        let Record::Sample(sample) = decode(&with) else { panic!() };
         assert_eq!(sample.chain.iter().collect::<Vec<_>>(), [0x400, 0x500]);
         let user = sample.user.expect("a stack");
         assert_eq!(user.registers.iter().collect::<Vec<_>>(), [0x10, 0x20, 0x30]);
@@ -249,32 +248,32 @@ mod tests {
         body.extend(b"/bin/x\0\0");
         body.extend(words(&TRAILER));
         let with_id = record(PERF_RECORD_MMAP2, MISC_MMAP_BUILD_ID, &body);
-        let Record::Map(map) = decode(&with_id, false) else { panic!() };
+        let Record::Map(map) = decode(&with_id) else { panic!() };
         assert_eq!((map.pid, map.start, map.length, map.offset), (7, 0x1000, 0x2000, 0x3000));
         assert_eq!((map.identity, map.path), (Identity::BuildId(&[0xab, 0xcd]), &b"/bin/x"[..]));
         assert_eq!(time_ns(&with_id), 1234);
         let without_id = record(PERF_RECORD_MMAP2, 0, &body);
-        let Record::Map(map) = decode(&without_id, false) else { panic!() };
+        let Record::Map(map) = decode(&without_id) else { panic!() };
         assert_eq!(map.identity, Identity::Inode(0));
     }
 
     #[test]
     fn a_switch_is_of_the_thread_in_its_trailer() {
         let out = record(PERF_RECORD_SWITCH, MISC_SWITCH_OUT, &words(&TRAILER));
-        assert_eq!(decode(&out, false), Record::Switch { tid: 9, out: true });
+        assert_eq!(decode(&out), Record::Switch { tid: 9, out: true });
         assert_eq!(
-            decode(&record(PERF_RECORD_SWITCH, 0, &words(&TRAILER)), false),
+            decode(&record(PERF_RECORD_SWITCH, 0, &words(&TRAILER))),
             Record::Switch { tid: 9, out: false }
         );
     }
 
     proptest! {
         #[test]
-        fn no_bytes_are_read_past_their_end(kind in 0u32..22, misc: u16, body: Vec<u8>, with_stack: bool) {
+        fn no_bytes_are_read_past_their_end(kind in 0u32..22, misc: u16, body: Vec<u8>) {
             let record = record(kind, misc, &body);
             time_ns(&record);
-            decode(&record, with_stack);
-            decode(&body, with_stack);
+            decode(&record);
+            decode(&body);
         }
     }
 }

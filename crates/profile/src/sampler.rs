@@ -34,8 +34,32 @@ pub struct Options {
     pub frequency_hz: u32,
     /// Only on these CPUs; all if `None`.
     pub cpus: Option<CpuSet>,
-    /// Copy so many bytes of each stack and walk it by DWARF tables instead of frame pointers.
-    pub stack_bytes: Option<u32>,
+    /// How callers are found.
+    pub walk: Walk,
+}
+
+/// How the callers of a function are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walk {
+    /// By frame pointers. Functions that have no frame, as compilers make of small ones, and the C library's would hide
+    /// their callers: from the innermost one DWARF tables lead to the first that has.
+    FramePointers,
+    /// By DWARF tables alone, on a copy of so many bytes of the stack; a multiple of 8.
+    Tables {
+        /// How many.
+        stack_bytes: u32,
+    },
+}
+
+impl Walk {
+    fn stack_bytes(self) -> u32 {
+        /// What lies between the stack pointer and the first frame of most functions.
+        const FIRST_FRAMES_BYTES: u32 = 1024;
+        match self {
+            Walk::FramePointers => FIRST_FRAMES_BYTES,
+            Walk::Tables { stack_bytes } => stack_bytes & !7,
+        }
+    }
 }
 
 /// Why no samples are taken.
@@ -63,12 +87,12 @@ pub struct Sampler {
     stop: PipeWriter,
 }
 
-/// Bytes of a ring; half a second of stacks at 1 kHz.
+/// Bytes of a ring; a third of a second at 1 kHz, and more is hardly given to users without rights.
 const RING_BYTES: usize = 1 << 19;
-/// The same where stacks are copied.
+/// The same where whole stacks are copied.
 const RING_BYTES_WITH_STACKS: usize = 1 << 23;
-/// How often the rings are emptied, at least.
-const ROUND: Duration = Duration::from_millis(100);
+/// How often the rings are emptied, at least: often enough to look at files that a process deleted before it ends.
+const ROUND: Duration = Duration::from_millis(25);
 /// A record is in its ring so long after its time, at the latest.
 const SETTLED_NS: u64 = 2_000_000;
 
@@ -123,7 +147,7 @@ impl Sampler {
             }
         }
         let (stopped, stop) = io::pipe().map_err(SamplerError::Collect)?;
-        let mut collection = Collection::new(&sampling, spaces);
+        let mut collection = Collection::new(&sampling, options.walk, spaces);
         for (tid, name) in names {
             collection.name(tid, name);
         }
@@ -165,11 +189,14 @@ fn open(options: &Options, targets: &[Target]) -> Result<(Vec<Ring>, Sampling), 
         },
         frequency_hz: options.frequency_hz,
         kernel: true,
-        stack_bytes: options.stack_bytes,
+        stack_bytes: Some(options.walk.stack_bytes()),
         tracking: true,
     };
     let attempt = |sampling: Sampling| -> Result<(Vec<Ring>, Sampling), PerfError> {
-        let bytes = if sampling.stack_bytes.is_some() { RING_BYTES_WITH_STACKS } else { RING_BYTES };
+        let bytes = match options.walk {
+            Walk::FramePointers => RING_BYTES,
+            Walk::Tables { .. } => RING_BYTES_WITH_STACKS,
+        };
         let mut rings = Vec::new();
         for cpu in cpus.iter() {
             let mut ring: Option<Ring> = None;
@@ -296,7 +323,8 @@ impl Batch {
 /// What records add up to.
 struct Collection {
     spaces: Spaces,
-    walker: Option<Walker>,
+    walker: Walker,
+    walk: Walk,
     recording: Recording,
     names: FxHashMap<i32, u32>,
     known_names: FxHashMap<String, u32>,
@@ -305,31 +333,34 @@ struct Collection {
     waiting: FxHashMap<i32, StackSample>,
     weighs: Weighs,
     addresses: Vec<u64>,
+    walked: Vec<u64>,
     places: Vec<Place>,
 }
 
 impl Collection {
-    fn new(sampling: &Sampling, spaces: Spaces) -> Collection {
+    fn new(sampling: &Sampling, walk: Walk, spaces: Spaces) -> Collection {
         let weighs = match sampling.trigger {
             Trigger::Switches => Weighs::WaitingUs,
             Trigger::CpuClock | Trigger::Cycles => Weighs::Samples,
         };
         Collection {
             spaces,
-            walker: sampling.stack_bytes.map(|_| Walker::new()),
-            recording: Recording::new(sampling, weighs),
+            walker: Walker::new(),
+            walk,
+            recording: Recording::new(sampling, walk, weighs),
             names: FxHashMap::default(),
             known_names: FxHashMap::default(),
             known_stacks: FxHashMap::default(),
             waiting: FxHashMap::default(),
             weighs,
             addresses: Vec::new(),
+            walked: Vec::new(),
             places: Vec::new(),
         }
     }
 
     fn add(&mut self, time_ns: u64, record: &[u8]) {
-        match decode(record, self.walker.is_some()) {
+        match decode(record) {
             Record::Sample(sample) => self.sample(time_ns, &sample),
             Record::Map(map) => self.spaces.map(&map),
             Record::Name { pid, tid, exec, name } => {
@@ -384,7 +415,7 @@ impl Collection {
 
     /// The number of a sample's stack.
     fn stack(&mut self, sample: &Sample<'_>) -> u32 {
-        let Collection { spaces, walker, addresses, places, recording, known_stacks, .. } = self;
+        let Collection { spaces, walker, walk, walked, addresses, places, recording, known_stacks, .. } = self;
         places.clear();
         addresses.clear();
         let mut in_kernel = false;
@@ -403,12 +434,14 @@ impl Collection {
                 addresses.push(called);
             }
         }
-        if let (Some(walker), Some(user), Some(space)) = (walker, &sample.user, spaces.of(sample.pid)) {
-            let mut walked = Vec::new();
-            walker.walk(sample.pid, space, &spaces.objects, user, &mut walked);
-            if walked.len() > 1 || addresses.is_empty() {
-                *addresses = walked;
-            }
+        if let (Some(user), Some(space)) = (&sample.user, spaces.of(sample.pid)) {
+            let by_pointers = *walk == Walk::FramePointers;
+            walked.clear();
+            walker.walk(sample.pid, space, &spaces.objects, user, walked, |address| {
+                // Where both ways meet, frame pointers lead on.
+                by_pointers && addresses.iter().skip(1).any(|&known| known == address)
+            });
+            joined(addresses, walked, by_pointers);
         }
         places.extend(addresses.iter().map(|&address| spaces.place(sample.pid, address)));
         if let Some(&known) = known_stacks.get(places.as_slice()) {
@@ -426,6 +459,22 @@ impl Collection {
         // Waits are known only when they end.
         self.recording.samples.sort_by_key(|sample| sample.time_ns);
         self.recording
+    }
+}
+
+/// Puts what was walked by tables in front of what frame pointers tell, from where they meet, both innermost first. What
+/// never meets is left as the pointers have it, unless tables alone were asked for or lead further.
+fn joined(by_pointers: &mut Vec<u64>, walked: &[u64], may_join: bool) {
+    let Some(&last) = walked.last() else { return };
+    let meets = by_pointers.iter().skip(1).position(|&address| address == last).map(|at| at + 1);
+    match meets.filter(|_| may_join) {
+        Some(at) => drop(by_pointers.splice(..=at, walked.iter().copied())),
+        None if !may_join || by_pointers.len() < 2 => {
+            if walked.len() > 1 || by_pointers.is_empty() {
+                by_pointers.splice(.., walked.iter().copied());
+            }
+        }
+        None => {}
     }
 }
 
@@ -464,6 +513,22 @@ mod tests {
         seen.clear();
         batch.take(u64::MAX, |time, record| seen.push((time, tag(record))));
         assert_eq!(seen, [(12, 5), (20, 4)]);
+    }
+
+    #[test]
+    fn a_function_without_a_frame_gets_its_caller_from_the_tables() {
+        // 2 has no frame: frame pointers lead from 1 to 3.
+        let join = |pointers: &[u64], walked: &[u64], may| {
+            let mut stack = pointers.to_vec();
+            joined(&mut stack, walked, may);
+            stack
+        };
+        assert_eq!(join(&[1, 3, 4], &[1, 2, 3], true), [1, 2, 3, 4]);
+        assert_eq!(join(&[1, 2, 3], &[1, 2], true), [1, 2, 3]);
+        assert_eq!(join(&[1, 9], &[1, 2, 3], true), [1, 9]);
+        assert_eq!(join(&[1], &[1, 2, 3], true), [1, 2, 3]);
+        assert_eq!(join(&[1, 9], &[1, 2, 3], false), [1, 2, 3]);
+        assert_eq!(join(&[1, 9], &[], false), [1, 9]);
     }
 
     #[test]

@@ -200,11 +200,21 @@ impl Spaces {
     }
 }
 
-/// Opens a file whose path leads to nothing, as long as the process has it; only root may.
+/// Opens a file whose path leads to nothing: as the process has it mapped, which only root may, or as we have it open
+/// ourselves, which is so with what a replay gives its server.
 fn held(pid: i32, start: u64, length: u64, path: &[u8]) -> Option<File> {
-    let gone = path.ends_with(b" (deleted)") || path.starts_with(b"/memfd:") || path.starts_with(b"/dev/zero");
-    let link = format!("/proc/{pid}/map_files/{start:x}-{:x}", start.checked_add(length)?);
-    if gone { File::open(Path::new(&link)).ok() } else { None }
+    let gone = path.ends_with(b" (deleted)") || path.starts_with(b"/memfd:");
+    if !gone {
+        return None;
+    }
+    let mapped = format!("/proc/{pid}/map_files/{start:x}-{:x}", start.checked_add(length)?);
+    File::open(Path::new(&mapped)).ok().or_else(|| {
+        let ours = std::fs::read_dir("/proc/self/fd").ok()?.flatten();
+        let mut same = ours.filter(|entry| {
+            std::fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str().as_encoded_bytes() == path)
+        });
+        File::open(same.next()?.path()).ok()
+    })
 }
 
 /// `55d0-55d9 r-xp 00001000 fd:00 1234    /bin/x`, for what may be executed.

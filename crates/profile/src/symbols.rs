@@ -95,7 +95,9 @@ impl<'a> Symbols<'a> {
         });
         let names = match source {
             Source::File(file) => file.names(place.offset),
-            Source::Kernel(kernel) => kernel.name(place.offset).map(|name| format!("{name}_[k]")).into_iter().collect(),
+            Source::Kernel(kernel) => {
+                kernel.name(place.offset).map(|name| format!("{}_[k]", demangle(name))).into_iter().collect()
+            }
             Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}_[j]")).into_iter().collect(),
             Source::Nothing => Vec::new(),
         };

@@ -36,7 +36,7 @@ impl Walker {
     }
 
     /// Addresses of the frames, innermost first; those of callers lie in the call, not behind it. Fewer where a table
-    /// is missing or the copy of the stack ends.
+    /// is missing or the copy of the stack ends, or once an address `is_enough`.
     pub(crate) fn walk(
         &mut self,
         pid: i32,
@@ -44,6 +44,7 @@ impl Walker {
         objects: &[Object],
         stack: &UserStack<'_>,
         frames: &mut Vec<u64>,
+        is_enough: impl Fn(u64) -> bool,
     ) {
         let mut registers = stack.registers.iter();
         let mut next = || registers.next().unwrap_or(0);
@@ -72,7 +73,7 @@ impl Walker {
                 FrameAddress::InstructionPointer(address) => address,
                 FrameAddress::ReturnAddress(address) => address.get() - 1,
             });
-            if frames.len() >= DEPTH_MAX {
+            if frames.len() >= DEPTH_MAX || frames.last().is_some_and(|&address| is_enough(address)) {
                 break;
             }
         }

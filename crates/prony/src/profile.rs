@@ -13,7 +13,7 @@ pub mod zones;
 
 use std::path::Path;
 
-use prony_profile::{Profile, Recording, Stacks};
+use prony_profile::{Profile, Recording, Stacks, Walk};
 
 use crate::cli::profile::TakeArgs;
 use crate::exit::Exit;
@@ -124,7 +124,7 @@ fn warn(recording: &Recording, profile: &Profile) {
         eprintln!("warning: time in the kernel is missing: the kernel shows its stacks to root only");
         eprintln!("hint: `sysctl kernel.perf_event_paranoid=1` as root allows it");
     }
-    if !recording.walked && samples > 0 && share(profile.shallow) > MOST_SHALLOW {
+    if recording.walk == Walk::FramePointers && samples > 0 && share(profile.shallow) > MOST_SHALLOW {
         eprintln!(
             "warning: {} % of the stacks end after one call: the program keeps no frame pointers",
             significant(share(profile.shallow) * 100.0)

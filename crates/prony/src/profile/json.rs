@@ -1,6 +1,6 @@
 //! Answers in JSON.
 
-use prony_profile::{Share, Stacks, Weighs, component_shares, function_shares};
+use prony_profile::{Share, Stacks, Walk, Weighs, component_shares, function_shares};
 use serde_json::{Value, json};
 
 use super::{Found, LEVEL};
@@ -15,7 +15,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
         "frequency_hz": recording.frequency_hz,
         "seconds": (recording.ended_ns.saturating_sub(recording.began_ns)) as f64 / 1e9,
         "kernel": recording.kernel,
-        "dwarf": recording.walked,
+        "dwarf": recording.walk != Walk::FramePointers,
         "lost": recording.lost,
         "unfinished_waits": recording.unfinished,
     });

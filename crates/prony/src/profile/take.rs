@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use prony_bench::Interrupt;
-use prony_profile::{Options, Recording, Sampler, What};
+use prony_profile::{Options, Recording, Sampler, Walk, What};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
@@ -42,7 +42,7 @@ pub fn take(args: &TakeArgs) -> Result<Taken, Failure> {
         what: if args.off_cpu { What::Waiting } else { What::Running },
         frequency_hz: args.freq,
         cpus: args.cpu.clone(),
-        stack_bytes: args.dwarf.then_some(args.stack_bytes & !7),
+        walk: if args.dwarf { Walk::Tables { stack_bytes: args.stack_bytes } } else { Walk::FramePointers },
     };
     match (&args.demo, args.attach) {
         (Some(_), _) => of_replay(args, &options),
