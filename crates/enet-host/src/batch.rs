@@ -138,25 +138,60 @@ pub struct Datagram {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub datagrams: u64,
+    /// Of these, cut by the kernel from trains.
+    pub in_trains: u64,
     pub would_block: u64,
     pub failed: u64,
     pub calls: u64,
 }
 
+/// Datagrams shorter than this are sent one by one: looking for others to the same address costs more than it saves.
+const SEGMENT_BYTES_MIN: usize = 512;
+/// What one datagram of IPv4 may carry, and so one train.
+const TRAIN_BYTES_MAX: usize = 65_507;
+/// What a control message with a `u16` takes: CMSG_SPACE(2), on 64-bit machines 16 + 8.
+const SEGMENT_CONTROL_BYTES: usize = 24;
+
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct SegmentControl([u8; SEGMENT_CONTROL_BYTES]);
+
 /// What sendmmsg reads.
-#[derive(Default)]
+///
+/// Long datagrams to one address, as the fragments of a packet, are given to the kernel as one train, which it cuts into
+/// datagrams of one size: generic segmentation offload, `UDP_SEGMENT` in udp(7). The way through the kernel is
+/// then paid for once. The last datagram of a train may be shorter.
 pub(crate) struct Sending {
     names: Vec<(Name, usize)>,
     iovecs: Vec<libc::iovec>,
+    controls: Vec<SegmentControl>,
     headers: Vec<libc::mmsghdr>,
+    /// The first datagram of each header in `iovecs`, and how many it has.
+    trains: Vec<(usize, usize)>,
+    /// Datagrams that are part of a header already.
+    taken: Vec<bool>,
+    /// The kernel takes trains, as far as is known.
+    takes_trains: bool,
 }
 
 // SAFETY: the pointers within are made and used in one call of `write`, which empties the vectors.
 unsafe impl Send for Sending {}
 
 impl Sending {
-    /// Sends all of `datagrams`. One that cannot be sent is counted, and does not keep back those behind it: it is
-    /// lost like others on their way, and what must arrive is sent again.
+    pub fn new() -> Sending {
+        Sending {
+            names: Vec::new(),
+            iovecs: Vec::new(),
+            controls: Vec::new(),
+            headers: Vec::new(),
+            trains: Vec::new(),
+            taken: Vec::new(),
+            takes_trains: true,
+        }
+    }
+
+    /// Sends all of `datagrams`; those to one address in their order. One that cannot be sent is counted, and does not
+    /// keep back those behind it: it is lost like others on their way, and what must arrive is sent again.
     pub fn write(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram]) -> Sent {
         let mut sent = Sent::default();
         for datagrams in datagrams.chunks(BATCH) {
@@ -165,53 +200,215 @@ impl Sending {
         sent
     }
 
-    fn write_batch(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram], sent: &mut Sent) {
-        self.names.extend(datagrams.iter().map(|datagram| Name::encode(datagram.to)));
-        self.iovecs.extend(datagrams.iter().map(|datagram| libc::iovec {
-            // The kernel only reads from it.
-            iov_base: datagram.bytes.as_ptr().cast_mut().cast(),
-            iov_len: datagram.bytes.len(),
-        }));
-        for entry in 0..datagrams.len() {
+    /// Sorts a batch into trains, most of which are one datagram long.
+    fn lay_out(&mut self, datagrams: &[Datagram]) {
+        self.taken.clear();
+        self.taken.resize(datagrams.len(), false);
+        for (first, datagram) in datagrams.iter().enumerate() {
+            if self.taken[first] {
+                continue;
+            }
+            let start = self.iovecs.len();
+            let mut add = |datagram: &Datagram| {
+                self.iovecs.push(libc::iovec {
+                    // The kernel only reads from it.
+                    iov_base: datagram.bytes.as_ptr().cast_mut().cast(),
+                    iov_len: datagram.bytes.len(),
+                });
+            };
+            add(datagram);
+            let size = datagram.bytes.len();
+            if self.takes_trains && size >= SEGMENT_BYTES_MIN {
+                let mut train_bytes = size;
+                for (later, next) in datagrams.iter().enumerate().skip(first + 1) {
+                    if next.to != datagram.to || self.taken[later] {
+                        continue;
+                    }
+                    let length = next.bytes.len();
+                    // What does not fit goes behind, and all after it, so that their order stays.
+                    if length > size || length == 0 || train_bytes + length > TRAIN_BYTES_MAX {
+                        break;
+                    }
+                    add(next);
+                    self.taken[later] = true;
+                    train_bytes += length;
+                    if length < size {
+                        break;
+                    }
+                }
+            }
+            self.trains.push((start, self.iovecs.len() - start));
+            self.names.push(Name::encode(datagram.to));
+            self.controls.push(SegmentControl([0; SEGMENT_CONTROL_BYTES]));
+        }
+    }
+
+    /// Makes the headers of what is laid out; from here on the vectors must not move.
+    fn point(&mut self) {
+        for (entry, &(start, count)) in self.trains.iter().enumerate() {
             // SAFETY: a header of zeros is one without name, bytes and control messages.
             let mut header: libc::mmsghdr = unsafe { std::mem::zeroed() };
             let (name, length) = &mut self.names[entry];
             header.msg_hdr.msg_name = addr_of_mut!(*name).cast();
             header.msg_hdr.msg_namelen = *length as libc::socklen_t;
-            header.msg_hdr.msg_iov = addr_of_mut!(self.iovecs[entry]);
-            header.msg_hdr.msg_iovlen = 1;
+            header.msg_hdr.msg_iov = addr_of_mut!(self.iovecs[start]);
+            header.msg_hdr.msg_iovlen = count as _;
+            if count > 1 {
+                header.msg_hdr.msg_control = addr_of_mut!(self.controls[entry]).cast();
+                header.msg_hdr.msg_controllen = SEGMENT_CONTROL_BYTES as _;
+                let size = self.iovecs[start].iov_len as u16;
+                // SAFETY: the control area is as long as the header says, which is room for a message with a u16.
+                unsafe {
+                    let message = libc::CMSG_FIRSTHDR(&raw const header.msg_hdr);
+                    (*message).cmsg_level = libc::SOL_UDP;
+                    (*message).cmsg_type = libc::UDP_SEGMENT;
+                    (*message).cmsg_len = libc::CMSG_LEN(size_of::<u16>() as _) as _;
+                    libc::CMSG_DATA(message).cast::<u16>().write_unaligned(size);
+                }
+            }
             self.headers.push(header);
         }
-        let mut rest = self.headers.as_mut_slice();
-        while !rest.is_empty() {
+    }
+
+    fn write_batch(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram], sent: &mut Sent) {
+        self.lay_out(datagrams);
+        self.point();
+        let mut done = 0;
+        while done < self.headers.len() {
             sent.calls += 1;
-            // SAFETY: `rest` are valid headers, whose pointers lead into `names`, `iovecs` and `datagrams`, which
-            // stay as they are until the vectors are emptied below.
+            let rest = &mut self.headers[done..];
+            // SAFETY: `rest` are valid headers, whose pointers lead into `names`, `iovecs`, `controls` and `datagrams`,
+            // which stay as they are until the vectors are emptied below.
             let count = unsafe {
                 let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
                 libc::sendmmsg(socket.as_raw_fd(), rest.as_mut_ptr(), rest.len() as _, flags as _)
             };
-            let done = if count > 0 {
-                sent.datagrams += count as u64;
-                (count as usize).min(rest.len())
-            } else {
-                // The error is that of the first: those before it were counted by the call before.
-                match io::Error::last_os_error().raw_os_error() {
-                    Some(libc::EINTR) => 0,
-                    Some(libc::EAGAIN | libc::ENOBUFS) => {
-                        sent.would_block += 1;
-                        1
-                    }
-                    _ => {
-                        sent.failed += 1;
-                        1
-                    }
+            if count > 0 {
+                let count = (count as usize).min(rest.len());
+                for &(_, datagrams) in &self.trains[done..done + count] {
+                    sent.datagrams += datagrams as u64;
+                    sent.in_trains += if datagrams > 1 { datagrams as u64 } else { 0 };
                 }
-            };
-            rest = &mut rest[done..];
+                done += count;
+                continue;
+            }
+            // The error is that of the first: those before it were counted by the call before.
+            let (start, length) = self.trains[done];
+            match io::Error::last_os_error().raw_os_error() {
+                Some(libc::EINTR) => {}
+                Some(libc::EAGAIN | libc::ENOBUFS) => {
+                    sent.would_block += length as u64;
+                    done += 1;
+                }
+                // A device or a way that cannot cut trains: EIO without checksums in hardware, EINVAL and EMSGSIZE
+                // where a datagram is longer than the way takes (udp_send_skb in net/ipv4/udp.c).
+                Some(libc::EIO | libc::EINVAL | libc::EMSGSIZE | libc::EOPNOTSUPP) if length > 1 => {
+                    self.takes_trains = false;
+                    let name = self.names[done];
+                    let singles: Vec<(usize, usize)> = (start..start + length).map(|one| (one, 1)).collect();
+                    self.names.splice(done..=done, vec![name; length]);
+                    self.controls.splice(done..=done, vec![SegmentControl([0; SEGMENT_CONTROL_BYTES]); length]);
+                    self.trains.splice(done..=done, singles);
+                    self.headers.clear();
+                    self.point();
+                }
+                _ => {
+                    sent.failed += length as u64;
+                    done += 1;
+                }
+            }
         }
         self.headers.clear();
         self.iovecs.clear();
         self.names.clear();
+        self.controls.clear();
+        self.trains.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::UdpSocket;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    fn socket() -> UdpSocket {
+        UdpSocket::bind("127.0.0.1:0").expect("loopback has ports")
+    }
+
+    fn datagram(to: &UdpSocket, number: u8, length: usize) -> Datagram {
+        Datagram { to: to.local_addr().expect("it is bound"), bytes: vec![number; length] }
+    }
+
+    /// The first byte and the length of each datagram that came.
+    fn received(at: &UdpSocket, count: usize) -> Vec<(u8, usize)> {
+        let mut bytes = [0; 2000];
+        let mut next = || {
+            let length = at.recv(&mut bytes).expect("it was sent");
+            assert!(bytes[..length].iter().all(|&byte| byte == bytes[0]), "datagrams are whole");
+            (bytes[0], length)
+        };
+        (0..count).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn long_datagrams_to_one_address_leave_as_trains_and_arrive_as_they_were() {
+        let (from, one, other) = (socket(), socket(), socket());
+        let datagrams = [
+            datagram(&one, 1, 1400),
+            datagram(&other, 2, 1400),
+            datagram(&one, 3, 1400),
+            datagram(&other, 4, 20),
+            datagram(&one, 5, 600),
+            // Behind a shorter one no train goes on, and a longer one begins another.
+            datagram(&one, 6, 1400),
+            datagram(&one, 7, 1400),
+            datagram(&one, 8, 20),
+            datagram(&one, 9, 20),
+        ];
+        let mut sending = Sending::new();
+        let sent = sending.write(from.as_fd(), &datagrams);
+        assert_eq!((sent.datagrams, sent.calls, sent.would_block, sent.failed), (9, 1, 0, 0), "{sent:?}");
+        assert_eq!(sent.in_trains, 8, "1 3 5, 2 4 and 6 7 8: {sent:?}");
+        let lengths = [(1, 1400), (3, 1400), (5, 600), (6, 1400), (7, 1400), (8, 20), (9, 20)];
+        assert_eq!(received(&one, 7), lengths);
+        assert_eq!(received(&other, 2), [(2, 1400), (4, 20)]);
+    }
+
+    #[test]
+    fn a_train_is_no_longer_than_a_datagram_may_be() {
+        let (from, to) = (socket(), socket());
+        let datagrams: Vec<Datagram> = (0..BATCH as u8).map(|number| datagram(&to, number, 1400)).collect();
+        let mut sending = Sending::new();
+        let sent = sending.write(from.as_fd(), &datagrams);
+        assert_eq!((sent.datagrams, sent.in_trains), (64, 64), "46 and 18: {sent:?}");
+        let numbers: Vec<u8> = received(&to, BATCH).into_iter().map(|(number, _)| number).collect();
+        assert_eq!(numbers, (0..BATCH as u8).collect::<Vec<u8>>());
+    }
+
+    #[test]
+    fn a_train_that_cannot_be_cut_leaves_datagram_by_datagram() {
+        let (from, to) = (socket(), socket());
+        // A socket that sends without checksums cannot cut: UDP_SEGMENT needs them (udp_send_skb).
+        let on: libc::c_int = 1;
+        // SAFETY: the option's value is one `int`, which outlives the call.
+        let set = unsafe {
+            libc::setsockopt(
+                from.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_NO_CHECK,
+                (&raw const on).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            )
+        };
+        assert_eq!(set, 0);
+        let datagrams: Vec<Datagram> = (0..5).map(|number| datagram(&to, number, 1000)).collect();
+        let mut sending = Sending::new();
+        let sent = sending.write(from.as_fd(), &datagrams);
+        assert_eq!((sent.datagrams, sent.in_trains, sent.failed), (5, 0, 0), "{sent:?}");
+        assert_eq!(received(&to, 5).len(), 5);
+        let again = sending.write(from.as_fd(), &datagrams);
+        assert_eq!((again.datagrams, again.calls), (5, 1), "it is known now: {again:?}");
     }
 }

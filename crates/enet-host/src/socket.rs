@@ -78,6 +78,8 @@ pub struct Traffic {
     pub receive_errors: u64,
     /// Datagrams written.
     pub sent: u64,
+    /// Of these, part of trains that the kernel cut into datagrams: see UDP_SEGMENT in udp(7).
+    pub sent_in_trains: u64,
     /// System calls that wrote.
     pub send_calls: u64,
     /// Datagrams dropped here because the send buffer was full.
@@ -142,7 +144,7 @@ impl Socket {
             receive_buffer,
             send_buffer,
             received: Received::new(),
-            sending: Sending::default(),
+            sending: Sending::new(),
             traffic: Traffic::default(),
             overflow: 0,
         })
@@ -212,6 +214,7 @@ impl Socket {
     pub fn send(&mut self, datagrams: &[Datagram]) {
         let sent = self.sending.write(self.socket.as_fd(), datagrams);
         self.traffic.sent += sent.datagrams;
+        self.traffic.sent_in_trains += sent.in_trains;
         self.traffic.send_calls += sent.calls;
         self.traffic.would_block += sent.would_block;
         self.traffic.refused += sent.failed;
