@@ -48,8 +48,7 @@ fn text(zones: &Zones) -> String {
     for zone in &zones.zones {
         let per_hit = zone.inclusive_s / zone.hits.max(1) as f64;
         let share = |seconds: f64| format!("{:.1}", seconds / zones.wall_s * 100.0);
-        let _ = writeln!(
-            out,
+        let row = format!(
             "  {:<width$}  {:>12}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>8}",
             format!("{}{}", "  ".repeat(zone.depth), zone.name),
             thousands(zone.hits),
@@ -60,6 +59,7 @@ fn text(zones: &Zones) -> String {
             significant(per_hit * 1e9),
             zone.gb_per_s().map_or(String::new(), significant),
         );
+        let _ = writeln!(out, "{}", row.trim_end());
     }
     let costly: Vec<&str> = zones
         .zones
