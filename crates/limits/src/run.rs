@@ -184,7 +184,8 @@ pub fn run(
                 Ok(mut outcome) => {
                     outcome.series.steal = contention.since_last().steal;
                     let found = Measured::of(case, outcome);
-                    if !found.series.is_clean() {
+                    let wanted = options.effort.samples_min.min(found.series.samples.len());
+                    if found.series.clean() < wanted {
                         disturbed.push(place);
                     }
                     let clean = |measured: &Measured| measured.series.clean();

@@ -91,7 +91,7 @@ pub fn path(data_home: Option<&OsStr>, home: Option<&OsStr>, fingerprint: Finger
     Some(data.join("prony/limits").join(format!("{fingerprint}.json")))
 }
 
-/// The file. [`decode`] gives back an equal value, but for times, which are to the microsecond.
+/// The file. [`decode`] gives back equal values bit for bit; clocks are rounded to a hertz, and the whole time to a microsecond.
 ///
 /// # Errors
 /// [`StoredError::Samples`] where nothing was measured.

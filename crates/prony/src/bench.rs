@@ -20,6 +20,7 @@ use prony_stats::judge::{Outcome, Plan};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits::compare as limits;
 use crate::output;
 use crate::progress::ProgressLine;
 use exports::Exports;
@@ -50,7 +51,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         }
     });
     drop(line);
-    let report = report.map_err(|error| Failure::new(error.to_string()))?;
+    let mut report = report.map_err(|error| Failure::new(error.to_string()))?;
+    limits::note(&mut report.samples, args.bytes, args.operations);
     let outcomes: Vec<&Outcome> = report.comparisons.iter().map(|comparison| &comparison.outcome).collect();
     exports.write(&report.samples, &outcomes)?;
     answer(args, &options, &report)
@@ -68,7 +70,8 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
     if args.json {
         output::print_json(&json::answer(options, report))?;
     } else {
-        output::print(&words::text(options, report))?;
+        let shares = args.bytes.or(args.operations).map(|_| limits::lines(&report.samples)).unwrap_or_default();
+        output::print(&(words::text(options, report) + &shares))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {warning}");

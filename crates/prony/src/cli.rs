@@ -1,6 +1,7 @@
 //! Every flag of every verb.
 
 mod bench;
+pub mod limits;
 mod load;
 pub mod machine;
 pub mod profile;
@@ -14,6 +15,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
+pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
 pub use profile::{ProfileArgs, ProfileVerb};
@@ -70,6 +72,8 @@ pub enum Verb {
     Hist(HistArgs),
     /// Say what speaks against trusting samples, with evidence
     Check(CheckSamplesArgs),
+    /// Measure what this hardware can do at best, and say how near a workload came
+    Limits(Box<LimitsArgs>),
     /// Show, check, quiet and restore the machine that measures
     Machine(MachineArgs),
     /// Say where the time of a program goes: functions, components, a flame graph

@@ -10,6 +10,7 @@ mod compare;
 mod demo;
 mod exit;
 mod failure;
+mod limits;
 mod load;
 mod machine;
 mod numbers;
@@ -27,7 +28,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use cli::{Cli, DemoVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
+use cli::{Cli, DemoVerb, LimitsVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -62,6 +63,11 @@ fn main() -> ExitCode {
             StudyVerb::Diff(args) => study::diff::run(&args),
             StudyVerb::History(args) => study::history::run(&args),
             StudyVerb::Report(args) => study::report::run(&args),
+        },
+        Verb::Limits(limits) => match &limits.verb {
+            None => limits::run(&limits.measure),
+            Some(LimitsVerb::Show(args)) => limits::show::run(args),
+            Some(LimitsVerb::Compare(args)) => limits::compare::run(args),
         },
         Verb::Load(load) => match load.verb {
             LoadVerb::Enet(args) => load::enet(&args),

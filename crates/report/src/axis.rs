@@ -69,6 +69,14 @@ impl Axis {
         axis
     }
 
+    /// The same axis, wide enough for these values too.
+    pub fn reaching(mut self, values: impl IntoIterator<Item = f64>) -> Axis {
+        for value in values.into_iter().filter(|value| value.is_finite() && (!self.log || *value > 0.0)) {
+            (self.low, self.high) = (self.low.min(value), self.high.max(value));
+        }
+        self
+    }
+
     /// The same axis with more room below and above, as a share of its length.
     pub fn with_room(mut self, share: f64) -> Axis {
         if self.log {

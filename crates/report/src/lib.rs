@@ -27,6 +27,7 @@ use std::path::Path;
 
 use prony_study::Results;
 
+pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
 pub use quantity::signed;
 pub use words::{Chip, Tone, Verdict};

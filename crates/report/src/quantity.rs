@@ -26,6 +26,16 @@ impl Quantity {
                 size if size >= 1e3 => (1e-3, "kB"),
                 _ => (1.0, "bytes"),
             },
+            // Prefixes stand before units that are letters, without a space.
+            "B/s" | "Hz" => {
+                let (factor, prefix) = match size {
+                    size if size >= 1e9 => (1e-9, "G"),
+                    size if size >= 1e6 => (1e-6, "M"),
+                    size if size >= 1e3 => (1e-3, "k"),
+                    _ => (1.0, ""),
+                };
+                return Quantity { factor, unit: format!("{prefix}{unit}") };
+            }
             other => {
                 let (factor, prefix) = match size {
                     size if size >= 1e9 => (1e-9, "G"),
@@ -189,6 +199,8 @@ mod tests {
     fn seconds_and_bytes_are_shown_in_a_fitting_unit() {
         assert_eq!(Quantity::of(0.0042, "second").value(0.00421), "4.21 ms");
         assert_eq!(Quantity::of(2.0e6, "byte").value(1.5e6), "1.50 MB");
+        assert_eq!(Quantity::of(1.7e10, "B/s").value(1.7e10), "17.0 GB/s");
+        assert_eq!(Quantity::of(3.25e9, "Hz").value(3.25e9), "3.25 GHz");
         assert_eq!(Quantity::of(3.0, "integer").value(3.0), "3.00");
         assert_eq!(Quantity::of(3.0, "requests/s").value(3.0), "3.00 requests/s");
         assert_eq!(Quantity::of(3e5, "packets/s").value(1.2e6), "1,200 k packets/s");

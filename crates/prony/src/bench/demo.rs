@@ -17,6 +17,7 @@ use super::{budget, cpu, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::limits::compare as limits;
 use crate::numbers::{count, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -54,7 +55,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(true);
     let mut live = Live::new();
-    let report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
+    let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
         if let Some(text) = live.text(&event, 2, options.plan.margin) {
             line.show_text(&text);
         }
@@ -63,6 +64,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         }
     });
     drop(line);
+    limits::note(&mut report.samples, args.bytes, args.operations);
     exports.write(&report.samples, &report.outcome.iter().collect::<Vec<_>>())?;
     if let Some(failure) = failure(&options, &report) {
         return Err(failure);
@@ -70,7 +72,8 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     if args.json {
         output::print_json(&answer(&options, &report))?;
     } else {
-        output::print(&text(&options, &report))?;
+        let shares = args.bytes.or(args.operations).map(|_| limits::lines(&report.samples)).unwrap_or_default();
+        output::print(&(text(&options, &report) + &shares))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {warning}");

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::limits::amount;
 use crate::numbers::duration;
 
 const BENCH_EXAMPLES: &str = "\
@@ -122,6 +123,12 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub seed: Option<u64>,
 
+    /// A run moves so many bytes: say what share of this machine's limits that is; `prony limits` measures them
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "python"], help_heading = "What comes out")]
+    pub bytes: Option<f64>,
+    /// A run makes so many operations: say what share of this machine's limits that is
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "What comes out")]
+    pub operations: Option<f64>,
     /// Write all samples here, in pyperf's format
     #[arg(long, value_name = "FILE", help_heading = "What comes out")]
     pub export_json: Option<PathBuf>,

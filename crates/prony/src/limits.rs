@@ -1,0 +1,102 @@
+//! `prony limits`: what this hardware can do at best.
+
+mod code;
+pub mod compare;
+mod json;
+mod pictures;
+pub mod show;
+pub mod store;
+mod tables;
+pub mod words;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use prony_bench::Interrupt;
+use prony_limits::{Effort, Event, Experiment, Limits, Options, run as measure};
+
+use crate::bench::random;
+use crate::cli::limits::{MeasureArgs, ShownArgs};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::count;
+use crate::output;
+use crate::progress::ProgressLine;
+
+/// When disturbed cases are not tried again any more, in seconds: half a minute and six minutes are the promise.
+const QUICK_S: u64 = 22;
+const FULL_S: u64 = 300;
+/// Above this share of disturbed cases the numbers are the neighbours' as much as the hardware's.
+const DISTURBED_MOST: f64 = 0.5;
+
+/// Measures, keeps and shows.
+///
+/// # Errors
+/// What kept it from running, or from writing what was measured.
+pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
+    let asked = if args.experiments.is_empty() { Experiment::ALL.to_vec() } else { args.experiments.clone() };
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    // Made before anything is measured: a place that cannot be written is told at once.
+    let place = store::Place::of(args.output.as_deref(), args.force)?;
+    let options = Options {
+        experiments: asked.clone(),
+        effort: if args.quick { Effort::QUICK } else { Effort::FULL },
+        budget: Duration::from_secs(if args.quick { QUICK_S } else { FULL_S }),
+        cpu: args.cpu,
+        seed: args.seed.unwrap_or_else(random),
+        directory: args.directory.clone().unwrap_or_else(|| PathBuf::from(".")),
+    };
+    let mut line = ProgressLine::new(true);
+    let measured = measure(&options, &mut || interrupt.is_asked(), &mut |event| line.show_text(&progress(&event)));
+    drop(line);
+    let mut limits = measured.map_err(|error| {
+        Failure::new(format!("cannot measure: {error}")).hint("`lscpu -e` lists the CPUs; --cpu names one")
+    })?;
+    if limits.measured.is_empty() {
+        let reason = limits.skipped.first().map_or("nothing was asked", |skipped| &skipped.reason);
+        return Err(Failure::new(format!("nothing was measured: {reason}")));
+    }
+    let (disturbed, cases) = (limits.disturbed(), limits.measured.len());
+    let kept = place.keep(&mut limits, &asked)?;
+    answer(&limits, &asked, &args.shown)?;
+    eprintln!("limits of machine {}: {}", limits.fingerprint, kept.display());
+    if limits.stopped {
+        eprintln!("warning: interrupted after {}", count(cases as u64, "case"));
+    }
+    if disturbed > 0 {
+        eprintln!(
+            "warning: {} of {}: fewer than 3 samples in which nothing disturbed; `!` marks them",
+            count(disturbed as u64, "case"),
+            cases
+        );
+    }
+    if disturbed as f64 > cases as f64 * DISTURBED_MOST {
+        eprintln!(
+            "hint: `prony machine check` says who disturbs, `prony machine tune -- prony limits` keeps some away"
+        );
+        return Ok(Exit::NotTrusted);
+    }
+    Ok(Exit::Good)
+}
+
+fn progress(event: &Event<'_>) -> String {
+    let again = if event.round > 0 { "again " } else { "" };
+    format!("{again}{} of {}: {}, {}", event.done + 1, event.cases, event.experiment, event.name)
+}
+
+/// Prints limits, and writes their curves.
+fn answer(limits: &Limits, asked: &[Experiment], shown: &ShownArgs) -> Result<(), Failure> {
+    if let Some(directory) = &shown.svg {
+        for path in pictures::write(limits, directory)? {
+            eprintln!("curve: {}", path.display());
+        }
+    }
+    if shown.json {
+        return output::print_json(&json::answer(limits, asked));
+    }
+    let mut text = words::text(limits, asked);
+    if shown.code {
+        text += &code::text(limits, asked);
+    }
+    output::print(&text)
+}

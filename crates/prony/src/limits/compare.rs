@@ -1,0 +1,277 @@
+//! `prony limits compare`: how near a workload came to what the hardware does at best.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use prony_limits::{Limits, Rate, Share, fingerprint, shares};
+use prony_machine::Facts;
+use prony_stats::alone::median_interval;
+use prony_stats::samples::{Benchmark, MetadataValue, Samples};
+use serde::Serialize;
+use serde_json::Number;
+
+use super::{store, tables, words};
+use crate::cli::limits::CompareLimitsArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::significant;
+use crate::output;
+use crate::samples::load_all;
+
+/// Metadata of a benchmark: what `prony bench --bytes` and `--operations` were told.
+pub const BYTES: &str = "bytes_a_run";
+/// As above.
+pub const OPERATIONS: &str = "operations_a_run";
+/// Limits that a workload is held against unless all are asked for with `--json`.
+const SHOWN: usize = 12;
+
+/// What a benchmark does in a second: the median with its interval.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Workload {
+    pub name: String,
+    pub rate: Rate,
+    /// The bounds of the rate with 95 %; not finite where there are too few values.
+    pub low: f64,
+    pub high: f64,
+    pub n: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    fingerprint: String,
+    workloads: Vec<Answered>,
+}
+
+#[derive(Debug, Serialize)]
+struct Answered {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    n: usize,
+    shares: Vec<ShareOut>,
+}
+
+#[derive(Debug, Serialize)]
+struct ShareOut {
+    of: String,
+    limit: f64,
+    share: f64,
+    n: usize,
+    contaminated: f64,
+}
+
+/// # Errors
+/// When either file cannot be read, they are of two machines, or no benchmark says how much a run is.
+pub fn run(args: &CompareLimitsArgs) -> Result<Exit, Failure> {
+    let loaded = load_all("compare", std::slice::from_ref(&args.run))?;
+    let samples = &loaded[0].samples;
+    let limits = store::load(args.from.as_deref())?;
+    same_machine(&args.run, samples, &limits)?;
+    let workloads: Vec<Workload> = samples.benchmarks.iter().filter_map(workload).collect();
+    if workloads.is_empty() {
+        let file = args.run.display();
+        return Err(Failure::new(format!(
+            "cannot compare {file}: no benchmark says how many bytes or operations a run is"
+        ))
+        .hint("`prony bench --bytes N --export-json FILE COMMAND` says so, or --operations N"));
+    }
+    if args.json {
+        output::print_json(&Answer {
+            fingerprint: limits.fingerprint.to_string(),
+            workloads: workloads.iter().map(|workload| answered(workload, &limits)).collect(),
+        })?;
+    } else {
+        let mut out = String::new();
+        for workload in &workloads {
+            let _ = write!(out, "{}", text(workload, &limits));
+        }
+        output::print(&out)?;
+    }
+    Ok(Exit::Good)
+}
+
+/// # Errors
+/// When the samples are of another machine, or do not say of which.
+fn same_machine(path: &Path, samples: &Samples, limits: &Limits) -> Result<(), Failure> {
+    let file = path.display();
+    let facts = samples.circumstances.as_ref().map(|circumstances| circumstances.machine.clone()).unwrap_or_default();
+    let facts: Facts = serde_json::from_value(facts).map_err(|_| {
+        Failure::new(format!("cannot compare {file}: it does not say on which machine it was measured"))
+            .hint("`prony bench --export-json FILE` does")
+    })?;
+    let found = fingerprint(&facts);
+    if found == limits.fingerprint {
+        return Ok(());
+    }
+    let model = |facts: &Facts| facts.cpu.model.clone().unwrap_or_else(|| "a processor without a name".to_owned());
+    Err(Failure::new(format!(
+        "cannot compare {file}: expected samples of machine {} ({}), found machine {found} ({})",
+        limits.fingerprint,
+        model(&limits.facts),
+        model(&facts)
+    ))
+    .hint("measure the limits there, or name them with --from FILE"))
+}
+
+/// What a benchmark does in a second, if it says how much a run is.
+pub fn workload(benchmark: &Benchmark) -> Option<Workload> {
+    let values: Vec<f64> = benchmark.values().collect();
+    let interval = median_interval(&values, 0.05)?;
+    let amount = |name: &str| match benchmark.metadata.get(name)? {
+        MetadataValue::Number(number) => number.as_f64().filter(|amount| *amount > 0.0),
+        _ => None,
+    };
+    let unit = benchmark.unit_name();
+    let seconds = matches!(unit, "second" | "s");
+    let (rate, low, high) = match (amount(BYTES), amount(OPERATIONS)) {
+        (Some(bytes), _) if seconds => {
+            (Rate::Bytes(bytes / interval.estimate), bytes / interval.high, bytes / interval.low)
+        }
+        (_, Some(count)) if seconds => {
+            (Rate::Operations(count / interval.estimate), count / interval.high, count / interval.low)
+        }
+        _ if unit == "B/s" => (Rate::Bytes(interval.estimate), interval.low, interval.high),
+        _ if unit.ends_with("/s") => (Rate::Operations(interval.estimate), interval.low, interval.high),
+        _ => return None,
+    };
+    Some(Workload { name: benchmark.name.clone(), rate, low, high, n: interval.n })
+}
+
+impl Workload {
+    fn value(&self) -> f64 {
+        match self.rate {
+            Rate::Bytes(value) | Rate::Operations(value) => value,
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self.rate {
+            Rate::Bytes(_) => "B/s",
+            Rate::Operations(_) => "operations/s",
+        }
+    }
+}
+
+/// A workload and what it is of the limits: those that it came nearest to.
+pub fn text(workload: &Workload, limits: &Limits) -> String {
+    let unit = workload.unit();
+    let bounds = match workload.low.is_finite() && workload.high.is_finite() && workload.low > 0.0 {
+        true => format!(" [{}, {}]", tables::quantity(workload.low, unit), tables::quantity(workload.high, unit)),
+        false => ", too few values for an interval".to_owned(),
+    };
+    let mut out =
+        format!("{}  {}{bounds}, n = {}\n", workload.name, tables::quantity(workload.value(), unit), workload.n);
+    let mut all = shares(&limits.measured, workload.rate);
+    // The nearest first: those at 100 % are what bounds it, if anything here does.
+    all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let left = all.len().saturating_sub(SHOWN);
+    all.truncate(SHOWN);
+    words::share_lines(&mut out, &all, unit);
+    if left > 0 {
+        let _ = writeln!(out, "  {left} more are farther away: --json lists all");
+    }
+    out
+}
+
+/// How far from the limit, in ratios.
+fn distance(share: &Share) -> f64 {
+    share.share.ln().abs()
+}
+
+fn answered(workload: &Workload, limits: &Limits) -> Answered {
+    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+    let shares = shares(&limits.measured, workload.rate).into_iter().map(|share| ShareOut {
+        of: share.of,
+        limit: share.limit,
+        share: share.share,
+        n: share.n,
+        contaminated: share.contaminated,
+    });
+    Answered {
+        name: workload.name.clone(),
+        unit: workload.unit(),
+        value: workload.value(),
+        low: finite(workload.low),
+        high: finite(workload.high),
+        n: workload.n,
+        shares: shares.collect(),
+    }
+}
+
+/// Notes how much a run is, where `prony bench` was told, so that files say it too.
+pub fn note(samples: &mut Samples, bytes: Option<f64>, operations: Option<f64>) {
+    for (name, amount) in [(BYTES, bytes), (OPERATIONS, operations)] {
+        let Some(number) = amount.and_then(Number::from_f64) else { continue };
+        for benchmark in &mut samples.benchmarks {
+            benchmark.metadata.insert(name.to_owned(), MetadataValue::Number(number.clone()));
+        }
+    }
+}
+
+/// What `prony bench` says of each command: its share of what moves memory, or of what a core adds.
+pub fn lines(samples: &Samples) -> String {
+    let workloads: Vec<Workload> = samples.benchmarks.iter().filter_map(workload).collect();
+    if workloads.is_empty() {
+        return String::new();
+    }
+    let Some(limits) = store::of_here() else {
+        return "  no limits of this machine to hold this against: `prony limits` measures them\n".to_owned();
+    };
+    workloads.iter().filter_map(|workload| line(workload, &limits)).collect()
+}
+
+fn line(workload: &Workload, limits: &Limits) -> Option<String> {
+    let all = shares(&limits.measured, workload.rate);
+    let usual = match workload.rate {
+        Rate::Bytes(_) => "DRAM load,",
+        Rate::Operations(_) => "add r, r, side by side",
+    };
+    let share = all.iter().find(|share| share.of.starts_with(usual)).or(all.first())?;
+    let unit = workload.unit();
+    Some(format!(
+        "  {}: {} (median, n = {}) is {} % of {}: {} (n = {})\n",
+        workload.name,
+        tables::quantity(workload.value(), unit),
+        workload.n,
+        significant(share.share * 100.0),
+        share.of,
+        tables::quantity(share.limit, unit),
+        share.n
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_stats::samples::Run;
+
+    use super::*;
+
+    fn samples(seconds: &[f64]) -> Samples {
+        let mut benchmark = Benchmark::new("./copy big");
+        benchmark.runs = seconds.iter().map(|&seconds| Run::of(seconds)).collect();
+        Samples { benchmarks: vec![benchmark], circumstances: None }
+    }
+
+    #[test]
+    fn a_run_of_known_bytes_has_a_rate_and_others_have_none() {
+        let mut of_bytes = samples(&[2.0; 9]);
+        assert_eq!(workload(&of_bytes.benchmarks[0]), None);
+        note(&mut of_bytes, Some(4e9), None);
+        let known = workload(&of_bytes.benchmarks[0]).expect("bytes and times");
+        assert_eq!((known.rate, known.low, known.high, known.n), (Rate::Bytes(2e9), 2e9, 2e9, 9));
+        let mut of_operations = samples(&[0.5; 9]);
+        note(&mut of_operations, None, Some(1e6));
+        assert_eq!(workload(&of_operations.benchmarks[0]).map(|known| known.rate), Some(Rate::Operations(2e6)));
+    }
+
+    #[test]
+    fn what_a_run_is_goes_with_the_samples_into_their_file() {
+        let mut known = samples(&[2.0, 2.5]);
+        note(&mut known, Some(4e9), None);
+        let read = Samples::decode(&known.encode().expect("samples")).expect("what was written");
+        assert_eq!(workload(&read.benchmarks[0]), workload(&known.benchmarks[0]));
+        assert!(workload(&read.benchmarks[0]).is_some());
+    }
+}

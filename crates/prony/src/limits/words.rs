@@ -1,0 +1,398 @@
+//! Limits for people: a table an experiment.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use prony_limits::{Experiment, Limits, Measured, plateaus};
+
+use super::code::loop_text;
+use super::tables::{ROW, Table, mark, quantity, row};
+use crate::numbers::{count, significant, thousands};
+
+/// A loop that takes so much longer at some offset is worth a line.
+const UNLUCKY: f64 = 1.2;
+/// A branch whose pattern costs less than this share of what chance costs has been learned.
+const LEARNED: f64 = 0.5;
+
+/// All asked experiments.
+pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
+    let mut out = head(limits);
+    for experiment in Experiment::ALL.into_iter().filter(|experiment| asked.contains(experiment)) {
+        let cases: Vec<&Measured> = limits.of(experiment).collect();
+        if !cases.is_empty() {
+            let _ = write!(out, "\n{experiment}: {}\n{}", title(experiment), table(experiment, &cases));
+        }
+        let skipped: Vec<_> = limits.skipped.iter().filter(|skipped| skipped.experiment == experiment).collect();
+        let reasons: BTreeSet<&str> = skipped.iter().map(|skipped| skipped.reason.as_str()).collect();
+        for reason in reasons {
+            let names: Vec<_> = skipped.iter().filter(|skipped| skipped.reason == reason).collect();
+            let what = match (&names[0].name, names.len()) {
+                (None, _) => "all".to_owned(),
+                (Some(name), 1) => name.clone(),
+                (Some(name), more) => format!("{name} and {} more", more - 1),
+            };
+            let _ = writeln!(out, "  {experiment} not measured: {what}: {reason}");
+        }
+    }
+    out
+}
+
+fn head(limits: &Limits) -> String {
+    let clock = |name: &str| {
+        let case = limits.of(Experiment::Clock).find(|case| case.name == name)?;
+        Some(quantity(case.figure()?.value, &case.unit))
+    };
+    let mut out = limits.facts.cpu.model.clone().unwrap_or_else(|| "a processor without a name".to_owned());
+    let _ = write!(out, ", machine {}, CPU {}", limits.fingerprint, limits.cpu);
+    if let Some(core) = clock("core") {
+        let _ = write!(out, ", core at {core}");
+    }
+    if let Some(ticks) = clock("time stamp counter") {
+        let _ = write!(out, ", time stamps at {ticks}");
+    }
+    let _ = writeln!(out, ", {} s", significant(limits.elapsed.as_secs_f64()));
+    out
+}
+
+fn title(experiment: Experiment) -> &'static str {
+    match experiment {
+        Experiment::Clock => "the clock of the core, and what it costs to ask for the time",
+        Experiment::Write => "memory written byte by byte",
+        Experiment::Ports => {
+            "instructions a cycle when they do not wait for each other, cycles each when they do; medians"
+        }
+        Experiment::Decode => "code as bytes; medians",
+        Experiment::Branch => "one branch, cycles of a turn of its loop; medians",
+        Experiment::Simd => "the same work in wider registers; best (median)",
+        Experiment::Cache => "latency of a load that waits for the one before; best (median)",
+        Experiment::Bandwidth => "bytes a second of one thread; best (median)",
+        Experiment::Threads => "several cores",
+        Experiment::Fault => "the first touch of 4 KiB",
+        Experiment::File => "reading a file",
+        Experiment::Net => "system calls, and datagrams over loopback in blocks of 64",
+    }
+}
+
+fn table(experiment: Experiment, cases: &[&Measured]) -> String {
+    match experiment {
+        Experiment::Write => write_table(cases),
+        Experiment::Ports => ports(cases),
+        Experiment::Decode => decode(cases),
+        Experiment::Branch => branch(cases),
+        Experiment::Simd => simd(cases),
+        Experiment::Cache => cache(cases),
+        Experiment::Bandwidth => bandwidth(cases),
+        Experiment::Clock | Experiment::Threads | Experiment::Fault | Experiment::File | Experiment::Net => {
+            plain(cases)
+        }
+    }
+}
+
+/// A line a case.
+fn plain(cases: &[&Measured]) -> String {
+    let mut table = Table::new(&ROW);
+    cases.iter().for_each(|case| table.row(row(&case.name, case)));
+    table.text()
+}
+
+/// Least, median and most time with bytes a second beside each, faults, and cycles of the measured clock; then the loop.
+fn write_table(cases: &[&Measured]) -> String {
+    let mut table = Table::new(&["", "least", "", "median", "", "most", "", "faults", "cycles/byte", "n"]);
+    for case in cases.iter().filter(|case| case.fact("touch").is_some()) {
+        let (Some(seconds), Some(figure)) = (case.seconds(), case.figure()) else { continue };
+        let mut cells = vec![case.name.clone()];
+        for seconds in seconds {
+            cells.extend([quantity(seconds, "second"), quantity(case.count / seconds, "B/s")]);
+        }
+        let cycles = case.cycles_each().map_or_else(String::new, significant);
+        cells.extend([thousands(figure.faults as u64), cycles, format!("{}{}", figure.n, mark(case))]);
+        table.row(cells);
+    }
+    let mut out = table.text();
+    let mut loops =
+        Table::new(&["loop, in the first cache", "bytes of code", "cycles", "worst offset", "cycles there", "n"]);
+    for case in cases.iter().filter(|case| case.fact("loop").is_some() && case.fact("offset").is_none()) {
+        let Some(figure) = case.figure() else { continue };
+        let bytes = case.listing.as_ref().map_or_else(String::new, |listing| listing.loop_bytes.to_string());
+        let (offset, there) = worst_offset(cases, case.fact("loop")).unwrap_or_default();
+        let name = case.fact("loop").unwrap_or_default().to_owned();
+        let n = format!("{}{}", figure.n, mark(case));
+        loops.row(vec![name, bytes, significant(figure.value), offset, there, n]);
+    }
+    out += &loops.text();
+    if let Some(listing) = cases.first().and_then(|case| case.listing.as_ref()) {
+        out += "  the loop, from the memory in which it ran:\n";
+        out += &loop_text(listing);
+    }
+    out
+}
+
+/// Where a loop is slowest, if it is slower there by more than noise.
+fn worst_offset(cases: &[&Measured], of: Option<&str>) -> Option<(String, String)> {
+    let offsets = cases.iter().filter(|case| case.fact("loop") == of && case.fact("offset").is_some());
+    let figures = offsets.filter_map(|case| Some((case.fact("offset")?, case.figure()?.value)));
+    let best = figures.clone().map(|(_, value)| value).fold(f64::INFINITY, f64::min);
+    let (offset, worst) = figures.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    Some(if worst > best * UNLUCKY {
+        (offset.to_owned(), significant(worst))
+    } else {
+        ("none".to_owned(), String::new())
+    })
+}
+
+fn ports(cases: &[&Measured]) -> String {
+    let mut names: Vec<&str> = cases.iter().filter_map(|case| case.fact("instruction")).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let mut table = Table::new(&["", "a cycle", "cycles each", "n"]);
+    for name in names {
+        let of = |question| {
+            cases.iter().find(|case| case.fact("instruction") == Some(name) && case.fact("question") == Some(question))
+        };
+        let number = |case: Option<&&Measured>| {
+            let figure = case.and_then(|case| Some((case, case.figure()?)));
+            figure.map_or_else(String::new, |(case, figure)| significant(figure.value) + mark(case))
+        };
+        let (many, one) = (of("a cycle"), of("cycles each"));
+        let n: Vec<String> =
+            [many, one].into_iter().flatten().filter_map(|case| Some(case.figure()?.n.to_string())).collect();
+        table.row(vec![name.to_owned(), number(many), number(one), n.join(", ")]);
+    }
+    table.text()
+}
+
+fn decode(cases: &[&Measured]) -> String {
+    let mut nops = Table::new(&["nops of so many bytes", "nops/cycle", "bytes/cycle", "n"]);
+    for case in cases {
+        let (Some(length), Some(figure)) = (case.number("nop_bytes"), case.figure()) else { continue };
+        let cells = [length, figure.value, figure.value * length].map(significant);
+        let [_, each, bytes] = cells;
+        nops.row(vec![format!("{length}"), each + mark(case), bytes, figure.n.to_string()]);
+    }
+    let mut footprint = Table::new(&["footprint of the loop", "bytes/cycle", "n"]);
+    for case in cases.iter().filter(|case| case.fact("footprint").is_some()) {
+        let Some(figure) = case.figure() else { continue };
+        footprint.row(vec![case.name.clone(), significant(figure.value) + mark(case), figure.n.to_string()]);
+    }
+    let offsets = cases.iter().filter(|case| case.fact("offset").is_some());
+    let figures: Vec<(&str, f64)> =
+        offsets.filter_map(|case| Some((case.fact("offset")?, case.figure()?.value))).collect();
+    let mut out = nops.text() + &footprint.text();
+    let ends = |pick: fn(f64, f64) -> f64, start| figures.iter().map(|figure| figure.1).fold(start, pick);
+    if !figures.is_empty() {
+        let (best, worst) = (ends(f64::min, f64::INFINITY), ends(f64::max, 0.0));
+        let slow: Vec<&str> =
+            figures.iter().filter(|figure| figure.1 > best * UNLUCKY).map(|figure| figure.0).collect();
+        let at =
+            if slow.is_empty() { "nowhere slower".to_owned() } else { format!("slow at offset {}", ranges(&slow)) };
+        let _ = writeln!(
+            out,
+            "  a loop of 20 bytes takes {} to {} cycles at {}: {at}",
+            significant(best),
+            significant(worst),
+            count(figures.len() as u64, "offset")
+        );
+    }
+    out
+}
+
+/// `45–63` for offsets that follow each other; others are listed.
+fn ranges(offsets: &[&str]) -> String {
+    match offsets {
+        [first, .., last] if offsets.len() > 3 => format!("{first} … {last}, {} of them", offsets.len()),
+        few => few.join(", "),
+    }
+}
+
+fn branch(cases: &[&Measured]) -> String {
+    let mut table = Table::new(&["pattern", "cycles", "worst", "n"]);
+    let cycles = |name: &str| Some(cases.iter().find(|case| case.name == name)?.figure()?.value);
+    for case in cases {
+        let Some(figure) = case.figure() else { continue };
+        let cells = [figure.value, figure.worst].map(significant);
+        let [value, worst] = cells;
+        table.row(vec![case.name.clone(), value + mark(case), worst, figure.n.to_string()]);
+    }
+    let mut out = table.text();
+    let (Some(never), Some(always), Some(random)) = (cycles("never taken"), cycles("always taken"), cycles("random"))
+    else {
+        return out;
+    };
+    let known = f64::midpoint(never, always);
+    let _ = writeln!(
+        out,
+        "  a prediction that fails costs about {} cycles: half of the random ones do",
+        significant((random - known) * 2.0)
+    );
+    let mut periods: Vec<(f64, f64)> =
+        cases.iter().filter_map(|case| Some((case.number("period")?, case.figure()?.value))).collect();
+    periods.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let learned = periods.iter().take_while(|(_, value)| value - known < (random - known) * LEARNED).last();
+    if let Some((period, _)) = learned {
+        let _ = writeln!(out, "  patterns that repeat after up to {} branches are learned", thousands(*period as u64));
+    }
+    out
+}
+
+/// `207 GB/s (202)`.
+fn best_and_median(case: Option<&&Measured>) -> String {
+    let Some((case, figure)) = case.and_then(|case| Some((case, case.figure()?))) else { return "–".to_owned() };
+    let best = quantity(figure.value, &case.unit);
+    // The middle in the unit of the best: the number alone.
+    let unit = best.split_once(' ').map_or("", |(_, unit)| unit);
+    let factor = match unit {
+        "GB/s" => 1e9,
+        "MB/s" => 1e6,
+        "ns" => 1e-9,
+        "µs" => 1e-6,
+        _ => 1.0,
+    };
+    format!("{best} ({}){}", significant(figure.median / factor), mark(case))
+}
+
+/// How many samples the figures of some cases rest on.
+fn rests_on(cases: &[&Measured]) -> String {
+    let counts: Vec<usize> = cases.iter().filter_map(|case| Some(case.figure()?.n)).collect();
+    match (counts.iter().min(), counts.iter().max()) {
+        (Some(least), Some(most)) => format!("  n = {least} to {most} samples each\n"),
+        _ => String::new(),
+    }
+}
+
+fn simd(cases: &[&Measured]) -> String {
+    let bits = ["32", "64", "128", "256", "512"];
+    let head: Vec<String> = bits.iter().map(|bits| format!("{bits} bits")).collect();
+    let head: Vec<&str> = std::iter::once("").chain(head.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head);
+    let mut rows: Vec<(&str, &str)> =
+        cases.iter().filter_map(|case| Some((case.fact("way")?, case.fact("level")?))).collect();
+    let mut seen = BTreeSet::new();
+    rows.retain(|row| seen.insert(*row));
+    for (way, level) in rows {
+        let cell = |bits: &&str| {
+            let is = |case: &&&Measured| {
+                (case.fact("way"), case.fact("level"), case.fact("bits")) == (Some(way), Some(level), Some(bits))
+            };
+            best_and_median(cases.iter().find(is))
+        };
+        table.row(std::iter::once(format!("{way} in {level}")).chain(bits.iter().map(cell)).collect());
+    }
+    table.text() + &rests_on(cases)
+}
+
+/// Kinds of pages in the order in which they were measured.
+fn page_kinds<'a>(cases: &[&'a Measured]) -> Vec<&'a str> {
+    let mut kinds: Vec<&str> = cases.iter().filter_map(|case| case.fact("pages")).collect();
+    let mut seen = BTreeSet::new();
+    kinds.retain(|kind| seen.insert(*kind));
+    kinds
+}
+
+/// Sizes as powers of two, and those that stand for a level.
+fn cache(cases: &[&Measured]) -> String {
+    let kinds = page_kinds(cases);
+    let head: Vec<String> = kinds.iter().flat_map(|kind| [format!("{kind} pages"), "cycles".to_owned()]).collect();
+    let head: Vec<&str> = std::iter::once("").chain(head.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head);
+    let mut sizes: Vec<u64> = cases.iter().filter_map(|case| Some(case.number("bytes")? as u64)).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes.into_iter().filter(|size| size.is_power_of_two()) {
+        let of_size = |kind: &&str| {
+            cases.iter().find(|case| case.fact("pages") == Some(kind) && case.number("bytes") == Some(size as f64))
+        };
+        let level = kinds.first().and_then(of_size).and_then(|case| case.fact("level")).unwrap_or_default();
+        let cells = kinds.iter().flat_map(|kind| {
+            let case = of_size(kind);
+            let cycles = case.and_then(|case| case.cycles_each()).map_or_else(String::new, significant);
+            [best_and_median(case), cycles]
+        });
+        table.row(std::iter::once(format!("{} {level}", binary(size)).trim_end().to_owned()).chain(cells).collect());
+    }
+    table.text() + &levels(cases, &kinds) + &rests_on(cases)
+}
+
+/// Where the curve of each kind of page is flat.
+fn levels(cases: &[&Measured], kinds: &[&str]) -> String {
+    let mut out = String::new();
+    for kind in kinds {
+        let of_kind = cases.iter().filter(|case| case.fact("pages") == Some(kind));
+        let mut points: Vec<(f64, f64)> =
+            of_kind.filter_map(|case| Some((case.number("bytes")?, case.figure()?.value))).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let told = plateaus(&points)
+            .into_iter()
+            .map(|level| format!("{} up to {}", quantity(level.value, "second"), binary(level.to as u64)));
+        let told: Vec<String> = told.collect();
+        if !told.is_empty() {
+            let _ = writeln!(out, "  levels that show, {kind} pages: {}", told.join(", "));
+        }
+    }
+    out
+}
+
+fn bandwidth(cases: &[&Measured]) -> String {
+    let mut out = String::new();
+    let mut levels: Vec<(&str, f64)> =
+        cases.iter().filter_map(|case| Some((case.fact("level")?, case.number("bytes")?))).collect();
+    let mut seen = BTreeSet::new();
+    levels.retain(|(level, _)| seen.insert(*level));
+    levels.sort_by(|a, b| a.1.total_cmp(&b.1));
+    for kind in page_kinds(cases) {
+        let of_kind: Vec<&Measured> = cases
+            .iter()
+            .filter(|case| case.fact("pages") == Some(kind) && case.fact("level").is_some())
+            .copied()
+            .collect();
+        let given: BTreeSet<&str> = of_kind.iter().filter_map(|case| case.fact("given_pages")).collect();
+        let given = given.into_iter().collect::<Vec<_>>().join(" or ");
+        let title = if given == kind || given.is_empty() { format!("{kind} pages") } else { given };
+        let head: Vec<String> =
+            levels.iter().map(|(level, bytes)| format!("{level}, {}", binary(*bytes as u64))).collect();
+        let head: Vec<&str> = std::iter::once(title.as_str()).chain(head.iter().map(String::as_str)).collect();
+        let mut table = Table::new(&head);
+        let mut ways: Vec<&str> = of_kind.iter().filter_map(|case| case.fact("way")).collect();
+        let mut seen = BTreeSet::new();
+        ways.retain(|way| seen.insert(*way));
+        for way in ways {
+            let at = |level: &str| {
+                of_kind.iter().find(|case| case.fact("way") == Some(way) && case.fact("level") == Some(level))
+            };
+            let cells = levels.iter().map(|(level, _)| best_and_median(at(level)));
+            table.row(std::iter::once(way.to_owned()).chain(cells).collect());
+            if levels.iter().any(|(level, _)| at(level).is_some_and(|case| case.fact("convention").is_some())) {
+                let both = levels.iter().map(|(level, _)| {
+                    let figure = at(level).and_then(|case| case.figure());
+                    figure.map_or_else(|| "–".to_owned(), |figure| quantity(figure.value * 2.0, "B/s"))
+                });
+                table.row(std::iter::once(format!("{way}, read + written")).chain(both).collect());
+            }
+        }
+        out += &table.text();
+    }
+    out + &rests_on(cases)
+}
+
+/// `16 KiB`.
+fn binary(bytes: u64) -> String {
+    match bytes {
+        0..0x10_0000 => format!("{} KiB", bytes >> 10),
+        0x10_0000..0x4000_0000 => format!("{} MiB", bytes >> 20),
+        _ => format!("{} GiB", bytes >> 30),
+    }
+}
+
+/// What a rate is of some limits, a line each.
+pub fn share_lines(out: &mut String, shares: &[prony_limits::Share], unit: &str) {
+    for share in shares {
+        let disturbed = if share.contaminated > 0.5 { ", mostly disturbed" } else { "" };
+        let _ = writeln!(
+            out,
+            "  {:>6} % of {:<34} {} (n = {}{disturbed})",
+            significant(share.share * 100.0),
+            share.of,
+            quantity(share.limit, unit),
+            share.n
+        );
+    }
+}
