@@ -1,25 +1,25 @@
 //! One thread of clients: sends what is due, takes in what came, and waits for whichever is next.
 //!
-//! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, a heap the next
-//! timer, and the kernel the sockets that have something to read.
+//! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, the host its
+//! next timer, and the kernel the sockets that have something to read.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
-use std::os::fd::OwnedFd;
 use std::time::Duration;
 
-use prony_enet::{ConnectError, Event, Packet, PeerId};
+use prony_enet::wire::ThrottleParameters;
+use prony_enet::{Compressor, ConnectError, Event, Host, Packet, PeerId, RangeCoder, Settings, crc32_checksum};
+use prony_enet_host::random_seed;
 use prony_machine::Tree;
 use rustix::event::{Timespec, epoll};
 
-use crate::endpoint::{ENDPOINT_CLIENTS_MAX, Endpoint, EndpointError, Scratch, SharedCoder};
 use crate::failures::{Failures, Reason};
 use crate::meter::{Meter, Span};
-use crate::options::{Options, Sockets};
+use crate::options::{Options, Reply};
 use crate::report::Wire;
 use crate::schedule::Schedule;
+use crate::sockets::{SocketError, Sockets, address_of, clients_a_socket};
 use crate::stage::Stage;
 use crate::stamp::Stamp;
 use crate::usage::Usage;
@@ -37,6 +37,9 @@ const TURN_NS_MAX: u64 = 100_000_000;
 /// How long leaving may take.
 const LEAVE_NS: u64 = 2_000_000_000;
 
+/// A throttle that never closes, at both ends: what it dropped would be lost before it is sent.
+const NO_THROTTLE: ThrottleParameters = ThrottleParameters { interval_ms: 5000, acceleration: 32, deceleration: 0 };
+
 /// Why a thread could not go on.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
@@ -48,7 +51,7 @@ pub enum GeneratorError {
         /// Wanted.
         of: usize,
         /// What is wrong.
-        source: EndpointError,
+        source: SocketError,
     },
     /// A client's host takes no connection.
     #[error(transparent)]
@@ -86,7 +89,6 @@ enum State {
 }
 
 struct Client {
-    endpoint: u32,
     peer: Option<PeerId>,
     state: State,
 }
@@ -115,15 +117,12 @@ pub(crate) struct Generator<'a> {
     tree: Tree,
     part: usize,
     clients: Vec<Client>,
-    endpoints: Vec<Endpoint>,
-    /// The client of each slot of each endpoint.
-    slots: Vec<Vec<u32>>,
-    epoll: OwnedFd,
+    host: Host,
+    sockets: Sockets,
+    /// The client of each slot of the host.
+    slots: Vec<u32>,
     schedule: Option<Schedule>,
     meter: Meter,
-    timers: BinaryHeap<Reverse<(u64, u32)>>,
-    dirty: Vec<u32>,
-    scratch: Scratch,
     phase: Phase,
     /// The next client to connect, or to leave.
     next: usize,
@@ -142,30 +141,18 @@ impl<'a> Generator<'a> {
     /// The clients whose number leaves `part` when divided by the number of threads, with their sockets.
     pub fn new(options: &'a Options, stage: &'a Stage, part: usize) -> Result<Generator<'a>, GeneratorError> {
         let count = (options.clients + options.threads - 1 - part) / options.threads;
-        let an_endpoint = match options.sockets {
-            Sockets::Own => 1,
-            Sockets::Shared => ENDPOINT_CLIENTS_MAX,
+        let sockets = Sockets::open(options, count).map_err(|(place, source)| GeneratorError::Socket {
+            number: place + 1,
+            of: count.div_ceil(clients_a_socket(options.sharing)),
+            source,
+        })?;
+        let settings = Settings {
+            checksum: options.checksum.then(crc32_checksum),
+            compressor: options.range_coder.then(|| Box::new(RangeCoder::new()) as Box<dyn Compressor>),
+            ..Settings::default()
         };
-        let coder = SharedCoder::new();
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io::Error::from)?;
-        let wanted = count.div_ceil(an_endpoint);
-        let mut endpoints = Vec::with_capacity(wanted);
-        let mut slots = Vec::with_capacity(wanted);
-        for number in 0..wanted {
-            let clients = (count - number * an_endpoint).min(an_endpoint);
-            let endpoint = Endpoint::open(options, clients, &coder).map_err(|source| GeneratorError::Socket {
-                number: number + 1,
-                of: wanted,
-                source,
-            })?;
-            let data = epoll::EventData::new_u64(number as u64);
-            epoll::add(&epoll, &endpoint, data, epoll::EventFlags::IN).map_err(io::Error::from)?;
-            endpoints.push(endpoint);
-            slots.push(vec![0; clients]);
-        }
-        let clients = (0..count)
-            .map(|client| Client { endpoint: (client / an_endpoint) as u32, peer: None, state: State::Waiting })
-            .collect();
+        let host = Host::new(count, settings, &random_seed());
+        let clients = (0..count).map(|_| Client { peer: None, state: State::Waiting }).collect();
         let schedule = options.period_ns().map(|period_ns| {
             Schedule::new(options.seed, options.clients, period_ns, |client| client % options.threads == part)
         });
@@ -175,14 +162,11 @@ impl<'a> Generator<'a> {
             tree: Tree::machine(),
             part,
             clients,
-            endpoints,
-            slots,
-            epoll,
+            host,
+            sockets,
+            slots: vec![0; count],
             schedule,
             meter: Meter::new(count, options.deadline.as_nanos() as u64),
-            timers: BinaryHeap::new(),
-            dirty: Vec::new(),
-            scratch: Scratch::new(),
             phase: Phase::Ramp,
             next: 0,
             batch_began: (usize::MAX, 0),
@@ -204,13 +188,13 @@ impl<'a> Generator<'a> {
         while self.phase != Phase::Done {
             self.advance()?;
             self.send_due();
-            self.fire_timers();
             self.give_up_connecting();
+            self.host.handle_timeout(Duration::from_nanos(self.stage.now_ns()));
             self.flush();
             let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
             events.clear();
             let buffer = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(&self.epoll, buffer, Some(&timeout)) {
+            match epoll::wait(self.sockets.epoll(), buffer, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(GeneratorError::Io(errno.into())),
             }
@@ -250,7 +234,9 @@ impl<'a> Generator<'a> {
                 let is_over = now_ns >= span.end_ns + self.options.deadline.as_nanos() as u64;
                 let next_ns = self.schedule.as_ref().and_then(Schedule::next_ns);
                 let all_sent = next_ns.is_none_or(|next| next >= span.end_ns);
-                if is_over || all_sent && (self.meter.outstanding() == 0 || self.connected == 0) {
+                let nothing_comes =
+                    self.meter.outstanding() == 0 || self.connected == 0 || self.options.reply == Reply::None;
+                if is_over || all_sent && nothing_comes {
                     self.count_unsent(span);
                     self.leave(now_ns);
                 }
@@ -260,9 +246,7 @@ impl<'a> Generator<'a> {
                     let Some(client) = self.clients.get(self.next) else { break };
                     self.next += 1;
                     if let Some(peer) = client.peer {
-                        let endpoint = client.endpoint;
-                        self.endpoints[endpoint as usize].host.disconnect(peer, 0);
-                        self.touch(endpoint);
+                        self.host.disconnect(peer, 0);
                     }
                 }
                 if self.next == self.clients.len() && self.connected == 0 || now_ns >= until_ns {
@@ -296,8 +280,7 @@ impl<'a> Generator<'a> {
     }
 
     fn count_wire(&self) -> Wire {
-        let wires = self.endpoints.iter().map(|endpoint| Wire::of(&endpoint.host.statistics(), endpoint.errors()));
-        wires.fold(Wire::default(), Wire::plus)
+        Wire::of(&self.host.statistics(), self.sockets.errors())
     }
 
     /// Connects the clients of the batch that has its turn.
@@ -308,16 +291,14 @@ impl<'a> Generator<'a> {
             self.batch_began = (batch, now_ns);
         }
         while self.next < self.clients.len() && (self.next * threads + self.part) / size.max(1) <= batch {
-            let client = self.next as u32;
-            let Client { endpoint, peer, state } = &mut self.clients[self.next];
-            let asked = self.endpoints[*endpoint as usize].connect(channels)?;
-            (*peer, *state) = (Some(asked), State::Connecting { began_ns: self.batch_began.1 });
-            self.slots[*endpoint as usize][asked.slot()] = client;
-            self.connecting.push_back(client);
+            let address = address_of(self.next / clients_a_socket(self.options.sharing));
+            let peer = self.host.connect(address, channels.into(), 0)?;
+            self.clients[self.next] =
+                Client { peer: Some(peer), state: State::Connecting { began_ns: self.batch_began.1 } };
+            self.slots[peer.slot()] = self.next as u32;
+            self.connecting.push_back(self.next as u32);
             self.next += 1;
-            let endpoint = *endpoint;
-            self.touch(endpoint);
-            if self.dirty.len() == SENDS_A_TURN {
+            if self.next.is_multiple_of(SENDS_A_TURN) {
                 self.flush();
             }
         }
@@ -354,7 +335,7 @@ impl<'a> Generator<'a> {
     }
 
     fn send(&mut self, client: usize, intended_ns: u64) -> Option<u32> {
-        let Client { endpoint, peer, state } = self.clients[client];
+        let Client { peer, state } = self.clients[client];
         if state != State::Connected {
             if state == State::Gone {
                 self.meter.disconnected(intended_ns);
@@ -372,30 +353,11 @@ impl<'a> Generator<'a> {
             false => Packet::unreliable(payload),
         };
         let channel = (number % u32::from(options.channels)) as u8;
-        let taken = self.endpoints[endpoint as usize].host.send(peer?, channel, packet);
-        if taken.is_err() {
+        if self.host.send(peer?, channel, packet).is_err() {
             self.meter.disconnected(intended_ns);
             return None;
         }
-        self.touch(endpoint);
         Some(number)
-    }
-
-    fn fire_timers(&mut self) {
-        let now_ns = self.stage.now_ns();
-        while let Some(&Reverse((due_ns, endpoint))) = self.timers.peek()
-            && due_ns <= now_ns
-        {
-            self.timers.pop();
-            // An earlier entry took its place.
-            if self.endpoints[endpoint as usize].armed_ns != due_ns {
-                continue;
-            }
-            let one = &mut self.endpoints[endpoint as usize];
-            one.armed_ns = u64::MAX;
-            one.host.handle_timeout(Duration::from_nanos(now_ns));
-            self.touch(endpoint);
-        }
     }
 
     fn give_up_connecting(&mut self) {
@@ -417,9 +379,8 @@ impl<'a> Generator<'a> {
 
     /// Ends the attempt of a client that connects.
     fn abandon(&mut self, client: u32, reason: Reason) {
-        let Client { endpoint, peer, .. } = self.clients[client as usize];
-        if let Some(peer) = peer {
-            self.endpoints[endpoint as usize].host.reset(peer);
+        if let Some(peer) = self.clients[client as usize].peer {
+            self.host.reset(peer);
         }
         self.ended(client, reason);
     }
@@ -450,93 +411,58 @@ impl<'a> Generator<'a> {
         self.stage.settle(outcome.is_ok());
     }
 
-    /// Has an endpoint flushed at the next occasion.
-    fn touch(&mut self, endpoint: u32) {
-        let one = &mut self.endpoints[endpoint as usize];
-        if !std::mem::replace(&mut one.is_dirty, true) {
-            self.dirty.push(endpoint);
-        }
-    }
-
-    /// Sends what those that were touched have to send, takes their events, and sets their timers.
+    /// Sends what there is to send, and takes what that made happen.
     fn flush(&mut self) {
-        let mut dirty = std::mem::take(&mut self.dirty);
-        for endpoint in dirty.drain(..) {
-            let now_ns = self.stage.now_ns();
-            let one = &mut self.endpoints[endpoint as usize];
-            one.is_dirty = false;
-            let errors = one.errors().nobody_listens;
-            one.transmit(Duration::from_nanos(now_ns), &mut self.scratch);
-            if one.errors().nobody_listens > errors {
-                self.nobody_listens(endpoint);
-            }
-            self.take_events(endpoint as usize, now_ns);
-            self.arm(endpoint, now_ns);
-        }
-        // Whatever was touched meanwhile has its place kept, and the memory is used again.
-        dirty.append(&mut self.dirty);
-        self.dirty = dirty;
-    }
-
-    fn arm(&mut self, endpoint: u32, now_ns: u64) {
-        let one = &mut self.endpoints[endpoint as usize];
-        let Some(due) = one.host.poll_timeout() else { return };
-        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
-        let due_ns = (due.as_nanos() as u64).max(now_ns + 1_000_000);
-        if due_ns < one.armed_ns {
-            one.armed_ns = due_ns;
-            self.timers.push(Reverse((due_ns, endpoint)));
+        let now_ns = self.stage.now_ns();
+        self.sockets.transmit(&mut self.host, Duration::from_nanos(now_ns));
+        self.take_events(now_ns);
+        while let Some(socket) = self.sockets.next_closed() {
+            self.nobody_listens(socket);
         }
     }
 
-    fn receive(&mut self, endpoint: usize) -> Result<(), GeneratorError> {
-        let one = &mut self.endpoints[endpoint];
-        let errors = one.errors().nobody_listens;
+    fn receive(&mut self, socket: usize) -> Result<(), GeneratorError> {
         let now = Duration::from_nanos(self.stage.now_ns());
-        one.receive(now, &mut self.scratch)?;
-        let told = one.errors().nobody_listens > errors;
-        if told {
-            self.nobody_listens(endpoint as u32);
-        }
+        self.sockets.receive(socket, &mut self.host, now)?;
         // What arrived has arrived before it is looked at.
-        self.take_events(endpoint, self.stage.now_ns());
-        self.touch(endpoint as u32);
+        self.take_events(self.stage.now_ns());
         Ok(())
     }
 
     /// The server's machine says that nobody listens: who connects gives up. Who is connected goes on, as ENet does.
-    fn nobody_listens(&mut self, endpoint: u32) {
-        let clients = self.slots[endpoint as usize].clone();
-        if clients.iter().any(|&client| self.clients[client as usize].state == State::Connected) {
+    fn nobody_listens(&mut self, socket: usize) {
+        let share = clients_a_socket(self.options.sharing);
+        let clients = socket * share..((socket + 1) * share).min(self.clients.len());
+        if self.clients[clients.clone()].iter().any(|client| client.state == State::Connected) {
             return;
         }
         for client in clients {
-            if let Client { state: State::Connecting { .. }, endpoint: its, .. } = self.clients[client as usize]
-                && its == endpoint
-            {
-                self.abandon(client, Reason::NobodyListens);
+            if let State::Connecting { .. } = self.clients[client].state {
+                self.abandon(client as u32, Reason::NobodyListens);
             }
         }
     }
 
-    fn take_events(&mut self, endpoint: usize, now_ns: u64) {
-        while let Some(event) = self.endpoints[endpoint].host.poll_event() {
+    fn take_events(&mut self, now_ns: u64) {
+        while let Some(event) = self.host.poll_event() {
             match event {
                 Event::Receive { peer, packet } => {
-                    let client = self.slots[endpoint][peer.slot()];
-                    self.meter.received(client as usize, &packet.payload, now_ns);
+                    self.meter.received(self.slots[peer.slot()] as usize, &packet.payload, now_ns);
                 }
                 Event::Connect { peer, .. } => {
-                    let client = self.slots[endpoint][peer.slot()];
+                    let client = self.slots[peer.slot()];
                     let one = &mut self.clients[client as usize];
                     if let State::Connecting { began_ns } = one.state {
                         one.state = State::Connected;
                         self.connected += 1;
+                        if !self.options.throttle {
+                            self.host.configure_throttle(peer, NO_THROTTLE);
+                        }
                         self.settle(client, began_ns, Ok(()));
                     }
                 }
                 Event::Disconnect { peer, ending, .. } => {
-                    let client = self.slots[endpoint][peer.slot()];
+                    let client = self.slots[peer.slot()];
                     if self.clients[client as usize].peer == Some(peer) {
                         self.ended(client, ending.into());
                     }
@@ -558,7 +484,8 @@ impl<'a> Generator<'a> {
             Phase::Done => (0, now_ns),
         };
         let next_send_ns = self.schedule.as_ref().and_then(Schedule::next_ns).filter(|&at| at < sends_before_ns);
-        let timer_ns = self.timers.peek().map(|&Reverse((due_ns, _))| due_ns);
+        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
+        let timer_ns = self.host.poll_timeout().map(|due| (due.as_nanos() as u64).max(now_ns + 1_000_000));
         let next_ns = [next_send_ns, timer_ns].into_iter().flatten().fold(then_ns, u64::min);
         Duration::from_nanos(next_ns.min(now_ns + TURN_NS_MAX).saturating_sub(now_ns))
     }

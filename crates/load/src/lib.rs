@@ -15,23 +15,23 @@ mod samples;
 mod schedule;
 mod stamp;
 
-mod endpoint;
 mod failures;
 mod generator;
 mod run;
 mod server;
+mod sockets;
 mod stage;
 mod usage;
 
 pub use hdrhistogram::Histogram;
 
-pub use endpoint::EndpointError;
 pub use failures::{Failures, Reason};
 pub use generator::GeneratorError;
 pub use meter::{Counts, Meter, Span, Window};
-pub use options::{Options, Reply, Sockets};
+pub use options::{Options, Reply, Sharing};
 pub use report::{Batch, GeneratorUse, Report, ServerUse, Warning, Wire};
 pub use run::{LoadError, Progress, load};
 pub use schedule::{Due, Schedule};
+pub use sockets::SocketError;
 pub use stamp::{STAMP_BYTES, Stamp};
 pub use usage::Usage;

@@ -263,3 +263,6 @@ impl Meter {
         all
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,9 +27,12 @@ pub struct Options {
     /// Clients that connect together; the next ones begin when these are connected or given up.
     pub batch: usize,
     /// Who has a socket.
-    pub sockets: Sockets,
+    pub sharing: Sharing,
     /// Threads that share the clients, at least 1.
     pub threads: usize,
+    /// ENet's throttle drops unreliable packets before they are sent, as it does when answers take now longer, now
+    /// shorter. Otherwise both ends are told never to.
+    pub throttle: bool,
     /// Datagrams carry CRC-32.
     pub checksum: bool,
     /// Datagrams are compressed by the stock library's range coder where that makes them shorter.
@@ -57,10 +60,10 @@ pub enum Reply {
 
 /// Who has a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sockets {
+pub enum Sharing {
     /// Each client, as on machines of their own.
     Own,
-    /// As many clients as one address can have: 4,095.
+    /// Up to 2,048 clients: behind one address.
     Shared,
 }
 

@@ -3,10 +3,10 @@
 use hdrhistogram::Histogram;
 use prony_enet::{Dropped, Statistics};
 
-use crate::endpoint::Errors;
 use crate::failures::Failures;
 use crate::meter::{Meter, Span};
 use crate::options::{Options, Reply};
+use crate::sockets::Errors;
 use crate::usage::Usage;
 
 /// From this share of a core on, a thread of the generator is what limits the load.
@@ -31,7 +31,8 @@ pub struct Report {
     pub wire: Wire,
     /// The server's CPU time; `None` if its process is not known.
     pub server: Option<ServerUse>,
-    /// Datagrams that the server's socket dropped while it was measured; `None` if it is not on this machine.
+    /// Datagrams that the server's socket dropped in the whole run, while clients connected too; `None` if it is not on
+    /// this machine.
     pub server_drops: Option<u64>,
     /// The generator's own CPU time.
     pub generator: GeneratorUse,
@@ -187,7 +188,7 @@ pub enum Warning {
 const SERVER_WAITED: f64 = 0.2;
 
 impl Report {
-    /// Clients that were connected when all had been tried.
+    /// Clients that got a connection.
     pub fn connected(&self) -> usize {
         self.batches.iter().map(|batch| batch.times_ns.len()).sum()
     }

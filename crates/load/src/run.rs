@@ -10,7 +10,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use crate::failures::Failures;
 use crate::generator::{Generator, GeneratorError, Part};
 use crate::meter::Meter;
-use crate::options::{Options, Sockets};
+use crate::options::{Options, Sharing};
 use crate::report::{Batch, GeneratorUse, Report, ServerUse, Wire};
 use crate::server::{Watch, drops};
 use crate::stage::Stage;
@@ -81,11 +81,15 @@ pub fn load(
     {
         return Err(LoadError::NoServer { pid });
     }
+    // The kernel walks over all sockets for it, which takes a tenth of a second when ours are there: so before they are,
+    // and when they are gone.
+    let is_local = options.target.ip().is_loopback() || options.server_pid.is_some();
+    let dropped = || if is_local { drops(&tree, options.target.port()) } else { None };
+    let dropped_before = dropped();
     let stage = Stage::new(&options);
     let generators: Vec<Generator> =
         (0..options.threads).map(|part| Generator::new(&options, &stage, part)).collect::<Result<_, _>>()?;
-    let mut seen = Seen { watch, server: ServerUse::default(), drops: None, window: 0, looked_ns: 0 };
-    let is_local = options.target.ip().is_loopback() || options.server_pid.is_some();
+    let mut seen = Seen { watch, server: ServerUse::default(), window: 0, looked_ns: 0 };
     let mut is_interrupted = false;
     let parts = thread::scope(|scope| {
         let (done, parts_done) = channel();
@@ -108,7 +112,7 @@ pub fn load(
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok::<_, GeneratorError>(parts),
             }
-            seen.look(&stage, &tree, is_local.then_some(options.target.port()));
+            seen.look(&stage);
             if !is_interrupted && is_ended() {
                 is_interrupted = true;
                 stage.stop();
@@ -119,7 +123,8 @@ pub fn load(
             progress(Progress { connected, failed, measured_s });
         }
     })?;
-    let report = report(options, &stage, parts, seen, is_interrupted);
+    let server_drops = dropped_before.zip(dropped()).map(|(before, now)| now.saturating_sub(before));
+    let report = Report { server_drops, ..report(options, &stage, parts, seen, is_interrupted) };
     if report.connected() == 0 && !is_interrupted {
         return Err(LoadError::NoConnection { failures: report.failures() });
     }
@@ -128,9 +133,9 @@ pub fn load(
 
 /// Has the kernel allow as many descriptors as the clients need.
 fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
-    let needed = match options.sockets {
-        Sockets::Own => options.clients as u64 + DESCRIPTORS_BESIDE,
-        Sockets::Shared => DESCRIPTORS_BESIDE,
+    let needed = match options.sharing {
+        Sharing::Own => options.clients as u64 + DESCRIPTORS_BESIDE,
+        Sharing::Shared => DESCRIPTORS_BESIDE,
     };
     let mut limit = getrlimit(Resource::Nofile);
     if limit.current.is_none_or(|current| current >= needed) {
@@ -148,8 +153,6 @@ fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
 struct Seen {
     watch: Option<Watch>,
     server: ServerUse,
-    /// Dropped before, and since.
-    drops: Option<(u64, u64)>,
     /// Edges of windows that are over: the first is the beginning.
     window: usize,
     looked_ns: u64,
@@ -164,7 +167,7 @@ impl Seen {
     }
 
     /// Takes the counts when a window begins.
-    fn look(&mut self, stage: &Stage, tree: &Tree, port: Option<u16>) {
+    fn look(&mut self, stage: &Stage) {
         let Some(span) = stage.span().filter(|span| self.window <= span.windows()) else { return };
         let now_ns = stage.now_ns();
         if now_ns < span.window_start_ns(self.window) {
@@ -181,12 +184,6 @@ impl Seen {
                 None => self.server.is_gone = true,
             }
         }
-        let dropped = port.and_then(|port| drops(tree, port));
-        self.drops = match (is_first, self.drops, dropped) {
-            (true, _, dropped) => dropped.map(|dropped| (dropped, dropped)),
-            (false, Some((before, _)), Some(now)) => Some((before, now)),
-            (false, drops, _) => drops,
-        };
         (self.looked_ns, self.window) = (now_ns, self.window + 1);
     }
 }
@@ -221,7 +218,7 @@ fn report(options: Options, stage: &Stage, parts: Vec<Part>, seen: Seen, is_inte
         meter,
         wire,
         server,
-        server_drops: seen.drops.map(|(before, now)| now.saturating_sub(before)),
+        server_drops: None,
         generator: GeneratorUse { threads },
         is_interrupted,
         options,

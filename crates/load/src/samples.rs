@@ -58,6 +58,7 @@ impl Report {
             of("reply_bytes", &options.reply.bytes(options.payload_bytes)),
             of("channels", &options.channels),
             of("reliable", &options.reliable),
+            of("throttle", &options.throttle),
             of("checksum", &options.checksum),
             of("range_coder", &options.range_coder),
             of("threads", &options.threads),

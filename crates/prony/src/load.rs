@@ -7,7 +7,7 @@ use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 
 use prony_bench::Interrupt;
-use prony_load::{EndpointError, GeneratorError, LoadError, Options, Reason, Report, Sockets, Warning};
+use prony_load::{GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Warning};
 
 use crate::bench::random;
 use crate::cli::EnetArgs;
@@ -67,8 +67,9 @@ fn options(args: &EnetArgs) -> Result<Options, Failure> {
         reliable: args.reliable,
         duration: args.duration,
         batch: args.batch,
-        sockets: if args.shared_socket { Sockets::Shared } else { Sockets::Own },
+        sharing: if args.shared_socket { Sharing::Shared } else { Sharing::Own },
         threads: args.threads,
+        throttle: args.throttle,
         checksum: args.checksum,
         range_coder: args.compress.is_some(),
         deadline: args.deadline,
@@ -125,11 +126,11 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
             }
         }
         LoadError::Descriptors { .. } => {
-            Failure::new(error.to_string()).hint("--shared-socket needs one for 4,095 clients; or raise `ulimit -Hn`")
+            Failure::new(error.to_string()).hint("--shared-socket needs one for 2,048 clients; or raise `ulimit -Hn`")
         }
         LoadError::NoServer { .. } => Failure::new(error.to_string())
             .hint("--server-pid wants the process on this machine; leave it out otherwise"),
-        LoadError::Generator(GeneratorError::Socket { source: EndpointError::Io(_), .. }) => {
+        LoadError::Generator(GeneratorError::Socket { source: SocketError::Io(_), .. }) => {
             let failure = Failure::new(format!("cannot connect to {server}: {error}"));
             failure.hint("ports of one address suffice for some 28,000 sockets; --shared-socket needs fewer")
         }

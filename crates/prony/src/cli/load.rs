@@ -68,6 +68,10 @@ pub struct EnetArgs {
     /// Share of packets that are sent reliably; all of them if no share is named
     #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value = "0%", default_missing_value = "100%", value_parser = share, help_heading = "What is sent")]
     pub reliable: f64,
+    /// Leave ENet's packet throttle on, which drops unreliable packets before they are sent when answers take now
+    /// longer, now shorter; without this, both ends are told not to
+    #[arg(long, help_heading = "What is sent")]
+    pub throttle: bool,
     /// Put CRC-32 into each datagram, as the server must too
     #[arg(long, help_heading = "What is sent")]
     pub checksum: bool,
@@ -84,7 +88,7 @@ pub struct EnetArgs {
     /// Give each client a socket, as on machines of their own; the default
     #[arg(long, help_heading = "How clients connect")]
     pub own_sockets: bool,
-    /// Let up to 4,095 clients share a socket
+    /// Let up to 2,048 clients share a socket, and so an address
     #[arg(long, help_heading = "How clients connect")]
     pub shared_socket: bool,
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_load::{Failures, Histogram, Reason, Report, Sockets, Usage};
+use prony_load::{Failures, Histogram, Reason, Report, Sharing, Usage};
 use serde::Serialize;
 
 /// The whole answer. Times are seconds, shares are of one core or of all packets.
@@ -39,6 +39,7 @@ struct Setup {
     batch: usize,
     shared_socket: bool,
     threads: usize,
+    throttle: bool,
     checksum: bool,
     range_coder: bool,
     deadline_s: f64,
@@ -166,8 +167,9 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
             channels: options.channels,
             reliable: options.reliable,
             batch: options.batch,
-            shared_socket: options.sockets == Sockets::Shared,
+            shared_socket: options.sharing == Sharing::Shared,
             threads: options.threads,
+            throttle: options.throttle,
             checksum: options.checksum,
             range_coder: options.range_coder,
             deadline_s: options.deadline.as_secs_f64(),

@@ -1,0 +1,118 @@
+//! An ENet server that answers packets, on `prony-enet-host`: what `subjects/enet-echo` is on the stock library, and
+//! with the same flags. It takes IPv6, and more than 4,095 clients.
+//!
+//! `enet-echo [--address IP] [--port N] [--slots N] [--poll-hz N] [--reply asked|echo|none|BYTES] [--checksum]
+//! [--compress]`
+//!
+//! It prints one line, `port PORT pid PID`, and serves until it is ended. Polled as games poll: all events that are
+//! there, then nothing until the next tick.
+#![forbid(unsafe_code)]
+
+use std::error::Error;
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr};
+use std::time::{Duration, Instant};
+
+use prony_enet::{Event, Host, Kind, Packet, PeerId, RangeCoder, Received, Settings, crc32_checksum};
+use prony_enet_host::{Driver, SocketOptions};
+use prony_load::{STAMP_BYTES, Stamp};
+
+/// A packet asks for what it likes: no answer is longer.
+const REPLY_BYTES_MAX: usize = 65_536;
+
+#[derive(Debug, Clone, Copy)]
+enum Reply {
+    Asked,
+    Echo,
+    Bytes(usize),
+}
+
+struct Flags {
+    address: IpAddr,
+    port: u16,
+    slots: usize,
+    poll_hz: u32,
+    reply: Reply,
+    settings: Settings,
+}
+
+fn flags() -> Result<Flags, Box<dyn Error>> {
+    let mut flags = Flags {
+        address: Ipv4Addr::LOCALHOST.into(),
+        port: 0,
+        slots: 4095,
+        poll_hz: 1000,
+        reply: Reply::Asked,
+        settings: Settings::default(),
+    };
+    let mut words = std::env::args().skip(1);
+    while let Some(flag) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{flag} lacks its value"));
+        match flag.as_str() {
+            "--checksum" => flags.settings.checksum = Some(crc32_checksum()),
+            "--compress" => flags.settings.compressor = Some(Box::new(RangeCoder::new())),
+            "--address" => flags.address = value()?.parse()?,
+            "--port" => flags.port = value()?.parse()?,
+            "--slots" => flags.slots = value()?.parse()?,
+            "--poll-hz" => flags.poll_hz = value()?.parse::<u32>()?.max(1),
+            "--reply" => {
+                flags.reply = match value()?.as_str() {
+                    "asked" => Reply::Asked,
+                    "echo" => Reply::Echo,
+                    "none" => Reply::Bytes(0),
+                    bytes => Reply::Bytes(bytes.parse()?),
+                }
+            }
+            _ => return Err(format!("{flag} is unknown").into()),
+        }
+    }
+    Ok(flags)
+}
+
+/// Answers a packet that begins with a stamp.
+fn answer(host: &mut Host, peer: PeerId, packet: &Received, reply: Reply) {
+    let Some(stamp) = Stamp::read(&packet.payload) else { return };
+    let bytes = match reply {
+        Reply::Asked => stamp.reply_bytes as usize,
+        Reply::Echo => packet.payload.len(),
+        Reply::Bytes(bytes) => bytes,
+    };
+    if bytes == 0 {
+        return;
+    }
+    let mut payload = packet.payload.clone();
+    payload.resize(bytes.clamp(STAMP_BYTES, REPLY_BYTES_MAX), 0);
+    let out = match packet.kind {
+        Kind::Reliable => Packet::reliable(payload),
+        Kind::Unreliable | Kind::UnreliableFragments | Kind::Unsequenced => Packet::unreliable(payload),
+    };
+    // A peer that left meanwhile needs no answer.
+    let _ = host.send(peer, packet.channel, out);
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let flags = flags()?;
+    let at = (flags.address, flags.port).into();
+    let mut driver = Driver::bind(at, flags.slots, flags.settings, &SocketOptions::default())?;
+    let mut out = std::io::stdout();
+    writeln!(out, "port {} pid {}", driver.socket().local_address()?.port(), std::process::id())?;
+    out.flush()?;
+    let tick = Duration::from_secs(1) / flags.poll_hz;
+    let mut next = Instant::now();
+    loop {
+        while let Some(event) = driver.service(Duration::ZERO)? {
+            if let Event::Receive { peer, packet } = event {
+                answer(driver.host_mut(), peer, &packet, flags.reply);
+            }
+        }
+        // Answers leave in this tick, not in the next.
+        driver.flush();
+        next += tick;
+        let now = Instant::now();
+        // A tick that took longer than its time leaves out those that it should have been.
+        match next.checked_duration_since(now) {
+            Some(left) => std::thread::sleep(left),
+            None => next = now,
+        }
+    }
+}

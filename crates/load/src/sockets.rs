@@ -1,0 +1,272 @@
+//! The sockets of a thread, all under one host.
+//!
+//! To the host each socket is the address of a server of its own, so that it tells the clients of one from those of
+//! another, although all lead to the same server. One host has one set of timers and one list of who has something to
+//! send; a host for each of thousands of clients would have as many, far apart in memory.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use prony_enet::Host;
+use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions};
+use rustix::event::epoll;
+
+use crate::options::{Options, Sharing};
+
+/// Most clients of a socket. The protocol has 4,095 numbers for those of one address; a server that draws them finds
+/// one while half of them are free.
+pub(crate) const SOCKET_CLIENTS_MAX: usize = 2048;
+/// One more than the longest datagram of the protocol.
+const DATAGRAM_BYTES: usize = 4097;
+
+/// Why a socket is not there.
+#[derive(Debug, thiserror::Error)]
+pub enum SocketError {
+    /// It could not be made.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// It could not be made, or there is no way to the server.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// What went wrong between us and the kernel.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Errors {
+    /// Times that the server's machine said that nobody listens.
+    pub nobody_listens: u64,
+    /// Datagrams that the kernel did not take for want of room.
+    pub would_block: u64,
+    /// Datagrams that came when the receive buffer was full, as far as it told.
+    pub overflowed: u64,
+}
+
+enum Kind {
+    Own(Vec<UdpSocket>),
+    Shared(Vec<Shared>),
+}
+
+/// A socket of many clients, and what it is about to send.
+struct Shared {
+    socket: Socket,
+    outbox: Vec<Datagram>,
+    filled: usize,
+}
+
+/// The sockets of a thread.
+pub(crate) struct Sockets {
+    target: SocketAddr,
+    epoll: OwnedFd,
+    kind: Kind,
+    errors: Errors,
+    /// Sockets that were told that nobody listens, since somebody asked.
+    closed: Vec<usize>,
+    datagram: Vec<u8>,
+    inbox: Box<[u8; DATAGRAM_BYTES]>,
+}
+
+/// Clients that share a socket.
+pub(crate) fn clients_a_socket(sharing: Sharing) -> usize {
+    match sharing {
+        Sharing::Own => 1,
+        Sharing::Shared => SOCKET_CLIENTS_MAX,
+    }
+}
+
+/// What a socket's server is called within the host.
+pub(crate) fn address_of(socket: usize) -> SocketAddr {
+    // fd00::/8, RFC 4193: an address that is nobody's.
+    let place = u128::try_from(socket).unwrap_or(u128::MAX);
+    (Ipv6Addr::from_bits(0xfd << 120 | place), 1).into()
+}
+
+fn socket_of(address: SocketAddr) -> Option<usize> {
+    let SocketAddr::V6(address) = address else { return None };
+    usize::try_from(address.ip().to_bits() & !(0xff << 120)).ok()
+}
+
+/// Why one of several sockets is not there.
+pub(crate) type Failed = (usize, SocketError);
+
+impl Sockets {
+    /// As many as `clients` need.
+    pub fn open(options: &Options, clients: usize) -> Result<Sockets, Failed> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|errno| (0, io::Error::from(errno).into()))?;
+        let wanted = clients.div_ceil(clients_a_socket(options.sharing));
+        let target = options.target;
+        let kind = match options.sharing {
+            Sharing::Own => Kind::Own(all(wanted, &epoll, || own(target))?),
+            Sharing::Shared => Kind::Shared(all(wanted, &epoll, || shared(target))?),
+        };
+        let (errors, closed) = (Errors::default(), Vec::new());
+        Ok(Sockets { target, epoll, kind, errors, closed, datagram: Vec::new(), inbox: Box::new([0; DATAGRAM_BYTES]) })
+    }
+
+    /// The descriptor that tells which sockets can be read.
+    pub fn epoll(&self) -> &OwnedFd {
+        &self.epoll
+    }
+
+    /// What went wrong so far.
+    pub fn errors(&self) -> Errors {
+        let mut errors = self.errors;
+        if let Kind::Shared(sockets) = &self.kind {
+            for Shared { socket, .. } in sockets {
+                let traffic = socket.traffic();
+                errors.nobody_listens += traffic.receive_errors + traffic.refused;
+                errors.would_block += traffic.would_block;
+                errors.overflowed += traffic.overflowed;
+            }
+        }
+        errors
+    }
+
+    /// A socket that was told that nobody listens.
+    pub fn next_closed(&mut self) -> Option<usize> {
+        self.closed.pop()
+    }
+
+    /// Sends what `host` has to send.
+    pub fn transmit(&mut self, host: &mut Host, now: Duration) {
+        match &mut self.kind {
+            Kind::Own(sockets) => {
+                while let Some(transmit) = host.poll_transmit(now, &mut self.datagram) {
+                    let Some(place) = socket_of(transmit.to).filter(|&place| place < sockets.len()) else { continue };
+                    match sockets[place].send(&self.datagram) {
+                        Ok(_) => {}
+                        // What an earlier datagram met. This one is not on its way; what must arrive is sent again.
+                        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                            self.errors.nobody_listens += 1;
+                            self.closed.push(place);
+                        }
+                        Err(_) => self.errors.would_block += 1,
+                    }
+                }
+            }
+            Kind::Shared(sockets) => {
+                while let Some(transmit) = host.poll_transmit(now, &mut self.datagram) {
+                    let Some(place) = socket_of(transmit.to).filter(|&place| place < sockets.len()) else { continue };
+                    if sockets[place].put(self.target, &mut self.datagram) {
+                        sockets[place].send();
+                    }
+                }
+                for (place, shared) in sockets.iter_mut().enumerate().filter(|(_, shared)| shared.filled > 0) {
+                    let refused = shared.socket.traffic().refused;
+                    shared.send();
+                    if shared.socket.traffic().refused > refused {
+                        self.closed.push(place);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in what came to a socket: one datagram, or of a shared one a batch. Whoever waits is told again while there
+    /// is more.
+    ///
+    /// # Errors
+    /// What the kernel says of the socket itself.
+    pub fn receive(&mut self, place: usize, host: &mut Host, now: Duration) -> io::Result<()> {
+        let from = address_of(place);
+        match &mut self.kind {
+            Kind::Own(sockets) => match sockets[place].recv(&mut self.inbox[..]) {
+                Ok(bytes) => host.handle_datagram(now, from, &self.inbox[..bytes]),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
+                    // Errors of others, kept for the next call, udp(7) and ip(7).
+                    io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable => {
+                        self.errors.nobody_listens += 1;
+                        self.closed.push(place);
+                    }
+                    _ => return Err(error),
+                },
+            },
+            Kind::Shared(sockets) => {
+                let socket = &mut sockets[place].socket;
+                let errors = socket.traffic().receive_errors;
+                for entry in 0..socket.receive()? {
+                    if let Some((_, bytes)) = socket.datagram(entry) {
+                        host.handle_datagram(now, from, bytes);
+                    }
+                }
+                if socket.traffic().receive_errors > errors {
+                    self.closed.push(place);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Takes a datagram to send; true when no more fit.
+    fn put(&mut self, to: SocketAddr, bytes: &mut Vec<u8>) -> bool {
+        if self.filled == self.outbox.len() {
+            self.outbox.push(Datagram { to, bytes: Vec::new() });
+        }
+        std::mem::swap(&mut self.outbox[self.filled].bytes, bytes);
+        self.filled += 1;
+        self.filled == BATCH
+    }
+
+    fn send(&mut self) {
+        self.socket.send(&self.outbox[..self.filled]);
+        self.filled = 0;
+    }
+}
+
+impl AsFd for Shared {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+/// Opens as many as wanted, each with its place as what epoll tells of it.
+fn all<S: AsFd>(wanted: usize, epoll: &OwnedFd, open: impl Fn() -> Result<S, SocketError>) -> Result<Vec<S>, Failed> {
+    let one = |place: usize| {
+        let socket = open()?;
+        let data = epoll::EventData::new_u64(place as u64);
+        epoll::add(epoll, &socket, data, epoll::EventFlags::IN).map_err(io::Error::from)?;
+        Ok(socket)
+    };
+    (0..wanted).map(|place| one(place).map_err(|error| (place, error))).collect()
+}
+
+// Only a connected socket is told that nobody listens, udp(7).
+
+fn own(target: SocketAddr) -> Result<UdpSocket, SocketError> {
+    let socket = UdpSocket::bind(any(target))?;
+    socket.set_nonblocking(true)?;
+    socket.connect(target)?;
+    Ok(socket)
+}
+
+fn shared(target: SocketAddr) -> Result<Shared, SocketError> {
+    let socket = Socket::bind(any(target), &SocketOptions::default())?;
+    rustix::net::connect(&socket, &target).map_err(io::Error::from)?;
+    Ok(Shared { socket, outbox: Vec::new(), filled: 0 })
+}
+
+fn any(target: SocketAddr) -> SocketAddr {
+    match target.is_ipv4() {
+        true => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        false => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_are_known_by_their_addresses() {
+        for socket in [0, 1, 4095, 65_536, 1_000_000] {
+            assert_eq!(socket_of(address_of(socket)), Some(socket));
+        }
+        assert_eq!(socket_of(([127, 0, 0, 1], 7777).into()), None);
+    }
+}
