@@ -1,9 +1,9 @@
 //! What this hardware can do at best: bandwidth, latency, ports, branches, decoding, faults, files, datagrams.
 //!
-//! [`run`] plans the asked [`Experiment`]s as [`Case`](case::Case)s, runs all cases in an order drawn by a seed, and answers with
-//! [`Limits`]. Loops are bytes that are emitted at run time and disassembled from the memory in which they ran, so that every
-//! number has its machine code beside it. Each sample stands between two probes: how fast this core counts, and whether somebody
-//! shares it. [`Limits::samples`] is the file; [`Share`] says how near a workload came.
+//! [`run`] plans the asked [`Experiment`]s as cases, runs all cases in an order drawn by a seed, and answers with [`Limits`].
+//! Loops are bytes that are emitted at run time and disassembled from the memory in which they ran, so that every number has its
+//! machine code beside it. Each sample stands between two probes: how fast this core counts, and whether somebody shares it.
+//! [`encode`] makes the file; [`shares`] says how near a workload came.
 //!
 //! Loops of machine code exist on x86-64. Elsewhere what needs them is told as not here, and the rest is measured.
 

@@ -205,6 +205,8 @@ pub fn run(
         }
         left = disturbed;
     }
+    // In the order of names: that in which they were tried is random.
+    skipped.sort_by(|a, b| (a.experiment, &a.name).cmp(&(b.experiment, &b.name)));
     Ok(Limits {
         fingerprint: fingerprint(&facts),
         facts,

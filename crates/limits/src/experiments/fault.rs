@@ -61,6 +61,9 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
 }
 
 fn measured(stage: &mut Stage, kind: PageKind, touch: Touch, bytes: usize) -> Result<Outcome, NotHere> {
+    if kind == PageKind::Reserved && PageKind::huge(bytes) != kind {
+        return Err(NotHere::because("no reserved huge pages are free: vm.nr_hugepages reserves some"));
+    }
     let pages = bytes / PAGE;
     let mut given = String::new();
     let series = match touch {

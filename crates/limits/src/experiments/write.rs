@@ -130,10 +130,10 @@ mod here {
     fn gigabyte(stage: &mut Stage, bytes: usize, kind: PageKind, cold: bool) -> Result<Outcome, NotHere> {
         let code = Loop::Store.code(0)?;
         let mut area = Area::untouched(bytes, kind)?;
+        area.touch();
         let series = stage.tester.repeat_timed(Passes::Once, |_| {
-            match cold {
-                true => area.drop_pages(),
-                false => area.touch(),
+            if cold {
+                area.drop_pages();
             }
             let before = now_ns();
             write(&code, 1, &mut area);

@@ -75,7 +75,8 @@ fn of_this_machine() -> Result<PathBuf, Failure> {
 pub fn load(from: Option<&Path>) -> Result<Limits, Failure> {
     let path = from.map_or_else(of_this_machine, |path| Ok(path.to_owned()))?;
     read(&path)?.ok_or_else(|| match from {
-        Some(path) => Failure::io("read", path, &io::ErrorKind::NotFound.into()),
+        // ENOENT, in the kernel's words.
+        Some(path) => Failure::io("read", path, &io::Error::from_raw_os_error(2)),
         None => Failure::new(format!("no limits of this machine: {} is not there", path.display()))
             .hint("`prony limits` measures them, `prony limits --quick` in half a minute"),
     })

@@ -388,7 +388,7 @@ pub fn share_lines(out: &mut String, shares: &[prony_limits::Share], unit: &str)
         let disturbed = if share.contaminated > 0.5 { ", mostly disturbed" } else { "" };
         let _ = writeln!(
             out,
-            "  {:>6} % of {:<34} {} (n = {}{disturbed})",
+            "  {:>6} % of {:<46} {} (n = {}{disturbed})",
             significant(share.share * 100.0),
             share.of,
             quantity(share.limit, unit),
