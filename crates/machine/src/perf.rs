@@ -26,8 +26,10 @@ pub enum Trigger {
 /// Whom an event follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// What this thread starts from now on, each from its `execve` on.
-    Children,
+    /// This thread, and what it starts from now on. There is no "from its `execve` on" that would hold for a second
+    /// child: the kernel exchanges the events of a thread and its child at a switch between them, and the flag is
+    /// spent with the first `execve`.
+    ThisThread,
     /// A thread that runs, and what it starts from now on.
     Thread(i32),
     /// Whoever is on the CPU.
@@ -126,7 +128,6 @@ const EXCLUDE_IDLE: u64 = 1 << 7;
 const MMAP: u64 = 1 << 8;
 const COMM: u64 = 1 << 9;
 const FREQUENCY: u64 = 1 << 10;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
 const TASK: u64 = 1 << 13;
 const WATERMARK: u64 = 1 << 14;
 const SAMPLE_ID_ALL: u64 = 1 << 18;
@@ -176,8 +177,7 @@ impl Sampling {
             }
         }
         match target {
-            Target::Children => attributes.flags |= INHERIT | ENABLE_ON_EXEC,
-            Target::Thread(_) => attributes.flags |= INHERIT,
+            Target::ThisThread | Target::Thread(_) => attributes.flags |= INHERIT,
             Target::Everyone => {}
         }
         if !self.kernel {
@@ -212,7 +212,7 @@ fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize)
     let system_call = |build_ids| {
         let attributes = sampling.attributes(target, watermark_bytes, build_ids);
         let pid = match target {
-            Target::Children => 0,
+            Target::ThisThread => 0,
             Target::Thread(tid) => tid,
             Target::Everyone => -1,
         };

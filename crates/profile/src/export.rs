@@ -71,7 +71,10 @@ pub fn perf_script(profile: &Profile) -> String {
         );
         for &function in functions.iter().rev() {
             // Without an address some readers take a name for none; the number of the name serves.
-            let _ = writeln!(text, "\t{:>16x} {} (prony)", function + 1, profile.stacks.text(function));
+            let name = profile.stacks.text(function);
+            // Readers put the object's name in the place of an unknown function's.
+            let object = if name == "[unknown]" { name } else { "prony" };
+            let _ = writeln!(text, "\t{:>16x} {name} ({object})", function + 1);
         }
         text.push('\n');
     }
@@ -87,7 +90,7 @@ mod tests {
 
     fn profile() -> Profile {
         let mut stacks = Stacks::default();
-        let [thread, main, tick] = ["srv", "main", "CServer::DoTick"].map(|name| stacks.name(name));
+        let [thread, main, tick] = ["srv", "[unknown]", "CServer::DoTick"].map(|name| stacks.name(name));
         let sample = |time_ns, tid, stack| TimedSample { time_ns, pid: 7, tid, stack, weight: 1 };
         let (a, b) = (stacks.add(&[thread, main], 1), stacks.add(&[thread, main, tick], 1));
         stacks.add(&[thread, main, tick], 1);

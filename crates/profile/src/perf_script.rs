@@ -124,7 +124,10 @@ impl<'a> Reader<'a> {
     fn frame(&mut self, line: &'a [u8]) {
         if self.thread.is_none() {
             // Of an event that is left out, or behind a head that means nothing.
-            return if self.in_stack { () } else { self.odd() };
+            if !self.in_stack {
+                self.odd();
+            }
+            return;
         }
         let Some(key) = behind_address(line) else { return self.odd() };
         let (from, to) = match self.frames.get(key) {

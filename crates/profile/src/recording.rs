@@ -20,6 +20,8 @@ pub struct Recording {
     pub lost: u64,
     /// Waits that had not ended when sampling did.
     pub unfinished: u64,
+    /// Stacks that were deeper than the copy of [`Walk::Tables`]: their outermost functions are missing.
+    pub cut: u64,
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
     pub began_ns: u64,
     /// When it ended.
@@ -72,6 +74,7 @@ impl Recording {
             objects: Vec::new(),
             lost: 0,
             unfinished: 0,
+            cut: 0,
             began_ns: 0,
             ended_ns: 0,
             trigger: sampling.trigger,

@@ -261,10 +261,7 @@ mod tests {
     fn a_switch_is_of_the_thread_in_its_trailer() {
         let out = record(PERF_RECORD_SWITCH, MISC_SWITCH_OUT, &words(&TRAILER));
         assert_eq!(decode(&out), Record::Switch { tid: 9, out: true });
-        assert_eq!(
-            decode(&record(PERF_RECORD_SWITCH, 0, &words(&TRAILER))),
-            Record::Switch { tid: 9, out: false }
-        );
+        assert_eq!(decode(&record(PERF_RECORD_SWITCH, 0, &words(&TRAILER))), Record::Switch { tid: 9, out: false });
     }
 
     proptest! {

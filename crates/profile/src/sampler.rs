@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use prony_machine::CpuSet;
 use prony_machine::perf::{self, PerfError, Ring, Sampling, Target, Trigger};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::recording::{Recording, StackSample, Weighs};
@@ -102,7 +102,7 @@ impl Sampler {
     /// # Errors
     /// [`SamplerError`], above all that it is not permitted.
     pub fn of_children(options: &Options) -> Result<Sampler, SamplerError> {
-        Sampler::start(options, &[Target::Children], Spaces::new(), FxHashMap::default())
+        Sampler::start(options, &[Target::ThisThread], Spaces::new(), FxHashMap::default())
     }
 
     /// Samples a process that runs, its threads, and what it starts from now on.
@@ -140,21 +140,26 @@ impl Sampler {
         spaces: Spaces,
         names: FxHashMap<i32, String>,
     ) -> Result<Sampler, SamplerError> {
-        let (rings, sampling) = open(options, targets)?;
-        for ring in &rings {
-            if targets != [Target::Children] {
-                ring.enable().map_err(PerfError::System)?;
-            }
-        }
         let (stopped, stop) = io::pipe().map_err(SamplerError::Collect)?;
+        // Made before there are events, or it would inherit them and be sampled itself.
+        let (hand_over, handed_over) = std::sync::mpsc::channel::<(Vec<Ring>, Collection)>();
+        let collector = std::thread::Builder::new()
+            .name("collector".to_owned())
+            .spawn(move || match handed_over.recv() {
+                Ok((rings, collection)) => collect(rings, collection, &stopped),
+                Err(_) => Err(io::Error::other("there is nothing to collect")),
+            })
+            .map_err(SamplerError::Collect)?;
+        let (rings, sampling) = open(options, targets)?;
         let mut collection = Collection::new(&sampling, options.walk, spaces);
+        if targets == [Target::ThisThread] {
+            collection.programs = Some(FxHashSet::default());
+        }
         for (tid, name) in names {
             collection.name(tid, name);
         }
-        let collector = std::thread::Builder::new()
-            .name("collector".to_owned())
-            .spawn(move || collect(rings, collection, &stopped))
-            .map_err(SamplerError::Collect)?;
+        rings.iter().try_for_each(Ring::enable).map_err(PerfError::System)?;
+        hand_over.send((rings, collection)).map_err(|_| SamplerError::Collect(io::ErrorKind::BrokenPipe.into()))?;
         Ok(Sampler { collector, stop })
     }
 
@@ -329,6 +334,9 @@ struct Collection {
     names: FxHashMap<i32, u32>,
     known_names: FxHashMap<String, u32>,
     known_stacks: FxHashMap<Box<[Place]>, u32>,
+    /// Processes that have become programs since sampling began, and what they made; `None`: all count. We ourselves
+    /// are none, nor is a process between `fork` and `execve`.
+    programs: Option<FxHashSet<i32>>,
     /// Threads that wait: since when, and where.
     waiting: FxHashMap<i32, StackSample>,
     weighs: Weighs,
@@ -351,6 +359,7 @@ impl Collection {
             names: FxHashMap::default(),
             known_names: FxHashMap::default(),
             known_stacks: FxHashMap::default(),
+            programs: None,
             waiting: FxHashMap::default(),
             weighs,
             addresses: Vec::new(),
@@ -366,11 +375,15 @@ impl Collection {
             Record::Name { pid, tid, exec, name } => {
                 if exec {
                     self.spaces.exec(pid);
+                    self.programs.iter_mut().for_each(|programs| drop(programs.insert(pid)));
                 }
                 self.name(tid, String::from_utf8_lossy(name).into_owned());
             }
             Record::Fork { pid, parent } => {
                 self.spaces.fork(pid, parent);
+                if let Some(programs) = self.programs.as_mut().filter(|programs| programs.contains(&parent)) {
+                    programs.insert(pid);
+                }
                 if let Some(&name) = self.names.get(&parent) {
                     self.names.entry(pid).or_insert(name);
                 }
@@ -396,6 +409,9 @@ impl Collection {
     }
 
     fn sample(&mut self, time_ns: u64, sample: &Sample<'_>) {
+        if self.programs.as_ref().is_some_and(|programs| !programs.contains(&sample.pid)) {
+            return;
+        }
         let name = match self.names.get(&sample.tid).or_else(|| self.names.get(&sample.pid)) {
             Some(&name) => name,
             None => {
@@ -437,11 +453,12 @@ impl Collection {
         if let (Some(user), Some(space)) = (&sample.user, spaces.of(sample.pid)) {
             let by_pointers = *walk == Walk::FramePointers;
             walked.clear();
-            walker.walk(sample.pid, space, &spaces.objects, user, walked, |address| {
+            let is_whole = walker.walk(sample.pid, space, &spaces.objects, user, walked, |address| {
                 // Where both ways meet, frame pointers lead on.
                 by_pointers && addresses.iter().skip(1).any(|&known| known == address)
             });
             joined(addresses, walked, by_pointers);
+            recording.cut += u64::from(!is_whole && !by_pointers);
         }
         places.extend(addresses.iter().map(|&address| spaces.place(sample.pid, address)));
         if let Some(&known) = known_stacks.get(places.as_slice()) {
@@ -469,12 +486,12 @@ fn joined(by_pointers: &mut Vec<u64>, walked: &[u64], may_join: bool) {
     let meets = by_pointers.iter().skip(1).position(|&address| address == last).map(|at| at + 1);
     match meets.filter(|_| may_join) {
         Some(at) => drop(by_pointers.splice(..=at, walked.iter().copied())),
-        None if !may_join || by_pointers.len() < 2 => {
-            if walked.len() > 1 || by_pointers.is_empty() {
+        None => {
+            let leads_further = walked.len() > 1 || by_pointers.is_empty();
+            if leads_further && (!may_join || by_pointers.len() < 2) {
                 by_pointers.splice(.., walked.iter().copied());
             }
         }
-        None => {}
     }
 }
 

@@ -36,7 +36,7 @@ impl Walker {
     }
 
     /// Addresses of the frames, innermost first; those of callers lie in the call, not behind it. Fewer where a table
-    /// is missing or the copy of the stack ends, or once an address `is_enough`.
+    /// is missing, or once an address `is_enough`. False where the copy of the stack ended first.
     pub(crate) fn walk(
         &mut self,
         pid: i32,
@@ -45,7 +45,7 @@ impl Walker {
         stack: &UserStack<'_>,
         frames: &mut Vec<u64>,
         is_enough: impl Fn(u64) -> bool,
-    ) {
+    ) -> bool {
         let mut registers = stack.registers.iter();
         let mut next = || registers.next().unwrap_or(0);
         // Their order is that of their numbers in the kernel.
@@ -59,14 +59,17 @@ impl Walker {
             let (frame_pointer, link, stack_pointer, pointer) = (next(), next(), next(), next());
             (pointer, stack_pointer, UnwindRegsNative::new(link, stack_pointer, frame_pointer))
         };
+        let mut is_whole = true;
         let mut read_stack = |address: u64| {
             let at = usize::try_from(address.checked_sub(stack_pointer).ok_or(())?).map_err(|_| ())?;
-            let word = stack.bytes.get(at..at.checked_add(8).ok_or(())?).ok_or(())?;
+            let word = stack.bytes.get(at..at.checked_add(8).ok_or(())?);
+            is_whole &= word.is_some();
+            let word = word.ok_or(())?;
             Ok(u64::from_ne_bytes(word.try_into().expect("eight bytes")))
         };
         self.learn(pid, space, objects);
         let Walker { processes, cache, .. } = self;
-        let Some((_, tables)) = processes.get(&pid) else { return };
+        let Some((_, tables)) = processes.get(&pid) else { return true };
         let mut walk = tables.iter_frames(pointer, start, cache, &mut read_stack);
         while let Ok(Some(frame)) = walk.next() {
             frames.push(match frame {
@@ -77,6 +80,7 @@ impl Walker {
                 break;
             }
         }
+        is_whole
     }
 
     /// Brings what is known of a process up to date.

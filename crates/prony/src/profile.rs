@@ -131,6 +131,16 @@ fn warn(recording: &Recording, profile: &Profile) {
         );
         eprintln!("hint: build it with -fno-omit-frame-pointer, or give --dwarf");
     }
+    if let Walk::Tables { stack_bytes } = recording.walk
+        && share(recording.cut) >= RARE
+    {
+        eprintln!(
+            "warning: {} are deeper than the {} bytes that were copied: their outermost functions are missing",
+            count(recording.cut, "stack"),
+            thousands(u64::from(stack_bytes))
+        );
+        eprintln!("hint: --stack-bytes 65000 copies more");
+    }
     if recording.unfinished > 0 {
         eprintln!("warning: {} had not ended and are left out", count(recording.unfinished, "wait"));
     }

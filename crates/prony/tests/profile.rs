@@ -200,6 +200,8 @@ fn slow_frames_of_a_replay_are_told_from_the_others() {
         answer.json()
     };
     let all = profile(&[]);
+    // Every one of the twenty replays is sampled: one takes tens of milliseconds, and few would be those of two or three.
+    assert!(all["samples"].as_u64() > Some(120), "{all:#}");
     assert!(estimate(&all, "functions", "main", "inclusive") > 0.5, "{all:#}");
     let slow = profile(&["--frames", "p96"]);
     assert!(estimate(&slow, "functions", "slow", "self") > 0.9, "{slow:#}");

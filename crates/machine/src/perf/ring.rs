@@ -70,7 +70,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Starts the events, which are off until then; those of [`Target::Children`] start by themselves.
+    /// Starts the events, which are off until then.
     ///
     /// # Errors
     /// What the kernel said.

@@ -17,6 +17,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
         "kernel": recording.kernel,
         "dwarf": recording.walk != Walk::FramePointers,
         "lost": recording.lost,
+        "cut_stacks": recording.cut,
         "unfinished_waits": recording.unfinished,
     });
     answer["frames"] = chosen.map_or(Value::Null, |chosen| {
