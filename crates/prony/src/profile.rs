@@ -139,7 +139,10 @@ fn warn(recording: &Recording, profile: &Profile) {
             count(recording.cut, "stack"),
             thousands(u64::from(stack_bytes))
         );
-        eprintln!("hint: --stack-bytes 65000 copies more");
+        match stack_bytes {
+            0..65_000 => eprintln!("hint: --stack-bytes 65000 copies more"),
+            _ => eprintln!("hint: build it with -fno-omit-frame-pointer, and leave out --dwarf"),
+        }
     }
     if recording.unfinished > 0 {
         eprintln!("warning: {} had not ended and are left out", count(recording.unfinished, "wait"));
