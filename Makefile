@@ -1,13 +1,14 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test` and `fleet` do so by themselves.
 
-.PHONY: demo test fleet bench bench-accuracy check setup
+.PHONY: demo test fleet bench bench-accuracy bench-enet check setup
 
 demo:
 	@scripts/demo
 
 test: setup
 	cargo test --workspace
+	cargo test -p prony-enet-host --features tokio --lib
 
 # A study over a Slurm cluster on this machine, one of whose nodes dies. Under a minute.
 fleet:
@@ -20,10 +21,15 @@ bench:
 bench-accuracy:
 	@scripts/bench-accuracy
 
+# Ten minutes: the ENet host beside the stock library.
+bench-enet:
+	@scripts/bench-enet
+
 check:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p prony-preload --features hooks -- -D warnings
+	cargo clippy -p prony-enet-host --features tokio --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 
 setup:

@@ -157,6 +157,12 @@ impl Driver {
         }
     }
 
+    /// How long from now nothing is due; `None`: until something arrives or is sent.
+    pub fn idle_time(&self) -> Option<Duration> {
+        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
+        self.host.poll_timeout().map(|due| due.saturating_sub(self.now()).max(Duration::from_millis(1)))
+    }
+
     /// Waits until something arrives, the host has something to do, or it is `until`; a part of [`Driver::service`].
     ///
     /// # Errors

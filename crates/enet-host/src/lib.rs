@@ -22,13 +22,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! System calls are shared: datagrams are read and written by up to [`BATCH`] at a time.
+//! System calls are shared: datagrams are read and written by up to [`BATCH`] at a time, and long ones to one address as
+//! trains that the kernel cuts. One host a core takes [`SocketOptions::shares_port`] and a thread each. With the feature
+//! `tokio` a host is served by a task: see `Served`.
 
 mod address;
 mod batch;
 mod driver;
+#[cfg(feature = "tokio")]
+mod served;
 mod socket;
 
 pub use batch::{BATCH, Datagram};
 pub use driver::{Driver, random_seed};
+#[cfg(feature = "tokio")]
+pub use served::Served;
 pub use socket::{Granted, OpenError, Socket, SocketOptions, Traffic};

@@ -88,6 +88,23 @@ pub struct Traffic {
     pub refused: u64,
 }
 
+impl Traffic {
+    /// Every count with its name: for exports.
+    pub fn named(&self) -> [(&'static str, u64); 9] {
+        [
+            ("received", self.received),
+            ("receive_calls", self.receive_calls),
+            ("overflowed", self.overflowed),
+            ("receive_errors", self.receive_errors),
+            ("sent", self.sent),
+            ("sent_in_trains", self.sent_in_trains),
+            ("send_calls", self.send_calls),
+            ("would_block", self.would_block),
+            ("refused", self.refused),
+        ]
+    }
+}
+
 /// A UDP socket.
 pub struct Socket {
     socket: OwnedFd,

@@ -101,6 +101,23 @@ impl Statistics {
         self.dropped[reason as usize]
     }
 
+    /// Every count with its name, those of [`Dropped`] by their reasons: for exports.
+    pub fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = [
+            ("datagrams_received", self.datagrams_received),
+            ("bytes_received", self.bytes_received),
+            ("datagrams_sent", self.datagrams_sent),
+            ("bytes_sent", self.bytes_sent),
+            ("resent", self.resent),
+            ("throttled", self.throttled),
+            ("evicted", self.evicted),
+            ("work", self.work),
+        ];
+        counts
+            .into_iter()
+            .chain(Dropped::ALL.into_iter().zip(self.dropped).map(|(reason, count)| (reason.name(), count)))
+    }
+
     pub(crate) fn drop_for(&mut self, reason: Dropped) {
         self.dropped[reason as usize] += 1;
     }
@@ -109,6 +126,14 @@ impl Statistics {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_count_has_a_name_of_its_own() {
+        let mut statistics = Statistics { resent: 3, ..Statistics::default() };
+        statistics.drop_for(Dropped::NoSlot);
+        let named: std::collections::BTreeMap<_, _> = statistics.named().collect();
+        assert_eq!((named.len(), named["resent"], named["no_slot"], named["short"]), (8 + 14, 3, 1, 0));
+    }
 
     #[test]
     fn every_reason_has_its_place() {

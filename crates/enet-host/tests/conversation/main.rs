@@ -1,6 +1,7 @@
 //! Drivers over real sockets: with each other, and with programs on the stock library.
 
 mod program;
+mod transpiled;
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
