@@ -275,7 +275,8 @@ exported! {
         seen.mtu = MTU;
         seen.random_seed = u32::from_ne_bytes([seed[0], seed[5], seed[10], seed[15]]);
         seen.channel_limit = limit_of_channels(channel_limit);
-        (seen.duplicate_peers, seen.peer_count) = (DUPLICATE_PEERS, peer_count);
+        // No limit, as 4,095 are none to the stock library.
+        (seen.duplicate_peers, seen.peer_count) = (DUPLICATE_PEERS.max(peer_count), peer_count);
         (seen.maximum_packet_size, seen.maximum_waiting_data) = (PACKET_BYTES, WAITING_BYTES);
         // Zeros from the kernel cost nothing until they are used.
         seen.peers = libc::calloc(peer_count.max(1), size_of::<layout::Peer>()).cast();

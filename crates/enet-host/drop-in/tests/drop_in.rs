@@ -12,7 +12,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use program::{FORMS, Program};
-use prony_enet::{Event, Settings};
+use prony_enet::{Event, Received, Settings};
 use prony_enet_host::{Driver, SocketOptions};
 use tempfile::TempDir;
 
@@ -187,23 +187,20 @@ fn a_host_may_have_more_peers_than_the_stock_library_allows() {
     assert!(ours.0.wait().expect("our child").success());
 }
 
-#[test]
-fn cube_2_serves_a_client_on_it() {
-    let folder = library();
-    // The server answers at the port behind its own, too.
-    let port = (0..100)
+/// A port that is free, as is the one before it: servers of the Cube family answer at two.
+fn two_ports() -> u16 {
+    (0..100)
         .map(|_| UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port())
-        .find(|&port| port < u16::MAX && UdpSocket::bind(("127.0.0.1", port + 1)).is_ok())
-        .expect("two free ports");
-    let mut server = Command::new("/usr/lib/cube2/cube2_server");
-    // Nobody is told that it is there: no master server, and its address is this machine's own.
-    server.args(["-i127.0.0.1", &format!("-j{port}"), "-m", "-c4"]).current_dir(folder.path());
-    server.env("LD_LIBRARY_PATH", folder.path()).env("HOME", folder.path());
-    server.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut server = Reaped(server.spawn().expect("the server is installed: apt-get install cube2-server"));
-    let options = SocketOptions::default();
+        .find(|&port| UdpSocket::bind(("127.0.0.1", port - 1)).is_ok())
+        .expect("two free ports")
+}
+
+/// Starts a server on our library, has a client connect to it, and returns the first packet that the client gets.
+fn greeting(mut server: Command, library: &Path, port: u16) -> Received {
+    server.env("LD_LIBRARY_PATH", library).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = Reaped(server.spawn().expect("the server is installed: scripts/setup test"));
     let settings = Settings { mtu: 1400, ..Settings::default() };
-    let mut client = Driver::bind("127.0.0.1:0".parse().unwrap(), 1, settings, &options).unwrap();
+    let mut client = Driver::bind("127.0.0.1:0".parse().unwrap(), 1, settings, &SocketOptions::default()).unwrap();
     let at = format!("127.0.0.1:{port}").parse().unwrap();
     let mut peer = client.host_mut().connect(at, 3, 0).unwrap();
     let started = Instant::now();
@@ -215,12 +212,44 @@ fn cube_2_serves_a_client_on_it() {
             _ => {}
         }
     };
-    // N_SERVINFO with the client's number and the version of the protocol, 260 as 0x80 and two bytes.
-    assert_eq!((greeting.channel, greeting.payload[0]), (1, 1));
-    assert_eq!(greeting.payload[2..5], [0x80, 4, 1]);
     let maps = std::fs::read_to_string(format!("/proc/{}/maps", server.0.id())).unwrap();
-    let ours = std::fs::canonicalize(folder.path().join("libenet.so.7")).unwrap();
+    let ours = std::fs::canonicalize(library.join("libenet.so.7")).unwrap();
     assert!(maps.contains(ours.to_str().unwrap()), "it runs on our library");
     client.host_mut().disconnect_now(peer, 0);
     client.flush();
+    greeting
+}
+
+#[test]
+fn cube_2_serves_a_client_on_it() {
+    let folder = library();
+    let port = two_ports();
+    let mut server = Command::new("/usr/lib/cube2/cube2_server");
+    // Nobody is told that it is there: no master server, and its address is this machine's own.
+    server.args(["-i127.0.0.1", &format!("-j{}", port - 1), "-m", "-c4"]);
+    server.current_dir(folder.path()).env("HOME", folder.path());
+    let greeting = greeting(server, folder.path(), port - 1);
+    // N_SERVINFO with the client's number and the version of the protocol, 260 as 0x80 and two bytes.
+    assert_eq!((greeting.channel, greeting.payload[0]), (1, 1));
+    assert_eq!(greeting.payload[2..5], [0x80, 4, 1]);
+}
+
+#[test]
+fn red_eclipse_serves_a_client_on_it() {
+    let folder = library();
+    let port = two_ports();
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../target/redeclipse/usr");
+    // It looks for this file to know that the game's data is there, and reads nothing of it.
+    let home = folder.path().join("game");
+    std::fs::create_dir_all(home.join("data/maps")).unwrap();
+    std::fs::write(home.join("data/maps/readme.txt"), "none").unwrap();
+    symlink(installed.join("share/games/redeclipse/config"), home.join("config")).unwrap();
+    symlink(installed.join("share/games/redeclipse/sql"), home.join("sql")).unwrap();
+    let mut server = Command::new(installed.join("lib/games/redeclipse/redeclipse-server"));
+    server.args([format!("-h{}", folder.path().display()), format!("-sp{port}")]).args(["-si127.0.0.1", "-sm0"]);
+    server.current_dir(&home).env("HOME", folder.path());
+    let greeting = greeting(server, folder.path(), port);
+    // N_SERVERINIT with the client's number and the version of the protocol, 230 as 0x80 and two bytes.
+    assert_eq!((greeting.channel, greeting.payload[0]), (1, 1));
+    assert_eq!(greeting.payload[2..5], [0x80, 0xe6, 0]);
 }
