@@ -199,7 +199,8 @@ static void full(long slots) {
         for (double begin = now_s(); more > 0 || (long)host->connectedPeers < taken;) {
             /* Few at once: sockets hold little. */
             for (int at = 0; at < 50 && more > 0; at++, more--, taken++) join(joining, host);
-            serve(joining);
+            /* Those who are in answer pings, or they are given up. */
+            for (int at = 0; at < hosts; at++) serve(from[at]);
             serve(host);
             if (now_s() - begin > 20) fail("the table did not fill");
         }
