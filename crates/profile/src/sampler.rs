@@ -375,7 +375,9 @@ impl Collection {
             Record::Name { pid, tid, exec, name } => {
                 if exec {
                     self.spaces.exec(pid);
-                    self.programs.iter_mut().for_each(|programs| drop(programs.insert(pid)));
+                    if let Some(programs) = &mut self.programs {
+                        programs.insert(pid);
+                    }
                 }
                 self.name(tid, String::from_utf8_lossy(name).into_owned());
             }
