@@ -36,12 +36,6 @@ impl Server {
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
-
-    /// Ends it now, whatever it does.
-    pub fn kill(&mut self) {
-        self.child.kill().expect("it is our child");
-        self.child.wait().expect("it is our child");
-    }
 }
 
 impl Drop for Server {
