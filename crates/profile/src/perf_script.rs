@@ -254,11 +254,16 @@ fn tidy(name: &str) -> String {
         let anonymous = "(anonymous namespace)";
         let mut at = 0;
         while let Some(open) = name[at..].find('(').map(|found| at + found) {
-            if !name[open..].starts_with(anonymous) {
-                end = open;
-                break;
-            }
-            at = open + anonymous.len();
+            // Parentheses that are part of the name: what C++ calls when an object is called, too.
+            let own = match &name[open..] {
+                rest if rest.starts_with(anonymous) => anonymous.len(),
+                rest if rest.starts_with("()") && name[..open].ends_with("operator") => "()".len(),
+                _ => {
+                    end = open;
+                    break;
+                }
+            };
+            at = open + own;
         }
     }
     name[..end].replace(['"', '\''], "")
@@ -279,6 +284,7 @@ V8 Worker Thread 99 [000] 9031.130: cpu-clock:pppH:
 \t          13 RegExp:[&<>\\\"'] (/tmp/perf-99.map)
 \t          12 net/http.(*Client).Do+0x1 (/bin/x)
 \t          11 (anonymous namespace)::f(int)+0x2 (/bin/x)
+\t          11 sort::operator()(int)+0x2 (/bin/x)
 \t          10 [unknown] (/lib/libz.so.1)
 \t           9 [unknown] ([unknown])
 
@@ -292,7 +298,7 @@ server 4711/4712 [001]  9032.127:    1 context-switches:
         let read = read_perf_script(TEXT.as_bytes());
         assert_eq!(
             read.stacks.folded(),
-            "V8_Worker_Thread;[unknown];[libz.so.1];(anonymous namespace)::f;net/http.(*Client).Do;RegExp:[&<>\\] 1\n\
+            "V8_Worker_Thread;[unknown];[libz.so.1];sort::operator();(anonymous namespace)::f;net/http.(*Client).Do;RegExp:[&<>\\] 1\n\
              server;main;CServer::DoTick 1\n"
         );
         assert_eq!((read.event.as_deref(), read.other_events), (Some("cpu-clock:pppH"), 1));
