@@ -11,7 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use sha2::{Digest, Sha256};
 
-use crate::directory::Directory;
+use crate::directory::{Directory, DirectoryError};
 use crate::merge::{self, MergeError};
 use crate::ship::{self, BUILDS, ShipError};
 
@@ -211,7 +211,10 @@ impl Drop for Running {
 pub fn fetch(templates: &Templates, directory: &Directory, machine: &str) -> Result<Vec<merge::Merged>, ExecError> {
     let Some(fetch) = &templates.fetch else { return Ok(Vec::new()) };
     let incoming = directory.path.join(INCOMING).join(machine);
-    fs::create_dir_all(&incoming).map_err(|error| MergeError::Io { path: incoming.clone(), error })?;
+    fs::create_dir_all(&incoming).map_err(|error| {
+        let path = incoming.clone();
+        MergeError::from(DirectoryError::Io { path, error })
+    })?;
     let with = Filled { machine, directory: &directory.path, incoming: &incoming, command: &[] };
     run(&fill(fetch, &with)?)?;
     Ok(merge::merge(directory, &incoming)?)

@@ -1,7 +1,6 @@
 //! Several directories of one study as one: what other machines measured, what was copied, what came back.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -15,20 +14,9 @@ use crate::ledger::{self, CELLS, Conflict, Ledger, LedgerError};
 /// Why directories could not be merged.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
-    /// The study's directory.
+    /// The study's directory, or a file or ledger in it.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// A file.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
     /// A cell is done, and its samples are none.
     #[error("{}: {error}", path.display())]
     Samples {
@@ -37,6 +25,12 @@ pub enum MergeError {
         /// What is wrong with it.
         error: SamplesError,
     },
+}
+
+impl From<LedgerError> for MergeError {
+    fn from(error: LedgerError) -> MergeError {
+        DirectoryError::from(error).into()
+    }
 }
 
 /// What came of a merge, of one machine.
@@ -89,7 +83,7 @@ fn copy_samples(keys: &[String], from: &Path, into: &Path) -> Result<(), MergeEr
         let (from, to) = (from.join(&name), into.join(&name));
         let io = |path: &Path| {
             let path = path.to_owned();
-            move |error| MergeError::Io { path, error }
+            move |error| DirectoryError::Io { path, error }
         };
         let bytes = fs::read(&from).map_err(io(&from))?;
         Samples::decode(&bytes).map_err(|error| MergeError::Samples { path: from, error })?;
@@ -140,7 +134,7 @@ impl Publisher {
         let published = Ledger::read(&published)?;
         let done = published.cells()?.into_iter().filter(|entry| entry.samples().is_some());
         let cells = self.from.join(CELLS);
-        fs::create_dir_all(&cells).map_err(|error| MergeError::Io { path: cells, error })?;
+        fs::create_dir_all(&cells).map_err(|error| DirectoryError::Io { path: cells, error })?;
         copy_samples(&done.map(|entry| entry.row.key).collect::<Vec<_>>(), &self.to, &self.from)?;
         Ok(published.copy_to(&ours)?)
     }
@@ -171,7 +165,7 @@ impl Publisher {
         self.there.extend(new);
         copied.copy_to(&self.to.join(&name))?;
         drop(copied);
-        fs::remove_file(&moment).map_err(|error| MergeError::Io { path: moment, error })?;
+        fs::remove_file(&moment).map_err(|error| DirectoryError::Io { path: moment, error })?;
         self.last = Some((Instant::now(), begun.elapsed()));
         Ok(())
     }

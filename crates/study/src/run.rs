@@ -8,8 +8,7 @@ mod value;
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
@@ -64,20 +63,9 @@ pub enum WorkError {
         /// What it is not; at least one.
         unmet: Vec<Unmet>,
     },
-    /// The study's directory.
+    /// The study's directory, or a file or ledger in it.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// The ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// A file could not be written.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
     /// Samples that are none: a fault of ours.
     #[error("the samples of cell {key}: {error}")]
     Samples {
@@ -86,6 +74,12 @@ pub enum WorkError {
         /// What is wrong.
         error: SamplesError,
     },
+}
+
+impl From<LedgerError> for WorkError {
+    fn from(error: LedgerError) -> WorkError {
+        DirectoryError::from(error).into()
+    }
 }
 
 impl From<ShipError> for WorkError {
@@ -153,7 +147,7 @@ pub fn work(work: &Work, events: &(dyn Fn(&Event) + Sync)) -> Result<Finished, W
         return Err(WorkError::Unmet { machine: name.clone(), unmet });
     }
     for directory in [work.results.join(ledger::CELLS), work.results.join(WORK)] {
-        fs::create_dir_all(&directory).map_err(|error| WorkError::Io { path: directory, error })?;
+        fs::create_dir_all(&directory).map_err(|error| DirectoryError::Io { path: directory, error })?;
     }
     // What runs is what was shipped, also when the directory came over a network.
     crate::ship::Shipped::check(&work.directory.path)?;

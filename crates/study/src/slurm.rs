@@ -36,20 +36,15 @@ pub enum SlurmError {
         /// What it printed.
         printed: String,
     },
-    /// The study's directory.
+    /// The study's directory, or a file or ledger in it.
     #[error(transparent)]
     Directory(#[from] DirectoryError),
-    /// A ledger.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// A file.
-    #[error("{}: {error}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        error: io::Error,
-    },
+}
+
+impl From<LedgerError> for SlurmError {
+    fn from(error: LedgerError) -> SlurmError {
+        DirectoryError::from(error).into()
+    }
 }
 
 /// What was submitted.
@@ -92,7 +87,7 @@ impl Submission<'_> {
     /// anything.
     pub fn submit(&self, study: &Directory) -> Result<Rounds, SlurmError> {
         let place = self.directory.join(DIRECTORY);
-        fs::create_dir_all(&place).map_err(|error| SlurmError::Io { path: place.clone(), error })?;
+        fs::create_dir_all(&place).map_err(|error| DirectoryError::Io { path: place.clone(), error })?;
         let round = Rounds::read(self.directory)?.round + 1;
         let mut rounds = Rounds { round, machines: self.machines.to_vec(), ..Rounds::default() };
         for (machine, facts) in self.of(study) {
@@ -242,18 +237,16 @@ impl Rounds {
     pub fn read(directory: &Path) -> Result<Rounds, SlurmError> {
         let path = directory.join(DIRECTORY).join(STATE);
         match fs::read(&path) {
-            Ok(json) => {
-                serde_json::from_slice(&json).map_err(|error| SlurmError::Io { path, error: io::Error::other(error) })
-            }
+            Ok(json) => serde_json::from_slice(&json).map_err(|error| in_file(&path, io::Error::other(error))),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Rounds::default()),
-            Err(error) => Err(SlurmError::Io { path, error }),
+            Err(error) => Err(in_file(&path, error)),
         }
     }
 
     fn write(&self, directory: &Path) -> Result<(), SlurmError> {
         let path = directory.join(DIRECTORY).join(STATE);
         let json = serde_json::to_vec_pretty(self).expect("numbers are JSON");
-        disk::write_with_mode(&path, &json, 0o644).map_err(|error| SlurmError::Io { path, error })
+        disk::write_with_mode(&path, &json, 0o644).map_err(|error| in_file(&path, error))
     }
 
     /// Begins anew: somebody asked for it, so that what was given up is tried again.
@@ -263,10 +256,14 @@ impl Rounds {
     pub fn forget(directory: &Path) -> Result<(), SlurmError> {
         let path = directory.join(DIRECTORY).join(STATE);
         match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(SlurmError::Io { path, error }),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(in_file(&path, error)),
             _ => Ok(()),
         }
     }
+}
+
+fn in_file(path: &Path, error: io::Error) -> SlurmError {
+    DirectoryError::Io { path: path.to_owned(), error }.into()
 }
 
 fn asked(machine: &Machine) -> Slurm {

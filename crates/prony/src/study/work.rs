@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use prony_bench::Interrupt;
-use prony_study::directory::{Directory, WORK};
+use prony_study::directory::{Directory, DirectoryError, WORK};
 use prony_study::ledger::{AfterFailure, LedgerError};
 use prony_study::merge::Publisher;
 use prony_study::run::{Event, Work, WorkError, work};
@@ -62,7 +62,7 @@ pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
     });
     let published = publisher.as_ref().map_or(Ok(()), |publisher| match &finished {
         // Somebody else runs this machine's cells, and publishes them.
-        Err(WorkError::Ledger(LedgerError::Busy { .. }) | WorkError::Unmet { .. }) => Ok(()),
+        Err(WorkError::Directory(DirectoryError::Ledger(LedgerError::Busy { .. })) | WorkError::Unmet { .. }) => Ok(()),
         _ => lock(publisher, true),
     });
     let finished = finished.map_err(|error| failure(&error))?;
@@ -129,8 +129,10 @@ pub fn failure(error: &WorkError) -> Failure {
         WorkError::Unmet { .. } => {
             failure.hint("`prony machine show` tells what it is, `prony machine tune` quiets it; or change `require`")
         }
-        WorkError::Ledger(LedgerError::Busy { .. }) => failure.hint("wait for it, or end it: what it measured is kept"),
-        WorkError::Io { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
+        WorkError::Directory(DirectoryError::Ledger(LedgerError::Busy { .. })) => {
+            failure.hint("wait for it, or end it: what it measured is kept")
+        }
+        WorkError::Directory(DirectoryError::Io { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull => {
             failure.hint("make room; what was measured is kept, and `prony study resume DIR` goes on")
         }
         WorkError::Directory(error) => status::failure("run", error),
