@@ -122,6 +122,11 @@ struct Replays<'a> {
 
 type Replay = Result<ReplayReport, ReplayError>;
 
+/// Before each replay: what is measured is kept, but nobody waits for another.
+fn go_on(interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
+    if interrupt.is_some_and(Interrupt::is_asked) { Err(DemoEnded::Interrupted) } else { Ok(()) }
+}
+
 /// Replays both builds at once on one CPU, in this order; what came of A and of B.
 fn duet([a, b]: &mut [Replayer; 2], order: [usize; 2], cpu: usize) -> [Replay; 2] {
     let replay = |replayer: &mut Replayer| {
@@ -188,8 +193,8 @@ impl<'a> Replays<'a> {
         events(Event::WarmingUp);
         for _ in 0..self.options.warmup_runs {
             for (build, replayer) in builds.iter_mut().enumerate() {
-                let report = replayer.replay(&mut |_| ());
-                let mut run = self.take(build, report, interrupt)?;
+                go_on(interrupt)?;
+                let mut run = self.take(build, replayer.replay(&mut |_| ()))?;
                 run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
                 self.benchmarks[build].runs.push(run);
             }
@@ -220,14 +225,21 @@ impl<'a> Replays<'a> {
 
     fn pair(&mut self, builds: &mut [Replayer; 2], interrupt: Option<&Interrupt>) -> Result<(), DemoEnded> {
         let order = if self.seed.coin() { [0, 1] } else { [1, 0] };
+        go_on(interrupt)?;
         let mut reports: [Option<Replay>; 2] = match self.options.duet_cpu {
             Some(cpu) => duet(builds, order, cpu).map(Some),
             None => [None, None],
         };
         let mut both = [None, None];
         for (place, build) in order.into_iter().enumerate() {
-            let report = reports[build].take().unwrap_or_else(|| builds[build].replay(&mut |_| ()));
-            let mut run = self.take(build, report, interrupt)?;
+            let report = match reports[build].take() {
+                Some(report) => report,
+                None => {
+                    go_on(interrupt)?;
+                    builds[build].replay(&mut |_| ())
+                }
+            };
+            let mut run = self.take(build, report)?;
             if let Some(measured) = &mut run.measured {
                 (measured.pair, measured.place) = (Some(self.pairs as u64), Some(place as u64));
             }
@@ -245,10 +257,7 @@ impl<'a> Replays<'a> {
     }
 
     /// What a replay says, if it followed the recording.
-    fn take(&mut self, build: usize, report: Replay, interrupt: Option<&Interrupt>) -> Result<Run, DemoEnded> {
-        if interrupt.is_some_and(Interrupt::is_asked) {
-            return Err(DemoEnded::Interrupted);
-        }
+    fn take(&mut self, build: usize, report: Replay) -> Result<Run, DemoEnded> {
         let report = report.map_err(|error| DemoEnded::Replay(build, error))?;
         if report.verdict == Verdict::Diverged {
             return Err(DemoEnded::Diverged(build, Box::new(report)));
