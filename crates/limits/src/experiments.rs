@@ -1,20 +1,27 @@
 //! What can be asked for, and the cases of each.
 
 mod bandwidth;
+#[cfg(target_arch = "x86_64")]
 mod branch;
 mod cache;
 mod clock;
+#[cfg(target_arch = "x86_64")]
 mod decode;
 mod fault;
 mod file;
 mod net;
+#[cfg(target_arch = "x86_64")]
 mod ports;
+#[cfg(target_arch = "x86_64")]
 mod simd;
 mod threads;
+#[cfg(target_arch = "x86_64")]
 mod write;
 
 use std::fmt;
 
+#[cfg(not(target_arch = "x86_64"))]
+use self::{elsewhere as branch, elsewhere as decode, elsewhere as ports, elsewhere as simd, elsewhere as write};
 use serde::{Deserialize, Serialize};
 
 use crate::case::{Case, NotHere};
@@ -137,10 +144,14 @@ pub(crate) fn size_word(bytes: usize) -> String {
     }
 }
 
-/// What cases of machine code say where none is emitted.
+/// Experiments of machine code, where none is emitted.
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn needs_code() -> NotHere {
-    NotHere::because(format!("its loops are x86-64 machine code, and this is {}", std::env::consts::ARCH))
+mod elsewhere {
+    use super::{Case, NotHere, Setting};
+
+    pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
+        Err(NotHere::because(format!("its loops are x86-64 machine code, and this is {}", std::env::consts::ARCH)))
+    }
 }
 
 #[cfg(test)]

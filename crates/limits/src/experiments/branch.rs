@@ -1,143 +1,125 @@
 //! One branch with a pattern: what a prediction costs that fails, and how long a pattern may be to be learned.
 
-#[cfg(not(target_arch = "x86_64"))]
-pub use elsewhere::cases;
-#[cfg(target_arch = "x86_64")]
-pub use here::cases;
+use iced_x86::code_asm::*;
+use prony_stats::Seed;
 
-#[cfg(not(target_arch = "x86_64"))]
-mod elsewhere {
-    use crate::case::{Case, NotHere};
-    use crate::stage::Setting;
+use crate::area::{Area, PageKind};
+use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::code::{Code, CodeError};
+use crate::experiments::Experiment;
+use crate::stage::{Setting, Stage};
+use crate::tester::Passes;
 
-    pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
-        Err(crate::experiments::needs_code())
+/// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
+const BRANCHES: usize = 128 << 10;
+
+/// When the branch is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Pattern {
+    /// Never.
+    Never,
+    /// Always.
+    Always,
+    /// Every so many times.
+    Every(usize),
+    /// As a coin fell so many times, again and again.
+    Period(usize),
+    /// As a coin falls.
+    Random,
+}
+
+impl Pattern {
+    fn word(self) -> String {
+        match self {
+            Pattern::Never => "never taken".to_owned(),
+            Pattern::Always => "always taken".to_owned(),
+            Pattern::Every(k) => format!("every {k} taken"),
+            Pattern::Period(period) => format!("random, period {period}"),
+            Pattern::Random => "random".to_owned(),
+        }
+    }
+
+    /// A byte a branch, 1 where it is taken.
+    fn fill(self, bytes: &mut [u8], seed: &mut Seed) {
+        match self {
+            Pattern::Never => bytes.fill(0),
+            Pattern::Always => bytes.fill(1),
+            Pattern::Every(k) => {
+                bytes.iter_mut().enumerate().for_each(|(place, byte)| *byte = u8::from(place % k == 0));
+            }
+            Pattern::Period(period) => {
+                let coins: Vec<u8> = (0..period).map(|_| u8::from(seed.coin())).collect();
+                bytes.iter_mut().zip(coins.iter().cycle()).for_each(|(byte, coin)| *byte = *coin);
+            }
+            Pattern::Random => bytes.iter_mut().for_each(|byte| *byte = u8::from(seed.coin())),
+        }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod here {
-    use iced_x86::code_asm::*;
-    use prony_stats::Seed;
-
-    use crate::area::{Area, PageKind};
-    use crate::case::{Case, Measure, NotHere, Outcome};
-    use crate::code::{Code, CodeError};
-    use crate::experiments::Experiment;
-    use crate::stage::{Setting, Stage};
-    use crate::tester::Passes;
-
-    /// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
-    const BRANCHES: usize = 128 << 10;
-
-    /// When the branch is taken.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(super) enum Pattern {
-        /// Never.
-        Never,
-        /// Always.
-        Always,
-        /// Every so many times.
-        Every(usize),
-        /// As a coin fell so many times, again and again.
-        Period(usize),
-        /// As a coin falls.
-        Random,
-    }
-
-    impl Pattern {
-        fn word(self) -> String {
-            match self {
-                Pattern::Never => "never taken".to_owned(),
-                Pattern::Always => "always taken".to_owned(),
-                Pattern::Every(k) => format!("every {k} taken"),
-                Pattern::Period(period) => format!("random, period {period}"),
-                Pattern::Random => "random".to_owned(),
-            }
-        }
-
-        /// A byte a branch, 1 where it is taken.
-        pub(super) fn fill(self, bytes: &mut [u8], seed: &mut Seed) {
-            match self {
-                Pattern::Never => bytes.fill(0),
-                Pattern::Always => bytes.fill(1),
-                Pattern::Every(k) => {
-                    bytes.iter_mut().enumerate().for_each(|(place, byte)| *byte = u8::from(place % k == 0));
-                }
-                Pattern::Period(period) => {
-                    let coins: Vec<u8> = (0..period).map(|_| u8::from(seed.coin())).collect();
-                    bytes.iter_mut().zip(coins.iter().cycle()).for_each(|(byte, coin)| *byte = *coin);
-                }
-                Pattern::Random => bytes.iter_mut().for_each(|byte| *byte = u8::from(seed.coin())),
-            }
-        }
-    }
-
-    /// Counts in rax how often the branch is not taken.
-    pub(super) fn code() -> Result<Code, CodeError> {
-        // SAFETY: it reads a[..bytes], one byte at least, counts rdi down to its end, and changes registers that a callee may.
-        unsafe {
-            Code::emit(0, |emit| {
-                emit.asm.xor(eax, eax)?;
-                let mut pass = emit.asm.create_label();
-                emit.asm.set_label(&mut pass)?;
-                emit.asm.xor(r8d, r8d)?;
-                let top = emit.begin()?;
-                let mut over = emit.asm.create_label();
-                emit.asm.cmp(byte_ptr(rsi + r8), 0)?;
-                emit.asm.jnz(over)?;
-                emit.asm.inc(rax)?;
-                emit.asm.set_label(&mut over)?;
-                emit.asm.inc(r8)?;
-                emit.asm.cmp(r8, rcx)?;
-                emit.asm.jb(top)?;
-                emit.end()?;
-                emit.asm.dec(rdi)?;
-                emit.asm.jnz(pass)?;
-                emit.asm.ret()
-            })
-        }
-    }
-
-    pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
-        let every = [2, 3, 4, 5, 8, 16, 32, 64, 128];
-        let mut patterns = vec![Pattern::Never, Pattern::Always];
-        patterns.extend(every.map(Pattern::Every));
-        let step = if setting.effort.thorough { 1 } else { 2 };
-        patterns.extend((2..=16).step_by(step).map(|bits| Pattern::Period(1 << bits)));
-        patterns.push(Pattern::Random);
-        let case = |pattern: Pattern| {
-            let run = move |stage: &mut Stage| measured(stage, pattern);
-            let case = Case::new(Experiment::Branch, pattern.word(), Measure::CyclesEach(BRANCHES as f64), run);
-            match pattern {
-                Pattern::Period(period) => case.with("period", period),
-                _ => case,
-            }
-        };
-        Ok(patterns.into_iter().map(case).collect())
-    }
-
-    fn measured(stage: &mut Stage, pattern: Pattern) -> Result<Outcome, NotHere> {
-        let code = code()?;
-        let mut area = Area::touched(BRANCHES, PageKind::Small)?;
-        pattern.fill(&mut area, &mut stage.seed);
-        let at = area.as_mut_ptr();
-        let go = |passes| {
-            // SAFETY: the code reads the first of the two only, which is ours.
-            unsafe { code.run_at(passes, at, at, BRANCHES) };
-        };
-        // Time to learn.
-        go(4);
-        let series = stage.tester.repeat(Passes::Calibrated, go)?;
-        Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
+/// Counts in rax how often the branch is not taken.
+fn code() -> Result<Code, CodeError> {
+    // SAFETY: it reads a[..bytes], one byte at least, counts rdi down to its end, and changes registers that a callee may.
+    unsafe {
+        Code::emit(0, |emit| {
+            emit.asm.xor(eax, eax)?;
+            let mut pass = emit.asm.create_label();
+            emit.asm.set_label(&mut pass)?;
+            emit.asm.xor(r8d, r8d)?;
+            let top = emit.begin()?;
+            let mut over = emit.asm.create_label();
+            emit.asm.cmp(byte_ptr(rsi + r8), 0)?;
+            emit.asm.jnz(over)?;
+            emit.asm.inc(rax)?;
+            emit.asm.set_label(&mut over)?;
+            emit.asm.inc(r8)?;
+            emit.asm.cmp(r8, rcx)?;
+            emit.asm.jb(top)?;
+            emit.end()?;
+            emit.asm.dec(rdi)?;
+            emit.asm.jnz(pass)?;
+            emit.asm.ret()
+        })
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+    let every = [2, 3, 4, 5, 8, 16, 32, 64, 128];
+    let mut patterns = vec![Pattern::Never, Pattern::Always];
+    patterns.extend(every.map(Pattern::Every));
+    let step = if setting.effort.thorough { 1 } else { 2 };
+    patterns.extend((2..=16).step_by(step).map(|bits| Pattern::Period(1 << bits)));
+    patterns.push(Pattern::Random);
+    let case = |pattern: Pattern| {
+        let run = move |stage: &mut Stage| measured(stage, pattern);
+        let case = Case::new(Experiment::Branch, pattern.word(), Measure::CyclesEach(BRANCHES as f64), run);
+        match pattern {
+            Pattern::Period(period) => case.with("period", period),
+            _ => case,
+        }
+    };
+    Ok(patterns.into_iter().map(case).collect())
+}
+
+fn measured(stage: &mut Stage, pattern: Pattern) -> Result<Outcome, NotHere> {
+    let code = code()?;
+    let mut area = Area::touched(BRANCHES, PageKind::Small)?;
+    pattern.fill(&mut area, &mut stage.seed);
+    let at = area.as_mut_ptr();
+    let go = |passes| {
+        // SAFETY: the code reads the first of the two only, which is ours.
+        unsafe { code.run_at(passes, at, at, BRANCHES) };
+    };
+    // Time to learn.
+    go(4);
+    let series = stage.tester.repeat(Passes::Calibrated, go)?;
+    Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
+}
+
+#[cfg(test)]
 mod tests {
     use prony_stats::Seed;
 
-    use super::here::{Pattern, code};
+    use super::{Pattern, code};
 
     #[test]
     fn the_branch_goes_as_the_pattern_says() {

@@ -1,65 +1,47 @@
 //! The same sum and the same copy in registers of 64, 128, 256 and 512 bits.
 
-#[cfg(not(target_arch = "x86_64"))]
-pub use elsewhere::cases;
-#[cfg(target_arch = "x86_64")]
-pub use here::cases;
+use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::experiments::{Experiment, size_word};
+use crate::stage::{Setting, Stage};
+use crate::streams::{Stream, Width, code};
+use crate::tester::Passes;
 
-#[cfg(not(target_arch = "x86_64"))]
-mod elsewhere {
-    use crate::case::{Case, NotHere};
-    use crate::stage::Setting;
-
-    pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
-        Err(crate::experiments::needs_code())
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-mod here {
-    use crate::case::{Case, Measure, NotHere, Outcome};
-    use crate::experiments::{Experiment, size_word};
-    use crate::stage::{Setting, Stage};
-    use crate::streams::{Stream, Width, code};
-    use crate::tester::Passes;
-
-    pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
-        let mut cases = Vec::new();
-        let (kind, levels) = (setting.huge, setting.levels());
-        for stream in [Stream::Sum, Stream::Copy] {
-            for (level, size) in &levels {
-                for width in Width::ALL {
-                    let each = if stream.copies() { size / 2 } else { *size };
-                    let bits = match (stream, width) {
-                        // A sum of 32-bit numbers without vectors takes one at a time.
-                        (Stream::Sum, Width::Scalar) => 32,
-                        _ => width.bits(),
-                    };
-                    let name = format!("{} of {} in {level}, {bits} bits at a time", stream.word(), size_word(*size));
-                    let run = move |stage: &mut Stage| {
-                        if let Some(missing) = width.missing() {
-                            return Err(NotHere::because(format!("this processor has no {missing}")));
-                        }
-                        let code = code(stream, width)?;
-                        let (a, b) = stage.memory.pair(kind)?;
-                        let (a, b) = (&mut a[..each], &mut b[..each]);
-                        code.run(1, a, b, each);
-                        let series = stage.tester.repeat(Passes::Calibrated, |passes| {
-                            code.run(passes, a, b, each);
-                        })?;
-                        Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
-                    };
-                    cases.push(
-                        Case::new(Experiment::Simd, name, Measure::BytesEachSecond(each as f64), run)
-                            .with("way", stream.word())
-                            .with("bits", bits)
-                            .with("level", level)
-                            .with("bytes", size)
-                            .with("pages", kind),
-                    );
-                }
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+    let mut cases = Vec::new();
+    let (kind, levels) = (setting.huge, setting.levels());
+    for stream in [Stream::Sum, Stream::Copy] {
+        for (level, size) in &levels {
+            for width in Width::ALL {
+                let each = if stream.copies() { size / 2 } else { *size };
+                let bits = match (stream, width) {
+                    // A sum of 32-bit numbers without vectors takes one at a time.
+                    (Stream::Sum, Width::Scalar) => 32,
+                    _ => width.bits(),
+                };
+                let name = format!("{} of {} in {level}, {bits} bits at a time", stream.word(), size_word(*size));
+                let run = move |stage: &mut Stage| {
+                    if let Some(missing) = width.missing() {
+                        return Err(NotHere::because(format!("this processor has no {missing}")));
+                    }
+                    let code = code(stream, width)?;
+                    let (a, b) = stage.memory.pair(kind)?;
+                    let (a, b) = (&mut a[..each], &mut b[..each]);
+                    code.run(1, a, b, each);
+                    let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+                        code.run(passes, a, b, each);
+                    })?;
+                    Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
+                };
+                cases.push(
+                    Case::new(Experiment::Simd, name, Measure::BytesEachSecond(each as f64), run)
+                        .with("way", stream.word())
+                        .with("bits", bits)
+                        .with("level", level)
+                        .with("bytes", size)
+                        .with("pages", kind),
+                );
             }
         }
-        Ok(cases)
     }
+    Ok(cases)
 }

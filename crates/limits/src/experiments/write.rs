@@ -1,167 +1,148 @@
 //! A gigabyte, written byte by byte: how fast, why, and what bounds the loop.
 
-#[cfg(not(target_arch = "x86_64"))]
-pub use elsewhere::cases;
-#[cfg(target_arch = "x86_64")]
-pub use here::cases;
+use iced_x86::code_asm::*;
 
-#[cfg(not(target_arch = "x86_64"))]
-mod elsewhere {
-    use crate::case::{Case, NotHere};
-    use crate::stage::Setting;
+use crate::area::{Area, PageKind};
+use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::code::{Code, CodeError};
+use crate::experiments::{Experiment, size_word};
+use crate::stage::{Setting, Stage};
+use crate::tester::Passes;
+use crate::ticks::now_ns;
 
-    pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
-        Err(crate::experiments::needs_code())
+/// What the sweep over offsets writes: half of the smallest first-level cache there is, so that memory is no question.
+const SWEPT_BYTES: usize = 8 << 10;
+
+/// The loops that are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Loop {
+    /// Store, increment, compare, jump: what a compiler makes of `for (i = 0; i < n; i++) p[i] = i`.
+    Store,
+    /// The same without the store.
+    NoStore,
+    /// Count down and jump.
+    Down,
+}
+
+impl Loop {
+    const ALL: [Loop; 3] = [Loop::Store, Loop::NoStore, Loop::Down];
+
+    fn word(self) -> &'static str {
+        match self {
+            Loop::Store => "mov, inc, cmp, jb",
+            Loop::NoStore => "inc, cmp, jb",
+            Loop::Down => "dec, jnz",
+        }
+    }
+
+    /// One iteration a byte.
+    fn code(self, offset: usize) -> Result<Code, CodeError> {
+        // SAFETY: it writes a[..bytes] (at least one byte) or nothing, counts down to the end of its passes, and changes
+        // registers only that a callee may change.
+        unsafe {
+            Code::emit(offset, |emit| {
+                let mut pass = emit.asm.create_label();
+                emit.asm.set_label(&mut pass)?;
+                match self {
+                    Loop::Store | Loop::NoStore => {
+                        emit.asm.xor(eax, eax)?;
+                        let top = emit.begin()?;
+                        if self == Loop::Store {
+                            emit.asm.mov(byte_ptr(rsi + rax), al)?;
+                        }
+                        emit.asm.inc(rax)?;
+                        emit.asm.cmp(rax, rcx)?;
+                        emit.asm.jb(top)?;
+                    }
+                    Loop::Down => {
+                        emit.asm.mov(rax, rcx)?;
+                        let top = emit.begin()?;
+                        emit.asm.dec(rax)?;
+                        emit.asm.jnz(top)?;
+                    }
+                }
+                emit.end()?;
+                emit.asm.dec(rdi)?;
+                emit.asm.jnz(pass)?;
+                emit.asm.ret()
+            })
+        }
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-mod here {
-    use iced_x86::code_asm::*;
-
-    use crate::area::{Area, PageKind};
-    use crate::case::{Case, Measure, NotHere, Outcome};
-    use crate::code::{Code, CodeError};
-    use crate::experiments::{Experiment, size_word};
-    use crate::stage::{Setting, Stage};
-    use crate::tester::Passes;
-    use crate::ticks::now_ns;
-
-    /// What the sweep over offsets writes: half of the smallest first-level cache there is, so that memory is no question.
-    const SWEPT_BYTES: usize = 8 << 10;
-
-    /// The loops that are compared.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-    pub(super) enum Loop {
-        /// Store, increment, compare, jump: what a compiler makes of `for (i = 0; i < n; i++) p[i] = i`.
-        Store,
-        /// The same without the store.
-        NoStore,
-        /// Count down and jump.
-        Down,
-    }
-
-    impl Loop {
-        const ALL: [Loop; 3] = [Loop::Store, Loop::NoStore, Loop::Down];
-
-        pub(super) fn word(self) -> &'static str {
-            match self {
-                Loop::Store => "mov, inc, cmp, jb",
-                Loop::NoStore => "inc, cmp, jb",
-                Loop::Down => "dec, jnz",
-            }
-        }
-
-        /// One iteration a byte.
-        pub(super) fn code(self, offset: usize) -> Result<Code, CodeError> {
-            // SAFETY: it writes a[..bytes] (at least one byte) or nothing, counts down to the end of its passes, and changes
-            // registers only that a callee may change.
-            unsafe {
-                Code::emit(offset, |emit| {
-                    let mut pass = emit.asm.create_label();
-                    emit.asm.set_label(&mut pass)?;
-                    match self {
-                        Loop::Store | Loop::NoStore => {
-                            emit.asm.xor(eax, eax)?;
-                            let top = emit.begin()?;
-                            if self == Loop::Store {
-                                emit.asm.mov(byte_ptr(rsi + rax), al)?;
-                            }
-                            emit.asm.inc(rax)?;
-                            emit.asm.cmp(rax, rcx)?;
-                            emit.asm.jb(top)?;
-                        }
-                        Loop::Down => {
-                            emit.asm.mov(rax, rcx)?;
-                            let top = emit.begin()?;
-                            emit.asm.dec(rax)?;
-                            emit.asm.jnz(top)?;
-                        }
-                    }
-                    emit.end()?;
-                    emit.asm.dec(rdi)?;
-                    emit.asm.jnz(pass)?;
-                    emit.asm.ret()
-                })
-            }
-        }
-    }
-
-    pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
-        let bytes = setting.area_bytes.min(if setting.effort.thorough { 1 << 30 } else { 256 << 20 });
-        let mut cases = Vec::new();
-        for kind in [PageKind::Small, setting.huge] {
-            for cold in [true, false] {
-                let touch = if cold { "first touch" } else { "again" };
-                let name = format!("{} byte by byte, {kind} pages, {touch}", size_word(bytes));
-                let run = move |stage: &mut Stage| gigabyte(stage, bytes, kind, cold);
-                cases.push(
-                    Case::new(Experiment::Write, name, Measure::BytesEachSecond(bytes as f64), run)
-                        .with("pages", kind)
-                        .with("touch", touch)
-                        .with("bytes", bytes),
-                );
-            }
-        }
-        for shape in Loop::ALL {
-            let name = format!("loop of {}", shape.word());
-            let run = move |stage: &mut Stage| swept(stage, shape, 0);
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+    let bytes = setting.area_bytes.min(if setting.effort.thorough { 1 << 30 } else { 256 << 20 });
+    let mut cases = Vec::new();
+    for kind in [PageKind::Small, setting.huge] {
+        for cold in [true, false] {
+            let touch = if cold { "first touch" } else { "again" };
+            let name = format!("{} byte by byte, {kind} pages, {touch}", size_word(bytes));
+            let run = move |stage: &mut Stage| gigabyte(stage, bytes, kind, cold);
             cases.push(
-                Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run)
-                    .with("loop", shape.word()),
+                Case::new(Experiment::Write, name, Measure::BytesEachSecond(bytes as f64), run)
+                    .with("pages", kind)
+                    .with("touch", touch)
+                    .with("bytes", bytes),
             );
         }
-        let step = if setting.effort.thorough { 1 } else { 4 };
-        for shape in Loop::ALL {
-            for offset in (0..64).step_by(step) {
-                let name = format!("loop of {} at offset {offset}", shape.word());
-                let run = move |stage: &mut Stage| swept(stage, shape, offset);
-                cases.push(
-                    Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run)
-                        .with("loop", shape.word())
-                        .with("offset", offset),
-                );
-            }
+    }
+    for shape in Loop::ALL {
+        let name = format!("loop of {}", shape.word());
+        let run = move |stage: &mut Stage| swept(stage, shape, 0);
+        cases.push(
+            Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run).with("loop", shape.word()),
+        );
+    }
+    let step = if setting.effort.thorough { 1 } else { 4 };
+    for shape in Loop::ALL {
+        for offset in (0..64).step_by(step) {
+            let name = format!("loop of {} at offset {offset}", shape.word());
+            let run = move |stage: &mut Stage| swept(stage, shape, offset);
+            cases.push(
+                Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run)
+                    .with("loop", shape.word())
+                    .with("offset", offset),
+            );
         }
-        Ok(cases)
     }
-
-    /// All of it, on pages that were touched before or not.
-    fn gigabyte(stage: &mut Stage, bytes: usize, kind: PageKind, cold: bool) -> Result<Outcome, NotHere> {
-        let code = Loop::Store.code(0)?;
-        let mut area = Area::untouched(bytes, kind)?;
-        area.touch();
-        let series = stage.tester.repeat_timed(Passes::Once, |_| {
-            if cold {
-                area.drop_pages();
-            }
-            let before = now_ns();
-            write(&code, 1, &mut area);
-            Ok(now_ns() - before)
-        })?;
-        let facts = vec![("given_pages", area.pages())];
-        Ok(Outcome { series, listing: Some(code.listing()), facts })
-    }
-
-    /// The loop on memory in the first cache.
-    fn swept(stage: &mut Stage, shape: Loop, offset: usize) -> Result<Outcome, NotHere> {
-        let code = shape.code(offset)?;
-        let mut area = Area::touched(SWEPT_BYTES, PageKind::Small)?;
-        let series = stage.tester.repeat(Passes::Calibrated, |passes| write(&code, passes, &mut area))?;
-        Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
-    }
-
-    pub(super) fn write(code: &Code, passes: u64, area: &mut Area) {
-        let bytes = area.len();
-        let at = area.as_mut_ptr();
-        // SAFETY: the loops write to the first of the two only, and all of it is ours.
-        unsafe { code.run_at(passes, at, at, bytes) };
-    }
+    Ok(cases)
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+/// All of it, on pages that were touched before or not.
+fn gigabyte(stage: &mut Stage, bytes: usize, kind: PageKind, cold: bool) -> Result<Outcome, NotHere> {
+    let code = Loop::Store.code(0)?;
+    let mut area = Area::untouched(bytes, kind)?;
+    area.touch();
+    let series = stage.tester.repeat_timed(Passes::Once, |_| {
+        if cold {
+            area.drop_pages();
+        }
+        let before = now_ns();
+        write(&code, 1, &mut area);
+        Ok(now_ns() - before)
+    })?;
+    let facts = vec![("given_pages", area.pages())];
+    Ok(Outcome { series, listing: Some(code.listing()), facts })
+}
+
+/// The loop on memory in the first cache.
+fn swept(stage: &mut Stage, shape: Loop, offset: usize) -> Result<Outcome, NotHere> {
+    let code = shape.code(offset)?;
+    let mut area = Area::touched(SWEPT_BYTES, PageKind::Small)?;
+    let series = stage.tester.repeat(Passes::Calibrated, |passes| write(&code, passes, &mut area))?;
+    Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
+}
+
+fn write(code: &Code, passes: u64, area: &mut Area) {
+    let bytes = area.len();
+    let at = area.as_mut_ptr();
+    // SAFETY: the loops write to the first of the two only, and all of it is ours.
+    unsafe { code.run_at(passes, at, at, bytes) };
+}
+
+#[cfg(test)]
 mod tests {
-    use super::here::{Loop, write};
+    use super::{Loop, write};
     use crate::area::{Area, PageKind};
 
     #[test]
