@@ -438,7 +438,7 @@ impl<'a> Bench<'a> {
             contention: self.tally.contention(),
             ended,
             warnings,
-            counters: stand.counters(),
+            counters: stand.counters().to_vec(),
         }
     }
 }

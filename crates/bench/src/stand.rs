@@ -96,7 +96,7 @@ impl<'a> Stand<'a> {
         })
     }
 
-    pub fn counters(&self) -> Vec<Counter> {
+    pub fn counters(&self) -> &[Counter] {
         self.runner.counters()
     }
 

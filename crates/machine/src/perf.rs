@@ -4,13 +4,20 @@
 //! that both sides see; [`Ring::drain`] hands the records out as the kernel wrote them. Decoding them is
 //! the reader's.
 
+pub(crate) mod event;
 mod ring;
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::AsRawFd;
 
 pub use ring::{Ring, wait};
+
+use event::{
+    ANY_THREAD, Attributes, BUILD_ID, COMM, COMM_EXEC, CONTEXT_SWITCH, DISABLED, EXCLUDE_CALLCHAIN_KERNEL,
+    EXCLUDE_HYPERVISOR, EXCLUDE_IDLE, EXCLUDE_KERNEL, FREQUENCY, INHERIT, MMAP, MMAP2, PERF_TYPE_HARDWARE,
+    PERF_TYPE_SOFTWARE, SAMPLE_ID_ALL, TASK, THIS_THREAD, USE_CLOCK, WATERMARK,
+};
 
 /// What triggers a sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,60 +91,12 @@ pub enum PerfError {
     System(#[from] io::Error),
 }
 
-/// `struct perf_event_attr` of Linux 4.8 (PERF_ATTR_SIZE_VER5), include/uapi/linux/perf_event.h.
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period_or_frequency: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_watermark: u32,
-    breakpoint_type: u32,
-    config1: u64,
-    config2: u64,
-    branch_sample_type: u64,
-    sample_regs_user: u64,
-    sample_stack_user: u32,
-    clock: i32,
-    sample_regs_intr: u64,
-    aux_watermark: u32,
-    sample_max_stack: u16,
-    reserved: u16,
-}
-
-const PERF_TYPE_HARDWARE: u32 = 0;
-const PERF_TYPE_SOFTWARE: u32 = 1;
-
 /// What each sample holds, in this order: instruction pointer, process and thread, time, CPU, period, call
 /// chain. `PERF_SAMPLE_*`.
 const SAMPLE_TYPE: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5;
 /// The user's registers and stack follow the call chain.
 const SAMPLE_REGS_USER: u64 = 1 << 12;
 const SAMPLE_STACK_USER: u64 = 1 << 13;
-
-const DISABLED: u64 = 1 << 0;
-const INHERIT: u64 = 1 << 1;
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-/// Otherwise an idle CPU gives samples of its idle loop.
-const EXCLUDE_IDLE: u64 = 1 << 7;
-const MMAP: u64 = 1 << 8;
-const COMM: u64 = 1 << 9;
-const FREQUENCY: u64 = 1 << 10;
-const TASK: u64 = 1 << 13;
-const WATERMARK: u64 = 1 << 14;
-const SAMPLE_ID_ALL: u64 = 1 << 18;
-const EXCLUDE_CALLCHAIN_KERNEL: u64 = 1 << 21;
-const MMAP2: u64 = 1 << 23;
-const COMM_EXEC: u64 = 1 << 24;
-const USE_CLOCK: u64 = 1 << 25;
-const CONTEXT_SWITCH: u64 = 1 << 26;
-/// Linux 5.12: mappings come with the build id of their file instead of its inode.
-const BUILD_ID: u64 = 1 << 34;
 
 /// Deeper stacks are cut; `kernel.perf_event_max_stack` may be lower.
 const STACK_DEPTH_MAX: u16 = 127;
@@ -156,7 +115,6 @@ impl Sampling {
     fn attributes(&self, target: Target, watermark_bytes: usize, build_ids: bool) -> Attributes {
         let mut attributes = Attributes {
             kind: if self.trigger == Trigger::Cycles { PERF_TYPE_HARDWARE } else { PERF_TYPE_SOFTWARE },
-            size: size_of::<Attributes>() as u32,
             // PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_HW_CPU_CYCLES are 0, PERF_COUNT_SW_CONTEXT_SWITCHES is 3.
             config: if self.trigger == Trigger::Switches { 3 } else { 0 },
             sample_type: SAMPLE_TYPE,
@@ -210,30 +168,12 @@ impl Sampling {
 
 fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize) -> Result<File, PerfError> {
     let system_call = |build_ids| {
-        let attributes = sampling.attributes(target, watermark_bytes, build_ids);
-        let pid = match target {
-            Target::ThisThread => 0,
+        let thread = match target {
+            Target::ThisThread => THIS_THREAD,
             Target::Thread(tid) => tid,
-            Target::Everyone => -1,
+            Target::Everyone => ANY_THREAD,
         };
-        const NO_GROUP: i32 = -1;
-        const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
-        // SAFETY: `attributes` is as long as it says and outlives the call; the new descriptor belongs to
-        // nobody else.
-        unsafe {
-            let descriptor = libc::syscall(
-                libc::SYS_perf_event_open,
-                &raw const attributes,
-                pid,
-                cpu as i32,
-                NO_GROUP,
-                PERF_FLAG_FD_CLOEXEC,
-            );
-            match descriptor {
-                -1 => Err(io::Error::last_os_error()),
-                descriptor => Ok(File::from_raw_fd(descriptor as i32)),
-            }
-        }
+        event::open(sampling.attributes(target, watermark_bytes, build_ids), thread, cpu as i32)
     };
     let opened = match system_call(true) {
         // A kernel before 5.12 does not know the flag; for anything else the second answer is the same.

@@ -233,25 +233,24 @@ impl Run {
 pub struct Runner {
     stack: Stack,
     own_wait: Option<OwnWait>,
-    counters: Counters,
+    counters: Vec<Counter>,
     exits: Option<Exits>,
 }
 
 impl Runner {
-    /// Finds out what this machine can count. To be used on the thread it was made on: the counters
-    /// follow the children of that thread.
+    /// Finds out what this machine can count. To be used on the thread it was made on, whose waits for a CPU it reads.
     pub fn new() -> Runner {
         Runner {
             stack: Stack::new(),
             own_wait: OwnWait::open().ok(),
-            counters: Counters::open(),
+            counters: Counters::available(),
             exits: Exits::open().ok(),
         }
     }
 
     /// The hardware counters this machine has.
-    pub fn counters(&self) -> Vec<Counter> {
-        self.counters.available()
+    pub fn counters(&self) -> &[Counter] {
+        &self.counters
     }
 
     /// Runs a process to its end, emptying `drains` meanwhile. When `stop` becomes readable, the
@@ -264,7 +263,7 @@ impl Runner {
         if let Some(exits) = &self.exits {
             exits.forget();
         }
-        let counted = self.counters.read();
+        let counters = Counters::open(&self.counters);
         let own_rss_max_bytes = account::own_rss_max_bytes();
         let begin_ns = now_ns();
         let child = start::start(&prepared, &mut self.stack).map_err(|(step, error)| RunError::Start {
@@ -299,7 +298,7 @@ impl Runner {
             switches_involuntary: account.switches_involuntary,
             migrations: account.migrations,
             rss_max_bytes: Some(account.rss_max_bytes).filter(|&bytes| bytes > own_rss_max_bytes),
-            counts: self.counters.since(&counted),
+            counts: counters.counts(),
         })
     }
 }

@@ -2,7 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::FromRawFd;
+
+use crate::perf::event::{
+    self, ANY_CPU, Attributes, DISABLED, ENABLE_ON_EXEC, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, INHERIT,
+    PERF_TYPE_HARDWARE, THIS_THREAD,
+};
 
 /// What hardware can count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +49,11 @@ impl Counter {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts(pub Vec<(Counter, u64)>);
 
-/// Counters that children of this thread inherit, and that count from their `execve` on. Ours never
-/// runs, as we never execute; a child adds what it counted when it ends.
+/// Counters of one child of this thread and of its children, from its `execve` on. Ours never runs, as we never
+/// execute; a child adds what it counted when it ends.
+///
+/// Each child needs new ones. The kernel may exchange the events of a thread and its child at a switch between them,
+/// and the flag to start at `execve` is spent with the first: a second child would not be counted.
 #[derive(Debug)]
 pub(super) struct Counters(Vec<(Counter, File)>);
 
@@ -54,24 +61,20 @@ pub(super) struct Counters(Vec<(Counter, File)>);
 type Reading = [u64; 3];
 
 impl Counters {
-    pub(super) fn open() -> Counters {
-        Counters(Counter::ALL.into_iter().filter_map(|counter| Some((counter, open(counter).ok()?))).collect())
+    /// Those this machine has.
+    pub(super) fn available() -> Vec<Counter> {
+        Counter::ALL.into_iter().filter(|counter| open(PERF_TYPE_HARDWARE, counter.config()).is_ok()).collect()
     }
 
-    pub(super) fn available(&self) -> Vec<Counter> {
-        self.0.iter().map(|&(counter, _)| counter).collect()
+    pub(super) fn open(counters: &[Counter]) -> Counters {
+        let open = |&counter: &Counter| Some((counter, open(PERF_TYPE_HARDWARE, counter.config()).ok()?));
+        Counters(counters.iter().filter_map(open).collect())
     }
 
-    pub(super) fn read(&mut self) -> Vec<Reading> {
-        self.0.iter_mut().map(|(_, file)| read(file).unwrap_or_default()).collect()
-    }
-
-    /// What was counted since `before`; a counter that had no place in the hardware is left out.
-    pub(super) fn since(&mut self, before: &[Reading]) -> Counts {
-        let after = self.read();
-        let counters = self.0.iter().map(|&(counter, _)| counter);
-        let counted = counters.zip(before.iter().zip(&after)).filter_map(|(counter, (before, after))| {
-            let [count, enabled, running] = [0, 1, 2].map(|field| after[field].saturating_sub(before[field]));
+    /// What was counted; a counter that had no place in the hardware is left out.
+    pub(super) fn counts(self) -> Counts {
+        let counted = self.0.into_iter().filter_map(|(counter, mut file)| {
+            let [count, enabled, running] = read(&mut file).ok()?;
             // perf_event_open(2): counters that shared a place are scaled by enabled / running.
             (running > 0).then(|| (counter, (count as f64 * enabled as f64 / running as f64) as u64))
         });
@@ -86,57 +89,36 @@ fn read(file: &mut File) -> io::Result<Reading> {
     Ok([field(0), field(8), field(16)])
 }
 
-/// `struct perf_event_attr` in its first published size (PERF_ATTR_SIZE_VER0).
-#[repr(C)]
-#[derive(Default)]
-struct Attributes {
-    kind: u32,
-    size: u32,
-    config: u64,
-    sample_period: u64,
-    sample_type: u64,
-    read_format: u64,
-    flags: u64,
-    wakeup_events: u32,
-    breakpoint_type: u32,
-    config1: u64,
-}
-
-const PERF_TYPE_HARDWARE: u32 = 0;
+/// Reads give, after the count, for how long it was wanted and had a place in the hardware.
 const PERF_FORMAT_TOTAL_TIMES: u64 = 0b11;
-const DISABLED: u64 = 1 << 0;
-const INHERIT: u64 = 1 << 1;
-/// Without it a user needs more rights (`perf_event_paranoid` above 1), and the kernel's part is the
-/// noisiest.
-const EXCLUDE_KERNEL: u64 = 1 << 5;
-const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-const ENABLE_ON_EXEC: u64 = 1 << 12;
 
-fn open(counter: Counter) -> io::Result<File> {
+fn open(kind: u32, config: u64) -> io::Result<File> {
     let attributes = Attributes {
-        kind: PERF_TYPE_HARDWARE,
-        size: size_of::<Attributes>() as u32,
-        config: counter.config(),
+        kind,
+        config,
         read_format: PERF_FORMAT_TOTAL_TIMES,
+        // With the kernel's part a user needs more rights (`perf_event_paranoid` above 1), and it is the noisiest.
         flags: DISABLED | INHERIT | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR | ENABLE_ON_EXEC,
         ..Attributes::default()
     };
-    const PERF_FLAG_FD_CLOEXEC: libc::c_ulong = 1 << 3;
-    // SAFETY: `attributes` is as long as it says and outlives the call; the new descriptor belongs
-    // to nobody else.
-    unsafe {
-        let (this_thread, any_cpu, no_group) = (0, -1, -1);
-        let descriptor = libc::syscall(
-            libc::SYS_perf_event_open,
-            &raw const attributes,
-            this_thread,
-            any_cpu,
-            no_group,
-            PERF_FLAG_FD_CLOEXEC,
-        );
-        match descriptor {
-            -1 => Err(io::Error::last_os_error()),
-            descriptor => Ok(File::from_raw_fd(descriptor as i32)),
+    event::open(attributes, THIS_THREAD, ANY_CPU)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+    use crate::perf::event::PERF_TYPE_SOFTWARE;
+
+    #[test]
+    fn every_child_is_counted() {
+        const PERF_COUNT_SW_PAGE_FAULTS: u64 = 2;
+        for child in 0..100 {
+            let mut counter = open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS).expect("any kernel counts faults");
+            assert!(Command::new("true").status().expect("it runs").success());
+            let [faults, ..] = read(&mut counter).expect("an event");
+            assert!(faults > 20, "child {child} had {faults} faults");
         }
     }
 }
