@@ -16,7 +16,7 @@ pub const BATCH: usize = 64;
 /// One byte more than the longest datagram of the protocol, so that a longer one is seen to be so.
 const DATAGRAM_BYTES: usize = MTU_MAX as usize + 1;
 
-/// What one control message with a `u32` takes: CMSG_SPACE(4), on 64-bit machines 16 + 8.
+/// Room for one control message with a `u32` or a `u16`: CMSG_SPACE(4), on 64-bit machines 16 + 8.
 const CONTROL_BYTES: usize = 24;
 
 #[derive(Clone, Copy)]
@@ -149,13 +149,6 @@ pub(crate) struct Sent {
 const SEGMENT_BYTES_MIN: usize = 512;
 /// What one datagram of IPv4 may carry, and so one train.
 const TRAIN_BYTES_MAX: usize = 65_507;
-/// What a control message with a `u16` takes: CMSG_SPACE(2), on 64-bit machines 16 + 8.
-const SEGMENT_CONTROL_BYTES: usize = 24;
-
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct SegmentControl([u8; SEGMENT_CONTROL_BYTES]);
-
 /// What sendmmsg reads.
 ///
 /// Long datagrams to one address, as the fragments of a packet, are given to the kernel as one train, which it cuts into
@@ -164,7 +157,7 @@ struct SegmentControl([u8; SEGMENT_CONTROL_BYTES]);
 pub(crate) struct Sending {
     names: Vec<(Name, usize)>,
     iovecs: Vec<libc::iovec>,
-    controls: Vec<SegmentControl>,
+    controls: Vec<Control>,
     headers: Vec<libc::mmsghdr>,
     /// The first datagram of each header in `iovecs`, and how many it has.
     trains: Vec<(usize, usize)>,
@@ -239,7 +232,7 @@ impl Sending {
             }
             self.trains.push((start, self.iovecs.len() - start));
             self.names.push(Name::encode(datagram.to));
-            self.controls.push(SegmentControl([0; SEGMENT_CONTROL_BYTES]));
+            self.controls.push(Control([0; CONTROL_BYTES]));
         }
     }
 
@@ -255,7 +248,7 @@ impl Sending {
             header.msg_hdr.msg_iovlen = count as _;
             if count > 1 {
                 header.msg_hdr.msg_control = addr_of_mut!(self.controls[entry]).cast();
-                header.msg_hdr.msg_controllen = SEGMENT_CONTROL_BYTES as _;
+                header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
                 let size = self.iovecs[start].iov_len as u16;
                 // SAFETY: the control area is as long as the header says, which is room for a message with a u16.
                 unsafe {
@@ -307,7 +300,7 @@ impl Sending {
                     let name = self.names[done];
                     let singles: Vec<(usize, usize)> = (start..start + length).map(|one| (one, 1)).collect();
                     self.names.splice(done..=done, vec![name; length]);
-                    self.controls.splice(done..=done, vec![SegmentControl([0; SEGMENT_CONTROL_BYTES]); length]);
+                    self.controls.splice(done..=done, vec![Control([0; CONTROL_BYTES]); length]);
                     self.trains.splice(done..=done, singles);
                     self.headers.clear();
                     self.point();

@@ -159,8 +159,7 @@ impl Driver {
 
     /// How long from now nothing is due; `None`: until something arrives or is sent.
     pub fn idle_time(&self) -> Option<Duration> {
-        // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
-        self.host.poll_timeout().map(|due| due.saturating_sub(self.now()).max(Duration::from_millis(1)))
+        self.idle_time_at(self.now())
     }
 
     /// Waits until something arrives, the host has something to do, or it is `until`; a part of [`Driver::service`].
@@ -168,9 +167,13 @@ impl Driver {
     /// # Errors
     /// As [`Socket::wait`].
     pub fn wait(&self, now: Duration, until: Duration) -> io::Result<bool> {
+        let longest = until.saturating_sub(now);
+        self.socket.wait(self.idle_time_at(now).map_or(longest, |idle| idle.min(longest)))
+    }
+
+    fn idle_time_at(&self, now: Duration) -> Option<Duration> {
         // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
-        let due = self.host.poll_timeout().map_or(until, |due| due.max(now + Duration::from_millis(1)));
-        self.socket.wait(until.min(due).saturating_sub(now))
+        self.host.poll_timeout().map(|due| due.saturating_sub(now).max(Duration::from_millis(1)))
     }
 }
 

@@ -1,5 +1,8 @@
 //! The C program of a conversation: compiled once, started with a library, reaped.
 
+#[path = "../../../enet/tests/stock/compile.rs"]
+mod compile;
+
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,27 +27,7 @@ pub const FORMS: [Form; 4] = [
 /// Compiles the program, once.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let fresh = folder.join(format!("conversation-{}", std::process::id()));
-        let (program, source) = (folder.join("conversation"), fresh.with_extension("c"));
-        std::fs::write(&source, include_str!("conversation.c")).expect("the folder is ours");
-        let compiled = Command::new("cc")
-            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&fresh)
-            .arg(&source)
-            .arg("-lenet")
-            .output()
-            .expect("a C compiler is installed: apt-get install gcc libc6-dev");
-        assert!(
-            compiled.status.success(),
-            "the stock library is installed: apt-get install libenet-dev\n{}",
-            String::from_utf8_lossy(&compiled.stderr)
-        );
-        std::fs::remove_file(&source).expect("it was just written");
-        std::fs::rename(&fresh, &program).expect("the folder is ours");
-        program
-    })
+    PROGRAM.get_or_init(|| compile::compile("conversation", include_str!("conversation.c")))
 }
 
 /// One end of a conversation, in a process that ends with this.

@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use prony_enet::{Event, Host, Kind, Packet, PeerId};
 
+use crate::compile::compile;
+
 /// What happened, in the words of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Happened {
@@ -152,24 +154,7 @@ pub struct Stock {
 /// Compiles the program around the stock library, once.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/stock/stock.c");
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let (program, fresh) = (folder.join("stock-enet"), folder.join(format!("stock-enet-{}", std::process::id())));
-        let compiled = Command::new("cc")
-            .args(["-O1", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&fresh)
-            .args([source, "-lenet"])
-            .output()
-            .expect("a C compiler is installed: apt-get install gcc libc6-dev");
-        assert!(
-            compiled.status.success(),
-            "the stock library is installed: apt-get install libenet-dev\n{}",
-            String::from_utf8_lossy(&compiled.stderr)
-        );
-        std::fs::rename(&fresh, &program).expect("the folder is ours");
-        program
-    })
+    PROGRAM.get_or_init(|| compile("stock-enet", include_str!("stock.c")))
 }
 
 impl Stock {

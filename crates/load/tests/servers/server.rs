@@ -1,5 +1,8 @@
 //! Servers that answer packets, as processes that end with their test.
 
+#[path = "../../../enet/tests/stock/compile.rs"]
+mod compile;
+
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -49,24 +52,7 @@ impl Drop for Server {
 /// Compiles the server for the stock library, once.
 fn stock_program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../subjects/enet-echo/enet-echo.c");
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let (program, fresh) = (folder.join("enet-echo"), folder.join(format!("enet-echo-{}", std::process::id())));
-        let compiled = Command::new("cc")
-            .args(["-O2", "-Wall", "-Wextra", "-Werror", "-o"])
-            .arg(&fresh)
-            .args([source, "-lenet"])
-            .output()
-            .expect("a C compiler is installed: apt-get install gcc libc6-dev");
-        assert!(
-            compiled.status.success(),
-            "the stock library is installed: apt-get install libenet-dev\n{}",
-            String::from_utf8_lossy(&compiled.stderr)
-        );
-        std::fs::rename(&fresh, &program).expect("the folder is ours");
-        program
-    })
+    PROGRAM.get_or_init(|| compile::compile("enet-echo", include_str!("../../../../subjects/enet-echo/enet-echo.c")))
 }
 
 /// A port of this machine that nobody listens at.
