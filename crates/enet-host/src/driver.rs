@@ -69,6 +69,8 @@ impl Driver {
     ///
     /// With [`Duration::ZERO`] it makes one pass: sends what is due, takes in what arrived, sends what that made.
     /// All that was read is taken in before the first event of it is returned; the others follow with the next calls.
+    /// Its acknowledgements leave with what the caller sends meanwhile, in the same datagrams, when the last event was
+    /// taken and this is called again, or with [`Driver::flush`].
     ///
     /// # Errors
     /// What the kernel says of the socket itself. Errors of one peer are counted: see [`Socket::traffic`].
@@ -82,6 +84,7 @@ impl Driver {
             if let Some(event) = self.host.poll_event() {
                 return Ok(Some(event));
             }
+            self.transmit(now, |_, _, _| {});
             if now >= until {
                 return Ok(None);
             }
@@ -99,7 +102,7 @@ impl Driver {
         self.transmit(self.now(), |_, _, _| {});
     }
 
-    /// Sends what is due, takes in what arrived, and sends what that made. Returns the time at which it did.
+    /// Sends what is due, and takes in what arrived. Returns the time at which it did.
     fn pass(&mut self) -> io::Result<Duration> {
         let now = self.now();
         self.host.handle_timeout(now);
@@ -117,9 +120,6 @@ impl Driver {
             if count < BATCH || total >= RECEIVED_A_PASS {
                 break;
             }
-        }
-        if total > 0 {
-            self.transmit(now, |_, _, _| {});
         }
         Ok(now)
     }

@@ -2,11 +2,15 @@
 //!
 //! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, the host its
 //! next timer, and the kernel the sockets that have something to read.
+//!
+//! While it is measured, nothing that arrives ends a wait: a server on this machine would pay for each answer that woke
+//! the generator, which clients on other machines spare it. Clients look for answers when one of them sends, and
+//! every millisecond, as games do; when an answer arrived the kernel tells.
 
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use prony_enet::wire::ThrottleParameters;
 use prony_enet::{Compressor, ConnectError, Event, Host, Packet, PeerId, RangeCoder, Settings, crc32_checksum};
@@ -14,6 +18,7 @@ use prony_enet_host::random_seed;
 use prony_machine::Tree;
 use rustix::event::{Timespec, epoll};
 
+use crate::arrivals::Arrivals;
 use crate::failures::{Failures, Reason};
 use crate::meter::{Meter, Span};
 use crate::options::{Options, Reply};
@@ -32,6 +37,8 @@ const READS_A_TURN: usize = 32;
 const LEAVES_A_TURN: usize = 64;
 /// How often other threads are looked at while clients connect.
 const RAMP_TURN_NS: u64 = 1_000_000;
+/// How often clients look for answers, at least.
+const LOOK: Duration = Duration::from_millis(1);
 /// How often it is seen that the run was ended.
 const TURN_NS_MAX: u64 = 100_000_000;
 /// How long leaving may take.
@@ -119,6 +126,7 @@ pub(crate) struct Generator<'a> {
     clients: Vec<Client>,
     host: Host,
     sockets: Sockets,
+    arrivals: Arrivals,
     /// The client of each slot of the host.
     slots: Vec<u32>,
     schedule: Option<Schedule>,
@@ -135,6 +143,10 @@ pub(crate) struct Generator<'a> {
     before: (Wire, Option<Usage>),
     usage: Option<Usage>,
     wire: Wire,
+}
+
+fn timespec(time: Duration) -> Timespec {
+    Timespec::try_from(time).expect("waits are at most a tenth of a second")
 }
 
 impl<'a> Generator<'a> {
@@ -164,6 +176,7 @@ impl<'a> Generator<'a> {
             clients,
             host,
             sockets,
+            arrivals: Arrivals::default(),
             slots: vec![0; count],
             schedule,
             meter: Meter::new(count, options.deadline.as_nanos() as u64),
@@ -191,19 +204,33 @@ impl<'a> Generator<'a> {
             self.give_up_connecting();
             self.host.handle_timeout(Duration::from_nanos(self.stage.now_ns()));
             self.flush();
-            let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
-            events.clear();
-            let buffer = rustix::buffer::spare_capacity(&mut events);
-            match epoll::wait(self.sockets.epoll(), buffer, Some(&timeout)) {
-                Ok(_) | Err(rustix::io::Errno::INTR) => {}
-                Err(errno) => return Err(GeneratorError::Io(errno.into())),
-            }
+            self.wait(&mut events)?;
+            self.compare_clocks();
             for event in &events {
                 self.receive(event.data.u64() as usize)?;
             }
         }
         let Generator { meter, settled, lost, wire, usage, .. } = self;
         Ok(Part { meter, settled, lost, wire, usage })
+    }
+
+    /// Waits until something is to be done, and finds the sockets that can be read, up to the capacity of `events`.
+    fn wait(&self, events: &mut Vec<epoll::Event>) -> Result<(), GeneratorError> {
+        let are_all_read = events.len() < events.capacity();
+        let mut left = self.time_left();
+        if matches!(self.phase, Phase::Lead(_) | Phase::Measure(_) | Phase::Drain(_)) {
+            if are_all_read {
+                // A signal ends the run, which is seen in the next turn.
+                let _ = rustix::thread::nanosleep(&timespec(left.min(LOOK)));
+            }
+            left = Duration::ZERO;
+        }
+        events.clear();
+        let buffer = rustix::buffer::spare_capacity(events);
+        match epoll::wait(self.sockets.epoll(), buffer, Some(&timespec(left))) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(errno) => Err(GeneratorError::Io(errno.into())),
+        }
     }
 
     /// Goes on to the next phase when it is time.
@@ -411,6 +438,13 @@ impl<'a> Generator<'a> {
         self.stage.settle(outcome.is_ok());
     }
 
+    /// Compares the clocks of the run and of arrivals.
+    fn compare_clocks(&mut self) {
+        let before_ns = self.stage.now_ns();
+        let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.arrivals.compare(before_ns, day, self.stage.now_ns());
+    }
+
     /// Sends what there is to send, and takes what that made happen.
     fn flush(&mut self) {
         let now_ns = self.stage.now_ns();
@@ -422,10 +456,12 @@ impl<'a> Generator<'a> {
     }
 
     fn receive(&mut self, socket: usize) -> Result<(), GeneratorError> {
-        let now = Duration::from_nanos(self.stage.now_ns());
-        self.sockets.receive(socket, &mut self.host, now)?;
-        // What arrived has arrived before it is looked at.
-        self.take_events(self.stage.now_ns());
+        for entry in 0..self.sockets.receive(socket)? {
+            let Some((from, bytes, arrived)) = self.sockets.datagram(socket, entry) else { continue };
+            let now_ns = self.stage.now_ns();
+            self.host.handle_datagram(Duration::from_nanos(now_ns), from, bytes);
+            self.take_events(self.arrivals.time_ns(arrived, now_ns));
+        }
         Ok(())
     }
 
@@ -443,6 +479,7 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// Takes what happened at `now_ns`.
     fn take_events(&mut self, now_ns: u64) {
         while let Some(event) = self.host.poll_event() {
             match event {

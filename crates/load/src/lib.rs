@@ -15,6 +15,7 @@ mod samples;
 mod schedule;
 mod stamp;
 
+mod arrivals;
 mod failures;
 mod generator;
 mod run;

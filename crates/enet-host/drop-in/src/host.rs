@@ -104,6 +104,17 @@ impl Host {
         }
     }
 
+    /// Shows how many bytes of packets wait for the program to take them.
+    unsafe fn show_waiting(host: *mut Host, peer: PeerId) {
+        // SAFETY: as above.
+        unsafe {
+            let Host { driver, mirror, .. } = &mut *host;
+            if let Some(connection) = driver.host().peer(peer) {
+                (*mirror.peers.add(peer.slot())).total_waiting_data = connection.waiting_bytes();
+            }
+        }
+    }
+
     /// Sends what there is to send.
     pub unsafe fn transmit(host: *mut Host, now: Duration) {
         // SAFETY: as above.
@@ -154,17 +165,15 @@ impl Host {
             let bytes = std::slice::from_raw_parts(data, length);
             let Host { driver, mirror, .. } = &mut *host;
             let hub = driver.host_mut();
-            let before = hub.peer_of_datagram(from, bytes);
-            hub.handle_datagram(now, from, bytes);
-            if let Some(peer) = before.or_else(|| hub.peer_of_datagram(from, bytes)) {
+            if let Some(peer) = hub.handle_datagram(now, from, bytes) {
                 mirror.bring_up_to_date(hub, peer.slot());
             }
             Ok(())
         }
     }
 
-    /// Sends what is due, takes in what arrived, and sends what that made. `Err` if the socket is broken, or the
-    /// program wants it; all that was read is taken in before.
+    /// Sends what is due, and takes in what arrived. `Err` if the socket is broken, or the program wants it; all that
+    /// was read is taken in before.
     unsafe fn pass(host: *mut Host) -> Result<Duration, ()> {
         // SAFETY: as above.
         unsafe {
@@ -187,10 +196,6 @@ impl Host {
                     break;
                 }
             }
-            if total > 0 {
-                Host::transmit(host, now);
-            }
-            Host::settle(host);
             result
         }
     }
@@ -202,16 +207,21 @@ impl Host {
             event.write(NOTHING);
             if let Some(intercepted) = (*host).intercepted.pop_front() {
                 event.write(intercepted);
+                Host::settle(host);
                 return true;
             }
             let Some(happened) = (*host).driver.check_events() else { return false };
             let (Event::Connect { peer, .. } | Event::Disconnect { peer, .. } | Event::Receive { peer, .. }) = happened;
-            Host::show(host, peer.slot());
             (*event).peer = (*host).mirror.peers.add(peer.slot());
             match happened {
-                Event::Connect { data, .. } => ((*event).kind, (*event).data) = (CONNECT, data),
-                Event::Disconnect { data, .. } => ((*event).kind, (*event).data) = (DISCONNECT, data),
+                Event::Connect { data, .. } | Event::Disconnect { data, .. } => {
+                    Host::show(host, peer.slot());
+                    (*event).kind = if matches!(happened, Event::Connect { .. }) { CONNECT } else { DISCONNECT };
+                    (*event).data = data;
+                }
                 Event::Receive { packet, .. } => {
+                    // All else was shown when the packet came.
+                    Host::show_waiting(host, peer);
                     ((*event).kind, (*event).channel_id) = (RECEIVE, packet.channel);
                     (*event).packet = packet::hand_over(&packet);
                 }
@@ -234,6 +244,9 @@ impl Host {
                 if !event.is_null() && Host::dispatch(host, event) {
                     return Ok(true);
                 }
+                // With an event, what was taken in is acknowledged together with what the program sends now.
+                Host::transmit(host, (*host).driver.now());
+                Host::settle(host);
                 let now = passed?;
                 if now >= until {
                     return Ok(false);

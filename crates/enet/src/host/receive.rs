@@ -21,27 +21,22 @@ pub(super) struct Envelope {
 }
 
 impl Host {
-    /// Takes in what came from the network. Bytes that make no sense are counted and dropped.
-    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) {
+    /// Takes in what came from the network, and returns whose it is, if of a peer. Bytes that make no sense are counted
+    /// and dropped.
+    pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
         self.advance(now);
         self.statistics.work += 1;
         self.statistics.datagrams_received += 1;
         self.statistics.bytes_received += datagram.len() as u64;
-        if let Err(reason) = self.take_in(from, datagram) {
+        let mut peer = None;
+        if let Err(reason) = self.take_in(from, datagram, &mut peer) {
             self.statistics.drop_for(reason);
         }
+        peer
     }
 
-    /// The peer that a datagram is of, if it is of one; its commands are not looked at.
-    pub fn peer_of_datagram(&self, from: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
-        let (header, _) = Header::decode(datagram)?;
-        match self.address(from, &header).ok()?.0? {
-            Target::Slot(slot) => Some(self.id(slot)),
-            Target::HalfOpen(_) => None,
-        }
-    }
-
-    fn take_in(&mut self, from: SocketAddr, datagram: &[u8]) -> Result<(), Dropped> {
+    /// Takes a datagram in, and says in `peer` whose it is as soon as that is known.
+    fn take_in(&mut self, from: SocketAddr, datagram: &[u8], peer: &mut Option<PeerId>) -> Result<(), Dropped> {
         if datagram.len() > MTU_MAX as usize {
             return Err(Dropped::Long);
         }
@@ -51,7 +46,7 @@ impl Host {
         let mut plain = core::mem::take(&mut self.plain);
         let opened = open(&mut self.settings, &header, head, rest, seed, &mut plain);
         let envelope = Envelope { from, header, bytes: datagram.len() };
-        let walked = opened.and_then(|body| self.walk(target, &envelope, body));
+        let walked = opened.and_then(|body| self.walk(target, &envelope, body, peer));
         self.plain = plain;
         walked
     }
@@ -90,13 +85,20 @@ impl Host {
         Ok((Some(target), connect_id))
     }
 
-    fn walk(&mut self, target: Option<Target>, envelope: &Envelope, body: &[u8]) -> Result<(), Dropped> {
+    fn walk(
+        &mut self,
+        target: Option<Target>,
+        envelope: &Envelope,
+        body: &[u8],
+        peer: &mut Option<PeerId>,
+    ) -> Result<(), Dropped> {
         let mut rest = body;
         let mut target = target;
         if let Some(Target::Slot(slot)) = target
             && let Some(connection) = self.peer_of_mut(slot)
         {
             connection.data_received = connection.data_received.wrapping_add(envelope.bytes as u32);
+            *peer = Some(self.id(slot));
         }
         let mut is_unproven = false;
         while !rest.is_empty() {
@@ -110,7 +112,11 @@ impl Host {
                     return self.asked(envelope, asked, data);
                 }
                 Some(Target::HalfOpen(at)) => match self.prove(at, &command) {
-                    Some(proven) => target = Some(Target::Slot(proven?)),
+                    Some(proven) => {
+                        let slot = proven?;
+                        target = Some(Target::Slot(slot));
+                        *peer = Some(self.id(slot));
+                    }
                     None => is_unproven = true,
                 },
                 Some(Target::Slot(slot)) => {
