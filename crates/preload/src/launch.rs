@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -38,6 +38,8 @@ pub struct Launch<'a> {
 pub struct Launched {
     child: Child,
     ended: Option<ExitStatus>,
+    /// CPU time of those that were reaped, in seconds.
+    cpu_s: f64,
     /// Readable once the process has ended.
     watch: Option<OwnedFd>,
 }
@@ -96,7 +98,7 @@ impl Launch<'_> {
                 prepare(&places, &mounts)
             });
         }
-        Ok(Launched { child: command.spawn()?, ended: None, watch: None })
+        Ok(Launched { child: command.spawn()?, ended: None, cpu_s: 0.0, watch: None })
     }
 }
 
@@ -196,9 +198,28 @@ impl Launched {
     /// When the kernel no longer knows the process.
     pub fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
         if self.ended.is_none() {
-            self.ended = self.child.try_wait()?;
+            let reaped = self.reap(self.pid(), libc::WNOHANG)?;
+            self.ended = reaped.map(ExitStatus::from_raw);
         }
         Ok(self.ended)
+    }
+
+    /// Reaps a child if it ended, and returns how. `whom` is as in waitpid(2).
+    fn reap(&mut self, whom: libc::pid_t, options: libc::c_int) -> io::Result<Option<libc::c_int>> {
+        // SAFETY: all zero is a valid rusage; it and the status are filled by the call, which they outlive.
+        let (reaped, status, used) = unsafe {
+            let (mut status, mut used) = (0, std::mem::zeroed::<libc::rusage>());
+            (libc::wait4(whom, &mut status, options, &mut used), status, used)
+        };
+        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+        match reaped {
+            -1 => Err(io::Error::last_os_error()),
+            0 => Ok(None),
+            _ => {
+                self.cpu_s += seconds(used.ru_utime) + seconds(used.ru_stime);
+                Ok(Some(status))
+            }
+        }
     }
 
     /// Sends a signal to the started process.
@@ -246,16 +267,9 @@ impl Launched {
         unsafe { libc::kill(-self.pid(), libc::SIGKILL) };
     }
 
-    /// CPU time of all ended children of this process, in seconds.
-    pub fn children_cpu_s() -> f64 {
-        // SAFETY: all zero is a valid rusage, which the call fills.
-        let used = unsafe {
-            let mut used: libc::rusage = std::mem::zeroed();
-            libc::getrusage(libc::RUSAGE_CHILDREN, &mut used);
-            used
-        };
-        let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
-        seconds(used.ru_utime) + seconds(used.ru_stime)
+    /// CPU time of the started process and of its children, as far as they have ended and are reaped, in seconds.
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_s
     }
 
     /// Becomes the parent of orphaned grandchildren, so that none outlives a replay unseen.
@@ -264,16 +278,24 @@ impl Launched {
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     }
 
-    /// Reaps children that ended; true while there are others that run.
-    pub fn reap_orphans() -> bool {
-        loop {
-            // SAFETY: no status is wanted.
-            match unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } {
-                0 => return true,
-                -1 => return false,
-                _ => {}
+    /// Reaps orphans of the started process that ended: those of its group, and of `processes`, whatever group they went
+    /// to. True while there are others that run. Servers that were started at the same time keep theirs.
+    pub fn reap_orphans(&mut self, processes: &[i32]) -> bool {
+        if !matches!(self.ended(), Ok(Some(_))) {
+            return true;
+        }
+        let group = [-self.pid()];
+        let mut others_run = false;
+        for &whom in group.iter().chain(processes.iter().filter(|&&pid| pid > 0)) {
+            // Until it is nobody's, or a child of somebody else.
+            while let Ok(found) = self.reap(whom, libc::WNOHANG) {
+                if found.is_none() {
+                    others_run = true;
+                    break;
+                }
             }
         }
+        others_run
     }
 
     /// True if the process still runs (and is not a zombie).
@@ -286,6 +308,8 @@ impl Launched {
 impl Drop for Launched {
     fn drop(&mut self) {
         self.kill_group();
-        let _ = self.child.wait();
+        if self.ended.is_none() {
+            while self.reap(self.pid(), 0).is_err_and(|error| error.kind() == io::ErrorKind::Interrupted) {}
+        }
     }
 }

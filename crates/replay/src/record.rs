@@ -343,9 +343,8 @@ impl Recording {
     }
 
     /// Server processes besides the one that was started: a daemon, its workers.
-    fn others_run(&self) -> bool {
-        // Only once the started process has been reaped by its own handle.
-        Launched::reap_orphans();
+    fn others_run(&mut self) -> bool {
+        self.server.reap_orphans(&self.channel.processes());
         self.channel.processes().iter().skip(1).any(|&pid| pid > 0 && Launched::runs(pid))
     }
 

@@ -90,7 +90,6 @@ pub(crate) fn run_once(
         input: false,
         dies_with_us: true,
     };
-    let cpu_before = Launched::children_cpu_s();
     let start = Instant::now();
     let mut server = launch.start(&channel, setup.library)?;
     let mut merger = Merger::default();
@@ -107,8 +106,7 @@ pub(crate) fn run_once(
         if setup.tolerant {
             gather(&mut channel, &mut merger, &mut observed)?;
         }
-        // Once the started process is reaped, whatever is left to reap is its children.
-        if status.is_some() && (channel.divergence().is_some() || !Launched::reap_orphans()) {
+        if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
             break;
         }
         let now = Instant::now();
@@ -150,14 +148,14 @@ pub(crate) fn run_once(
     for &pid in channel.processes().iter().filter(|&&pid| pid > 0 && Launched::runs(pid)) {
         Launched::signal_process(pid, libc_sigkill());
     }
-    while Launched::reap_orphans() {
+    while server.reap_orphans(&channel.processes()) {
         Channel::pause(Duration::from_millis(1));
     }
     let divergence = channel.divergence();
     let undisturbed = divergence.is_none() && starved.is_none();
     Ok(Outcome {
         wall_s,
-        cpu_s: Launched::children_cpu_s() - cpu_before,
+        cpu_s: server.cpu_s(),
         counted: channel.counted(),
         frames: channel.frames()?,
         signal: status.signal().filter(|_| undisturbed),
