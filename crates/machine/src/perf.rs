@@ -72,6 +72,15 @@ pub enum PerfError {
         /// The value now.
         found: Option<i32>,
     },
+    /// The kernel does not let us, though its setting would: the process is another user's, or a filter of system calls
+    /// is in the way.
+    #[error(
+        "the kernel refused, though kernel.perf_event_paranoid is {found}, which permits it to a process's own user"
+    )]
+    Refused {
+        /// The setting.
+        found: i32,
+    },
     /// The rings of this user are larger than the kernel allows.
     #[error("no memory for {kilobytes} kB of ring: expected a larger kernel.perf_event_mlock_kb, found {}", found.map_or("none".to_owned(), |found| found.to_string()))]
     NoMemory {
@@ -181,13 +190,18 @@ fn open(sampling: &Sampling, target: Target, cpu: usize, watermark_bytes: usize)
         opened => opened,
     };
     opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::EACCES | libc::EPERM) => {
-            PerfError::NotPermitted { needed: sampling.paranoid_at_most(target), found: setting("perf_event_paranoid") }
-        }
+        Some(libc::EACCES | libc::EPERM) => refused(sampling.paranoid_at_most(target), setting("perf_event_paranoid")),
         Some(libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP) => PerfError::NotCounted,
         Some(libc::ESRCH) => PerfError::NoThread,
         _ => PerfError::System(error),
     })
+}
+
+fn refused(needed: i32, found: Option<i32>) -> PerfError {
+    match found {
+        Some(found) if found <= needed => PerfError::Refused { found },
+        found => PerfError::NotPermitted { needed, found },
+    }
 }
 
 /// A number below `/proc/sys/kernel`.

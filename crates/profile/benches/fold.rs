@@ -1,10 +1,12 @@
 //! How fast the text of `perf script` becomes folded stacks, beside inferno's `collapse-perf`, in turns.
 //!
-//! `cargo bench -p prony-profile --bench fold [-- perf.txt]`; without a file, a made-up profile of 400,000 samples.
+//! `cargo bench -p prony-profile --bench fold [-- perf.txt]`; without a file, a made-up profile of 400,000 samples. With
+//! `STACKCOLLAPSE_PERF=stackcollapse-perf.pl`, a path of Brendan Gregg's script, that too is run on the file.
 
 use std::fmt::Write;
 use std::hint::black_box;
 use std::io::Cursor;
+use std::process::Command;
 use std::time::Instant;
 
 use inferno::collapse::Collapse;
@@ -22,8 +24,9 @@ fn main() {
         None => made_up(400_000).into_bytes(),
     };
     let megabytes = text.len() as f64 / 1e6;
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    let mut stacks = [0, 0];
+    let (mut ours, mut theirs, mut perl) = (Vec::new(), Vec::new(), Vec::new());
+    let script = std::env::var_os("STACKCOLLAPSE_PERF").zip(file.as_ref());
+    let mut stacks = [0; 3];
     for _ in 0..ROUNDS {
         let began = Instant::now();
         let folded = read_perf_script(black_box(&text)).stacks.folded();
@@ -37,15 +40,25 @@ fn main() {
         Folder::from(options).collapse(Cursor::new(black_box(&text)), &mut folded).expect("inferno reads it");
         theirs.push(megabytes / began.elapsed().as_secs_f64());
         stacks[1] = folded.iter().filter(|&&byte| byte == b'\n').count();
+
+        if let Some((script, text)) = &script {
+            let began = Instant::now();
+            let output = Command::new("perl").arg(script).arg(text).output().expect("perl runs");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            perl.push(megabytes / began.elapsed().as_secs_f64());
+            stacks[2] = output.stdout.iter().filter(|&&byte| byte == b'\n').count();
+        }
     }
-    println!("{megabytes:.0} MB of text, {} different stacks (inferno: {})", stacks[0], stacks[1]);
-    for (name, speeds) in [("prony", &ours), ("inferno, one thread", &theirs)] {
+    println!("{megabytes:.0} MB of text, {} different stacks (inferno {}, perl {})", stacks[0], stacks[1], stacks[2]);
+    for (name, speeds) in [("prony", &ours), ("inferno, one thread", &theirs), ("stackcollapse-perf.pl", &perl)] {
         let speeds = sorted(speeds);
         let at = |share| quantile_of_sorted(&speeds, share).unwrap_or(f64::NAN);
         println!("{name}: {:.0} MB/s [{:.0} {:.0}], n = {ROUNDS}", at(0.5), at(0.25), at(0.75));
     }
-    let ratios = sorted(&ours.iter().zip(&theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>());
-    println!("ratio: {:.1}", quantile_of_sorted(&ratios, 0.5).unwrap_or(f64::NAN));
+    for (name, theirs) in [("inferno", &theirs), ("perl", &perl)] {
+        let ratios = sorted(&ours.iter().zip(theirs).map(|(ours, theirs)| ours / theirs).collect::<Vec<_>>());
+        println!("times as fast as {name}: {:.1}", quantile_of_sorted(&ratios, 0.5).unwrap_or(f64::NAN));
+    }
 }
 
 /// Stacks of 5 to 40 frames out of 3,000 functions, each called at one of three places.

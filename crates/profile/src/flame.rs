@@ -1,19 +1,22 @@
 //! Flame graphs as SVG files that stand alone: search and zoom are scripts in them. `inferno` draws them.
 
+use std::hash::BuildHasher;
 use std::io;
 
-use inferno::flamegraph::{self, Direction, Options, color::Palette};
-use rustc_hash::FxHashMap;
+use inferno::flamegraph::color::{Color, PaletteMap};
+use inferno::flamegraph::{self, Direction, Options};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::recording::Weighs;
 use crate::stacks::Stacks;
+use crate::symbols::shortened;
 
 /// Draws a flame graph, the root at the bottom. `title`: what was sampled; `subtitle`: how.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] without any stack.
 pub fn flame_graph(stacks: &Stacks, title: &str, subtitle: &str) -> io::Result<Vec<u8>> {
-    draw(&stacks.folded(), title, subtitle, stacks.weighs())
+    draw(&lines(stacks), title, subtitle, stacks.weighs())
 }
 
 /// Draws the second profile; what grew against the first is red, what shrank blue. The first is scaled to the same
@@ -29,7 +32,7 @@ pub fn differential_flame_graph(a: &Stacks, b: &Stacks, title: &str, subtitle: &
     // A line has both counts; stacks are matched by their text, as the numbers of names differ.
     let mut both: FxHashMap<String, [u64; 2]> = FxHashMap::default();
     for (place, stacks) in [a, b].into_iter().enumerate() {
-        for line in stacks.folded().lines() {
+        for line in lines(stacks).lines() {
             let Some((stack, count)) = line.rsplit_once(' ') else { continue };
             both.entry(stack.to_owned()).or_default()[place] += count.parse::<u64>().unwrap_or(0);
         }
@@ -42,6 +45,17 @@ pub fn differential_flame_graph(a: &Stacks, b: &Stacks, title: &str, subtitle: &
     draw(&lines.concat(), title, subtitle, b.weighs())
 }
 
+/// Folded stacks with names that fit into boxes; the same ones next to each other become one box.
+fn lines(stacks: &Stacks) -> String {
+    let mut short = Stacks::new(stacks.weighs());
+    let names: Vec<_> = stacks.names().iter().map(|name| short.name(&shortened(name))).collect();
+    for (stack, weight) in stacks.iter() {
+        let stack: Vec<_> = stack.iter().map(|&name| names[name as usize]).collect();
+        short.add(&stack, weight);
+    }
+    short.folded()
+}
+
 fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<Vec<u8>> {
     if lines.is_empty() {
         return Err(no_stacks());
@@ -49,10 +63,14 @@ fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<
     let mut options = Options::default();
     options.title = title.to_owned();
     options.subtitle = Some(subtitle.to_owned());
-    options.colors = Palette::default();
-    // The same function has the same colour in every graph.
-    options.hash = true;
+    let mut colours = PaletteMap::default();
+    for name in lines.lines().filter_map(|line| line.rsplit_once(' ')).flat_map(|(stack, _)| stack.split(';')) {
+        colours.insert(name, colour(name));
+    }
+    options.palette_map = Some(&mut colours);
     options.deterministic = true;
+    // Per cent: half a pixel. Nobody sees or finds a smaller box, and towers of them make the picture high.
+    options.min_width = 0.05;
     options.direction = Direction::Straight;
     options.count_name = match weighs {
         Weighs::Samples => "samples".to_owned(),
@@ -61,6 +79,20 @@ fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.lines(), &mut svg)?;
     Ok(svg)
+}
+
+/// The hue tells what a function is, the shade one from another; the same function has the same colour in every graph.
+/// Hues as flamegraph.pl has them.
+fn colour(name: &str) -> Color {
+    // The upper bits are the well mixed ones.
+    let shade = (FxBuildHasher.hash_one(name) >> 48) as f64 / 65_536.0;
+    let from = |least: f64, range: f64| (least + range * shade) as u8;
+    match name {
+        name if name.ends_with("_[k]") => Color { r: from(190.0, 65.0), g: from(90.0, 65.0), b: 0 },
+        name if name.ends_with("_[j]") => Color { r: from(50.0, 60.0), g: from(200.0, 55.0), b: from(50.0, 60.0) },
+        name if name.contains("::") => Color { r: from(175.0, 55.0), g: from(175.0, 55.0), b: from(50.0, 20.0) },
+        _ => Color { r: from(200.0, 55.0), g: from(50.0, 80.0), b: from(50.0, 80.0) },
+    }
 }
 
 fn no_stacks() -> io::Error {
@@ -83,6 +115,23 @@ mod tests {
         assert!(svg.contains("(3 samples, 75.00%)") && svg.contains("a &lt;b&gt;"));
         assert!(!svg.contains("href=\"http") && !svg.contains("src=\"http"), "nothing is loaded from elsewhere");
         assert!(flame_graph(&Stacks::default(), "", "").is_err());
+    }
+
+    #[test]
+    fn colours_tell_the_kernel_and_made_code_from_the_rest() {
+        let svg = flame_graph(&stacks("t;main;read_[k] 3\nt;a.b_[j] 1\nt;N::f 1\n"), "", "").expect("drawn");
+        let svg = String::from_utf8(svg).expect("text");
+        for (name, shown) in [("main", "main"), ("read_[k]", "read"), ("a.b_[j]", "a.b"), ("N::f", "N::f")] {
+            let Color { r, g, b } = colour(name);
+            let drawn = svg.split_once(&format!("<title>{shown} (")).expect("a box").1;
+            let drawn = drawn.split_once("fill=\"").expect("a colour").1;
+            assert!(drawn.starts_with(&format!("rgb({r},{g},{b})")), "{name}: {drawn}");
+        }
+        let [plain, kernel, made, spaced] = ["main", "read_[k]", "a.b_[j]", "N::f"].map(colour);
+        assert!(plain.r > plain.g && plain.g == plain.b, "red");
+        assert!(kernel.r > kernel.g && kernel.b == 0, "orange");
+        assert!(made.g > made.r && made.r == made.b, "green");
+        assert!(spaced.r == spaced.g && spaced.g > spaced.b, "yellow");
     }
 
     #[test]

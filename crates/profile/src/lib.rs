@@ -29,5 +29,5 @@ pub use sampler::{Options, Sampler, SamplerError, Walk, What};
 pub use shares::{Component, Share, Shift, component_shares, function_shares, shifts};
 pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 pub use stacks::{NameId, Stacks};
-pub use symbols::{JitMap, Nameless, NoSymbols, demangle, read_map};
+pub use symbols::{JitMap, Nameless, NoSymbols, demangle, read_map, shortened};
 pub use zones::{Zone, Zones, ZonesError, read_zones};

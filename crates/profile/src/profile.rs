@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::recording::{Recording, Weighs};
+use crate::sampler::Walk;
 use crate::space::{ObjectId, Place};
 use crate::stacks::{NameId, Stacks};
 use crate::symbols::{Nameless, Symbols};
@@ -35,6 +36,10 @@ pub struct TimedSample {
     pub weight: u64,
 }
 
+/// What calls the first function of a program or a thread that keeps frame pointers. Only tables lead to them: left out,
+/// or stacks of one root would have two, by how far each was followed.
+const STARTS: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_impl", "clone3", "__clone3", "__clone"];
+
 impl Profile {
     /// Gives names to everything that was sampled.
     pub fn of(recording: &Recording) -> Profile {
@@ -53,6 +58,10 @@ impl Profile {
                     names.extend_from_slice(frames);
                 }
                 names.reverse();
+                if recording.walk == Walk::FramePointers {
+                    let starts = names.iter().take_while(|&&name| STARTS.contains(&stacks.text(name))).count();
+                    names.drain(..if starts < names.len() { starts } else { 0 });
+                }
                 names
             });
         }

@@ -4,6 +4,7 @@ mod demangle;
 mod jit;
 mod kernel;
 mod object_file;
+mod readable;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use rustc_hash::FxHashMap;
 
 pub use demangle::demangle;
 pub use jit::{JitMap, read_map};
+pub use readable::shortened;
 
 use crate::space::{Object, ObjectId, ObjectKind, Place};
 use object_file::ObjectFile;

@@ -175,13 +175,23 @@ fn two(text: &str) -> Option<(u64, u64)> {
 }
 
 fn shortened(text: &str) -> String {
-    text.chars().take(60).collect()
+    // Whatever a file holds must not reach the terminal as commands to it.
+    text.chars()
+        .take(60)
+        .map(|character| if character.is_control() { char::REPLACEMENT_CHARACTER } else { character })
+        .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn what_a_file_holds_is_no_command_to_a_terminal() {
+        let wrong = read_zones("\u{1b}]0;owned\u{7}").expect_err("no zones").to_string();
+        assert!(!wrong.chars().any(char::is_control) && wrong.contains("]0;owned"), "{wrong}");
+    }
 
     const FILE: &str = "\
 prony-zones 1
@@ -209,7 +219,7 @@ zone 1 0 1 200000000 200000000 0 main loop
     fn a_line_that_means_nothing_is_named() {
         let error = |text: &str| read_zones(text).expect_err("no zones").to_string();
         assert_eq!(error(""), "expected `prony-zones 1` in line 1, found nothing");
-        assert_eq!(error("\u{7f}ELF"), "expected `prony-zones 1` in line 1, found `\u{7f}ELF`");
+        assert_eq!(error("\u{7f}ELF"), "expected `prony-zones 1` in line 1, found `\u{fffd}ELF`");
         let cut = FILE.replace("zone 2 1 100", "zone 2 9 100");
         assert_eq!(
             error(&cut),

@@ -79,3 +79,10 @@ fn each_refusal_names_the_setting_that_would_permit_it() {
     let text = "the kernel refused: expected kernel.perf_event_paranoid at most 1, or CAP_PERFMON; found 3";
     assert_eq!(refused.to_string(), text);
 }
+
+#[test]
+fn a_refusal_that_no_setting_explains_blames_none() {
+    assert!(matches!(refused(2, Some(3)), PerfError::NotPermitted { needed: 2, found: Some(3) }));
+    assert!(matches!(refused(2, None), PerfError::NotPermitted { needed: 2, found: None }));
+    assert!(matches!(refused(2, Some(2)), PerfError::Refused { found: 2 }));
+}

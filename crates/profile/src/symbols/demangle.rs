@@ -3,6 +3,8 @@
 use symbolic_common::{Language, Name, NameMangling};
 use symbolic_demangle::{Demangle, DemangleOptions};
 
+use super::readable::without_defaults;
+
 /// The name of a function without its parameters, as its language writes it.
 ///
 /// What compilers add for copies of a function (`.constprop.0`, `.isra.0`, `.part.0`, `.cold`) is left out, as all of
@@ -16,7 +18,7 @@ pub fn demangle(symbol: &str) -> String {
     let name = Name::new(plain, NameMangling::Mangled, language);
     let demangled = name.demangle(DemangleOptions::name_only()).unwrap_or_else(|| plain.to_owned());
     // The specialisations of Swift are told in sentences before the name.
-    demangled.rsplit_once(" of ").map_or(demangled.as_str(), |(_, name)| name).to_owned()
+    without_defaults(demangled.rsplit_once(" of ").map_or(demangled.as_str(), |(_, name)| name).to_owned())
 }
 
 /// Prefixes: Itanium C++ ABI 5.1.2 and legacy Rust, Rust RFC 2603, Swift's docs/ABI/Mangling.rst (5, 4.2, 4.0).
@@ -50,7 +52,7 @@ mod tests {
             ("runtime.mallocgc", "runtime.mallocgc"),
             ("_ZN7CServer6DoTickEi", "CServer::DoTick"),
             ("_ZN7CServer6DoTickEi.constprop.0", "CServer::DoTick"),
-            ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back"),
+            ("_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int>::push_back"),
             ("crc32_of.part.0.cold", "crc32_of"),
             ("clock_gettime@@GLIBC_2.17", "clock_gettime"),
             ("memcpy@GLIBC_2.2.5", "memcpy"),

@@ -57,7 +57,27 @@ fn line_of(line: &[u8]) -> Option<Function> {
     let number = |text: &str| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok();
     let (start, length) = (number(start)?, number(length)?);
     let end = start.checked_add(length)?;
-    (length > 0 && !name.trim().is_empty()).then(|| Function { start, end, name: name.trim().to_owned() })
+    let name = plain(name.trim());
+    (length > 0 && !name.is_empty()).then(|| Function { start, end, name: name.to_owned() })
+}
+
+/// Leaves out the result and the parameters that Java (`int p.Foo.baz(char[])`) and Mono (`p.Foo:baz (char[])`) tell
+/// with a method. Other names stay as they are.
+fn plain(name: &str) -> &str {
+    if !name.ends_with(')') {
+        return name;
+    }
+    // Mono's have a blank before the parameters.
+    if let Some((method, _)) = name.rsplit_once(" (")
+        && method.contains(':')
+    {
+        return method;
+    }
+    let mut words = name.split('(').next().unwrap_or_default().split_whitespace();
+    match (words.next(), words.next(), words.next()) {
+        (Some(_result), Some(method), None) if method.contains('.') => method,
+        _ => name,
+    }
 }
 
 #[cfg(test)]
@@ -69,9 +89,26 @@ mod tests {
         let map = read_map(
             b"7f00 20 Interpreter\n7f40 40 void Foo.bar(int)\n7f00 40 int Foo.baz()\nnonsense\n7g 1 x\n9 0 y\n",
         );
-        assert_eq!(map.name(0x7f3f), Some("int Foo.baz()"));
-        assert_eq!(map.name(0x7f40), Some("void Foo.bar(int)"));
+        assert_eq!(map.name(0x7f3f), Some("Foo.baz"));
+        assert_eq!(map.name(0x7f40), Some("Foo.bar"));
         assert_eq!(map.name(0x7f80), None);
         assert_eq!(map.name(9), None);
+    }
+
+    #[test]
+    fn methods_have_their_class_and_name_without_types() {
+        for (name, shown) in [
+            ("void com.x.Tokenizer$Basic.scan(char[], int)", "com.x.Tokenizer$Basic.scan"),
+            ("java.lang.Object[] java.util.ArrayList.grow()", "java.util.ArrayList.grow"),
+            ("System.String:Concat (string,string)", "System.String:Concat"),
+            ("Mono.CSharp.Parser:yyparse (Mono.CSharp.yyParser.yyInput)", "Mono.CSharp.Parser:yyparse"),
+            ("(wrapper managed-to-native) object:__icall (int)", "(wrapper managed-to-native) object:__icall"),
+            ("Interpreter", "Interpreter"),
+            ("I2C/C2I adapters", "I2C/C2I adapters"),
+            ("LazyCompile:*tick /srv/a (old).js:12", "LazyCompile:*tick /srv/a (old).js:12"),
+            ("JS:~(anonymous)", "JS:~(anonymous)"),
+        ] {
+            assert_eq!(plain(name), shown);
+        }
     }
 }
