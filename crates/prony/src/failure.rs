@@ -46,7 +46,7 @@ impl Failure {
     pub fn io(verb: &str, path: &Path, error: &io::Error) -> Failure {
         let failure = Failure::new(format!("cannot {verb} {}: {}", path.display(), io_text(error)));
         match error.kind() {
-            io::ErrorKind::StorageFull => failure.hint("make room, or name a file on another disk with -o"),
+            io::ErrorKind::StorageFull => failure.hint("make room, or name a file on another disk"),
             _ => failure,
         }
     }
@@ -128,7 +128,13 @@ impl Failure {
             SamplerError::Perf(PerfError::NoMemory { .. }) => {
                 failure.hint("`sysctl kernel.perf_event_mlock_kb=2048` as root allows more")
             }
-            SamplerError::Perf(_) | SamplerError::Collect(_) | SamplerError::NoProcess(_) => failure,
+            SamplerError::Perf(PerfError::Refused { .. }) => failure.hint(
+                "run prony as the user whose process it is, or as root; containers may forbid perf_event_open besides",
+            ),
+            SamplerError::NoProcess(_) => {
+                failure.hint("it has ended, or never was; `pgrep NAME` prints numbers of processes")
+            }
+            SamplerError::Perf(_) | SamplerError::Collect(_) => failure,
             SamplerError::NoCpu(_) => failure.hint("/sys/devices/system/cpu/online lists them"),
         }
     }
@@ -150,7 +156,7 @@ fn io_text(error: &io::Error) -> String {
 }
 
 /// Leaves out the number that the standard library adds to what the kernel said.
-fn without_numbers(text: &str) -> String {
+pub fn without_numbers(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let first = parts.next().unwrap_or_default().to_owned();
     parts.fold(first, |before, part| before + part.split_once(')').map_or("", |(_, after)| after))

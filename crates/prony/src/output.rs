@@ -53,6 +53,14 @@ impl NewFile {
                 Failure::new(format!("cannot write {}: file exists", path.display())).hint("--force replaces it")
             );
         }
+        // Devices and pipes cannot be replaced by a file: what is meant by one is to write into it.
+        if path.metadata().is_ok_and(|there| !there.is_file()) {
+            let file = path.display();
+            return Err(Failure::new(format!(
+                "cannot write {file}: expected a file or nothing there, found something else"
+            ))
+            .hint("name a file; it appears under its name when it is complete"));
+        }
         let Some(name) = path.file_name() else {
             return Err(Failure::new(format!("cannot write {}: expected the name of a file", path.display())));
         };
@@ -63,6 +71,11 @@ impl NewFile {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
         let file = file.map_err(|error| Failure::io("write", path, &error))?;
         Ok(NewFile { path: path.to_owned(), temporary, file: Some(file) })
+    }
+
+    /// The name that it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The file to write to.

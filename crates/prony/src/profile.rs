@@ -13,11 +13,11 @@ pub mod zones;
 
 use std::path::Path;
 
-use prony_profile::{Profile, Recording, Stacks, Walk};
+use prony_profile::{Profile, Recording, Stacks, Walk, Weighs};
 
 use crate::cli::profile::TakeArgs;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, without_numbers};
 use crate::numbers::{count, significant, thousands};
 use crate::output;
 
@@ -53,7 +53,8 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     doubts.extend(self::doubts(&recording, &profile));
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
     let how = words::how(&recording, profile.stacks.observations());
-    write(outputs, &profile, &title, &how)?;
+    // What was found is shown even if a disk is full.
+    let written = write(outputs, &profile, &title, &how);
     let found = Found { name: &name, recording: &recording, profile: &profile, chosen: chosen.as_ref() };
     if args.answer.json {
         output::print_json(&json::taken(&found, &args.answer, &doubts))?;
@@ -64,6 +65,7 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     for doubt in &doubts {
         eprintln!("warning: {doubt}");
     }
+    written?;
     Ok(if doubts.is_empty() { Exit::Good } else { Exit::NotTrusted })
 }
 
@@ -91,8 +93,14 @@ fn write(outputs: Outputs, profile: &Profile, title: &str, how: &str) -> Result<
 fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
     let mut doubts = Vec::new();
     let samples = profile.stacks.observations();
-    if samples < FEWEST_SAMPLES {
-        doubts.push(format!("only {}: shares are hardly known", count(samples, "stack sample")));
+    match samples {
+        0 if recording.weighs == Weighs::Samples => {
+            doubts.push("no stack sample: it used no CPU meanwhile; --off-cpu shows where it waits".to_owned());
+        }
+        0..FEWEST_SAMPLES => {
+            doubts.push(format!("only {}: shares are hardly known", words::counted(samples, recording.weighs)));
+        }
+        _ => {}
     }
     let all = samples + recording.lost;
     if recording.lost as f64 > MOST_LOST * all as f64 {
@@ -113,7 +121,7 @@ fn warn(recording: &Recording, profile: &Profile) {
         eprintln!(
             "warning: {} {} ({} % of the samples)",
             nameless.object,
-            nameless.why,
+            without_numbers(&nameless.why.to_string()),
             significant(share(*seen) * 100.0)
         );
         if let Some(hint) = words::hint(nameless) {

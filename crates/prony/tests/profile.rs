@@ -181,7 +181,8 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
     assert!(estimate(&answer.json(), "functions", "main", "inclusive") > 0.9);
     let gone = prony(place.path(), &["profile", "--attach", &pid, "--for", "1s"]);
     assert_eq!(gone.code, Some(2));
-    assert_eq!(gone.stderr, format!("error: cannot sample: there is no process {pid}\n"));
+    let expected = format!("error: cannot sample: there is no process {pid}\nhint: it has ended, or never was; ");
+    assert!(gone.stderr.starts_with(&expected), "{}", gone.stderr);
 }
 
 #[test]
@@ -226,6 +227,58 @@ fn what_cannot_be_sampled_is_said_in_one_line() {
     let failed = prony(place.path(), &["profile", "--", "false"]);
     assert_eq!(failed.code, Some(3));
     assert!(failed.stderr.contains("warning: `false` failed: exit status: 1\n"), "{}", failed.stderr);
+}
+
+#[test]
+fn files_that_cannot_be_written_are_told_before_anything_is_sampled() {
+    let place = place();
+    let twice = prony(place.path(), &["profile", "--flame", "a", "--folded", "a", "--", "./no-such-program"]);
+    assert_eq!(twice.code, Some(2));
+    assert_eq!(
+        twice.stderr,
+        "error: cannot write a: --folded and --flame both name it\nhint: give each a file of its own\n"
+    );
+    let pipe = place.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
+    let replaced = prony(place.path(), &["profile", "--force", "--flame", "pipe", "--", "./no-such-program"]);
+    assert_eq!(replaced.code, Some(2));
+    assert!(
+        replaced.stderr.starts_with("error: cannot write pipe: expected a file or nothing there"),
+        "{}",
+        replaced.stderr
+    );
+    assert!(!pipe.metadata().expect("it is left alone").is_file());
+    assert_eq!(fs::read_dir(&place).expect("a directory").count(), 1, "nothing else is left behind");
+}
+
+#[test]
+fn what_was_found_is_shown_even_if_a_file_of_it_cannot_be_written() {
+    let place = place();
+    fs::write(place.path().join("x.folded"), "srv;main;f 900\nsrv;main;g 100\n").expect("writable");
+    let mut shell = Command::new("sh");
+    // No file may grow beyond some kilobytes, as on a disk that is full.
+    let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" profile show x.folded --flame x.svg --folded y.folded";
+    let output = shell.args(["-c", script, env!("CARGO_BIN_EXE_prony")]).current_dir(&place).output().expect("sh runs");
+    let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(shown.contains("n = 1,000 stack samples"), "{shown}");
+    assert!(said.contains("error: cannot write x.svg: "), "{said}");
+    assert!(place.path().join("y.folded").is_file() && !place.path().join("x.svg").exists());
+}
+
+#[test]
+fn a_command_that_only_waits_is_told_where_to_look() {
+    let place = place();
+    let waits = prony(place.path(), &["profile", "--off-cpu", "--", "sleep", "0.05"]);
+    assert_eq!(waits.code, Some(3), "{}", waits.stderr);
+    assert!(waits.stderr.contains("wait") && !waits.stderr.contains("stack sample"), "{}", waits.stderr);
+    let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it runs");
+    let pid = sleeper.id().to_string();
+    let idle = prony(place.path(), &["profile", "--attach", &pid, "--for", "100ms"]);
+    sleeper.kill().expect("it still runs");
+    sleeper.wait().expect("it is ours");
+    assert_eq!(idle.code, Some(3), "{}", idle.stderr);
+    assert!(idle.stderr.contains("no stack sample: it used no CPU meanwhile; --off-cpu shows"), "{}", idle.stderr);
 }
 
 const SCRIPT: &str = "server 7 1.0: cycles:\n\t  1 tick+0x1 (/srv)\n\t  2 main (/srv)\n\n";

@@ -12,6 +12,11 @@ use regex_lite::Regex;
 use super::FrameRange;
 use crate::numbers::duration;
 
+const PROFILE_USAGE: &str = "prony profile [OPTIONS] -- COMMAND...
+       prony profile [OPTIONS] --demo FILE [-- BUILD...]
+       prony profile [OPTIONS] --attach PID | --all
+       prony profile show | diff | fold | zones FILE...";
+
 const PROFILE_EXAMPLES: &str = "\
 Examples:
   prony profile -- ./server +map dm1
@@ -20,8 +25,10 @@ Examples:
   prony profile --attach 4711 --for 10s --off-cpu
   prony profile diff old.folded new.folded --flame diff.svg
 
-Stacks are followed by frame pointers: build with -fno-omit-frame-pointer, or give --dwarf. A share is a proportion of n
-stack samples, with its 95 % interval; inclusive shares may add up to more than 100 %.
+Of each function the answer has two shares of the stack samples, with 95 % intervals: `self`, of those that ended in it, and
+`incl.`, of those in which it or something it called was running. Inclusive shares add up to more than 100 %. Behind names,
+_[k] marks functions of the kernel, _[j] code made at run time. Stacks are followed by frame pointers: build with
+-fno-omit-frame-pointer, or give --dwarf; names need a program that is not stripped, inlined calls -g.
 
 Exit codes:
   0  good
@@ -30,7 +37,7 @@ Exit codes:
 
 /// Say where the time of a program goes: functions, components, a flame graph.
 #[derive(Debug, Args)]
-#[command(after_help = PROFILE_EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(after_help = PROFILE_EXAMPLES, override_usage = PROFILE_USAGE, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct ProfileArgs {
     #[command(subcommand)]
     pub verb: Option<ProfileVerb>,

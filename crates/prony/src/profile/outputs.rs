@@ -26,6 +26,13 @@ impl Outputs {
     /// As [`Outputs::create`].
     pub fn add(&mut self, kind: &'static str, path: Option<&Path>, force: bool) -> Result<(), Failure> {
         if let Some(path) = path {
+            if let Some((other, _)) = self.0.iter().find(|(_, file)| file.path() == path) {
+                return Err(Failure::new(format!(
+                    "cannot write {}: --{other} and --{kind} both name it",
+                    path.display()
+                ))
+                .hint("give each a file of its own"));
+            }
             self.0.push((kind, NewFile::create(path, force)?));
         }
         Ok(())
@@ -34,21 +41,21 @@ impl Outputs {
     /// Writes every file with what `content` says of its kind; one without content is left out, with a warning.
     ///
     /// # Errors
-    /// When the disk does not take it.
+    /// When the disk does not take one; the others are written all the same.
     pub fn write(self, content: impl Fn(&str) -> Option<io::Result<Vec<u8>>>) -> Result<(), Failure> {
+        let mut written = Ok(());
         for (kind, mut file) in self.0 {
             match content(kind) {
                 Some(Ok(bytes)) => {
-                    file.file()
-                        .write_all(&bytes)
-                        .map_err(|error| Failure::new(format!("cannot write the {kind} file: {error}")))?;
-                    file.finish()?;
+                    let filled =
+                        file.file().write_all(&bytes).map_err(|error| Failure::io("write", file.path(), &error));
+                    written = written.and(filled.and_then(|()| file.finish()));
                 }
-                Some(Err(error)) => eprintln!("warning: no {kind} file was written: {error}"),
+                Some(Err(error)) => eprintln!("warning: {} was not written: {error}", file.path().display()),
                 None => {}
             }
         }
-        Ok(())
+        written
     }
 }
 

@@ -18,12 +18,13 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let name = short(&args.file);
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
     let how = words::counted(stacks.observations(), Weighs::Samples);
-    outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how))?;
+    let written = outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how));
     if args.answer.json {
         output::print_json(&json::stored(&name, &stacks, &args.answer))?;
     } else {
         output::print(&words::stored(&name, &stacks, &args.answer))?;
     }
+    written?;
     if stacks.observations() < FEWEST_SAMPLES {
         eprintln!("warning: only {}: shares are hardly known", count(stacks.observations(), "stack sample"));
         return Ok(Exit::NotTrusted);

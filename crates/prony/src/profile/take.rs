@@ -67,7 +67,15 @@ fn of_command(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     let sampler = Sampler::of_children(options).map_err(|error| Failure::sampler(&error))?;
     let mut child = command.spawn().map_err(|error| {
         let failure = Failure::new(format!("cannot run `{}`: {error}", program.display()));
-        if error.kind() == io::ErrorKind::NotFound { failure.hint("name it by its path") } else { failure }
+        match error.kind() {
+            io::ErrorKind::NotFound => failure.hint("name it by its path"),
+            io::ErrorKind::PermissionDenied => {
+                failure.hint("expected a file that may be executed: `chmod +x` makes it one")
+            }
+            // ENOEXEC
+            _ if error.raw_os_error() == Some(8) => failure.hint("a script needs a first line as `#!/bin/sh`"),
+            _ => failure,
+        }
     })?;
     let ended = until_end(args, &mut child, &interrupt);
     let recording = sampler.finish().map_err(|error| Failure::sampler(&error));

@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use prony_machine::perf::Trigger;
-use prony_profile::{Nameless, NoSymbols, Recording, Share, Stacks, Weighs, component_shares, function_shares};
+use prony_profile::{
+    Nameless, NoSymbols, Recording, Share, Stacks, Weighs, component_shares, function_shares, shortened,
+};
 use prony_stats::Interval;
 
 use super::{Found, LEVEL};
@@ -82,11 +84,15 @@ fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
         table(out, "function", shown);
     }
     let n = stacks.observations();
+    let more = match shown.len() < functions.len() {
+        true => format!("; {} of {}, --top shows more", shown.len(), count(functions.len() as u64, "function")),
+        false => String::new(),
+    };
     let _ = match stacks.weighs() {
-        Weighs::Samples => writeln!(out, "\nn = {}", count(n, "stack sample")),
+        Weighs::Samples => writeln!(out, "\nn = {}{more}", count(n, "stack sample")),
         Weighs::WaitingUs => writeln!(
             out,
-            "\nshares of {} s of waiting; n = {}, as telling of shares as {} of equal length",
+            "\nshares of {} s of waiting; n = {}, as telling of shares as {} of equal length{more}",
             significant(stacks.total() as f64 / 1e6),
             count(n, "wait"),
             thousands(stacks.effective_observations().round() as u64)
@@ -97,7 +103,7 @@ fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
 fn table(out: &mut String, what: &str, shares: &[Share]) {
     let _ = writeln!(out, "\n   self    95 %             incl.    95 %            {what}");
     for share in shares {
-        let _ = writeln!(out, "  {}  {}   {}", percent(&share.own), percent(&share.inclusive), share.name);
+        let _ = writeln!(out, "  {}  {}   {}", percent(&share.own), percent(&share.inclusive), shortened(&share.name));
     }
 }
 
@@ -120,6 +126,8 @@ pub fn hint(nameless: &Nameless) -> Option<String> {
                                 -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit write one"
                 .to_owned()
         }
-        NoSymbols::Unreadable(_) => return None,
+        NoSymbols::Unreadable(_) => {
+            "profile again, and leave the file where it is until the answer is there".to_owned()
+        }
     })
 }
