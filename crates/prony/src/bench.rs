@@ -67,11 +67,11 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
         }
         return Err(failure(failed, args.shell.is_some()));
     }
+    let rates = args.bytes.or(args.operations).map(|_| limits::held(&report.samples)).unwrap_or_default();
     if args.json {
-        output::print_json(&json::answer(options, report))?;
+        output::print_json(&json::answer(options, report, rates))?;
     } else {
-        let shares = args.bytes.or(args.operations).map(|_| limits::lines(&report.samples)).unwrap_or_default();
-        output::print(&(words::text(options, report) + &shares))?;
+        output::print(&(words::text(options, report) + &limits::lines(&rates)))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {warning}");

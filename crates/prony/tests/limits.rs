@@ -179,3 +179,26 @@ fn curves_are_files_and_a_cpu_that_is_not_there_is_an_error() {
             .any(|entry| { entry.expect("a file").file_name().to_string_lossy().ends_with(".tmp") })
     );
 }
+
+#[test]
+fn the_json_of_a_bench_has_its_share_of_the_limits() {
+    let home = tempfile::tempdir().expect("a scratch directory");
+    let rates = |amount: &[&str]| {
+        let output = prony(&home, &[&["bench", "--json", "--runs", "7", "true"], amount].concat());
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
+        answer["rates"].clone()
+    };
+    assert_eq!(rates(&[]), Value::Null, "nobody said how much a run is");
+    let unknown = rates(&["--operations", "1000"]);
+    assert_eq!((&unknown[0]["unit"], &unknown[0]["share"]), (&Value::from("operations/s"), &Value::Null));
+    // Clocks alone are no rates.
+    let output = prony(&home, &["limits", "net", "clock", "--quick"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let known = rates(&["--operations", "1000"]);
+    let (rate, share) = (&known[0], &known[0]["share"]);
+    assert_eq!((&rate["name"], &rate["n"]), (&Value::from("true"), &Value::from(7)));
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{known:#}"));
+    assert!((number(&share["share"]) - number(&rate["value"]) / number(&share["limit"])).abs() < 1e-9, "{known:#}");
+    assert!(share["of"].is_string() && share["n"].as_u64() > Some(0), "{known:#}");
+}

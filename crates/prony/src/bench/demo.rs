@@ -17,7 +17,7 @@ use super::{budget, cpu, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::limits::compare as limits;
+use crate::limits::compare::{self as limits, Held};
 use crate::numbers::{count, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
@@ -69,11 +69,11 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     if let Some(failure) = failure(&options, &report) {
         return Err(failure);
     }
+    let rates = args.bytes.or(args.operations).map(|_| limits::held(&report.samples)).unwrap_or_default();
     if args.json {
-        output::print_json(&answer(&options, &report))?;
+        output::print_json(&answer(&options, &report, rates))?;
     } else {
-        let shares = args.bytes.or(args.operations).map(|_| limits::lines(&report.samples)).unwrap_or_default();
-        output::print(&(text(&options, &report) + &shares))?;
+        output::print(&(text(&options, &report) + &limits::lines(&rates)))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {warning}");
@@ -209,10 +209,12 @@ struct Answer<'a> {
     seed: u64,
     commands: [&'a str; 2],
     frames: Option<&'a FrameComparison>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rates: Vec<Held>,
     warnings: &'a [String],
 }
 
-fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport) -> Answer<'a> {
+fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> Answer<'a> {
     Answer {
         verdict: report.outcome.as_ref().map(|outcome| answered(outcome, "cpu")),
         seconds: report.elapsed_s,
@@ -221,6 +223,7 @@ fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport) -> Answer<'a> {
         seed: options.seed,
         commands: [&options.builds[0].name, &options.builds[1].name],
         frames: report.frames.as_ref().ok(),
+        rates,
         warnings: &report.warnings,
     }
 }

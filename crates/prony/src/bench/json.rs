@@ -8,6 +8,7 @@ use prony_stats::judge::{Metric, Outcome, Verdict};
 use serde::Serialize;
 
 use super::words::{letter, to_percent};
+use crate::limits::compare::Held;
 
 /// The whole answer.
 #[derive(Debug, Serialize)]
@@ -27,6 +28,9 @@ pub struct Answer {
     commands: Vec<Command>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<Compared>,
+    /// With `--bytes` or `--operations`: what each command does in a second, and the share of a limit of this machine.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rates: Vec<Held>,
     warnings: Vec<String>,
 }
 
@@ -101,7 +105,7 @@ struct Times {
 }
 
 /// The answer of a bench.
-pub fn answer(options: &Options, report: &Report) -> Answer {
+pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
     let commands = options.subjects.iter().zip(&report.summaries).enumerate().map(|(place, (subject, summary))| {
         let benchmark = report.samples.benchmarks.get(place);
         Command {
@@ -136,6 +140,7 @@ pub fn answer(options: &Options, report: &Report) -> Answer {
         margin_pct: to_percent(options.plan.margin),
         seed: options.seed,
         commands: commands.collect(),
+        rates,
         warnings: report.warnings.iter().map(ToString::to_string).collect(),
     }
 }

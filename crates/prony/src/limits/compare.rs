@@ -53,6 +53,20 @@ struct Answered {
     shares: Vec<ShareOut>,
 }
 
+/// What `prony bench` says of a command that does a known amount: its rate, the median, and what share of a limit that is.
+#[derive(Debug, Serialize)]
+pub struct Held {
+    name: String,
+    unit: &'static str,
+    value: f64,
+    /// The bounds of the rate with 95 %; `null` with too few values.
+    low: Option<f64>,
+    high: Option<f64>,
+    n: usize,
+    /// Of what moves memory, or of what a core adds; `null` where that was not measured on this machine.
+    share: Option<ShareOut>,
+}
+
 #[derive(Debug, Serialize)]
 struct ShareOut {
     of: String,
@@ -181,23 +195,25 @@ fn distance(share: &Share) -> f64 {
 }
 
 fn answered(workload: &Workload, limits: &Limits) -> Answered {
-    let finite = |value: f64| Some(value).filter(|value| value.is_finite());
-    let shares = shares(&limits.measured, workload.rate).into_iter().map(|share| ShareOut {
-        of: share.of,
-        limit: share.limit,
-        share: share.share,
-        n: share.n,
-        contaminated: share.contaminated,
-    });
     Answered {
         name: workload.name.clone(),
         unit: workload.unit(),
         value: workload.value(),
-        low: finite(workload.low),
-        high: finite(workload.high),
+        low: bound(workload.low),
+        high: bound(workload.high),
         n: workload.n,
-        shares: shares.collect(),
+        shares: shares(&limits.measured, workload.rate).into_iter().map(share_out).collect(),
     }
+}
+
+fn share_out(share: Share) -> ShareOut {
+    let Share { of, limit, share, n, contaminated } = share;
+    ShareOut { of, limit, share, n, contaminated }
+}
+
+/// A bound of a rate, if it is known: with too few values the time may be anything, so that it is 0 or not finite.
+fn bound(value: f64) -> Option<f64> {
+    Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 /// Notes how much a run is, where `prony bench` was told, so that files say it too.
@@ -210,34 +226,54 @@ pub fn note(samples: &mut Samples, bytes: Option<f64>, operations: Option<f64>) 
     }
 }
 
-/// What `prony bench` says of each command: its share of what moves memory, or of what a core adds.
-pub fn lines(samples: &Samples) -> String {
+/// What the commands of `prony bench` do in a second, where it was told how much a run is, held against what moves
+/// memory, or what a core adds.
+pub fn held(samples: &Samples) -> Vec<Held> {
     let workloads: Vec<Workload> = samples.benchmarks.iter().filter_map(workload).collect();
     if workloads.is_empty() {
-        return String::new();
+        return Vec::new();
     }
-    let Some(limits) = store::of_here() else {
-        return "  no limits of this machine to hold this against: `prony limits` measures them\n".to_owned();
-    };
-    workloads.iter().filter_map(|workload| line(workload, &limits)).collect()
+    let limits = store::of_here();
+    workloads.iter().map(|workload| held_against(workload, limits.as_ref())).collect()
 }
 
-fn line(workload: &Workload, limits: &Limits) -> Option<String> {
-    let all = shares(&limits.measured, workload.rate);
+fn held_against(workload: &Workload, limits: Option<&Limits>) -> Held {
+    let all = limits.map_or_else(Vec::new, |limits| shares(&limits.measured, workload.rate));
     let usual = match workload.rate {
         Rate::Bytes(_) => "DRAM load,",
         Rate::Operations(_) => "add r, r, side by side",
     };
-    let share = all.iter().find(|share| share.of.starts_with(usual)).or(all.first())?;
-    let unit = workload.unit();
+    let nearest = all.iter().position(|share| share.of.starts_with(usual)).unwrap_or(0);
+    Held {
+        name: workload.name.clone(),
+        unit: workload.unit(),
+        value: workload.value(),
+        low: bound(workload.low),
+        high: bound(workload.high),
+        n: workload.n,
+        share: all.into_iter().nth(nearest).map(share_out),
+    }
+}
+
+/// The same for people, a line each.
+pub fn lines(held: &[Held]) -> String {
+    let lines: String = held.iter().filter_map(line).collect();
+    match lines.is_empty() && !held.is_empty() {
+        true => "  no limits of this machine to hold this against: `prony limits` measures them\n".to_owned(),
+        false => lines,
+    }
+}
+
+fn line(held: &Held) -> Option<String> {
+    let share = held.share.as_ref()?;
     Some(format!(
         "  {}: {} (median, n = {}) is {} % of {}: {} (n = {})\n",
-        workload.name,
-        tables::quantity(workload.value(), unit),
-        workload.n,
+        held.name,
+        tables::quantity(held.value, held.unit),
+        held.n,
         significant(share.share * 100.0),
         share.of,
-        tables::quantity(share.limit, unit),
+        tables::quantity(share.limit, held.unit),
         share.n
     ))
 }
@@ -264,6 +300,16 @@ mod tests {
         let mut of_operations = samples(&[0.5; 9]);
         note(&mut of_operations, None, Some(1e6));
         assert_eq!(workload(&of_operations.benchmarks[0]).map(|known| known.rate), Some(Rate::Operations(2e6)));
+    }
+
+    #[test]
+    fn bounds_that_too_few_values_leave_open_are_none() {
+        let mut few = samples(&[1.0, 1.5, 2.0]);
+        note(&mut few, None, Some(3.0));
+        let known = held_against(&workload(&few.benchmarks[0]).expect("operations and times"), None);
+        assert_eq!((known.value, known.low, known.high, known.n), (2.0, None, None, 3));
+        assert!(known.share.is_none());
+        assert!(lines(&[known]).contains("`prony limits` measures them") && lines(&[]).is_empty());
     }
 
     #[test]
