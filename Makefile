@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test` and `fleet` do so by themselves.
 
-.PHONY: demo test fleet bench bench-accuracy bench-enet check setup
+.PHONY: demo test fleet bench bench-accuracy bench-enet bench-limits check setup
 
 demo:
 	@scripts/demo
@@ -24,6 +24,10 @@ bench-accuracy:
 # Ten minutes: the ENet host beside the stock library.
 bench-enet:
 	@scripts/bench-enet
+
+# Ten minutes: bandwidth as `prony limits` measures it beside likwid-bench, which the package `likwid` has.
+bench-limits:
+	@scripts/bench-limits
 
 check:
 	cargo fmt --check

@@ -35,9 +35,7 @@ impl PageKind {
     /// The best kind of huge page that this machine gives now: reserved ones if `bytes` of them are free.
     pub fn huge(bytes: usize) -> PageKind {
         let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-        let free = text.lines().find_map(|line| line.strip_prefix("HugePages_Free:")?.trim().parse::<usize>().ok());
-        let size = text.contains("Hugepagesize:       2048 kB");
-        match free.unwrap_or(0) >= bytes.div_ceil(HUGE_BYTES) && size {
+        match free_huge_bytes(&text) >= bytes.max(1) {
             true => PageKind::Reserved,
             false => PageKind::Transparent,
         }
@@ -201,6 +199,17 @@ impl Area {
     }
 }
 
+/// Bytes of huge pages of 2 MiB that a mapping could have now: free ones are counted as free until they are touched, also when a
+/// mapping was promised them (Documentation/admin-guide/mm/hugetlbpage.rst).
+fn free_huge_bytes(meminfo: &str) -> usize {
+    let number = |name: &str| {
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(name))?;
+        line.trim().trim_end_matches(" kB").parse::<usize>().ok()
+    };
+    let pages = number("HugePages_Free:").unwrap_or(0).saturating_sub(number("HugePages_Rsvd:").unwrap_or(0));
+    if number("Hugepagesize:") == Some(HUGE_BYTES >> 10) { pages * HUGE_BYTES } else { 0 }
+}
+
 /// The addresses at the beginning of an entry of `smaps`.
 fn range(line: &str) -> Option<(u64, u64)> {
     let (start, end) = line.split_whitespace().next()?.split_once('-')?;
@@ -246,6 +255,14 @@ mod tests {
     fn an_area_for_huge_pages_begins_where_one_can() {
         let area = Area::untouched(4 << 20, PageKind::Transparent).expect("4 MiB");
         assert_eq!(area.as_ptr() as usize % HUGE_BYTES, 0);
+    }
+
+    #[test]
+    fn pages_that_were_promised_to_somebody_are_not_free() {
+        let text = "HugePages_Total:      64\nHugePages_Free:       40\nHugePages_Rsvd:       32\nHugepagesize:       2048 kB\n";
+        assert_eq!(free_huge_bytes(text), 8 * HUGE_BYTES);
+        assert_eq!(free_huge_bytes(&text.replace("2048", "1048576")), 0);
+        assert_eq!(free_huge_bytes(""), 0);
     }
 
     #[test]

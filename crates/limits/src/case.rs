@@ -257,14 +257,27 @@ impl Measured {
 
     /// Seconds of a pass: the least, the median and the most, of the samples that figures are made of.
     pub fn seconds(&self) -> Option<[f64; 3]> {
-        let seconds = sorted(&self.told().map(|(_, sample)| sample.seconds).collect::<Vec<_>>());
-        Some([*seconds.first()?, median_of_sorted(&seconds)?, *seconds.last()?])
+        self.range_of(|sample| sample.seconds)
+    }
+
+    /// Page faults of a pass: the least, the median and the most, of the same samples.
+    pub fn faults(&self) -> Option<[f64; 3]> {
+        self.range_of(|sample| sample.faults as f64 / self.series.passes.max(1) as f64)
+    }
+
+    /// Cycles of one of what a pass counts: the least, the median and the most, of the same samples.
+    pub fn cycles_each_range(&self) -> Option<[f64; 3]> {
+        self.range_of(|sample| sample.seconds * sample.core_hz / self.count)
     }
 
     /// Median cycles of one of what a pass counts, of the same samples.
     pub fn cycles_each(&self) -> Option<f64> {
-        let cycles: Vec<f64> = self.told().map(|(_, sample)| sample.seconds * sample.core_hz).collect();
-        Some(median_of_sorted(&sorted(&cycles))? / self.count)
+        self.cycles_each_range().map(|[_, median, _]| median)
+    }
+
+    fn range_of(&self, of: impl Fn(&Sample) -> f64) -> Option<[f64; 3]> {
+        let ascending = sorted(&self.told().map(|(_, sample)| of(sample)).collect::<Vec<_>>());
+        Some([*ascending.first()?, median_of_sorted(&ascending)?, *ascending.last()?])
     }
 }
 

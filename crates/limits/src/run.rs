@@ -1,5 +1,6 @@
 //! Plans, shuffles, runs, collects.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,8 @@ use crate::tester::{Effort, Tester};
 pub struct Options {
     /// What is asked for; their order does not matter.
     pub experiments: Vec<Experiment>,
+    /// Of them the cases alone whose names contain this; `None`: all.
+    pub only: Option<String>,
     /// How long each case may try.
     pub effort: Effort,
     /// Cases that were disturbed are tried again until so much time has passed since the start.
@@ -78,17 +81,30 @@ pub struct Limits {
     pub elapsed: Duration,
     /// Whether it was told to stop before it was done.
     pub stopped: bool,
+    /// Share of that CPU's time that the hypervisor gave to others meanwhile; `None` where the kernel does not count it.
+    pub steal: Option<f64>,
 }
 
 impl Limits {
-    /// Takes what an earlier run on the same machine measured of experiments that this one was not asked for.
-    pub fn keep(&mut self, earlier: Limits, asked: &[Experiment]) {
+    /// Takes what an earlier run on the same machine measured of experiments that this one was not asked for, and of those that
+    /// it was asked for only some cases of (`in_part`), all other cases.
+    pub fn keep(&mut self, earlier: Limits, asked: &[Experiment], in_part: bool) {
         if earlier.fingerprint != self.fingerprint {
             return;
         }
-        self.measured.extend(earlier.measured.into_iter().filter(|measured| !asked.contains(&measured.experiment)));
+        let known: HashSet<(Experiment, String)> =
+            self.measured.iter().map(|measured| (measured.experiment, measured.name.clone())).collect();
+        let stays = |experiment: Experiment, name: &str| {
+            !asked.contains(&experiment) || (in_part && !known.contains(&(experiment, name.to_owned())))
+        };
+        self.measured
+            .extend(earlier.measured.into_iter().filter(|measured| stays(measured.experiment, &measured.name)));
         self.measured.sort_by_key(|measured| measured.experiment);
-        self.skipped.extend(earlier.skipped.into_iter().filter(|skipped| !asked.contains(&skipped.experiment)));
+        let skipped = earlier.skipped.into_iter();
+        self.skipped
+            .extend(skipped.filter(|skipped| stays(skipped.experiment, skipped.name.as_deref().unwrap_or_default())));
+        let mut seen = HashSet::new();
+        self.skipped.retain(|skipped| seen.insert((skipped.experiment, skipped.name.clone())));
         self.skipped.sort_by_key(|skipped| skipped.experiment);
     }
 
@@ -154,7 +170,10 @@ pub fn run(
         huge: PageKind::huge(2 << 30),
         directory: options.directory.clone(),
     };
-    let (cases, mut skipped) = plan(&options.experiments, &setting);
+    let (mut cases, mut skipped) = plan(&options.experiments, &setting);
+    if let Some(part) = &options.only {
+        cases.retain(|case| case.name.contains(part.as_str()));
+    }
     let mut seed = Seed::new(options.seed);
     let order = order(cases.len(), &mut seed);
     let mut stage = Stage {
@@ -164,7 +183,8 @@ pub fn run(
         seed,
         file: None,
     };
-    let mut contention = Contention::start(&tree, u32::try_from(cpu).ok());
+    let contention = || Contention::start(&tree, u32::try_from(cpu).ok());
+    let (mut contention, mut contention_of_all) = (contention(), contention());
     let mut measured: Vec<Option<Measured>> = cases.iter().map(|_| None).collect();
     let mut stopped = false;
     let mut left = order;
@@ -215,6 +235,7 @@ pub fn run(
         skipped,
         elapsed: began.elapsed(),
         stopped,
+        steal: contention_of_all.since_last().steal,
     })
 }
 

@@ -61,6 +61,8 @@ struct About {
     elapsed_s: f64,
     #[serde(default)]
     stopped: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steal: Option<f64>,
     #[serde(default)]
     not_measured: Vec<NotMeasured>,
 }
@@ -106,6 +108,7 @@ pub fn encode(limits: &Limits, prony_version: &str) -> Result<Vec<u8>, StoredErr
         cpu: limits.cpu,
         elapsed_s: limits.elapsed.as_micros() as f64 / 1e6,
         stopped: limits.stopped,
+        steal: limits.steal,
         not_measured: not_measured.collect(),
     };
     let mut machine = serde_json::to_value(&limits.facts).unwrap_or_default();
@@ -192,6 +195,7 @@ pub fn decode(bytes: &[u8]) -> Result<Limits, StoredError> {
         skipped: skipped.collect(),
         elapsed: Duration::try_from_secs_f64(about.elapsed_s).unwrap_or_default(),
         stopped: about.stopped,
+        steal: about.steal,
     })
 }
 
@@ -297,6 +301,7 @@ mod tests {
             }],
             elapsed: Duration::from_micros(1_500_000),
             stopped: false,
+            steal: Some(0.25),
         }
     }
 
@@ -305,6 +310,26 @@ mod tests {
         let limits = limits();
         let bytes = encode(&limits, "0.1.0").expect("limits can be written");
         assert_eq!(decode(&bytes), Ok(limits));
+    }
+
+    #[test]
+    fn what_is_measured_in_part_keeps_its_other_cases() {
+        let names = |limits: &Limits| limits.measured.iter().map(|case| case.name.clone()).collect::<Vec<_>>();
+        let all = names(&limits());
+        let (mut again, mut earlier) = (limits(), limits());
+        again.measured.remove(1);
+        again.measured[0].values = vec![3e11, 3e11];
+        earlier.measured[0].name += ", and more";
+        let asked = [Experiment::Bandwidth, Experiment::Net];
+        let mut part = again.clone();
+        part.keep(earlier.clone(), &asked, true);
+        assert_eq!(names(&part), [all[0].clone(), format!("{}, and more", all[0]), all[1].clone()]);
+        assert_eq!(part.skipped, limits().skipped);
+        let mut whole = again.clone();
+        whole.keep(earlier, &asked, false);
+        assert_eq!(names(&whole), all[..1]);
+        again.keep(limits(), &asked, true);
+        assert_eq!((names(&again), again.measured[0].values[0]), (all, 3e11));
     }
 
     #[test]

@@ -72,6 +72,9 @@ pub enum Taint {
 }
 
 impl Taint {
+    /// All, in the order in which they are looked for.
+    pub const ALL: [Taint; 3] = [Taint::ClockMoved, Taint::SharedCore, Taint::Waited];
+
     /// As it stands in files.
     pub fn word(self) -> &'static str {
         match self {
@@ -83,7 +86,7 @@ impl Taint {
 
     /// From the word in a file.
     pub fn from_word(word: &str) -> Option<Taint> {
-        [Taint::ClockMoved, Taint::SharedCore, Taint::Waited].into_iter().find(|taint| taint.word() == word)
+        Taint::ALL.into_iter().find(|taint| taint.word() == word)
     }
 }
 
@@ -283,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_taint_has_a_word_of_its_own() {
-        for taint in [Taint::ClockMoved, Taint::SharedCore, Taint::Waited] {
+        for taint in Taint::ALL {
             assert_eq!(Taint::from_word(taint.word()), Some(taint));
         }
         assert_eq!(Taint::from_word("none"), None);

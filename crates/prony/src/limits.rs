@@ -40,6 +40,7 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
     let place = store::Place::of(args.output.as_deref(), args.force)?;
     let options = Options {
         experiments: asked.clone(),
+        only: args.only.clone(),
         effort: if args.quick { Effort::QUICK } else { Effort::FULL },
         budget: Duration::from_secs(if args.quick { QUICK_S } else { FULL_S }),
         cpu: args.cpu,
@@ -53,12 +54,22 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
         Failure::new(format!("cannot measure: {error}")).hint("`lscpu -e` lists the CPUs; --cpu names one")
     })?;
     if limits.measured.is_empty() {
-        let reason = limits.skipped.first().map_or("nothing was asked", |skipped| &skipped.reason);
+        let reason = match (&args.only, limits.skipped.first()) {
+            _ if limits.stopped => "it was interrupted before the first case was done".to_owned(),
+            (_, Some(skipped)) => skipped.reason.clone(),
+            (Some(words), None) => {
+                return Err(Failure::new(format!("nothing was measured: no name of a case contains `{words}`"))
+                    .hint("`prony limits show --json` tells the names of what was measured before"));
+            }
+            (None, None) => "there is no case".to_owned(),
+        };
         return Err(Failure::new(format!("nothing was measured: {reason}")));
     }
     let (disturbed, cases) = (limits.disturbed(), limits.measured.len());
-    let kept = place.keep(&mut limits, &asked)?;
-    answer(&limits, &asked, &args.shown)?;
+    // What is shown is what was measured now, where it is some cases of many.
+    let now = args.only.is_some().then(|| limits.clone());
+    let kept = place.keep(&mut limits, &asked, args.only.is_some())?;
+    answer(now.as_ref().unwrap_or(&limits), &asked, &args.shown)?;
     eprintln!("limits of machine {}: {}", limits.fingerprint, kept.display());
     if limits.stopped {
         eprintln!("warning: interrupted after {}", count(cases as u64, "case"));

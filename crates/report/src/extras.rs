@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use prony_stats::samples::{MOST_BYTES, Samples};
+use prony_limits::{Limits, MOST_BYTES, decode};
 
 use crate::chart::flame::Stacks;
 use crate::frames::Frames;
@@ -29,7 +29,7 @@ pub struct Extras {
     /// Profiles by name.
     pub profiles: Vec<(String, Stacks)>,
     /// What the hardware can do at best.
-    pub limits: Option<Samples>,
+    pub limits: Option<Limits>,
     /// What could not be read, and why.
     pub problems: Vec<String>,
 }
@@ -50,8 +50,8 @@ impl Extras {
         let limits = dir.join("limits.json");
         match read(&limits, MOST_BYTES as u64) {
             Ok(None) => {}
-            Ok(Some(bytes)) => match Samples::decode(&bytes) {
-                Ok(samples) => extras.limits = Some(samples),
+            Ok(Some(bytes)) => match decode(&bytes) {
+                Ok(limits) => extras.limits = Some(limits),
                 Err(error) => extras.problems.push(format!("{}: {error}", limits.display())),
             },
             Err(error) => extras.problems.push(format!("{}: {error}", limits.display())),

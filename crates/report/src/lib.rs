@@ -15,6 +15,7 @@ mod extras;
 mod figures;
 mod findings;
 mod frames;
+mod limits;
 mod markdown;
 mod matrix;
 mod page;
@@ -29,6 +30,7 @@ use prony_study::Results;
 
 pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
+pub use limits::limits_curves;
 pub use quantity::signed;
 pub use words::{Chip, Tone, Verdict};
 

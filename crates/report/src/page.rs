@@ -2,7 +2,6 @@
 
 use std::fmt::{Display, Write};
 
-use prony_stats::alone::median_interval;
 use prony_stats::effects::Effect;
 use prony_stats::quantile::median;
 use prony_study::State;
@@ -14,6 +13,7 @@ use crate::chart::impact;
 use crate::drawing::{CHART_CSS, Drawing, key, series_css, shapes};
 use crate::escape::Escaped;
 use crate::figures::{Figures, Series, quantity};
+use crate::limits::section;
 use crate::palette::{DARK, LIGHT};
 use crate::provenance;
 use crate::quantity::{Quantity, count, duration, thousands};
@@ -50,7 +50,7 @@ pub fn page(report: &Report<'_>) -> String {
         format_args!(
             "<style>\n{}{CSS}{}{CHART_CSS}</style>\n</head>\n<body>\n",
             schemes(),
-            series_css(report.matrix.series.len())
+            series_css(report.matrix.series.len().max(report.extras.limits.as_ref().map_or(0, section::series)))
         ),
     );
     put(
@@ -66,7 +66,9 @@ pub fn page(report: &Report<'_>) -> String {
     failures(&mut out, report);
     legend(&mut out, report);
     charts(&mut out, report, &figures);
-    limits(&mut out, report);
+    if let Some(limits) = &report.extras.limits {
+        section::write(&mut out, limits);
+    }
     table_of_cells(&mut out, report);
     machines(&mut out, report);
     reproduce(&mut out, report);
@@ -83,7 +85,7 @@ pub fn page(report: &Report<'_>) -> String {
     out
 }
 
-fn put(out: &mut String, text: impl Display) {
+pub fn put(out: &mut String, text: impl Display) {
     let _ = write!(out, "{text}");
 }
 
@@ -330,7 +332,7 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn heading(out: &mut String, id: &str, title: &str, small: &str) {
+pub fn heading(out: &mut String, id: &str, title: &str, small: &str) {
     put(out, format_args!("<section id=\"{id}\"><h2>{} <small>{}</small></h2>\n", Escaped(title), Escaped(small)));
 }
 
@@ -363,7 +365,7 @@ fn stack(out: &mut String, series: &Series) {
 }
 
 /// A wide chart: it shrinks with the page, but not until its text cannot be read.
-fn framed(chart: &Drawing) -> String {
+pub fn framed(chart: &Drawing) -> String {
     format!("<div class=\"one\" style=\"min-width:{}px\">{}</div>", chart.width().min(860.0), chart.inline())
 }
 
@@ -397,30 +399,6 @@ fn medians(out: &mut String, report: &Report<'_>, quantity: &Quantity) {
         put(out, "</tr>");
     }
     put(out, "</tbody></table></div></details>\n");
-}
-
-fn limits(out: &mut String, report: &Report<'_>) {
-    let Some(samples) = &report.extras.limits else { return };
-    heading(out, "limits", "What the hardware can do", "median with its 95 % interval");
-    put(
-        out,
-        "<div class=\"card wide\"><table><thead><tr><th scope=\"col\">limit</th><th scope=\"col\" class=\"n\">value</th><th scope=\"col\" class=\"n\">values</th></tr></thead><tbody>",
-    );
-    for benchmark in &samples.benchmarks {
-        let values: Vec<f64> = benchmark.values().collect();
-        let Some(interval) = median_interval(&values, 0.05) else { continue };
-        let text = Quantity::of(interval.estimate, benchmark.unit_name()).interval(&interval);
-        put(
-            out,
-            format_args!(
-                "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-                Escaped(&benchmark.name),
-                Escaped(&text),
-                thousands(values.len())
-            ),
-        );
-    }
-    put(out, "</tbody></table></div></section>\n");
 }
 
 fn table_of_cells(out: &mut String, report: &Report<'_>) {

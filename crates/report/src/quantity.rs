@@ -1,7 +1,5 @@
 //! Numbers with their units, as people read them.
 
-use prony_stats::Interval;
-
 /// The unit in which values of about one size are shown.
 #[derive(Debug, Clone)]
 pub struct Quantity {
@@ -68,16 +66,6 @@ impl Quantity {
     /// A value for an axis: no digits that say nothing.
     pub fn tick(&self, value: f64) -> String {
         plain(value * self.factor)
-    }
-
-    /// `20.1 ms [20.0, 20.3]`.
-    pub fn interval(&self, interval: &Interval) -> String {
-        if !interval.width().is_finite() {
-            return format!("{}, too few for an interval", self.value(interval.estimate));
-        }
-        let [estimate, low, high] = [interval.estimate, interval.low, interval.high].map(|value| value * self.factor);
-        let digits = if high > low { (1.0 - (high - low).log10().floor()).clamp(0.0, 4.0) as usize } else { 2 };
-        format!("{estimate:.digits$} {} [{low:.digits$}, {high:.digits$}]", self.unit)
     }
 }
 

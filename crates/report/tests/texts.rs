@@ -174,3 +174,29 @@ fn a_page_of_a_million_frames_and_of_a_hundred_thousand_cells_fits_into_a_megaby
     let page = report(&many).page();
     assert!(page.len() < 1_000_000, "{}", page.len());
 }
+
+#[test]
+fn limits_beside_the_results_are_a_table_curves_and_all_figures_on_request() {
+    let dir = tempfile::tempdir().expect("a scratch directory");
+    let results = small();
+    let limits = studies::limits();
+    let bytes = prony_limits::encode(&limits, "1.2.3").expect("limits can be written");
+    std::fs::write(dir.path().join("limits.json"), bytes).expect("a scratch directory takes it");
+    let page = Report::read(&results, dir.path(), "1.2.3").page();
+    let section = page.split("<section id=\"limits\">").nth(1).and_then(|rest| rest.split("</section>").next());
+    let section = section.expect("the page has them");
+    assert!(section.contains(&format!("machine <code>{}</code>", limits.fingerprint)));
+    // The best of what nothing disturbed, not the median of everything.
+    assert!(
+        section.contains("<th scope=\"row\">load</th><td class=\"n\">200 GB/s</td><td class=\"n\">20.0 GB/s</td>"),
+        "{section}"
+    );
+    assert!(section.contains("<th scope=\"row\">latency, by chase</th><td class=\"n\">1.25 ns</td>"), "{section}");
+    assert_eq!(section.matches("<svg").count(), 2, "bandwidth and latency have two points each, all else has none");
+    assert_eq!(section.matches("<details>").count(), 2);
+    // A file that is something else is told, and nothing of it is shown.
+    std::fs::write(dir.path().join("limits.json"), "{}").expect("a scratch directory takes it");
+    let report = Report::read(&results, dir.path(), "1.2.3");
+    assert!(report.problems().iter().any(|problem| problem.contains("limits.json")), "{:?}", report.problems());
+    assert!(!report.page().contains("id=\"limits\""));
+}

@@ -20,7 +20,7 @@ const LOADS: usize = 32;
 const QUICK_MOST: usize = 128 << 20;
 
 pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
-    let most = if setting.effort.thorough { setting.memory_size().min(512 << 20) } else { QUICK_MOST };
+    let most = if setting.effort.thorough { setting.memory_size() } else { QUICK_MOST };
     let levels = setting.levels();
     let mut all = sizes(most.min(setting.area_bytes), setting.effort.thorough);
     all.extend(levels.iter().map(|level| level.1).filter(|&size| size <= most));

@@ -47,7 +47,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let small = all.into_iter().map(|touch| (PageKind::Small, touch));
     let huge = [PageKind::Transparent, PageKind::Reserved]
         .into_iter()
-        .flat_map(|kind| [Touch::Forward, Touch::Random, Touch::Populate].map(|touch| (kind, touch)));
+        .flat_map(|kind| [Touch::Forward, Touch::Backward, Touch::Random, Touch::Populate].map(|touch| (kind, touch)));
     let bytes = BYTES.min(setting.area_bytes);
     let case = |(kind, touch): (PageKind, Touch)| {
         let run = move |stage: &mut Stage| measured(stage, kind, touch, bytes);

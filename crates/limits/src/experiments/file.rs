@@ -57,13 +57,10 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let bytes = if setting.effort.thorough { FULL_BYTES } else { QUICK_BYTES };
     let mut ways: Vec<Way> = PORTIONS.into_iter().chain([bytes]).map(Way::Read).collect();
     ways.extend([Way::Map, Way::MapPopulate, Way::Ring]);
-    let mut all: Vec<(Way, bool, bool)> = Vec::new();
-    for &way in &ways {
-        all.extend([false, true].map(|looked_at| (way, true, looked_at)));
-    }
-    let from_disk = [Way::Read(256 << 10), Way::Read(bytes), Way::Map, Way::MapPopulate, Way::Ring];
-    all.extend(from_disk.map(|way| (way, false, true)));
-    all.extend([64 << 10, 1 << 20].map(|portion| (Way::Direct(portion), false, true)));
+    let mut from_disk = vec![Way::Read(256 << 10), Way::Read(bytes), Way::Map, Way::MapPopulate, Way::Ring];
+    from_disk.extend([64 << 10, 1 << 20].map(Way::Direct));
+    let all = ways.iter().map(|&way| (way, true)).chain(from_disk.iter().map(|&way| (way, false)));
+    let all = all.flat_map(|(way, cached)| [false, true].map(|looked_at| (way, cached, looked_at)));
     let case = |(way, cached, looked_at): (Way, bool, bool)| {
         let from = if cached { "page cache" } else { "disk" };
         let look = if looked_at { "added up" } else { "not looked at" };
@@ -76,7 +73,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
             .with("bytes", bytes)
     };
     // A mapping that nobody looks at reads nothing.
-    Ok(all.into_iter().filter(|&(way, _, looked_at)| way != Way::Map || looked_at).map(case).collect())
+    Ok(all.filter(|&(way, _, looked_at)| way != Way::Map || looked_at).map(case).collect())
 }
 
 fn measured(stage: &mut Stage, way: Way, cached: bool, looked_at: bool, bytes: usize) -> Result<Outcome, NotHere> {

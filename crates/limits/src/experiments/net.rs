@@ -4,7 +4,7 @@
 //! carries the datagram up to the receiver's queue, so sending costs more than it would into a network card.
 
 use std::io;
-use std::net::{Ipv4Addr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, opcode, types};
@@ -25,8 +25,10 @@ const DATAGRAM_MAX: usize = 65_507;
 /// How a block goes out or comes in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// One call each.
+    /// One call each, on a connected socket.
     Single,
+    /// One call each that names the address, `sendto`, or asks for it, `recvfrom`.
+    Addressed,
     /// `sendmmsg`, `recvmmsg`: one call a block.
     Batch,
     /// `UDP_SEGMENT`, `UDP_GRO`: one large datagram that the kernel cuts, or leaves whole.
@@ -36,15 +38,17 @@ enum Way {
 }
 
 impl Way {
-    const ALL: [Way; 4] = [Way::Single, Way::Batch, Way::Segments, Way::Ring];
+    const ALL: [Way; 5] = [Way::Single, Way::Addressed, Way::Batch, Way::Segments, Way::Ring];
 
     fn word(self, sends: bool) -> &'static str {
         match (self, sends) {
             (Way::Single, true) => "send",
+            (Way::Addressed, true) => "sendto",
             (Way::Batch, true) => "sendmmsg",
             (Way::Segments, true) => "sendmsg, UDP_SEGMENT",
             (Way::Ring, true) => "io_uring send",
             (Way::Single, false) => "recv",
+            (Way::Addressed, false) => "recvfrom",
             (Way::Batch, false) => "recvmmsg",
             (Way::Segments, false) => "recv, UDP_GRO",
             (Way::Ring, false) => "io_uring recv",
@@ -105,6 +109,9 @@ struct Pair {
     ring: Option<IoUring>,
     from: UdpSocket,
     to: UdpSocket,
+    /// Sends to whom each call names.
+    unconnected: UdpSocket,
+    address: SocketAddr,
     payload: usize,
     /// Datagrams that fit into one call with segments.
     segments: usize,
@@ -116,7 +123,9 @@ impl Pair {
     fn new(payload: usize, merged: bool) -> Result<Pair, NotHere> {
         let to = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
-        from.connect(to.local_addr()?)?;
+        let unconnected = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = to.local_addr()?;
+        from.connect(address)?;
         // A block that was lost is an error, not a wait for ever.
         to.set_read_timeout(Some(std::time::Duration::from_secs(1)))?;
         if merged {
@@ -125,7 +134,8 @@ impl Pair {
         let bytes = BLOCK * payload.max(2048);
         let segments = (DATAGRAM_MAX / payload).min(BLOCK);
         let ring = IoUring::new(BLOCK as u32).ok();
-        Ok(Pair { from, to, payload, segments, out: vec![7; bytes], into: vec![0; bytes.max(1 << 16)], ring })
+        let (out, into) = (vec![7; bytes], vec![0; bytes.max(1 << 16)]);
+        Ok(Pair { ring, from, to, unconnected, address, payload, segments, out, into })
     }
 
     /// Datagrams that are to be received merged must come merged.
@@ -138,6 +148,11 @@ impl Pair {
             Way::Single => {
                 for _ in 0..BLOCK {
                     self.from.send(&self.out[..self.payload])?;
+                }
+            }
+            Way::Addressed => {
+                for _ in 0..BLOCK {
+                    self.unconnected.send_to(&self.out[..self.payload], self.address)?;
                 }
             }
             Way::Batch => {
@@ -158,6 +173,10 @@ impl Pair {
             done += match way {
                 Way::Single => {
                     let length = self.to.recv(&mut self.into[..2048])?;
+                    usize::from(length == self.payload)
+                }
+                Way::Addressed => {
+                    let (length, _) = self.to.recv_from(&mut self.into[..2048])?;
                     usize::from(length == self.payload)
                 }
                 Way::Batch => self.batch(done, false)?,
@@ -293,7 +312,7 @@ mod tests {
     #[test]
     fn whatever_sends_a_block_a_block_arrives() {
         for payload in PAYLOADS {
-            for way in [Way::Single, Way::Batch, Way::Segments] {
+            for way in [Way::Single, Way::Addressed, Way::Batch, Way::Segments] {
                 let mut pair = Pair::new(payload, false).expect("sockets on loopback");
                 pair.send(way).expect("loopback takes a block");
                 for receiver in 0..BLOCK {
@@ -307,7 +326,7 @@ mod tests {
 
     #[test]
     fn every_receiver_takes_a_whole_block() {
-        for way in [Way::Single, Way::Batch, Way::Segments] {
+        for way in [Way::Single, Way::Addressed, Way::Batch, Way::Segments] {
             let mut pair = Pair::new(64, way == Way::Segments).expect("sockets on loopback");
             pair.send(pair.sender_for(way)).expect("loopback takes a block");
             pair.receive(way).expect("it comes");

@@ -61,6 +61,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let mut sorted = cpus.clone();
     sorted.sort_unstable();
     let pairs = sorted.iter().enumerate().flat_map(|(place, &a)| sorted[place + 1..].iter().map(move |&b| (a, b)));
+    let left_out = pairs.clone().skip(PAIRS_MAX).count();
     for (a, b) in pairs.take(PAIRS_MAX) {
         let run = move |stage: &mut Stage| ping_pong(stage, [a, b]);
         cases.push(
@@ -68,6 +69,16 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
                 .with("from", a)
                 .with("to", b),
         );
+    }
+    if left_out > 0 {
+        let run = move |_: &mut Stage| {
+            let pairs = PAIRS_MAX + left_out;
+            Err(NotHere::because(format!(
+                "there are {pairs} pairs of CPUs, and {PAIRS_MAX} are as many as are measured"
+            )))
+        };
+        let name = format!("lines between {left_out} pairs of CPUs");
+        cases.push(Case::new(Experiment::Threads, name, Measure::SecondsEach(2.0), run));
     }
     let on = [cpus[0], cpus[1]];
     for shared in [false, true] {

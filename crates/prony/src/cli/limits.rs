@@ -10,6 +10,7 @@ Examples:
   prony limits                              everything, some minutes
   prony limits --quick                      everything, half a minute
   prony limits write branch --code          two experiments, with the machine code that ran
+  prony limits bandwidth --only 'copy 16'   cases of one experiment, by words of their names
   prony limits --quick --svg curves/        with curves as pictures
   prony limits show --svg curves/           what was measured before, without measuring
   prony limits compare run.json             how near samples of `prony bench --bytes` came
@@ -48,6 +49,9 @@ pub struct MeasureArgs {
     /// Measure these; all if left out
     #[arg(value_name = "EXPERIMENT", value_parser = experiment)]
     pub experiments: Vec<Experiment>,
+    /// Measure only cases whose name contains this, as `load 16 KiB`; everything else stays as it was kept
+    #[arg(long, value_name = "WORDS", help_heading = "How long")]
+    pub only: Option<String>,
     /// Take half a minute for everything: fewer sizes and offsets, shorter tries
     #[arg(long, help_heading = "How long")]
     pub quick: bool,

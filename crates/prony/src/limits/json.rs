@@ -1,8 +1,8 @@
-//! Limits as JSON: every figure; the samples behind them are in the file.
+//! Limits as JSON: every figure, with the values and the code behind it.
 
 use std::collections::BTreeMap;
 
-use prony_limits::{Experiment, Limits, Measured};
+use prony_limits::{Experiment, Limits, Measured, Taint};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -12,6 +12,8 @@ pub struct Answer<'a> {
     cpu: usize,
     seconds: f64,
     complete: bool,
+    /// Share of the CPU's time that the hypervisor gave to others.
+    steal: Option<f64>,
     figures: Vec<Shown<'a>>,
     not_measured: Vec<NotMeasured<'a>>,
 }
@@ -35,6 +37,12 @@ struct Shown<'a> {
     core_hz: f64,
     cycles_each: Option<f64>,
     loop_bytes: Option<u64>,
+    /// Every byte that was emitted, in hexadecimal, unless it is too long.
+    code: Option<&'a str>,
+    /// Of all samples, disturbed ones among them.
+    values: &'a [f64],
+    /// Why each may be slower than the hardware; `null`: nothing was seen.
+    taints: Vec<Option<&'static str>>,
     parameters: &'a BTreeMap<String, String>,
 }
 
@@ -54,6 +62,7 @@ pub fn answer<'a>(limits: &'a Limits, asked: &[Experiment]) -> Answer<'a> {
         cpu: limits.cpu,
         seconds: limits.elapsed.as_secs_f64(),
         complete: !limits.stopped,
+        steal: limits.steal,
         figures: limits.measured.iter().filter(|case| is_asked(case.experiment)).filter_map(shown).collect(),
         not_measured: limits
             .skipped
@@ -86,6 +95,9 @@ fn shown(measured: &Measured) -> Option<Shown<'_>> {
         core_hz: figure.core_hz,
         cycles_each: measured.cycles_each(),
         loop_bytes: measured.listing.as_ref().map(|listing| listing.loop_bytes),
+        code: measured.listing.as_ref().map(|listing| listing.code.as_str()).filter(|code| !code.is_empty()),
+        values: &measured.values,
+        taints: measured.series.samples.iter().map(|sample| sample.taint.map(Taint::word)).collect(),
         parameters: &measured.facts,
     })
 }

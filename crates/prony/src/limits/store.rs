@@ -38,14 +38,15 @@ impl Place {
         Ok(Place { path, named: named.is_some(), file })
     }
 
-    /// Writes limits, those that were kept before and not asked for again among them; answers where.
+    /// Writes limits, those that were kept before and not asked for again among them; answers where. `in_part`: not all cases of
+    /// what was asked for were.
     ///
     /// # Errors
     /// When the disk does not take them.
-    pub fn keep(mut self, limits: &mut Limits, asked: &[Experiment]) -> Result<PathBuf, Failure> {
+    pub fn keep(mut self, limits: &mut Limits, asked: &[Experiment], in_part: bool) -> Result<PathBuf, Failure> {
         if !self.named {
             match read(&self.path) {
-                Ok(Some(earlier)) => limits.keep(earlier, asked),
+                Ok(Some(earlier)) => limits.keep(earlier, asked, in_part),
                 Ok(None) => {}
                 Err(failure) => eprint!("warning: what was kept before is replaced: {failure}"),
             }

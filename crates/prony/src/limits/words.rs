@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use prony_limits::{Experiment, Limits, Measured, plateaus};
+use prony_limits::{Experiment, Limits, Measured, Taint, plateaus};
 
 use super::code::loop_text;
 use super::tables::{ROW, Table, mark, quantity, row};
@@ -34,7 +34,30 @@ pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
             let _ = writeln!(out, "  {experiment} not measured: {what}: {reason}");
         }
     }
-    out
+    out + &trust(limits, asked)
+}
+
+/// How many samples all figures rest on, and what was seen to disturb them.
+fn trust(limits: &Limits, asked: &[Experiment]) -> String {
+    let cases: Vec<&Measured> = limits.measured.iter().filter(|case| asked.contains(&case.experiment)).collect();
+    let taints: Vec<Option<Taint>> =
+        cases.iter().flat_map(|case| case.series.samples.iter().map(|sample| sample.taint)).collect();
+    let share = |is: &dyn Fn(Option<Taint>) -> bool| {
+        let of = taints.iter().filter(|&&taint| is(taint)).count();
+        significant(of as f64 / taints.len().max(1) as f64 * 100.0)
+    };
+    let reasons = Taint::ALL.map(|taint| format!("{} {} %", taint.word(), share(&|found| found == Some(taint))));
+    let steal = limits.steal.map_or_else(
+        || "; this kernel does not count steal".to_owned(),
+        |steal| format!("; {} % of the CPU's time stolen", significant(steal * 100.0)),
+    );
+    format!(
+        "\n{} of {}, {} % of them disturbed: {}{steal}\n",
+        count(taints.len() as u64, "sample"),
+        count(cases.len() as u64, "case"),
+        share(&|found| found.is_some()),
+        reasons.join(", ")
+    )
 }
 
 fn head(limits: &Limits) -> String {
@@ -63,10 +86,10 @@ fn title(experiment: Experiment) -> &'static str {
         }
         Experiment::Decode => "code as bytes; medians",
         Experiment::Branch => "one branch, cycles of a turn of its loop; medians",
-        Experiment::Simd => "the same work in wider registers; best (median)",
+        Experiment::Simd => "the same work in wider registers; best (median); copies: bytes copied",
         Experiment::Cache => "latency of a load that waits for the one before; best (median)",
         Experiment::Bandwidth => "bytes a second of one thread; best (median)",
-        Experiment::Threads => "several cores",
+        Experiment::Threads => "several cores; copies: bytes copied",
         Experiment::Fault => "the first touch of 4 KiB",
         Experiment::File => "reading a file",
         Experiment::Net => "system calls, and datagrams over loopback in blocks of 64",
@@ -82,9 +105,9 @@ fn table(experiment: Experiment, cases: &[&Measured]) -> String {
         Experiment::Simd => simd(cases),
         Experiment::Cache => cache(cases),
         Experiment::Bandwidth => bandwidth(cases),
-        Experiment::Clock | Experiment::Threads | Experiment::Fault | Experiment::File | Experiment::Net => {
-            plain(cases)
-        }
+        Experiment::Threads => threads(cases),
+        Experiment::Fault | Experiment::File => with_faults(cases),
+        Experiment::Clock | Experiment::Net => plain(cases),
     }
 }
 
@@ -95,18 +118,74 @@ fn plain(cases: &[&Measured]) -> String {
     table.text()
 }
 
-/// Least, median and most time with bytes a second beside each, faults, and cycles of the measured clock; then the loop.
-fn write_table(cases: &[&Measured]) -> String {
-    let mut table = Table::new(&["", "least", "", "median", "", "most", "", "faults", "cycles/byte", "n"]);
-    for case in cases.iter().filter(|case| case.fact("touch").is_some()) {
-        let (Some(seconds), Some(figure)) = (case.seconds(), case.figure()) else { continue };
-        let mut cells = vec![case.name.clone()];
-        for seconds in seconds {
-            cells.extend([quantity(seconds, "second"), quantity(case.count / seconds, "B/s")]);
-        }
-        let cycles = case.cycles_each().map_or_else(String::new, significant);
-        cells.extend([thousands(figure.faults as u64), cycles, format!("{}{}", figure.n, mark(case))]);
+/// A line a case, with the page faults of a pass.
+fn with_faults(cases: &[&Measured]) -> String {
+    let head: Vec<&str> = ROW.into_iter().chain(["faults"]).collect();
+    let mut table = Table::new(&head);
+    for case in cases {
+        let mut cells = row(&case.name, case);
+        cells.extend(case.figure().map(|figure| thousands(figure.faults.round() as u64)));
         table.row(cells);
+    }
+    table.text()
+}
+
+/// A line a case, and how long a line of memory takes from each CPU to each other, as a matrix where there are more than two.
+fn threads(cases: &[&Measured]) -> String {
+    let lines: Vec<&Measured> = cases.iter().filter(|case| case.fact("to").is_some()).copied().collect();
+    let cpus: BTreeSet<u64> = lines
+        .iter()
+        .flat_map(|case| [case.number("from"), case.number("to")])
+        .flatten()
+        .map(|cpu| cpu as u64)
+        .collect();
+    if cpus.len() < 3 {
+        return plain(cases);
+    }
+    let others: Vec<&Measured> = cases.iter().filter(|case| case.fact("to").is_none()).copied().collect();
+    let head: Vec<String> = cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
+    let head: Vec<&str> = std::iter::once("ns of a line between").chain(head.iter().map(String::as_str)).collect();
+    let mut table = Table::new(&head);
+    for row in &cpus {
+        let cell = |column: &u64| {
+            let pair = (*row.min(column) as f64, *row.max(column) as f64);
+            let case =
+                lines.iter().find(|case| (case.number("from"), case.number("to")) == (Some(pair.0), Some(pair.1)));
+            let figure = case.and_then(|case| Some((case, case.figure()?)));
+            figure.map_or_else(|| "–".to_owned(), |(case, figure)| significant(figure.value * 1e9) + mark(case))
+        };
+        table.row(std::iter::once(format!("CPU {row}")).chain(cpus.iter().map(cell)).collect());
+    }
+    plain(&others) + &table.text() + &rests_on(&lines)
+}
+
+/// The least, median and most time of a pass and the time of all, with bytes a second, faults, and cycles of the measured clock
+/// beside each; then the loop.
+fn write_table(cases: &[&Measured]) -> String {
+    let mut table = Table::new(&["", "time", "bytes a second", "faults", "cycles/byte"]);
+    for case in cases.iter().filter(|case| case.fact("touch").is_some()) {
+        let (Some(seconds), Some(faults)) = (case.seconds(), case.faults()) else { continue };
+        table.row(vec![case.name.clone()]);
+        let cycles = case.cycles_each_range().unwrap_or_default();
+        for (place, name) in ["least", "median", "most"].into_iter().enumerate() {
+            table.row(vec![
+                format!("  {name}"),
+                quantity(seconds[place], "second"),
+                quantity(case.count / seconds[place], "B/s"),
+                thousands(faults[place].round() as u64),
+                significant(cycles[place]),
+            ]);
+        }
+        // Of all samples, also those that something disturbed.
+        let samples = &case.series.samples;
+        let (total, n) = (samples.iter().map(|sample| sample.seconds).sum::<f64>(), samples.len() as f64);
+        table.row(vec![
+            format!("  all of {}{}", count(samples.len() as u64, "pass"), mark(case)),
+            quantity(total, "second"),
+            quantity(case.count * n / total, "B/s"),
+            thousands(samples.iter().map(|sample| sample.faults).sum()),
+            String::new(),
+        ]);
     }
     let mut out = table.text();
     let mut loops =
@@ -309,11 +388,11 @@ fn cache(cases: &[&Measured]) -> String {
         });
         table.row(std::iter::once(format!("{} {level}", binary(size)).trim_end().to_owned()).chain(cells).collect());
     }
-    table.text() + &levels(cases, &kinds) + &rests_on(cases)
+    table.text() + &levels(cases, &kinds, "second") + &rests_on(cases)
 }
 
 /// Where the curve of each kind of page is flat.
-fn levels(cases: &[&Measured], kinds: &[&str]) -> String {
+fn levels(cases: &[&Measured], kinds: &[&str], unit: &str) -> String {
     let mut out = String::new();
     for kind in kinds {
         let of_kind = cases.iter().filter(|case| case.fact("pages") == Some(kind));
@@ -322,10 +401,11 @@ fn levels(cases: &[&Measured], kinds: &[&str]) -> String {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         let told = plateaus(&points)
             .into_iter()
-            .map(|level| format!("{} up to {}", quantity(level.value, "second"), binary(level.to as u64)));
+            .map(|level| format!("{} up to {}", quantity(level.value, unit), binary(level.to as u64)));
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
-            let _ = writeln!(out, "  levels that show, {kind} pages: {}", told.join(", "));
+            let of = if unit == "second" { "" } else { " of loads" };
+            let _ = writeln!(out, "  levels{of} that show, {kind} pages: {}", told.join(", "));
         }
     }
     out
@@ -370,7 +450,11 @@ fn bandwidth(cases: &[&Measured]) -> String {
         }
         out += &table.text();
     }
-    out + &rests_on(cases)
+    let loads: Vec<&Measured> = cases.iter().filter(|case| case.fact("way") == Some("load")).copied().collect();
+    // Where only the levels that are known were measured, none can show.
+    let mut curves = page_kinds(&loads);
+    curves.retain(|kind| loads.iter().any(|case| case.fact("pages") == Some(kind) && case.fact("level").is_none()));
+    out + &self::levels(&loads, &curves, "B/s") + &rests_on(cases)
 }
 
 /// `16 KiB`.
@@ -394,5 +478,61 @@ pub fn share_lines(out: &mut String, shares: &[prony_limits::Share], unit: &str)
             quantity(share.limit, unit),
             share.n
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use prony_limits::{Sample, Series};
+    use prony_stats::samples::Better;
+
+    use super::*;
+
+    fn case(experiment: Experiment, name: &str, facts: &[(&str, &str)], seconds: &[f64]) -> Measured {
+        let sample = |&seconds: &f64| Sample { seconds, core_hz: 2e9, faults: 8, taint: None };
+        Measured {
+            experiment,
+            name: name.to_owned(),
+            unit: "second".to_owned(),
+            better: Better::Lower,
+            count: 1e9,
+            facts: facts
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<BTreeMap<_, _>>(),
+            values: seconds.to_vec(),
+            series: Series { passes: 1, samples: seconds.iter().map(sample).collect(), steal: None },
+            listing: None,
+        }
+    }
+
+    #[test]
+    fn lines_between_more_than_two_cpus_are_a_matrix() {
+        let line = |from: &str, to: &str, seconds: f64| {
+            case(Experiment::Threads, "a line", &[("from", from), ("to", to)], &[seconds, seconds, seconds])
+        };
+        let lines = [line("0", "2", 5e-8), line("0", "4", 9e-8), line("2", "4", 6e-8)];
+        let cases: Vec<&Measured> = lines.iter().collect();
+        let expected = "  ns of a line between  CPU 0  CPU 2  CPU 4\n\
+                        \x20 CPU 0                     –   50.0   90.0\n\
+                        \x20 CPU 2                  50.0      –   60.0\n\
+                        \x20 CPU 4                  90.0   60.0      –\n\
+                        \x20 n = 3 to 3 samples each\n";
+        assert_eq!(threads(&cases), expected);
+        assert!(threads(&cases[..1]).contains("a line"), "of two it is a line");
+    }
+
+    #[test]
+    fn a_gigabyte_has_least_median_most_and_all_with_faults_beside_each() {
+        let written = case(Experiment::Write, "1 GiB", &[("touch", "again")], &[0.5, 1.0, 2.0]);
+        let expected = "                       time  bytes a second  faults  cycles/byte\n\
+                        \x20 1 GiB\n\
+                        \x20   least            500 ms       2.00 GB/s       8         1.00\n\
+                        \x20   median           1.00 s       1.00 GB/s       8         2.00\n\
+                        \x20   most             2.00 s        500 MB/s       8         4.00\n\
+                        \x20   all of 3 passes  3.50 s        857 MB/s      24\n";
+        assert_eq!(write_table(&[&written]), expected);
     }
 }

@@ -68,6 +68,11 @@ pub struct Point {
 impl Curves {
     /// The chart as an SVG file.
     pub fn svg(&self) -> String {
+        self.drawing().file(self.lines.len())
+    }
+
+    /// The chart as a part of a page.
+    pub(crate) fn drawing(&self) -> Drawing {
         let mut drawing = Drawing::new(WIDTH, HEIGHT, &self.title);
         drawing.text("t", Anchor::Start, (LEFT, 20.0), &self.title);
         let top = self.legend(&mut drawing) + 26.0;
@@ -90,7 +95,7 @@ impl Curves {
         for (series, line) in self.lines.iter().enumerate() {
             draw_line(&mut drawing, &quantity, series, line, (&x, &y));
         }
-        drawing.file(self.lines.len())
+        drawing
     }
 
     /// Names with their marks, as many a line as fit; answers where they end.

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use prony_limits::{self as limits, Experiment, Limits};
 use prony_stats::Seed;
-use prony_stats::samples::{Benchmark, Measured, Run, Samples};
+use prony_stats::samples::{Benchmark, Better, Measured, Run, Samples};
 use prony_study::{Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload};
 use serde_json::json;
 
@@ -214,4 +215,53 @@ pub fn with_failures(seed: u64) -> Results {
         cell.value = None;
     }
     results
+}
+
+/// Limits of the machine that the test runs on, of invented figures: two levels, loads and a chase.
+pub fn limits() -> Limits {
+    let facts = prony_machine::facts(&prony_machine::Tree::machine());
+    let case = |experiment, unit: &str, (level, bytes): (&str, u32), values: [f64; 4]| {
+        let is_rate = unit == "B/s";
+        let sample = |place| limits::Sample {
+            seconds: 1e-3,
+            core_hz: 3e9,
+            faults: 0,
+            taint: (place == 3).then_some(limits::Taint::SharedCore),
+        };
+        let fact = |name: &str, value: String| (name.to_owned(), value);
+        let mut facts = BTreeMap::from([
+            fact("level", level.to_owned()),
+            fact("bytes", bytes.to_string()),
+            fact("pages", "2M THP".to_owned()),
+        ]);
+        if is_rate {
+            facts.insert("way".to_owned(), "load".to_owned());
+        }
+        limits::Measured {
+            experiment,
+            name: format!("{level}, {bytes} bytes"),
+            unit: unit.to_owned(),
+            better: if is_rate { Better::Higher } else { Better::Lower },
+            count: 1.0,
+            facts,
+            values: values.to_vec(),
+            series: limits::Series { passes: 1, samples: (0..4).map(sample).collect(), steal: None },
+            listing: None,
+        }
+    };
+    Limits {
+        fingerprint: limits::fingerprint(&facts),
+        facts,
+        cpu: 1,
+        measured: vec![
+            case(Experiment::Cache, "second", ("L1", 16 << 10), [1.25e-9, 1.3e-9, 1.4e-9, 9e-9]),
+            case(Experiment::Cache, "second", ("DRAM", 256 << 20), [1.2e-7, 1.3e-7, 1.4e-7, 9e-7]),
+            case(Experiment::Bandwidth, "B/s", ("L1", 16 << 10), [2e11, 1.9e11, 1.8e11, 9e10]),
+            case(Experiment::Bandwidth, "B/s", ("DRAM", 256 << 20), [2e10, 1.9e10, 1.8e10, 9e9]),
+        ],
+        skipped: Vec::new(),
+        elapsed: std::time::Duration::from_secs(20),
+        stopped: false,
+        steal: None,
+    }
 }
