@@ -1,11 +1,10 @@
 //! One thread of clients: sends what is due, takes in what came, and waits for whichever is next.
 //!
 //! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, the host its
-//! next timer, and the kernel the sockets that have something to read.
+//! next timer, and the kernel the sockets that have something to read, and when it arrived.
 //!
-//! While it is measured, nothing that arrives ends a wait: a server on this machine would pay for each answer that woke
-//! the generator, which clients on other machines spare it. Clients look for answers when one of them sends, and
-//! every millisecond, as games do; when an answer arrived the kernel tells.
+//! Tried and not used: to sleep through arrivals, so that a server on this machine does not pay for waking the generator.
+//! It pays nothing that could be seen, and the generator pays for two calls where it needs one.
 
 use std::collections::VecDeque;
 use std::io;
@@ -37,8 +36,6 @@ const READS_A_TURN: usize = 32;
 const LEAVES_A_TURN: usize = 64;
 /// How often other threads are looked at while clients connect.
 const RAMP_TURN_NS: u64 = 1_000_000;
-/// How often clients look for answers, at least.
-const LOOK: Duration = Duration::from_millis(1);
 /// How often it is seen that the run was ended.
 const TURN_NS_MAX: u64 = 100_000_000;
 /// How long leaving may take.
@@ -145,10 +142,6 @@ pub(crate) struct Generator<'a> {
     wire: Wire,
 }
 
-fn timespec(time: Duration) -> Timespec {
-    Timespec::try_from(time).expect("waits are at most a tenth of a second")
-}
-
 impl<'a> Generator<'a> {
     /// The clients whose number leaves `part` when divided by the number of threads, with their sockets.
     pub fn new(options: &'a Options, stage: &'a Stage, part: usize) -> Result<Generator<'a>, GeneratorError> {
@@ -204,7 +197,13 @@ impl<'a> Generator<'a> {
             self.give_up_connecting();
             self.host.handle_timeout(Duration::from_nanos(self.stage.now_ns()));
             self.flush();
-            self.wait(&mut events)?;
+            let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
+            events.clear();
+            let buffer = rustix::buffer::spare_capacity(&mut events);
+            match epoll::wait(self.sockets.epoll(), buffer, Some(&timeout)) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(errno) => return Err(GeneratorError::Io(errno.into())),
+            }
             self.compare_clocks();
             for event in &events {
                 self.receive(event.data.u64() as usize)?;
@@ -212,25 +211,6 @@ impl<'a> Generator<'a> {
         }
         let Generator { meter, settled, lost, wire, usage, .. } = self;
         Ok(Part { meter, settled, lost, wire, usage })
-    }
-
-    /// Waits until something is to be done, and finds the sockets that can be read, up to the capacity of `events`.
-    fn wait(&self, events: &mut Vec<epoll::Event>) -> Result<(), GeneratorError> {
-        let are_all_read = events.len() < events.capacity();
-        let mut left = self.time_left();
-        if matches!(self.phase, Phase::Lead(_) | Phase::Measure(_) | Phase::Drain(_)) {
-            if are_all_read {
-                // A signal ends the run, which is seen in the next turn.
-                let _ = rustix::thread::nanosleep(&timespec(left.min(LOOK)));
-            }
-            left = Duration::ZERO;
-        }
-        events.clear();
-        let buffer = rustix::buffer::spare_capacity(events);
-        match epoll::wait(self.sockets.epoll(), buffer, Some(&timespec(left))) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
-            Err(errno) => Err(GeneratorError::Io(errno.into())),
-        }
     }
 
     /// Goes on to the next phase when it is time.
