@@ -5,7 +5,6 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{NonNull, addr_of, addr_of_mut, null_mut};
-use std::time::Duration;
 
 use prony_enet::wire::MTU_MAX;
 
@@ -17,9 +16,8 @@ pub const BATCH: usize = 64;
 /// One byte more than the longest datagram of the protocol, so that a longer one is seen to be so.
 const DATAGRAM_BYTES: usize = MTU_MAX as usize + 1;
 
-/// Room for control messages: one with a `u32` or a `u16`, CMSG_SPACE(4), and one with a `timespec`, CMSG_SPACE(16). On
-/// 64-bit machines these are 16 + 8 and 16 + 16.
-const CONTROL_BYTES: usize = 24 + 32;
+/// Room for one control message with a `u32` or a `u16`: CMSG_SPACE(4), on 64-bit machines 16 + 8.
+const CONTROL_BYTES: usize = 24;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
@@ -35,8 +33,8 @@ struct Arena {
     bytes: [[u8; DATAGRAM_BYTES]; BATCH],
 }
 
-/// Datagrams as they came, from whichever socket was read last.
-pub struct Received {
+/// Datagrams as they came.
+pub(crate) struct Received {
     arena: NonNull<Arena>,
     /// Entries that hold a datagram.
     count: usize,
@@ -46,7 +44,6 @@ pub struct Received {
 unsafe impl Send for Received {}
 
 impl Received {
-    /// Room for [`BATCH`] datagrams of the protocol: some 270 kB, of which the kernel gives what is used.
     pub fn new() -> Received {
         let layout = Layout::new::<Arena>();
         // SAFETY: the layout is not empty. All fields are integers, or pointers that may be null: zeros are valid.
@@ -69,11 +66,8 @@ impl Received {
         Received { arena, count: BATCH }
     }
 
-    /// Reads what is there, at most so many datagrams and a batch, in place of what was read before; returns how many.
-    ///
-    /// # Errors
-    /// What the kernel says; nothing to read is [`io::ErrorKind::WouldBlock`].
-    pub fn read(&mut self, socket: BorrowedFd<'_>, most: usize) -> io::Result<usize> {
+    /// Reads what is there, up to a batch, in place of what was read before.
+    pub fn read(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
         let at = self.arena.as_ptr();
         for entry in 0..self.count {
             // SAFETY: in bounds of the arena, which is ours alone. The kernel left the lengths of what it wrote.
@@ -87,7 +81,7 @@ impl Received {
         // SAFETY: `headers` are BATCH valid headers, whose pointers lead into the arena, which outlives the call.
         let count = unsafe {
             let headers = addr_of_mut!((*at).headers).cast::<libc::mmsghdr>();
-            libc::recvmmsg(socket.as_raw_fd(), headers, most.min(BATCH) as _, libc::MSG_DONTWAIT as _, null_mut())
+            libc::recvmmsg(socket.as_raw_fd(), headers, BATCH as _, libc::MSG_DONTWAIT as _, null_mut())
         };
         if count < 0 {
             return Err(io::Error::last_os_error());
@@ -108,74 +102,20 @@ impl Received {
     }
 
     /// Datagrams that the kernel dropped for want of room since the socket was opened, if datagram `entry` tells.
-    pub(crate) fn overflow(&self, entry: usize) -> Option<u32> {
-        self.control(entry, libc::SO_RXQ_OVFL)
-    }
-
-    /// When datagram `entry` arrived at this machine, by its clock of the time of day, if the socket tells: see
-    /// [`stamp_arrivals`].
-    pub fn arrived(&self, entry: usize) -> Option<Duration> {
-        let time: libc::timespec = self.control(entry, libc::SCM_TIMESTAMPNS)?;
-        Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
-    }
-
-    /// What the socket's message `kind` says of datagram `entry`, a value of plain data.
-    fn control<T: Copy>(&self, entry: usize, kind: libc::c_int) -> Option<T> {
+    pub fn overflow(&self, entry: usize) -> Option<u32> {
         assert!(entry < self.count, "{} datagrams were read", self.count);
         let at = self.arena.as_ptr();
         // SAFETY: as in `datagram`; the header's control pointer and length are those of its control area, and the
-        // kernel's messages in it are whole: one that is as long as a message with a `T` holds one.
+        // kernel's messages in it are whole.
         unsafe {
             let header = addr_of!((*at).headers[entry].msg_hdr);
-            let mut message = libc::CMSG_FIRSTHDR(header);
-            while !message.is_null() {
-                let (level, found, length) =
-                    ((*message).cmsg_level, (*message).cmsg_type, (*message).cmsg_len as usize);
-                if (level, found) == (libc::SOL_SOCKET, kind) && length >= libc::CMSG_LEN(size_of::<T>() as _) as usize
-                {
-                    return Some(libc::CMSG_DATA(message).cast::<T>().read_unaligned());
-                }
-                message = libc::CMSG_NXTHDR(header, message);
-            }
-            None
+            let message = libc::CMSG_FIRSTHDR(header);
+            let is_count = !message.is_null()
+                && (*message).cmsg_level == libc::SOL_SOCKET
+                && (*message).cmsg_type == libc::SO_RXQ_OVFL;
+            is_count.then(|| libc::CMSG_DATA(message).cast::<u32>().read_unaligned())
         }
     }
-}
-
-impl Default for Received {
-    fn default() -> Received {
-        Received::new()
-    }
-}
-
-impl std::fmt::Debug for Received {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Received").field("count", &self.count).finish_non_exhaustive()
-    }
-}
-
-/// Has the kernel note when each datagram arrives at `socket`, for [`Received::arrived`]: SO_TIMESTAMPNS, socket(7).
-///
-/// # Errors
-/// What the kernel says.
-pub fn stamp_arrivals(socket: BorrowedFd<'_>) -> io::Result<()> {
-    turn_on(socket, libc::SO_TIMESTAMPNS)
-}
-
-/// Turns on an option of the socket itself.
-pub(crate) fn turn_on(socket: BorrowedFd<'_>, option: libc::c_int) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the option's value is one `int`, which outlives the call.
-    let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            option,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
-    };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 impl Drop for Received {
@@ -308,10 +248,9 @@ impl Sending {
             header.msg_hdr.msg_iovlen = count as _;
             if count > 1 {
                 header.msg_hdr.msg_control = addr_of_mut!(self.controls[entry]).cast();
-                // SAFETY: only computes.
-                header.msg_hdr.msg_controllen = unsafe { libc::CMSG_SPACE(size_of::<u16>() as _) } as _;
+                header.msg_hdr.msg_controllen = CONTROL_BYTES as _;
                 let size = self.iovecs[start].iov_len as u16;
-                // SAFETY: the control area is longer than the header says, which is room for a message with a u16.
+                // SAFETY: the control area is as long as the header says, which is room for a message with a u16.
                 unsafe {
                     let message = libc::CMSG_FIRSTHDR(&raw const header.msg_hdr);
                     (*message).cmsg_level = libc::SOL_UDP;
@@ -384,7 +323,6 @@ impl Sending {
 mod tests {
     use std::net::UdpSocket;
     use std::os::fd::AsFd;
-    use std::time::{SystemTime, UNIX_EPOCH};
 
     use super::*;
 
@@ -405,29 +343,6 @@ mod tests {
             (bytes[0], length)
         };
         (0..count).map(|_| next()).collect()
-    }
-
-    #[test]
-    fn the_kernel_tells_when_a_datagram_arrived_however_late_it_is_read() {
-        let (from, to) = (socket(), socket());
-        stamp_arrivals(to.as_fd()).expect("the option is there");
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later");
-        let mut received = Received::new();
-        let mut times = || {
-            let before = now();
-            Sending::new().write(from.as_fd(), &[datagram(&to, 1, 16), datagram(&to, 2, 16)]);
-            let after = now();
-            let mut arrived = || {
-                assert_eq!(received.read(to.as_fd(), 1).expect("two were sent"), 1);
-                received.arrived(0).expect("it is noted")
-            };
-            [before, arrived(), arrived(), after]
-        };
-        // The kernel begins to note some time after the first socket asks, and until then takes the time of the read.
-        while !times().is_sorted() {}
-        assert!(times().is_sorted(), "from then on it always does");
-        assert_eq!(received.datagram(0).map(|(_, bytes)| bytes[0]), Some(2));
-        assert_eq!(received.overflow(0), None, "it was not asked for");
     }
 
     #[test]
@@ -469,7 +384,18 @@ mod tests {
     fn a_train_that_cannot_be_cut_leaves_datagram_by_datagram() {
         let (from, to) = (socket(), socket());
         // A socket that sends without checksums cannot cut: UDP_SEGMENT needs them (udp_send_skb).
-        turn_on(from.as_fd(), libc::SO_NO_CHECK).expect("the option is there");
+        let on: libc::c_int = 1;
+        // SAFETY: the option's value is one `int`, which outlives the call.
+        let set = unsafe {
+            libc::setsockopt(
+                from.as_raw_fd(),
+                libc::SOL_SOCKET,
+                libc::SO_NO_CHECK,
+                (&raw const on).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            )
+        };
+        assert_eq!(set, 0);
         let datagrams: Vec<Datagram> = (0..5).map(|number| datagram(&to, number, 1000)).collect();
         let mut sending = Sending::new();
         let sent = sending.write(from.as_fd(), &datagrams);

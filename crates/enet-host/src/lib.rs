@@ -33,7 +33,7 @@ mod driver;
 mod served;
 mod socket;
 
-pub use batch::{BATCH, Datagram, Received, stamp_arrivals};
+pub use batch::{BATCH, Datagram};
 pub use driver::{Driver, random_seed};
 #[cfg(feature = "tokio")]
 pub use served::Served;

@@ -2,14 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, getsockname, socket_with, sockopt};
 
-use crate::batch::{BATCH, Datagram, Received, Sending, turn_on};
+use crate::batch::{Datagram, Received, Sending};
 
 /// Asked for in either direction. 8,000 peers that send within one millisecond need about 8,000 × 768 bytes, what
 /// a short datagram takes in the kernel's account; a buffer of the stock library's 256 KiB holds some 340.
@@ -145,8 +145,7 @@ impl Socket {
             Ok(socket)
         };
         let socket = open().map_err(|errno| OpenError::Create(errno.into()))?;
-        // Each datagram tells how many were dropped before it.
-        turn_on(socket.as_fd(), libc::SO_RXQ_OVFL).map_err(OpenError::Create)?;
+        tell_overflow(socket.as_fd()).map_err(OpenError::Create)?;
         let (receive, send) = (options.receive_buffer_bytes, options.send_buffer_bytes);
         // A size that is refused shows in what is granted.
         let _ = sockopt::set_socket_recv_buffer_size_force(&socket, receive)
@@ -198,7 +197,7 @@ impl Socket {
     pub fn receive(&mut self) -> io::Result<usize> {
         loop {
             self.traffic.receive_calls += 1;
-            match self.received.read(self.socket.as_fd(), BATCH) {
+            match self.received.read(self.socket.as_fd()) {
                 Ok(count) => {
                     self.traffic.received += count as u64;
                     if let Some(overflow) = count.checked_sub(1).and_then(|last| self.received.overflow(last)) {
@@ -226,11 +225,6 @@ impl Socket {
     /// Datagram `entry` of those that [`Socket::receive`] read last, and its sender.
     pub fn datagram(&self, entry: usize) -> Option<(SocketAddr, &[u8])> {
         self.received.datagram(entry)
-    }
-
-    /// When datagram `entry` of these arrived, as [`Received::arrived`].
-    pub fn arrived(&self, entry: usize) -> Option<Duration> {
-        self.received.arrived(entry)
     }
 
     /// Sends `datagrams`. What cannot be sent is counted, and lost like others on their way.
@@ -274,4 +268,20 @@ impl std::fmt::Debug for Socket {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Socket").field("socket", &self.socket).field("traffic", &self.traffic).finish_non_exhaustive()
     }
+}
+
+/// Has the kernel tell with each datagram how many it dropped before it.
+fn tell_overflow(socket: BorrowedFd<'_>) -> io::Result<()> {
+    let on: libc::c_int = 1;
+    // SAFETY: the option's value is one `int`, which outlives the call.
+    let result = unsafe {
+        libc::setsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_RXQ_OVFL,
+            (&raw const on).cast(),
+            size_of::<libc::c_int>() as libc::socklen_t,
+        )
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

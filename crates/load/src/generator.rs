@@ -1,7 +1,7 @@
 //! One thread of clients: sends what is due, takes in what came, and waits for whichever is next.
 //!
 //! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, the host its
-//! next timer, and the kernel the sockets that have something to read, and when it arrived.
+//! next timer, and the kernel the sockets that have something to read.
 //!
 //! Tried and not used: to sleep through arrivals, so that a server on this machine does not pay for waking the generator.
 //! It pays nothing that could be seen, and the generator pays for two calls where it needs one.
@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroU64;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use prony_enet::wire::ThrottleParameters;
 use prony_enet::{Compressor, ConnectError, Event, Host, Packet, PeerId, RangeCoder, Settings, crc32_checksum};
@@ -17,7 +17,6 @@ use prony_enet_host::random_seed;
 use prony_machine::Tree;
 use rustix::event::{Timespec, epoll};
 
-use crate::arrivals::Arrivals;
 use crate::failures::{Failures, Reason};
 use crate::meter::{Meter, Span};
 use crate::options::{Options, Reply};
@@ -123,7 +122,6 @@ pub(crate) struct Generator<'a> {
     clients: Vec<Client>,
     host: Host,
     sockets: Sockets,
-    arrivals: Arrivals,
     /// The client of each slot of the host.
     slots: Vec<u32>,
     schedule: Option<Schedule>,
@@ -169,7 +167,6 @@ impl<'a> Generator<'a> {
             clients,
             host,
             sockets,
-            arrivals: Arrivals::default(),
             slots: vec![0; count],
             schedule,
             meter: Meter::new(count, options.deadline.as_nanos() as u64),
@@ -204,7 +201,6 @@ impl<'a> Generator<'a> {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(errno) => return Err(GeneratorError::Io(errno.into())),
             }
-            self.compare_clocks();
             for event in &events {
                 self.receive(event.data.u64() as usize)?;
             }
@@ -418,13 +414,6 @@ impl<'a> Generator<'a> {
         self.stage.settle(outcome.is_ok());
     }
 
-    /// Compares the clocks of the run and of arrivals.
-    fn compare_clocks(&mut self) {
-        let before_ns = self.stage.now_ns();
-        let day = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        self.arrivals.compare(before_ns, day, self.stage.now_ns());
-    }
-
     /// Sends what there is to send, and takes what that made happen.
     fn flush(&mut self) {
         let now_ns = self.stage.now_ns();
@@ -436,12 +425,10 @@ impl<'a> Generator<'a> {
     }
 
     fn receive(&mut self, socket: usize) -> Result<(), GeneratorError> {
-        for entry in 0..self.sockets.receive(socket)? {
-            let Some((from, bytes, arrived)) = self.sockets.datagram(socket, entry) else { continue };
-            let now_ns = self.stage.now_ns();
-            self.host.handle_datagram(Duration::from_nanos(now_ns), from, bytes);
-            self.take_events(self.arrivals.time_ns(arrived, now_ns));
-        }
+        let now = Duration::from_nanos(self.stage.now_ns());
+        self.sockets.receive(socket, &mut self.host, now)?;
+        // What arrived has arrived before it is looked at.
+        self.take_events(self.stage.now_ns());
         Ok(())
     }
 
@@ -459,7 +446,6 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// Takes what happened at `now_ns`.
     fn take_events(&mut self, now_ns: u64) {
         while let Some(event) = self.host.poll_event() {
             match event {

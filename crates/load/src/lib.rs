@@ -15,7 +15,6 @@ mod samples;
 mod schedule;
 mod stamp;
 
-mod arrivals;
 mod failures;
 mod generator;
 mod run;

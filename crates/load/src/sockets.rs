@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use prony_enet::Host;
-use prony_enet_host::{BATCH, Datagram, OpenError, Received, Socket, SocketOptions, stamp_arrivals};
+use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions};
 use rustix::event::epoll;
 
 use crate::options::{Options, Sharing};
@@ -18,6 +18,9 @@ use crate::options::{Options, Sharing};
 /// Most clients of a socket. The protocol has 4,095 numbers for those of one address; a server that draws them finds
 /// one while half of them are free.
 pub(crate) const SOCKET_CLIENTS_MAX: usize = 2048;
+/// One more than the longest datagram of the protocol.
+const DATAGRAM_BYTES: usize = 4097;
+
 /// Why a socket is not there.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
@@ -61,8 +64,7 @@ pub(crate) struct Sockets {
     /// Sockets that were told that nobody listens, since somebody asked.
     closed: Vec<usize>,
     datagram: Vec<u8>,
-    /// What came to a socket of one client.
-    received: Received,
+    inbox: Box<[u8; DATAGRAM_BYTES]>,
 }
 
 /// Clients that share a socket.
@@ -99,7 +101,7 @@ impl Sockets {
             Sharing::Shared => Kind::Shared(all(wanted, &epoll, || shared(target))?),
         };
         let (errors, closed) = (Errors::default(), Vec::new());
-        Ok(Sockets { target, epoll, kind, errors, closed, datagram: Vec::new(), received: Received::new() })
+        Ok(Sockets { target, epoll, kind, errors, closed, datagram: Vec::new(), inbox: Box::new([0; DATAGRAM_BYTES]) })
     }
 
     /// The descriptor that tells which sockets can be read.
@@ -161,48 +163,44 @@ impl Sockets {
         }
     }
 
-    /// Reads what came to a socket, one datagram, or of a shared one a batch, and returns how many. Whoever waits is told
-    /// again while there is more.
+    /// Takes in what came to a socket: one datagram, or of a shared one a batch. Whoever waits is told again while there
+    /// is more.
     ///
     /// # Errors
     /// What the kernel says of the socket itself.
-    pub fn receive(&mut self, place: usize) -> io::Result<usize> {
+    pub fn receive(&mut self, place: usize, host: &mut Host, now: Duration) -> io::Result<()> {
+        let from = address_of(place);
         match &mut self.kind {
-            Kind::Own(sockets) => self.received.read(sockets[place].as_fd(), 1).or_else(|error| match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(0),
-                // Errors of others, kept for the next call, udp(7) and ip(7).
-                io::ErrorKind::ConnectionRefused
-                | io::ErrorKind::HostUnreachable
-                | io::ErrorKind::NetworkUnreachable => {
-                    self.errors.nobody_listens += 1;
-                    self.closed.push(place);
-                    Ok(0)
+            Kind::Own(sockets) => match sockets[place].recv(&mut self.inbox[..]) {
+                Ok(bytes) => {
+                    host.handle_datagram(now, from, &self.inbox[..bytes]);
                 }
-                _ => Err(error),
-            }),
+                Err(error) => match error.kind() {
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
+                    // Errors of others, kept for the next call, udp(7) and ip(7).
+                    io::ErrorKind::ConnectionRefused
+                    | io::ErrorKind::HostUnreachable
+                    | io::ErrorKind::NetworkUnreachable => {
+                        self.errors.nobody_listens += 1;
+                        self.closed.push(place);
+                    }
+                    _ => return Err(error),
+                },
+            },
             Kind::Shared(sockets) => {
                 let socket = &mut sockets[place].socket;
                 let errors = socket.traffic().receive_errors;
-                let count = socket.receive()?;
+                for entry in 0..socket.receive()? {
+                    if let Some((_, bytes)) = socket.datagram(entry) {
+                        host.handle_datagram(now, from, bytes);
+                    }
+                }
                 if socket.traffic().receive_errors > errors {
                     self.closed.push(place);
                 }
-                Ok(count)
             }
         }
-    }
-
-    /// Datagram `entry` of those that were read last, from socket `place`: where it came from, in the host's eyes, its
-    /// bytes, and the time of day at which it arrived.
-    pub fn datagram(&self, place: usize, entry: usize) -> Option<(SocketAddr, &[u8], Option<Duration>)> {
-        let ((_, bytes), arrived) = match &self.kind {
-            Kind::Own(_) => (self.received.datagram(entry)?, self.received.arrived(entry)),
-            Kind::Shared(sockets) => {
-                let socket = &sockets[place].socket;
-                (socket.datagram(entry)?, socket.arrived(entry))
-            }
-        };
-        Some((address_of(place), bytes, arrived))
+        Ok(())
     }
 }
 
@@ -245,14 +243,12 @@ fn all<S: AsFd>(wanted: usize, epoll: &OwnedFd, open: impl Fn() -> Result<S, Soc
 fn own(target: SocketAddr) -> Result<UdpSocket, SocketError> {
     let socket = UdpSocket::bind(any(target))?;
     socket.set_nonblocking(true)?;
-    stamp_arrivals(socket.as_fd())?;
     socket.connect(target)?;
     Ok(socket)
 }
 
 fn shared(target: SocketAddr) -> Result<Shared, SocketError> {
     let socket = Socket::bind(any(target), &SocketOptions::default())?;
-    stamp_arrivals(socket.as_fd())?;
     rustix::net::connect(&socket, &target).map_err(io::Error::from)?;
     Ok(Shared { socket, outbox: Vec::new(), filled: 0 })
 }
