@@ -85,6 +85,10 @@ impl Driver {
                 return Ok(Some(event));
             }
             self.transmit(now, |_, _, _| {});
+            // A connection has ended once the last acknowledgement has left.
+            if let Some(event) = self.host.poll_event() {
+                return Ok(Some(event));
+            }
             if now >= until {
                 return Ok(None);
             }

@@ -247,6 +247,10 @@ impl Host {
                 // With an event, what was taken in is acknowledged together with what the program sends now.
                 Host::transmit(host, (*host).driver.now());
                 Host::settle(host);
+                // A connection has ended once the last acknowledgement has left.
+                if !event.is_null() && Host::dispatch(host, event) {
+                    return Ok(true);
+                }
                 let now = passed?;
                 if now >= until {
                     return Ok(false);

@@ -6,7 +6,9 @@ mod transpiled;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
-use prony_enet::{Dropped, Event, Kind, Packet, PeerId, RangeCoder, Received, Settings, State, crc32_checksum};
+use prony_enet::{
+    Dropped, Event, Kind, Packet, PeerId, PeerSettings, RangeCoder, Received, Settings, State, crc32_checksum,
+};
 use prony_enet_host::{Driver, SocketOptions};
 
 use program::{FORMS, Form, Program};
@@ -174,6 +176,53 @@ fn a_driver_is_served_by_a_stock_server_in_every_form() {
         client.check();
         server.ends_well();
     }
+}
+
+/// A server and its client, connected, with nothing left to say.
+fn pair() -> (Driver, Driver, [PeerId; 2]) {
+    let (mut server, mut client) = (driver(1, FORMS[0], loopback()), driver(1, FORMS[0], loopback()));
+    let of_client = client.host_mut().connect(server.socket().local_address().unwrap(), 1, 0).unwrap();
+    let mut of_server = None;
+    let mut are_connected = false;
+    while !(are_connected && of_server.is_some() && client.host().commands() + server.host().commands() == 0) {
+        if let Some(Event::Connect { .. }) = client.service(Duration::ZERO).unwrap() {
+            are_connected = true;
+        }
+        if let Some(Event::Connect { peer, .. }) = server.service(Duration::ZERO).unwrap() {
+            of_server = Some(peer);
+        }
+    }
+    let of_server = of_server.unwrap();
+    for (driver, peer) in [(&mut server, of_server), (&mut client, of_client)] {
+        // No ping comes between.
+        let settings = driver.host().peer(peer).unwrap().settings();
+        driver.host_mut().set_peer(peer, PeerSettings { ping_interval_ms: u32::MAX, ..settings });
+        driver.flush();
+    }
+    (server, client, [of_server, of_client])
+}
+
+#[test]
+fn an_acknowledgement_leaves_in_the_datagram_of_the_answer() {
+    let (mut server, mut client, [of_server, of_client]) = pair();
+    client.host_mut().send(of_client, 0, Packet::reliable(b"how much?")).unwrap();
+    client.flush();
+    let before = server.socket().traffic().sent;
+    assert!(matches!(server.service(PATIENCE).unwrap(), Some(Event::Receive { .. })));
+    server.host_mut().send(of_server, 0, Packet::reliable(b"that much")).unwrap();
+    server.flush();
+    assert_eq!(server.socket().traffic().sent - before, 1);
+    assert!(matches!(client.service(PATIENCE).unwrap(), Some(Event::Receive { .. })));
+    assert_eq!(client.host().commands(), 0, "its packet is acknowledged");
+}
+
+#[test]
+fn who_was_left_knows_it_as_soon_as_the_last_acknowledgement_is_sent() {
+    let (mut server, mut client, [_, of_client]) = pair();
+    client.host_mut().disconnect(of_client, 7);
+    client.flush();
+    assert!(matches!(server.service(Duration::ZERO).unwrap(), Some(Event::Disconnect { data: 7, .. })));
+    assert!(matches!(client.service(PATIENCE).unwrap(), Some(Event::Disconnect { .. })));
 }
 
 #[test]
