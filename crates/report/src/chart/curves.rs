@@ -14,6 +14,8 @@ const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
 /// Of a line of the legend.
 const LINE: f64 = 18.0;
+/// Labels of an axis of equal steps.
+const STEPS: usize = 8;
 /// More points than this are a line without marks.
 const MARKED_MOST: usize = 40;
 
@@ -131,7 +133,11 @@ impl Curves {
                 if ticks.len() == places.len() { axis } else { axis.reaching(ends) }
             }
             Along::Ratios => Axis::logarithmic(places, from, to),
-            Along::Steps => Axis::linear(places, from, to, 8),
+            // Few places have no others between them: there is no 1.5 threads.
+            Along::Steps => match places[..] {
+                [first, .., last] if places.len() <= STEPS => Axis::exact(first, last, from, to, &places),
+                _ => Axis::linear(places, from, to, STEPS),
+            },
         }
     }
 
@@ -209,6 +215,20 @@ mod tests {
         {
             assert!(svg.contains(part), "{part}: {svg}");
         }
+    }
+
+    #[test]
+    fn a_few_places_are_the_labels_of_their_axis() {
+        let points = [1.0, 2.0].map(|at| Point { at, value: at, range: (at, at) }).to_vec();
+        let curves = Curves {
+            title: "threads".to_owned(),
+            along: (Along::Steps, "threads".to_owned()),
+            unit: "B/s".to_owned(),
+            log: false,
+            lines: vec![Curve { name: "load".to_owned(), points }],
+            marks: Vec::new(),
+        };
+        assert_eq!(curves.axis_along().ticks(), [1.0, 2.0]);
     }
 
     #[test]
