@@ -50,6 +50,12 @@ fn values<'a>(cases: impl Iterator<Item = &'a Measured>, fact: &str) -> Vec<&'a 
     values
 }
 
+/// A line for each value of a fact, with that name.
+fn lines<'a>(cases: impl Iterator<Item = &'a Measured> + Clone, fact: &str, along: &str) -> Vec<Curve> {
+    let of_value = |value| line(value, cases.clone().filter(move |case| case.fact(fact) == Some(value)), along);
+    values(cases.clone(), fact).into_iter().map(of_value).collect()
+}
+
 fn processor(limits: &Limits) -> &str {
     limits.facts.cpu.model.as_deref().unwrap_or("a processor")
 }
@@ -64,37 +70,28 @@ fn bandwidth(limits: &Limits) -> Curves {
     let cases = || limits.of(Experiment::Bandwidth);
     let kinds = values(cases(), "pages");
     let kind = kinds.first().copied().unwrap_or_default();
-    let of_way = |way: &&str| {
-        let way = *way;
-        line(
-            way,
-            cases().filter(move |case| case.fact("way") == Some(way) && case.fact("pages") == Some(kind)),
-            "bytes",
-        )
-    };
-    let lines: Vec<Curve> = values(cases(), "way").iter().map(of_way).collect();
+    let of_kind = cases().filter(|case| case.fact("pages") == Some(kind));
     Curves {
         title: format!("{}: bytes a second by size, one thread, {kind} pages; copies: bytes copied", processor(limits)),
         along: (Along::Bytes, "working set; a copy reads half of it and writes half".to_owned()),
         unit: "B/s".to_owned(),
         log: true,
-        lines,
+        lines: lines(of_kind, "way", "bytes"),
         marks: caches(limits),
     }
 }
 
 fn latency(limits: &Limits) -> Curves {
-    let cases = || limits.of(Experiment::Cache);
-    let of_kind = |kind: &&str| {
-        let kind = *kind;
-        line(&format!("{kind} pages"), cases().filter(move |case| case.fact("pages") == Some(kind)), "bytes")
-    };
+    let mut lines = lines(limits.of(Experiment::Cache), "pages", "bytes");
+    for line in &mut lines {
+        line.name += " pages";
+    }
     Curves {
         title: format!("{}: latency of a load by size", processor(limits)),
         along: (Along::Bytes, "bytes that a random cycle visits".to_owned()),
         unit: "second".to_owned(),
         log: true,
-        lines: values(cases(), "pages").iter().map(of_kind).collect(),
+        lines,
         marks: caches(limits),
     }
 }
@@ -145,12 +142,7 @@ fn roofline(limits: &Limits) -> Curves {
 
 fn alignment(limits: &Limits) -> Curves {
     let loops = limits.of(Experiment::Write).filter(|case| case.fact("offset").is_some());
-    let names = values(loops.clone(), "loop");
-    let of_loop = |name: &&str| {
-        let name = *name;
-        line(name, loops.clone().filter(move |case| case.fact("loop") == Some(name)), "offset")
-    };
-    let mut lines: Vec<Curve> = names.iter().map(of_loop).collect();
+    let mut lines = lines(loops, "loop", "offset");
     let twenty = limits.of(Experiment::Decode).filter(|case| case.fact("offset").is_some());
     lines.push(line("5 adds, dec, jnz: 20 bytes", twenty, "offset"));
     lines.retain(|line| !line.points.is_empty());
@@ -204,16 +196,12 @@ fn footprint(limits: &Limits) -> Curves {
 
 fn threads(limits: &Limits) -> Curves {
     let cases = limits.of(Experiment::Threads).filter(|case| case.fact("threads").is_some() && case.unit == "B/s");
-    let of_way = |way: &&str| {
-        let way = *way;
-        line(way, cases.clone().filter(move |case| case.fact("way") == Some(way)), "threads")
-    };
     Curves {
         title: format!("{}: bytes a second of memory by threads", processor(limits)),
         along: (Along::Steps, "threads, each on a CPU of its own".to_owned()),
         unit: "B/s".to_owned(),
         log: false,
-        lines: values(cases.clone(), "way").iter().map(of_way).collect(),
+        lines: lines(cases, "way", "threads"),
         marks: Vec::new(),
     }
 }
