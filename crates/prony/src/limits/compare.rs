@@ -42,20 +42,9 @@ struct Answer {
     workloads: Vec<Answered>,
 }
 
+/// The rate of a workload, the median.
 #[derive(Debug, Serialize)]
-struct Answered {
-    name: String,
-    unit: &'static str,
-    value: f64,
-    low: Option<f64>,
-    high: Option<f64>,
-    n: usize,
-    shares: Vec<ShareOut>,
-}
-
-/// What `prony bench` says of a command that does a known amount: its rate, the median, and what share of a limit that is.
-#[derive(Debug, Serialize)]
-pub struct Held {
+struct RateOut {
     name: String,
     unit: &'static str,
     value: f64,
@@ -63,6 +52,20 @@ pub struct Held {
     low: Option<f64>,
     high: Option<f64>,
     n: usize,
+}
+
+#[derive(Debug, Serialize)]
+struct Answered {
+    #[serde(flatten)]
+    rate: RateOut,
+    shares: Vec<ShareOut>,
+}
+
+/// What `prony bench` says of a command that does a known amount: its rate, and what share of a limit that is.
+#[derive(Debug, Serialize)]
+pub struct Held {
+    #[serde(flatten)]
+    rate: RateOut,
     /// Of what moves memory, or of what a core adds; `null` where that was not measured on this machine.
     share: Option<ShareOut>,
 }
@@ -196,13 +199,19 @@ fn distance(share: &Share) -> f64 {
 
 fn answered(workload: &Workload, limits: &Limits) -> Answered {
     Answered {
+        rate: rate_out(workload),
+        shares: shares(&limits.measured, workload.rate).into_iter().map(share_out).collect(),
+    }
+}
+
+fn rate_out(workload: &Workload) -> RateOut {
+    RateOut {
         name: workload.name.clone(),
         unit: workload.unit(),
         value: workload.value(),
         low: bound(workload.low),
         high: bound(workload.high),
         n: workload.n,
-        shares: shares(&limits.measured, workload.rate).into_iter().map(share_out).collect(),
     }
 }
 
@@ -244,15 +253,7 @@ fn held_against(workload: &Workload, limits: Option<&Limits>) -> Held {
         Rate::Operations(_) => "add r, r, side by side",
     };
     let nearest = all.iter().position(|share| share.of.starts_with(usual)).unwrap_or(0);
-    Held {
-        name: workload.name.clone(),
-        unit: workload.unit(),
-        value: workload.value(),
-        low: bound(workload.low),
-        high: bound(workload.high),
-        n: workload.n,
-        share: all.into_iter().nth(nearest).map(share_out),
-    }
+    Held { rate: rate_out(workload), share: all.into_iter().nth(nearest).map(share_out) }
 }
 
 /// The same for people, a line each.
@@ -265,15 +266,16 @@ pub fn lines(held: &[Held]) -> String {
 }
 
 fn line(held: &Held) -> Option<String> {
-    let share = held.share.as_ref()?;
+    let Held { rate, share } = held;
+    let share = share.as_ref()?;
     Some(format!(
         "  {}: {} (median, n = {}) is {} % of {}: {} (n = {})\n",
-        held.name,
-        tables::quantity(held.value, held.unit),
-        held.n,
+        rate.name,
+        tables::quantity(rate.value, rate.unit),
+        rate.n,
         significant(share.share * 100.0),
         share.of,
-        tables::quantity(share.limit, held.unit),
+        tables::quantity(share.limit, rate.unit),
         share.n
     ))
 }
@@ -307,7 +309,8 @@ mod tests {
         let mut few = samples(&[1.0, 1.5, 2.0]);
         note(&mut few, None, Some(3.0));
         let known = held_against(&workload(&few.benchmarks[0]).expect("operations and times"), None);
-        assert_eq!((known.value, known.low, known.high, known.n), (2.0, None, None, 3));
+        let rate = &known.rate;
+        assert_eq!((rate.value, rate.low, rate.high, rate.n), (2.0, None, None, 3));
         assert!(known.share.is_none());
         assert!(lines(&[known]).contains("`prony limits` measures them") && lines(&[]).is_empty());
     }
