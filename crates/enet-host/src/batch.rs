@@ -149,6 +149,7 @@ pub(crate) struct Sent {
 const SEGMENT_BYTES_MIN: usize = 512;
 /// What one datagram of IPv4 may carry, and so one train.
 const TRAIN_BYTES_MAX: usize = 65_507;
+
 /// What sendmmsg reads.
 ///
 /// Long datagrams to one address, as the fragments of a packet, are given to the kernel as one train, which it cuts into
