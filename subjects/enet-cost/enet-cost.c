@@ -3,6 +3,7 @@
  *
  *   cc -O2 -o enet-cost enet-cost.c -lenet
  *   enet-cost idle SLOTS        a call of enet_host_service without a client
+ *   enet-cost tick SLOTS        the same once a millisecond, with a flush: what an idle server does in a tick
  *   enet-cost stuck MIB         the same with one client that has stopped, for which so much is queued reliably
  *   enet-cost full SLOTS        a CONNECT when all slots are taken, with reading it
  *   enet-cost flood PER_S S     forged CONNECTs for so many seconds: how long an honest client waits meanwhile, and how
@@ -115,6 +116,21 @@ static void idle(long slots) {
     ENetHost *host = server(slots);
     call_s(host, 100);
     printf("{\"case\": \"idle\", \"slots\": %ld, \"us_a_call\": %.4f}\n", slots, call_s(host, 500) * 1e6);
+    enet_host_destroy(host);
+}
+
+static void idle_tick(long slots) {
+    ENetHost *host = server(slots);
+    enum { TICKS = 2000 };
+    static double each[TICKS];
+    for (int at = 0; at < TICKS; at++) {
+        double begin = cpu_s();
+        serve(host);
+        enet_host_flush(host);
+        each[at] = cpu_s() - begin;
+        tick();
+    }
+    printf("{\"case\": \"tick\", \"slots\": %ld, \"us_a_call\": %.4f}\n", slots, median(each + 10, TICKS - 10) * 1e6);
     enet_host_destroy(host);
 }
 
@@ -304,10 +320,11 @@ int main(int count, char **words) {
     const char *name = count > 1 ? words[1] : "";
     if (enet_initialize() != 0) fail("the library does not start");
     if (!strcmp(name, "idle") && count == 3) idle(number(words[2], 1, 65535));
+    else if (!strcmp(name, "tick") && count == 3) idle_tick(number(words[2], 1, 65535));
     else if (!strcmp(name, "stuck") && count == 3) stuck(number(words[2], 1, 1024));
     else if (!strcmp(name, "full") && count == 3) full(number(words[2], 1, 60000));
     else if (!strcmp(name, "flood") && count == 4) flood(number(words[2], 1, 1000000), number(words[3], 2, 600));
     else if (!strcmp(name, "blind") && count == 2) blind();
-    else fail("expected idle SLOTS, stuck MIB, full SLOTS, flood PER_S SECONDS or blind");
+    else fail("expected idle SLOTS, tick SLOTS, stuck MIB, full SLOTS, flood PER_S SECONDS or blind");
     return 0;
 }
