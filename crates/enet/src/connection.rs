@@ -5,8 +5,9 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use crate::budget::{Account, Budget, Purse};
 use crate::endpoint::Endpoint;
-use crate::incoming::{LazyIncoming, Purse};
+use crate::incoming::LazyIncoming;
 use crate::loss::Loss;
 use crate::outgoing::{Limits, Patience, Sender};
 use crate::packet::Received;
@@ -94,7 +95,7 @@ pub(crate) struct Connection {
     pub unsequenced: Option<Box<Unsequenced>>,
     pub delivered: VecDeque<Received>,
     pub waiting: usize,
-    pub held: usize,
+    pub account: Account,
 
     /// When an acknowledgement came last.
     pub last_receive: Option<u64>,
@@ -152,7 +153,7 @@ impl Connection {
             unsequenced: None,
             delivered: VecDeque::new(),
             waiting: 0,
-            held: 0,
+            account: Account::default(),
             last_receive: None,
             last_send: None,
             ping_interval_ms: PING_INTERVAL_MS,
@@ -201,16 +202,18 @@ impl Connection {
         &'a mut self,
         channel: u8,
         settings: &Settings,
-        held_by_all: &'a mut usize,
+        budget: &'a mut Budget,
+        work: &'a mut u64,
     ) -> Option<(&'a mut LazyIncoming, Purse<'a>)> {
         let purse = Purse {
             delivered: &mut self.delivered,
             waiting: &mut self.waiting,
-            held: &mut self.held,
-            held_by_all,
+            account: &mut self.account,
+            budget,
             waiting_limit: settings.waiting_bytes_max,
             held_limit: settings.held_bytes_max,
             packet_limit: settings.packet_bytes_max,
+            work,
         };
         Some((self.incoming.get_mut(usize::from(channel))?, purse))
     }

@@ -23,6 +23,7 @@ use core::time::Duration;
 
 use hashbrown::HashMap;
 
+use crate::budget::Budget;
 use crate::connection::{Connection, Ending, Side, State};
 use crate::endpoint::{Attempt, Token, words};
 use crate::free_slots::FreeSlots;
@@ -139,8 +140,8 @@ pub struct Host {
     random: Random,
 
     bandwidth: bandwidth::Bandwidth,
-    /// Bytes of all peers that wait for what is missing before them.
-    held: usize,
+    /// What of all peers waits for what is missing before it.
+    budget: Budget,
     statistics: Statistics,
     /// Used again for each datagram.
     plain: Vec<u8>,
@@ -184,7 +185,7 @@ impl Host {
             short: VecDeque::new(),
             random: Random::new(&key),
             bandwidth: bandwidth::Bandwidth::default(),
-            held: 0,
+            budget: Budget::new(keyed),
             statistics: Statistics::default(),
             plain: Vec::new(),
             body: Vec::new(),
@@ -245,7 +246,12 @@ impl Host {
 
     /// Bytes of all peers that wait for what is missing before them, with what they cost beside their payload.
     pub fn held_bytes(&self) -> usize {
-        self.held
+        self.budget.held
+    }
+
+    /// The same of packets that are next in order, and put together beyond all budgets.
+    pub fn exempt_bytes(&self) -> usize {
+        self.budget.exempt
     }
 
     /// The peer that has `slot` now.
@@ -406,12 +412,20 @@ impl Host {
         let address = words(connection.address.ip());
         match (was_connected, is_connected) {
             (false, true) => {
+                let Host { slots, budget, .. } = self;
+                if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                    budget.open(&mut connection.account, connection.address.ip());
+                }
                 self.connected.push_back(slot);
                 self.bandwidth.limited_peers += usize::from(is_limited);
                 *self.addresses.entry(address).or_default() += 1;
                 self.bandwidth_changed();
             }
             (true, false) => {
+                let Host { slots, budget, .. } = self;
+                if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                    budget.close(&mut connection.account);
+                }
                 self.connected.remove(slot);
                 self.bandwidth.limited_peers -= usize::from(is_limited);
                 self.leave_address(address);
@@ -432,15 +446,15 @@ impl Host {
 
     /// Drops everything that a peer has queued, in flight or undelivered.
     fn empty(&mut self, slot: u32) {
-        let Host { slots, commands, held, .. } = self;
+        let Host { slots, commands, budget, .. } = self;
         let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
         connection.acks.clear();
         connection.sender.clear(commands);
         connection.sender.set_channels(0);
         connection.incoming.clear();
         connection.delivered.clear();
-        *held -= connection.held;
-        (connection.held, connection.waiting) = (0, 0);
+        budget.empty(&mut connection.account);
+        connection.waiting = 0;
         self.ready.remove(slot);
         self.blocked.remove(slot);
         self.wheel.remove(slot);

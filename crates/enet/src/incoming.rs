@@ -1,12 +1,15 @@
 //! One channel's arriving packets, brought into order.
 
 use alloc::boxed::Box;
-use alloc::collections::{BTreeMap, VecDeque};
-use alloc::vec::Vec;
 
-use crate::packet::{Kind, Received};
-use crate::reassembly::{Piece, Reassembly};
+use crate::budget::{Exemption, Purse};
+use crate::packet::Kind;
+use crate::reassembly::Reassembly;
 use crate::wire::Fragment;
+
+mod held;
+
+use held::{Held, Partial, Tree, Whole, insert_partial, insert_whole};
 
 /// Reliable numbers of one window.
 pub(crate) const WINDOW: u32 = 4096;
@@ -14,53 +17,8 @@ pub(crate) const WINDOW: u32 = 4096;
 pub(crate) const WINDOWS: u32 = 16;
 /// Windows, from that of the last number delivered on, whose numbers are taken.
 const OPEN_WINDOWS: u32 = 7;
-/// What a packet or piece that waits is charged beside its bytes: the piece, its place in a tree, its allocation.
-pub(crate) const OVERHEAD_BYTES: usize = 96;
-
-/// What waits, in bytes, of one peer and of all, against its limits.
-pub(crate) struct Purse<'a> {
-    /// Of this peer, until the application takes it.
-    pub delivered: &'a mut VecDeque<Received>,
-    pub waiting: &'a mut usize,
-    /// Of this peer, until what is missing before it came.
-    pub held: &'a mut usize,
-    /// Of all peers together.
-    pub held_by_all: &'a mut usize,
-    pub waiting_limit: usize,
-    pub held_limit: usize,
-    pub packet_limit: usize,
-}
-
-impl Purse<'_> {
-    fn is_full(&self) -> bool {
-        *self.waiting + *self.held + OVERHEAD_BYTES * self.delivered.len() >= self.waiting_limit
-    }
-
-    fn hold(&mut self, bytes: usize) -> bool {
-        let charged = bytes + OVERHEAD_BYTES;
-        if *self.held_by_all + charged > self.held_limit || *self.held + charged > self.waiting_limit {
-            return false;
-        }
-        *self.held += charged;
-        *self.held_by_all += charged;
-        true
-    }
-
-    fn release(&mut self, charged: usize) {
-        *self.held -= charged;
-        *self.held_by_all -= charged;
-    }
-
-    pub fn deliver(&mut self, channel: u8, kind: Kind, payload: Vec<u8>) {
-        *self.waiting += payload.len();
-        self.delivered.push_back(Received { channel, kind, payload });
-    }
-
-    /// Whether one more packet of `bytes` may wait for the application.
-    pub fn admits(&self, bytes: usize) -> bool {
-        bytes <= self.packet_limit && !self.is_full()
-    }
-}
+/// Unreliable packets of a channel that may lack a piece at a time: when one more begins, the oldest is given up.
+const PARTIALS_MAX: usize = 256;
 
 /// Why a command ends the walk over its datagram, unacknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,40 +27,6 @@ pub(crate) enum Refused {
     Malformed,
     /// No memory is left for it; it is sent again.
     NoRoom,
-}
-
-#[derive(Debug)]
-enum Content {
-    Whole(Kind, Vec<u8>),
-    Pieces(Reassembly),
-}
-
-/// A packet that cannot be delivered yet.
-#[derive(Debug)]
-struct Held {
-    content: Content,
-    charged: usize,
-}
-
-impl Held {
-    fn whole(kind: Kind, payload: &[u8]) -> Held {
-        Held { content: Content::Whole(kind, payload.into()), charged: payload.len() + OVERHEAD_BYTES }
-    }
-
-    fn is_complete(&self) -> bool {
-        match &self.content {
-            Content::Whole(..) => true,
-            Content::Pieces(pieces) => pieces.is_complete(),
-        }
-    }
-
-    /// Reliable numbers that the packet takes.
-    fn numbers(&self) -> u64 {
-        match &self.content {
-            Content::Whole(..) => 1,
-            Content::Pieces(pieces) => pieces.count().into(),
-        }
-    }
 }
 
 /// Where a number stands to the last one delivered.
@@ -122,9 +46,11 @@ pub(crate) struct Incoming {
     /// Last unreliable number delivered since.
     unreliable: u16,
     /// Reliable packets behind a gap, or with one inside.
-    reliable_held: BTreeMap<u64, Held>,
-    /// Unreliable packets of reliable numbers that are not delivered yet, or with a piece missing.
-    unreliable_held: BTreeMap<(u64, u16), Held>,
+    reliable_held: Tree<u64, Held>,
+    /// Unreliable packets of reliable numbers that are not delivered yet.
+    unreliable_held: Tree<(u64, u16), Box<Whole>>,
+    /// Unreliable packets with a piece missing.
+    unreliable_partial: Tree<(u64, u16), Box<Partial>>,
 }
 
 impl Incoming {
@@ -147,23 +73,23 @@ impl Incoming {
     /// Takes a reliable packet.
     pub fn reliable(&mut self, channel: u8, sequence: u16, payload: &[u8], purse: &mut Purse) -> Result<(), Refused> {
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
-        if number == self.delivered || self.reliable_held.contains_key(&number) {
+        if number == self.delivered || self.reliable_held.contains(number) {
             return Ok(());
         }
-        if !purse.admits(payload.len()) {
-            return Err(if payload.len() > purse.packet_limit { Refused::Malformed } else { Refused::NoRoom });
+        if payload.len() > purse.packet_limit {
+            return Err(Refused::Malformed);
         }
-        if number == self.delivered + 1 {
+        let is_next = number == self.delivered + 1;
+        if purse.is_behind() || !is_next && purse.is_full() {
+            return Err(Refused::NoRoom);
+        }
+        if is_next {
             purse.deliver(channel, Kind::Reliable, payload.into());
-            self.advance(1);
+            self.delivered += 1;
             self.deliver_held(channel, purse);
             return Ok(());
         }
-        if !purse.hold(payload.len()) {
-            return Err(Refused::NoRoom);
-        }
-        self.reliable_held.insert(number, Held::whole(Kind::Reliable, payload));
-        Ok(())
+        insert_whole(&mut self.reliable_held, number, (Kind::Reliable, payload.into()), purse, Held::Whole)
     }
 
     /// Takes a piece of a reliable packet.
@@ -182,12 +108,24 @@ impl Incoming {
             // A late piece of a packet begins before the last number delivered, so this is none. Stock hosts refuse it too.
             return Err(Refused::Malformed);
         }
-        let is_new = !self.reliable_held.contains_key(&number);
-        if is_new && purse.is_full() {
-            return Err(Refused::NoRoom);
+        let is_next = number == self.delivered + 1;
+        let exemption = is_next.then_some(Exemption::Reliable);
+        match self.reliable_held.get_mut(number) {
+            Some(Held::Whole(_)) => return Err(Refused::Malformed),
+            Some(Held::Pieces(partial)) => {
+                partial.take(fragment, payload, purse, exemption)?;
+            }
+            None => {
+                if purse.is_behind() || !is_next && purse.is_full() {
+                    return Err(Refused::NoRoom);
+                }
+                let piece = (fragment, payload);
+                insert_partial(&mut self.reliable_held, number, fresh, piece, purse, exemption, Held::Pieces)?;
+            }
         }
-        insert_piece(&mut self.reliable_held, number, fresh, fragment, payload, purse)?;
-        self.deliver_held(channel, purse);
+        if is_next && self.reliable_held.get(number).is_some_and(Held::is_complete) {
+            self.deliver_held(channel, purse);
+        }
         Ok(())
     }
 
@@ -206,23 +144,20 @@ impl Incoming {
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
         let is_next = number == self.delivered;
         let key = (number, unreliable);
-        if is_next && unreliable <= self.unreliable || self.unreliable_held.contains_key(&key) {
+        let is_known = self.unreliable_held.contains(key) || self.unreliable_partial.contains(key);
+        if is_next && unreliable <= self.unreliable || is_known {
             return Ok(());
         }
-        if purse.is_full() {
+        if purse.is_behind() || !is_next && purse.is_full() {
             return Err(Refused::NoRoom);
         }
         if is_next {
-            self.drop_before(key, purse);
+            self.drop_partials(key, purse);
             self.unreliable = unreliable;
             purse.deliver(channel, Kind::Unreliable, payload.into());
             return Ok(());
         }
-        if !purse.hold(payload.len()) {
-            return Err(Refused::NoRoom);
-        }
-        self.unreliable_held.insert(key, Held::whole(Kind::Unreliable, payload));
-        Ok(())
+        insert_whole(&mut self.unreliable_held, key, (Kind::Unreliable, payload.into()), purse, |whole| whole)
     }
 
     /// Takes a piece of an unreliable packet; `sequence` is the reliable number before it.
@@ -238,114 +173,110 @@ impl Incoming {
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
         let key = (number, fragment.start);
-        if number == self.delivered && fragment.start <= self.unreliable {
+        let is_next = number == self.delivered;
+        if is_next && fragment.start <= self.unreliable {
             return Ok(());
         }
-        if !self.unreliable_held.contains_key(&key) && purse.is_full() {
-            return Err(Refused::NoRoom);
+        match self.unreliable_held.get(key).map(|whole| whole.kind) {
+            None => {}
+            Some(Kind::UnreliableFragments) => return Ok(()),
+            Some(_) => return Err(Refused::Malformed),
         }
-        insert_piece(&mut self.unreliable_held, key, fresh, fragment, payload, purse)?;
-        self.deliver_unreliable(channel, purse);
+        let exemption = is_next.then_some(Exemption::Unreliable);
+        let piece = (fragment, payload);
+        let taken = match self.unreliable_partial.get_mut(key) {
+            Some(partial) => partial.take(fragment, payload, purse, exemption).map(|_| ()),
+            None if purse.is_behind() || !is_next && purse.is_full() => return Err(Refused::NoRoom),
+            None => {
+                if self.unreliable_partial.len() >= PARTIALS_MAX {
+                    if self.unreliable_partial.first().is_some_and(|(oldest, _)| key < oldest) {
+                        return Ok(());
+                    }
+                    self.drop_partial((u64::MAX, 0), purse);
+                }
+                insert_partial(&mut self.unreliable_partial, key, fresh, piece, purse, exemption, |partial| partial)
+            }
+        };
+        match taken {
+            // What is older makes room: it is late, and would be dropped when this one is complete.
+            Err(Refused::NoRoom) if is_next && self.drop_partials(key, purse) > 0 => {
+                return self.unreliable_fragment(channel, sequence, fragment, payload, purse);
+            }
+            taken => taken?,
+        }
+        if self.unreliable_partial.get(key).is_some_and(|partial| partial.pieces.is_complete()) {
+            self.complete(channel, key, purse);
+        }
         Ok(())
     }
 
-    /// Goes on by `numbers` reliable numbers; unreliable ones begin anew.
-    fn advance(&mut self, numbers: u64) {
-        self.delivered += numbers;
-        self.unreliable = 0;
+    /// Delivers an unreliable packet whose last piece came, or lets it wait for its reliable number.
+    fn complete(&mut self, channel: u8, key: (u64, u16), purse: &mut Purse) {
+        let Some(mut partial) = self.unreliable_partial.remove(key, purse) else { return };
+        purse.discharge(partial.charge());
+        let packet = partial.pieces.into_packet();
+        if key.0 == self.delivered {
+            self.drop_partials(key, purse);
+            self.unreliable = key.1;
+            purse.deliver(channel, Kind::UnreliableFragments, packet);
+        } else {
+            let whole = (Kind::UnreliableFragments, packet.into());
+            // Where its place takes more than its pieces did, and there is no room, it is lost, as it may be.
+            let _ = insert_whole(&mut self.unreliable_held, key, whole, purse, |whole| whole);
+        }
     }
 
     /// Delivers what became next: reliable packets first, then the unreliable ones behind the last of them.
     fn deliver_held(&mut self, channel: u8, purse: &mut Purse) {
-        while let Some(entry) = self.reliable_held.first_entry() {
-            if *entry.key() <= self.delivered {
-                // A packet in pieces took its number: one of the two is forged.
-                purse.release(entry.remove().charged);
-                continue;
-            }
-            if *entry.key() > self.delivered + 1 || !entry.get().is_complete() {
+        while let Some((number, held)) = self.reliable_held.first() {
+            // A number that was passed is that of a packet in pieces, too: one of the two is forged.
+            let is_forged = number <= self.delivered;
+            if !is_forged && (number > self.delivered + 1 || !held.is_complete()) {
                 break;
             }
-            let held = entry.remove();
-            let numbers = held.numbers();
-            deliver(channel, Kind::Reliable, held, purse);
-            self.advance(numbers);
+            let Some(mut held) = self.reliable_held.pop_below(number + 1, purse) else { break };
+            purse.discharge(held.charge());
+            if !is_forged {
+                self.delivered += held.numbers();
+                purse.deliver(channel, Kind::Reliable, held.into_packet());
+            }
         }
         self.deliver_unreliable(channel, purse);
     }
 
+    /// Goes over to the unreliable packets behind the last reliable one, whose numbers begin anew.
     fn deliver_unreliable(&mut self, channel: u8, purse: &mut Purse) {
-        if self.unreliable_held.is_empty() {
-            return;
+        self.unreliable = 0;
+        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered, 0), purse) {
+            purse.discharge(whole.charge());
         }
-        self.drop_before((self.delivered, 0), purse);
-        let here = (self.delivered, 0)..=(self.delivered, u16::MAX);
-        let Some((&last, _)) = self.unreliable_held.range(here).rev().find(|(_, held)| held.is_complete()) else {
-            return;
-        };
-        while let Some(entry) = self.unreliable_held.first_entry() {
-            if *entry.key() > last {
-                break;
-            }
-            let held = entry.remove();
-            if held.is_complete() {
-                deliver(channel, Kind::UnreliableFragments, held, purse);
-            } else {
-                purse.release(held.charged);
-            }
+        self.drop_partials((self.delivered, 0), purse);
+        let last = self.unreliable_held.last_until((self.delivered, u16::MAX));
+        if let Some(last) = last {
+            self.drop_partials(last, purse);
+            self.unreliable = last.1;
         }
-        self.unreliable = last.1;
+        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered + 1, 0), purse) {
+            purse.discharge(whole.charge());
+            purse.deliver(channel, whole.kind, whole.into_packet());
+        }
     }
 
-    /// Forgets what a newer packet overtook.
-    fn drop_before(&mut self, key: (u64, u16), purse: &mut Purse) {
-        while let Some(entry) = self.unreliable_held.first_entry() {
-            if *entry.key() >= key {
-                break;
-            }
-            purse.release(entry.remove().charged);
+    /// Gives up what lacks a piece and is older than `key`; returns how many packets that were.
+    fn drop_partials(&mut self, key: (u64, u16), purse: &mut Purse) -> usize {
+        let mut dropped = 0;
+        while self.drop_partial(key, purse) {
+            dropped += 1;
         }
+        dropped
     }
-}
 
-/// Hands a complete packet over; `kind` is that of one that came in pieces.
-fn deliver(channel: u8, kind: Kind, held: Held, purse: &mut Purse) {
-    purse.release(held.charged);
-    match held.content {
-        Content::Whole(kind, payload) => purse.deliver(channel, kind, payload),
-        Content::Pieces(pieces) => purse.deliver(channel, kind, pieces.into_packet()),
+    /// Gives up the oldest packet that lacks a piece, if it is older than `key`.
+    fn drop_partial(&mut self, key: (u64, u16), purse: &mut Purse) -> bool {
+        let Some(mut partial) = self.unreliable_partial.pop_below(key, purse) else { return false };
+        purse.discharge(partial.charge());
+        true
     }
-}
-
-fn insert_piece<K: Ord + Copy>(
-    held: &mut BTreeMap<K, Held>,
-    key: K,
-    fresh: Reassembly,
-    fragment: &Fragment,
-    payload: &[u8],
-    purse: &mut Purse,
-) -> Result<(), Refused> {
-    if let Some(known) = held.get_mut(&key) {
-        let Content::Pieces(pieces) = &mut known.content else { return Err(Refused::Malformed) };
-        match pieces.look(fragment, payload.len() as u32) {
-            Piece::Foreign => return Err(Refused::Malformed),
-            Piece::Known => return Ok(()),
-            Piece::New => {}
-        }
-        if !purse.hold(payload.len()) {
-            return Err(Refused::NoRoom);
-        }
-        known.charged += payload.len() + OVERHEAD_BYTES;
-        pieces.insert(fragment.number, payload);
-        return Ok(());
-    }
-    if !purse.hold(payload.len()) {
-        return Err(Refused::NoRoom);
-    }
-    let mut pieces = fresh;
-    pieces.insert(fragment.number, payload);
-    held.insert(key, Held { content: Content::Pieces(pieces), charged: payload.len() + OVERHEAD_BYTES });
-    Ok(())
 }
 
 /// Channels are many and most are never used: what one takes comes with its first packet.

@@ -44,6 +44,8 @@ extern crate std;
 pub mod host;
 pub mod wire;
 
+mod allocation;
+mod budget;
 mod connection;
 mod endpoint;
 mod half_open;

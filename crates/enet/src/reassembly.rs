@@ -1,12 +1,14 @@
 //! A packet that comes in pieces.
 //!
 //! Memory follows the bytes that came, not those that a piece announces: pieces in order are appended to one buffer, and
-//! those that come early wait beside it.
+//! those that come early wait beside it. Where that would take more than the whole packet, the whole packet is made, and
+//! pieces go to their places.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
+use crate::allocation::{allocated, tree_entry, tree_node};
 use crate::wire::{FRAGMENTS_MAX, Fragment};
 
 /// A packet of which some pieces came.
@@ -15,10 +17,33 @@ pub(crate) struct Reassembly {
     count: u32,
     total: u32,
     piece_bytes: u32,
-    /// Pieces up to `next`, one behind the other.
+    pieces: Pieces,
+}
+
+#[derive(Debug)]
+enum Pieces {
+    Ordered(Ordered),
+    Placed(Placed),
+}
+
+/// Pieces up to `next`, one behind the other, and others beside them.
+#[derive(Debug, Default)]
+struct Ordered {
     buffer: Vec<u8>,
     next: u32,
     early: BTreeMap<u32, Box<[u8]>>,
+    /// Of early pieces: bytes, and what their allocations take.
+    early_bytes: usize,
+    early_allocated: usize,
+}
+
+/// The whole packet, with the pieces that came at their places.
+#[derive(Debug)]
+struct Placed {
+    buffer: Vec<u8>,
+    /// A bit for each piece that came.
+    seen: Box<[u64]>,
+    missing: u32,
 }
 
 /// What a piece was.
@@ -62,14 +87,8 @@ impl Reassembly {
     /// `bytes`: of the piece; `maximum`: of a packet.
     pub fn new(fragment: &Fragment, bytes: u32, maximum: u32) -> Option<Reassembly> {
         let piece_bytes = piece_bytes(fragment, bytes, maximum)?;
-        Some(Reassembly {
-            count: fragment.count,
-            total: fragment.total,
-            piece_bytes,
-            buffer: Vec::new(),
-            next: 0,
-            early: BTreeMap::new(),
-        })
+        let pieces = Pieces::Ordered(Ordered::default());
+        Some(Reassembly { count: fragment.count, total: fragment.total, piece_bytes, pieces })
     }
 
     /// Pieces that the packet has.
@@ -82,45 +101,155 @@ impl Reassembly {
         let agrees = fragment.count == self.count
             && fragment.total == self.total
             && piece_bytes(fragment, bytes, u32::MAX) == Some(self.piece_bytes);
-        if !agrees {
-            Piece::Foreign
-        } else if fragment.number < self.next || self.early.contains_key(&fragment.number) {
-            Piece::Known
-        } else {
-            Piece::New
+        let number = fragment.number;
+        let is_known = match &self.pieces {
+            Pieces::Ordered(ordered) => number < ordered.next || ordered.early.contains_key(&number),
+            Pieces::Placed(placed) => placed.has(number),
+        };
+        match (agrees, is_known) {
+            (false, _) => Piece::Foreign,
+            (true, true) => Piece::Known,
+            (true, false) => Piece::New,
         }
+    }
+
+    /// Bytes that its allocations take.
+    pub fn bytes(&self) -> usize {
+        match &self.pieces {
+            Pieces::Ordered(ordered) => ordered.bytes(),
+            Pieces::Placed(_) => self.bytes_placed(),
+        }
+    }
+
+    /// Bytes that it takes at most with one more piece: never more than the packet and a bit a piece.
+    pub fn bytes_with(&self, number: u32, bytes: usize) -> usize {
+        match &self.pieces {
+            Pieces::Ordered(ordered) => ordered.bytes_with(number, bytes, self.total).min(self.bytes_placed()),
+            Pieces::Placed(_) => self.bytes_placed(),
+        }
+    }
+
+    fn bytes_placed(&self) -> usize {
+        allocated(self.total as usize) + allocated(8 * self.count.div_ceil(64) as usize)
     }
 
     /// Takes a piece that [`Reassembly::look`] called new.
     pub fn insert(&mut self, number: u32, payload: &[u8]) {
-        if number != self.next {
-            self.early.insert(number, payload.into());
-            return;
+        let bytes_placed = self.bytes_placed();
+        if let Pieces::Ordered(ordered) = &mut self.pieces {
+            if ordered.bytes_with(number, payload.len(), self.total) <= bytes_placed {
+                return ordered.insert(number, payload, self.total);
+            }
+            let ordered = core::mem::take(ordered);
+            self.pieces = Pieces::Placed(ordered.placed(self.count, self.total, self.piece_bytes));
         }
-        self.append(payload);
-        while let Some(piece) = self.early.remove(&self.next) {
-            self.append(&piece);
+        if let Pieces::Placed(placed) = &mut self.pieces {
+            placed.insert(number, self.piece_bytes, payload);
         }
-    }
-
-    fn append(&mut self, payload: &[u8]) {
-        // Doubling as usual, but never past the end of the packet.
-        let room = self.buffer.capacity() - self.buffer.len();
-        if payload.len() > room {
-            let wanted = (2 * self.buffer.len()).clamp(self.buffer.len() + payload.len(), self.total as usize);
-            self.buffer.reserve_exact(wanted - self.buffer.len());
-        }
-        self.buffer.extend_from_slice(payload);
-        self.next += 1;
     }
 
     pub fn is_complete(&self) -> bool {
-        self.next == self.count
+        match &self.pieces {
+            Pieces::Ordered(ordered) => ordered.next == self.count,
+            Pieces::Placed(placed) => placed.missing == 0,
+        }
     }
 
     /// The packet, once it is complete.
     pub fn into_packet(self) -> Vec<u8> {
-        self.buffer
+        match self.pieces {
+            Pieces::Ordered(ordered) => ordered.buffer,
+            Pieces::Placed(placed) => placed.buffer,
+        }
+    }
+}
+
+impl Ordered {
+    const NODE_BYTES: usize = tree_node(size_of::<(u32, Box<[u8]>)>());
+    const ENTRY_BYTES: usize = tree_entry(size_of::<(u32, Box<[u8]>)>());
+
+    fn bytes(&self) -> usize {
+        allocated(self.buffer.capacity()) + Ordered::early_bytes(self.early.len(), self.early_allocated)
+    }
+
+    fn early_bytes(pieces: usize, allocated: usize) -> usize {
+        if pieces == 0 { 0 } else { Ordered::NODE_BYTES + pieces * Ordered::ENTRY_BYTES + allocated }
+    }
+
+    fn bytes_with(&self, number: u32, bytes: usize, total: u32) -> usize {
+        let early = self.early.len();
+        if number != self.next {
+            let early = Ordered::early_bytes(early + 1, self.early_allocated + allocated(bytes));
+            return allocated(self.buffer.capacity()) + early;
+        }
+        let capacity = match early {
+            0 => self.grown(bytes, total),
+            // The early pieces behind it may follow, and the buffer doubles.
+            _ => self.buffer.capacity().max(2 * (self.buffer.len() + bytes + self.early_bytes)).min(total as usize),
+        };
+        allocated(capacity) + Ordered::early_bytes(early, self.early_allocated)
+    }
+
+    /// Capacity once `bytes` more are in the buffer: doubling as usual, but never past the end of the packet.
+    fn grown(&self, bytes: usize, total: u32) -> usize {
+        let length = self.buffer.len() + bytes;
+        if length <= self.buffer.capacity() {
+            return self.buffer.capacity();
+        }
+        (2 * self.buffer.len()).clamp(length, total as usize)
+    }
+
+    fn insert(&mut self, number: u32, payload: &[u8], total: u32) {
+        if number != self.next {
+            self.early.insert(number, payload.into());
+            self.early_bytes += payload.len();
+            self.early_allocated += allocated(payload.len());
+            return;
+        }
+        self.append(payload, total);
+        while let Some(piece) = self.early.remove(&self.next) {
+            self.early_bytes -= piece.len();
+            self.early_allocated -= allocated(piece.len());
+            self.append(&piece, total);
+        }
+        if self.early.is_empty() {
+            // An empty tree keeps a node, unless it is made anew.
+            self.early = BTreeMap::new();
+        }
+    }
+
+    fn append(&mut self, payload: &[u8], total: u32) {
+        let capacity = self.grown(payload.len(), total);
+        self.buffer.reserve_exact(capacity - self.buffer.len());
+        self.buffer.extend_from_slice(payload);
+        self.next += 1;
+    }
+
+    fn placed(self, count: u32, total: u32, piece_bytes: u32) -> Placed {
+        // Zeros that the system gives are not touched before they are written to.
+        let mut buffer = alloc::vec![0; total as usize];
+        buffer[..self.buffer.len()].copy_from_slice(&self.buffer);
+        let mut placed =
+            Placed { buffer, seen: alloc::vec![0; count.div_ceil(64) as usize].into(), missing: count - self.next };
+        (0..self.next / 64).for_each(|word| placed.seen[word as usize] = u64::MAX);
+        (self.next / 64 * 64..self.next).for_each(|number| placed.seen[number as usize / 64] |= 1 << (number % 64));
+        for (number, piece) in self.early {
+            placed.insert(number, piece_bytes, &piece);
+        }
+        placed
+    }
+}
+
+impl Placed {
+    fn has(&self, number: u32) -> bool {
+        self.seen[number as usize / 64] & 1 << (number % 64) != 0
+    }
+
+    fn insert(&mut self, number: u32, piece_bytes: u32, payload: &[u8]) {
+        let start = number as usize * piece_bytes as usize;
+        self.buffer[start..start + payload.len()].copy_from_slice(payload);
+        self.seen[number as usize / 64] |= 1 << (number % 64);
+        self.missing -= 1;
     }
 }
 
@@ -162,7 +291,7 @@ mod tests {
         let mut packet = Reassembly::new(&fragment(1 << 20, 5, 1 << 25, 160), 32, 1 << 25).unwrap();
         packet.insert(5, &[0; 32]);
         packet.insert(0, &[0; 32]);
-        assert!(packet.buffer.capacity() <= 64, "{}", packet.buffer.capacity());
+        assert!(packet.bytes() <= 500, "{} bytes", packet.bytes());
     }
 
     proptest! {
@@ -180,7 +309,10 @@ mod tests {
                 let found = whole.look(&of(number), pieces[number].len() as u32);
                 prop_assert_eq!(found, if seen.insert(number) { Piece::New } else { Piece::Known });
                 if found == Piece::New {
+                    let wanted = whole.bytes_with(number as u32, pieces[number].len());
+                    prop_assert!(wanted <= whole.bytes_placed());
                     whole.insert(number as u32, pieces[number]);
+                    prop_assert!(whole.bytes() <= wanted, "{} bytes, {wanted} charged", whole.bytes());
                 }
             }
             prop_assert!(whole.is_complete());

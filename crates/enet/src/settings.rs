@@ -58,9 +58,14 @@ pub struct Settings {
     pub packet_bytes_max: usize,
     /// Bytes of one peer that wait: for the application, or for what is missing before them.
     pub waiting_bytes_max: usize,
-    /// Bytes of all peers together that wait for what is missing before them.
+    /// Bytes of all peers together that wait for what is missing before them, counted as what their allocations take.
     ///
-    /// What is next in order is taken beyond it, so that peers who fill it keep no other from going on.
+    /// The peers of an IPv4 address, or of an IPv6 network of 64 bits, hold no more of it than is left for others: one
+    /// address at most a half, two a third each.
+    ///
+    /// What is next in order is taken beyond it, and beyond the limit of its peer, so that neither others nor its own
+    /// early packets keep a peer from going on: a whole packet, and of those in pieces one reliable and one unreliable
+    /// at a time, each with a bit a piece beside its bytes.
     pub held_bytes_max: usize,
     /// What is put into and expected in every datagram.
     pub checksum: Option<Checksum>,

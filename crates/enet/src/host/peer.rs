@@ -77,7 +77,12 @@ impl Peer<'_> {
 
     /// Bytes that wait for what is missing before them, with what they cost beside their payload.
     pub fn held_bytes(&self) -> usize {
-        self.connection.held
+        self.connection.account.held
+    }
+
+    /// The same of packets that are next in order, and put together beyond all budgets.
+    pub fn exempt_bytes(&self) -> usize {
+        self.connection.account.exempt
     }
 
     /// What the peer can take and send, in bytes a second, 0 for any number.

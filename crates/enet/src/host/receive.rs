@@ -197,7 +197,7 @@ impl Host {
     }
 
     fn receive_packet(&mut self, slot: u32, channel: u8, sequence: u16, body: &Body) -> Result<(), Dropped> {
-        let Host { slots, settings, held, .. } = self;
+        let Host { slots, settings, budget, statistics, .. } = self;
         let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
         if usize::from(channel) >= connection.incoming.len() {
             return Err(Dropped::Malformed);
@@ -215,7 +215,8 @@ impl Host {
                 return Ok(());
             }
         }
-        let (incoming, mut purse) = connection.receiver(channel, settings, held).ok_or(Dropped::Malformed)?;
+        let (incoming, mut purse) =
+            connection.receiver(channel, settings, budget, &mut statistics.work).ok_or(Dropped::Malformed)?;
         let taken = match *body {
             Body::Unsequenced(_, payload) if purse.admits(payload.len()) => {
                 purse.deliver(channel, PacketKind::Unsequenced, payload.into());

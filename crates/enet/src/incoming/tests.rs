@@ -1,27 +1,38 @@
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
 use super::*;
+use crate::allocation::allocated;
+use crate::budget::{Account, Budget};
+use crate::keyed::Keyed;
+use crate::packet::Received;
 use proptest::prelude::*;
 
 struct Receiver {
     channel: Incoming,
     delivered: VecDeque<Received>,
     waiting: usize,
-    held: usize,
-    held_by_all: usize,
+    account: Account,
+    budget: Budget,
     held_limit: usize,
     waiting_limit: usize,
+    work: u64,
 }
 
 impl Receiver {
     fn new() -> Receiver {
-        Receiver {
+        let mut receiver = Receiver {
             channel: Incoming::default(),
             delivered: VecDeque::new(),
             waiting: 0,
-            held: 0,
-            held_by_all: 0,
+            account: Account::default(),
+            budget: Budget::new(Keyed::new(&[1; 16])),
             held_limit: 1 << 20,
             waiting_limit: 1 << 20,
-        }
+            work: 0,
+        };
+        receiver.budget.open(&mut receiver.account, [10, 0, 0, 1].into());
+        receiver
     }
 
     fn at(number: u64) -> Receiver {
@@ -32,11 +43,12 @@ impl Receiver {
         let mut purse = Purse {
             delivered: &mut self.delivered,
             waiting: &mut self.waiting,
-            held: &mut self.held,
-            held_by_all: &mut self.held_by_all,
+            account: &mut self.account,
+            budget: &mut self.budget,
             waiting_limit: self.waiting_limit,
             held_limit: self.held_limit,
             packet_limit: 100_000,
+            work: &mut self.work,
         };
         take(&mut self.channel, &mut purse)
     }
@@ -64,6 +76,11 @@ impl Receiver {
         self.waiting -= packets.iter().map(Vec::len).sum::<usize>();
         packets
     }
+
+    fn held(&self) -> usize {
+        assert_eq!(self.account.held, self.budget.held);
+        self.account.held + self.account.exempt
+    }
 }
 
 #[test]
@@ -73,10 +90,10 @@ fn reliable_packets_wait_for_those_before_them() {
     receiver.reliable(2, b"b").unwrap();
     receiver.reliable(2, b"again").unwrap();
     assert!(receiver.take().is_empty());
-    assert_eq!(receiver.held, 2 * (1 + OVERHEAD_BYTES));
+    assert!(receiver.held() > 2 * allocated(1), "{} bytes", receiver.held());
     receiver.reliable(1, b"a").unwrap();
     assert_eq!(receiver.take(), [b"a", b"b", b"c"]);
-    assert_eq!((receiver.held, receiver.held_by_all, receiver.waiting), (0, 0, 0));
+    assert_eq!((receiver.held(), receiver.waiting), (0, 0));
     receiver.reliable(3, b"again").unwrap();
     assert!(receiver.take().is_empty());
 }
@@ -114,7 +131,7 @@ fn unreliable_packets_never_go_back_and_begin_anew_behind_a_reliable_one() {
     assert_eq!(receiver.take(), [b"c", b"d", b"e"]);
     receiver.unreliable(0, 3, b"behind").unwrap();
     assert!(receiver.take().is_empty());
-    assert_eq!(receiver.held, 0);
+    assert_eq!(receiver.held(), 0);
 }
 
 #[test]
@@ -125,7 +142,7 @@ fn unreliable_packets_of_a_number_that_was_passed_are_dropped() {
     receiver.reliable(2, b"c").unwrap();
     receiver.reliable(1, b"b").unwrap();
     assert_eq!(receiver.take(), [b"b", b"c", b"d"]);
-    assert_eq!(receiver.held, 0);
+    assert_eq!(receiver.held(), 0);
 }
 
 #[test]
@@ -136,9 +153,9 @@ fn a_packet_in_pieces_takes_as_many_numbers() {
         receiver.piece(None, 1, 3, number).unwrap();
     }
     assert_eq!(receiver.take(), [&[0, 0, 1, 1, 2, 2][..], b"next"]);
-    assert_eq!(receiver.held, 0);
+    assert_eq!(receiver.held(), 0);
     receiver.piece(None, 1, 3, 1).unwrap();
-    assert_eq!(receiver.held, 0, "a late piece of a packet that was delivered");
+    assert_eq!(receiver.held(), 0, "a late piece of a packet that was delivered");
 }
 
 #[test]
@@ -159,7 +176,7 @@ fn a_forged_packet_in_the_middle_of_one_in_pieces_neither_comes_nor_stops_the_ch
     (0..3).for_each(|number| receiver.piece(None, 1, 3, number).unwrap());
     receiver.reliable(4, b"next").unwrap();
     assert_eq!(receiver.take(), [&[0, 0, 1, 1, 2, 2][..], b"next"]);
-    assert_eq!(receiver.held, 0);
+    assert_eq!(receiver.held(), 0);
 }
 
 #[test]
@@ -173,17 +190,19 @@ fn an_incomplete_unreliable_packet_is_dropped_when_a_newer_one_is_delivered() {
     assert!(receiver.take().is_empty());
     receiver.piece(Some(0), 3, 2, 1).unwrap();
     assert_eq!(receiver.take(), [[0, 0, 1, 1]]);
-    assert_eq!(receiver.held, 0);
+    assert_eq!(receiver.held(), 0);
 }
 
 #[test]
 fn what_waits_beyond_its_limits_is_refused_but_the_next_in_order_is_not() {
-    let mut receiver = Receiver { held_limit: 2 * (OVERHEAD_BYTES + 10), ..Receiver::new() };
+    let mut receiver = Receiver::new();
     receiver.reliable(3, &[0; 10]).unwrap();
     receiver.reliable(4, &[0; 10]).unwrap();
+    receiver.held_limit = 2 * receiver.held();
     assert_eq!(receiver.reliable(5, &[0; 10]), Err(Refused::NoRoom));
     assert_eq!(receiver.unreliable(5, 1, b""), Err(Refused::NoRoom));
     assert_eq!(receiver.piece(None, 9, 3, 0), Err(Refused::NoRoom));
+    assert_eq!(receiver.piece(Some(3), 1, 3, 0), Err(Refused::NoRoom));
     receiver.reliable(1, &[0; 10]).unwrap();
     receiver.reliable(2, &[0; 10]).unwrap();
     assert_eq!(receiver.take().len(), 4);
@@ -193,6 +212,65 @@ fn what_waits_beyond_its_limits_is_refused_but_the_next_in_order_is_not() {
     assert_eq!(taken, 2, "two packets and what they cost beside their bytes");
     receiver.take();
     receiver.reliable(3, &[0; 60]).unwrap();
+}
+
+/// Of each kind one packet, in whatever order its pieces come.
+#[test]
+fn the_next_packet_in_pieces_is_put_together_beyond_the_budget() {
+    let mut receiver = Receiver { held_limit: 0, ..Receiver::new() };
+    for number in [4, 2, 0] {
+        receiver.piece(None, 1, 5, number).unwrap();
+        receiver.piece(Some(0), 1, 5, number).unwrap();
+    }
+    assert_eq!(receiver.account.held, 0);
+    assert!(receiver.account.exempt > 0);
+    assert_eq!(receiver.piece(None, 6, 2, 0), Err(Refused::NoRoom), "not the one behind it");
+    assert_eq!(receiver.piece(Some(1), 1, 2, 0), Err(Refused::NoRoom), "nor one behind a reliable one");
+    receiver.piece(Some(0), 1, 5, 1).unwrap();
+    receiver.piece(Some(0), 1, 5, 3).unwrap();
+    assert_eq!(receiver.take(), [[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]);
+    // A newer unreliable one takes the place of one that lacks a piece.
+    receiver.piece(Some(0), 2, 2, 0).unwrap();
+    receiver.piece(Some(0), 3, 2, 1).unwrap();
+    receiver.piece(Some(0), 3, 2, 0).unwrap();
+    assert_eq!(receiver.take(), [[0, 0, 1, 1]]);
+    for number in [3, 1] {
+        receiver.piece(None, 1, 5, number).unwrap();
+    }
+    assert_eq!(receiver.take(), [[0, 0, 1, 1, 2, 2, 3, 3, 4, 4]]);
+    assert_eq!(receiver.held(), 0);
+    receiver.piece(None, 6, 2, 1).unwrap();
+    assert!(receiver.account.exempt > 0, "the place is free again");
+}
+
+/// Its own early packets fill the peer's own limit: nobody else can give room, and the channel must go on.
+#[test]
+fn a_peer_that_filled_its_own_limit_goes_on() {
+    let mut receiver = Receiver { waiting_limit: 2000, ..Receiver::new() };
+    let early = (4..100).take_while(|&sequence| receiver.reliable(sequence, &[0; 10]).is_ok()).count();
+    assert!(early > 2);
+    for number in [2, 1, 0] {
+        receiver.piece(None, 1, 3, number).unwrap();
+    }
+    assert_eq!(receiver.take().len(), 1 + early);
+    assert_eq!(receiver.held(), 0);
+}
+
+#[test]
+fn of_a_channel_so_many_packets_lack_a_piece_and_the_oldest_is_given_up() {
+    let mut receiver = Receiver::new();
+    for start in 2..2 + PARTIALS_MAX as u16 {
+        receiver.piece(Some(0), start, 2, 0).unwrap();
+    }
+    receiver.piece(Some(0), 1, 2, 0).unwrap();
+    receiver.piece(Some(0), 1, 2, 1).unwrap();
+    assert!(receiver.take().is_empty(), "older than all of them");
+    receiver.piece(Some(0), 1000, 2, 0).unwrap();
+    assert_eq!(receiver.channel.unreliable_partial.len(), PARTIALS_MAX);
+    receiver.piece(Some(0), 2, 2, 1).unwrap();
+    assert!(receiver.take().is_empty(), "given up");
+    receiver.piece(Some(0), 3, 2, 1).unwrap();
+    assert_eq!(receiver.take().len(), 1);
 }
 
 proptest! {
@@ -217,7 +295,10 @@ proptest! {
         prop_assert!(log.is_sorted_by(|a, b| a < b), "{log:?}");
         let reliable: Vec<_> = log.iter().filter(|packet| packet[1] == 0).map(|packet| packet[0]).collect();
         prop_assert!(reliable.iter().copied().eq(1..=reliable.len() as u8));
-        let held = receiver.channel.reliable_held.values().chain(receiver.channel.unreliable_held.values());
-        prop_assert_eq!(held.map(|held| held.charged).sum::<usize>(), receiver.held);
+        let Incoming { reliable_held, unreliable_held, .. } = &mut receiver.channel;
+        let nodes = reliable_held.node_bytes() + unreliable_held.node_bytes();
+        let held: usize = reliable_held.values_mut().map(|held| held.charge().bytes).sum();
+        let unreliable: usize = unreliable_held.values_mut().map(|held| held.charge().bytes).sum();
+        prop_assert_eq!(nodes + held + unreliable, receiver.held());
     }
 }

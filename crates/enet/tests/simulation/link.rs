@@ -99,6 +99,10 @@ impl Link {
         for from in 0..self.hosts.len() {
             while let Some(transmit) = self.hosts[from].poll_transmit(now, &mut bytes) {
                 let to = self.number(transmit.to);
+                if to >= self.hosts.len() {
+                    // Nobody is there.
+                    continue;
+                }
                 let copies = 1 + u32::from(self.dice.hits(self.faults.duplication));
                 for _ in 0..copies {
                     self.post(from, to, bytes.clone());

@@ -6,4 +6,6 @@ mod fairness;
 mod link;
 mod lossy;
 mod peers;
+mod pieces;
+mod raw;
 mod rules;

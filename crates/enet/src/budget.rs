@@ -1,0 +1,235 @@
+//! Memory that waits for what is missing before it: of one peer, of an address, of all.
+//!
+//! An address holds at most as much as is left for others when it asks for more. One alone gets half of the budget,
+//! two a third each, and whatever others do, something is left for the next. Source: Choudhury & Hahne 1998, dynamic
+//! queue length thresholds for shared-memory packet switches.
+//!
+//! A peer may put together one reliable and one unreliable packet beyond all budgets, at a time: those that are next in
+//! order on a channel. Without it, a peer whose budget is spent by what came early would wait forever for what is late.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::net::IpAddr;
+
+use hashbrown::HashMap;
+
+use crate::endpoint::words;
+use crate::keyed::Keyed;
+use crate::packet::{Kind, Received};
+
+/// What a delivered packet is charged beside its payload: its place in a queue that doubles, its allocation.
+pub(crate) const DELIVERED_BYTES: usize = 96;
+
+/// Why memory is given though a budget is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exemption {
+    /// The reliable packet that is next in order on a channel.
+    Reliable,
+    /// An unreliable packet that may be delivered once it is complete.
+    Unreliable,
+    /// The node of a tree that is empty but for such a packet.
+    Node,
+}
+
+/// What one held thing takes, and out of which pocket.
+#[derive(Debug, Default)]
+pub(crate) struct Charge {
+    pub bytes: usize,
+    exemption: Option<Exemption>,
+}
+
+/// What a peer holds.
+#[derive(Debug, Default)]
+pub(crate) struct Account {
+    /// Within the budgets.
+    pub held: usize,
+    /// Beyond them.
+    pub exempt: usize,
+    has_reliable: bool,
+    has_unreliable: bool,
+    share: Option<u32>,
+}
+
+/// What the peers of one network hold.
+#[derive(Debug)]
+struct Share {
+    network: (u64, u64),
+    peers: u32,
+    held: usize,
+}
+
+/// What all peers hold, by network.
+pub(crate) struct Budget {
+    /// Within the budget.
+    pub held: usize,
+    /// Beyond it.
+    pub exempt: usize,
+    shares: Vec<Share>,
+    free: Vec<u32>,
+    networks: HashMap<(u64, u64), u32, Keyed>,
+}
+
+/// Who shares: an IPv4 address, or the 2^64 IPv6 addresses of one link, which a single machine may all use.
+fn network(address: IpAddr) -> (u64, u64) {
+    match address.to_canonical() {
+        address @ IpAddr::V4(_) => words(address),
+        address @ IpAddr::V6(_) => (words(address).0, 0),
+    }
+}
+
+impl Budget {
+    pub fn new(keyed: Keyed) -> Budget {
+        Budget { held: 0, exempt: 0, shares: Vec::new(), free: Vec::new(), networks: HashMap::with_hasher(keyed) }
+    }
+
+    /// Opens the account of a peer at `address`.
+    pub fn open(&mut self, account: &mut Account, address: IpAddr) {
+        let network = network(address);
+        let share = *self.networks.entry(network).or_insert_with(|| {
+            let share = Share { network, peers: 0, held: 0 };
+            match self.free.pop() {
+                Some(at) => {
+                    self.shares[at as usize] = share;
+                    at
+                }
+                None => {
+                    self.shares.push(share);
+                    (self.shares.len() - 1) as u32
+                }
+            }
+        });
+        self.shares[share as usize].peers += 1;
+        account.share = Some(share);
+    }
+
+    /// Takes back all that a peer holds.
+    pub fn empty(&mut self, account: &mut Account) {
+        self.held -= account.held;
+        self.exempt -= account.exempt;
+        if let Some(share) = account.share {
+            self.shares[share as usize].held -= account.held;
+        }
+        *account = Account { share: account.share, ..Account::default() };
+    }
+
+    /// Ends an account.
+    pub fn close(&mut self, account: &mut Account) {
+        self.empty(account);
+        let Some(at) = account.share.take() else { return };
+        let share = &mut self.shares[at as usize];
+        share.peers -= 1;
+        if share.peers == 0 {
+            self.networks.remove(&share.network);
+            self.free.push(at);
+        }
+    }
+}
+
+/// What waits, in bytes, of one peer and of all, against its limits.
+pub(crate) struct Purse<'a> {
+    /// Of this peer, until the application takes it.
+    pub delivered: &'a mut VecDeque<Received>,
+    pub waiting: &'a mut usize,
+    /// Of this peer, until what is missing before it came.
+    pub account: &'a mut Account,
+    /// Of all peers together.
+    pub budget: &'a mut Budget,
+    pub waiting_limit: usize,
+    pub held_limit: usize,
+    pub packet_limit: usize,
+    /// Entries that were put in, looked at or taken out.
+    pub work: &'a mut u64,
+}
+
+impl Purse<'_> {
+    /// Whether the application is behind, so that nothing more is delivered.
+    pub fn is_behind(&self) -> bool {
+        *self.waiting + DELIVERED_BYTES * self.delivered.len() >= self.waiting_limit
+    }
+
+    /// Whether nothing more may wait that is not next in order.
+    pub fn is_full(&self) -> bool {
+        *self.waiting + self.account.held + DELIVERED_BYTES * self.delivered.len() >= self.waiting_limit
+    }
+
+    /// Whether one more packet of `bytes` may wait for the application.
+    pub fn admits(&self, bytes: usize) -> bool {
+        bytes <= self.packet_limit && !self.is_behind()
+    }
+
+    pub fn deliver(&mut self, channel: u8, kind: Kind, payload: Vec<u8>) {
+        *self.waiting += payload.len();
+        self.delivered.push_back(Received { channel, kind, payload });
+    }
+
+    fn hold(&mut self, bytes: usize) -> bool {
+        let Some(share) = self.account.share.and_then(|share| self.budget.shares.get_mut(share as usize)) else {
+            return false;
+        };
+        // What is left for others behind it.
+        let Some(left) = self.held_limit.checked_sub(self.budget.held + bytes) else { return false };
+        if share.held + bytes > left || self.account.held + bytes > self.waiting_limit {
+            return false;
+        }
+        share.held += bytes;
+        self.budget.held += bytes;
+        self.account.held += bytes;
+        true
+    }
+
+    fn release(&mut self, bytes: usize) {
+        if let Some(share) = self.account.share {
+            self.budget.shares[share as usize].held -= bytes;
+        }
+        self.budget.held -= bytes;
+        self.account.held -= bytes;
+    }
+
+    /// Takes `exemption`, if it is free.
+    fn exempt(&mut self, exemption: Exemption) -> bool {
+        let taken = match exemption {
+            Exemption::Reliable => &mut self.account.has_reliable,
+            Exemption::Unreliable => &mut self.account.has_unreliable,
+            Exemption::Node => return true,
+        };
+        !core::mem::replace(taken, true)
+    }
+
+    /// Whether `exemption` could be had.
+    pub fn may_exempt(&self, exemption: Option<Exemption>) -> bool {
+        match exemption {
+            Some(Exemption::Reliable) => !self.account.has_reliable,
+            Some(Exemption::Unreliable) => !self.account.has_unreliable,
+            Some(Exemption::Node) => true,
+            None => false,
+        }
+    }
+
+    /// Makes `charge` one of `bytes`; false if no budget has room for it, and no exemption.
+    pub fn charge(&mut self, charge: &mut Charge, bytes: usize, exemption: Option<Exemption>) -> bool {
+        if charge.exemption.is_some() {
+            self.account.exempt = self.account.exempt - charge.bytes + bytes;
+            self.budget.exempt = self.budget.exempt - charge.bytes + bytes;
+        } else if bytes <= charge.bytes {
+            self.release(charge.bytes - bytes);
+        } else if !self.hold(bytes - charge.bytes) {
+            let Some(exemption) = exemption.filter(|&exemption| self.exempt(exemption)) else { return false };
+            self.release(charge.bytes);
+            self.account.exempt += bytes;
+            self.budget.exempt += bytes;
+            charge.exemption = Some(exemption);
+        }
+        charge.bytes = bytes;
+        true
+    }
+
+    /// Gives back all of `charge`, and the exemption with it.
+    pub fn discharge(&mut self, charge: &mut Charge) {
+        self.charge(charge, 0, None);
+        match charge.exemption.take() {
+            Some(Exemption::Reliable) => self.account.has_reliable = false,
+            Some(Exemption::Unreliable) => self.account.has_unreliable = false,
+            Some(Exemption::Node) | None => {}
+        }
+    }
+}
