@@ -29,6 +29,9 @@ fn main() {
         // Its initialiser runs before those of all other libraries, so that what they ask for while
         // they are loaded (randomness for the seed of a hash) is recorded too.
         .args(["--", "-C", "link-arg=-Wl,-z,initfirst"])
+        // What it calls itself is its own: a program that exports a hooked function, as the runtime of
+        // Erlang does `sigaction`, must neither be called by the library nor call itself through it.
+        .args(["-C", "link-arg=-Wl,-Bsymbolic"])
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")

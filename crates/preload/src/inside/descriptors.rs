@@ -66,6 +66,7 @@ pub fn copy(from: i32, to: i32) {
     if let (Some(from), Some(to)) = (entry(from), entry(to)) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
     }
+    super::epoll::copied(from, to);
 }
 
 /// Remembers whether calls on the descriptor may block.

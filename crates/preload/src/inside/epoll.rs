@@ -1,86 +1,189 @@
 //! `epoll_data` belongs to the server and often holds a pointer. The kernel gets the number of a
 //! registration instead, so that a record can say which descriptor was ready, and the server gets
 //! its own value back, in record and replay.
+//!
+//! A registration belongs to an open file description, not to a descriptor: through copies made by
+//! `dup`, sent over a socket or inherited by a forked child, all see the same ones. So each epoll
+//! instance has a name of its own that its copies share, and the table is memory that a forked child
+//! shares with its parent.
 
-use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU32, Ordering};
+use super::process;
+use super::report;
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-#[derive(Clone, Copy)]
+/// Which epoll instance: the process that made it in the upper half, its number within that process
+/// from 1 in the lower, so that it has the same name in a replay.
+pub type Instance = u64;
+
 struct Registration {
-    epoll: i32,
-    fd: i32,
-    data: u64,
-    /// Next registration of the same descriptor, plus one; 0 ends the list.
-    next: u32,
+    epoll: AtomicU64,
+    data: AtomicU64,
+    fd: AtomicI32,
+    /// Next registration in the same bucket, plus one; 0 ends the list.
+    next: AtomicU32,
 }
 
 const REGISTRATIONS: usize = 1 << 20;
+const BUCKETS: usize = 1 << 18;
 
+/// All registrations of the processes that descend from one program by `fork`; only ever added to, and
+/// without a lock, which a process that is killed could leave taken. The kernel's memory is all zero,
+/// which is the empty table.
 struct Table {
-    /// First registration of each descriptor, plus one.
-    first: UnsafeCell<[u32; REGISTRATIONS]>,
-    all: UnsafeCell<[Registration; REGISTRATIONS]>,
     used: AtomicU32,
-    lock: AtomicU32,
+    /// First registration of each bucket, plus one.
+    first: [AtomicU32; BUCKETS],
+    all: [Registration; REGISTRATIONS],
 }
 
-// SAFETY: written under `lock`; a reader looks only at registrations the kernel has handed back,
-// which were complete before the kernel knew them.
-unsafe impl Sync for Table {}
+/// Where the table is mapped: far from what the server maps, as the channel is.
+const TABLE_BASE: usize = 0x2300_0000_0000;
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
 
-static TABLE: Table = Table {
-    first: UnsafeCell::new([0; REGISTRATIONS]),
-    all: UnsafeCell::new([Registration { epoll: 0, fd: 0, data: 0, next: 0 }; REGISTRATIONS]),
-    used: AtomicU32::new(0),
-    lock: AtomicU32::new(0),
-};
+/// Descriptors that can name an epoll instance; the kernel's default ceiling (`fs.nr_open`).
+const DESCRIPTORS: usize = 1 << 20;
+/// For each descriptor of this process the instance behind it, and [`SHARED`].
+static INSTANCES: [AtomicU64; DESCRIPTORS] = [const { AtomicU64::new(0) }; DESCRIPTORS];
+/// Other descriptors may lead to the same instance, so it may outlive this one.
+const SHARED: Instance = 1 << 63;
+/// Instances of this process so far.
+static MADE: AtomicU32 = AtomicU32::new(0);
+/// How many of them a forked child has as well.
+static INHERITED: AtomicU32 = AtomicU32::new(0);
 
-/// Remembers what the server attached to `fd` in `epoll`; returns the registration's number.
-pub unsafe fn register(epoll: i32, fd: i32, data: u64) -> Option<u64> {
-    let descriptor = usize::try_from(fd).ok().filter(|&fd| fd < REGISTRATIONS)?;
-    while TABLE.lock.swap(1, Ordering::Acquire) != 0 {
-        std::hint::spin_loop();
+/// Maps the table. Once, when the program starts: its children by `fork` share it.
+pub unsafe fn map_table() {
+    let at = TABLE_BASE as *mut c_void;
+    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let mapped = libc::mmap(at, size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+    if mapped != at {
+        report::fatal(&[b"cannot map the table of epoll registrations: out of memory"]);
     }
-    let number = match find(epoll, fd) {
-        Some(number) => Some(number),
-        None => {
-            let used = TABLE.used.load(Ordering::Relaxed);
-            ((used as usize) < REGISTRATIONS).then(|| {
-                let first = &mut (*TABLE.first.get())[descriptor];
-                (*TABLE.all.get())[used as usize] = Registration { epoll, fd, data, next: *first };
-                *first = used + 1;
-                TABLE.used.store(used + 1, Ordering::Relaxed);
-                used
-            })
-        }
+    TABLE.store(mapped.cast(), Ordering::Relaxed);
+}
+
+fn table() -> &'static Table {
+    // SAFETY: mapped by `attach` before any hook runs, and for good; all zero is a valid `Table`.
+    unsafe { &*TABLE.load(Ordering::Relaxed) }
+}
+
+fn entry(fd: i32) -> Option<&'static AtomicU64> {
+    INSTANCES.get(usize::try_from(fd).ok()?)
+}
+
+fn next_instance() -> Instance {
+    u64::from(process::index()) << 32 | u64::from(MADE.fetch_add(1, Ordering::Relaxed) + 1)
+}
+
+/// The epoll instance behind a descriptor. One that came over a socket or through `exec` has a name of
+/// this process's own.
+pub fn instance(fd: i32) -> Instance {
+    let Some(entry) = entry(fd) else { return 0 };
+    if entry.load(Ordering::Relaxed) == 0 {
+        entry.store(next_instance() | SHARED, Ordering::Relaxed);
+    }
+    entry.load(Ordering::Relaxed) & !SHARED
+}
+
+/// A new instance got this descriptor. It takes over the name, and with it the places in the table, of
+/// the one before it that had this number and no other.
+pub fn made(fd: i32) {
+    let Some(entry) = entry(fd) else { return };
+    let before = entry.load(Ordering::Relaxed);
+    let gone = before != 0
+        && before & SHARED == 0
+        && before >> 32 == u64::from(process::index())
+        && before as u32 > INHERITED.load(Ordering::Relaxed);
+    if !gone {
+        entry.store(next_instance(), Ordering::Relaxed);
+    }
+}
+
+/// `to` leads to the same open file description as `from`, whatever that is.
+pub fn copied(from: i32, to: i32) {
+    if let (Some(from), Some(to)) = (entry(from), entry(to)) {
+        let instance = from.load(Ordering::Relaxed);
+        let shared = if instance == 0 { 0 } else { instance | SHARED };
+        from.store(shared, Ordering::Relaxed);
+        to.store(shared, Ordering::Relaxed);
+    }
+}
+
+/// The descriptor was sent to somebody.
+pub fn sent(fd: i32) {
+    copied(fd, fd);
+}
+
+/// A child has been forked, which has all instances too.
+pub fn forked() {
+    INHERITED.store(MADE.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+fn bucket(epoll: Instance, fd: i32) -> &'static AtomicU32 {
+    // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the upper bits are well mixed.
+    let mixed = (epoll ^ (fd as u64).rotate_left(40)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    &table().first[(mixed >> 46) as usize & (BUCKETS - 1)]
+}
+
+/// Remembers what the server attached to `fd` in an epoll instance; returns the registration's number.
+pub fn register(epoll: Instance, fd: i32, data: u64) -> Option<u64> {
+    if let Some(number) = find(epoll, fd) {
+        table().all[number as usize].data.store(data, Ordering::Relaxed);
+        return Some(u64::from(number));
+    }
+    let number = table().used.fetch_add(1, Ordering::Relaxed);
+    let Some(registration) = table().all.get(number as usize) else {
+        table().used.fetch_sub(1, Ordering::Relaxed);
+        return None;
     };
-    if let Some(number) = number {
-        (*TABLE.all.get())[number as usize].data = data;
+    registration.epoll.store(epoll, Ordering::Relaxed);
+    registration.data.store(data, Ordering::Relaxed);
+    registration.fd.store(fd, Ordering::Relaxed);
+    let first = bucket(epoll, fd);
+    let mut next = first.load(Ordering::Relaxed);
+    loop {
+        registration.next.store(next, Ordering::Relaxed);
+        match first.compare_exchange_weak(next, number + 1, Ordering::Release, Ordering::Relaxed) {
+            Ok(_) => return Some(u64::from(number)),
+            Err(found) => next = found,
+        }
     }
-    TABLE.lock.store(0, Ordering::Release);
-    number.map(u64::from)
 }
 
-unsafe fn find(epoll: i32, fd: i32) -> Option<u32> {
-    let descriptor = usize::try_from(fd).ok().filter(|&fd| fd < REGISTRATIONS)?;
-    let mut next = (*TABLE.first.get())[descriptor];
+fn find(epoll: Instance, fd: i32) -> Option<u32> {
+    let mut next = bucket(epoll, fd).load(Ordering::Acquire);
     while next != 0 {
-        let registration = (*TABLE.all.get())[next as usize - 1];
-        if registration.epoll == epoll {
+        let registration = &table().all[next as usize - 1];
+        if registration.epoll.load(Ordering::Relaxed) == epoll && registration.fd.load(Ordering::Relaxed) == fd {
             return Some(next - 1);
         }
-        next = registration.next;
+        next = registration.next.load(Ordering::Acquire);
     }
     None
 }
 
-/// Descriptor and data of a registration the kernel handed back.
-pub unsafe fn registered(number: u64) -> (i32, u64) {
-    let registration = &(*TABLE.all.get())[number as usize & (REGISTRATIONS - 1)];
-    (registration.fd, registration.data)
+/// Instance, descriptor and data of a registration the kernel handed back.
+pub fn registered(number: u64) -> (Instance, i32, u64) {
+    let registration = &table().all[number as usize & (REGISTRATIONS - 1)];
+    let (fd, data) = (registration.fd.load(Ordering::Relaxed), registration.data.load(Ordering::Relaxed));
+    (registration.epoll.load(Ordering::Relaxed), fd, data)
 }
 
-/// What the server attached to `fd` in `epoll`.
-pub unsafe fn data(epoll: i32, fd: i32) -> Option<u64> {
-    find(epoll, fd).map(|number| (*TABLE.all.get())[number as usize].data)
+/// What the server attached to `fd` in an epoll instance.
+///
+/// Processes have no common order: what another one registers may not be there yet in a replay, and
+/// is waited for, a second at the most.
+pub unsafe fn data(epoll: Instance, fd: i32) -> Option<u64> {
+    let attached = || find(epoll, fd).map(|number| table().all[number as usize].data.load(Ordering::Relaxed));
+    let elsewhere = epoll >> 32 != u64::from(process::index()) || epoll as u32 <= INHERITED.load(Ordering::Relaxed);
+    for _ in 0..1000 {
+        if attached().is_some() || !elsewhere {
+            break;
+        }
+        let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
+        libc::syscall(libc::SYS_nanosleep, &millisecond, null_mut::<c_void>());
+    }
+    attached()
 }

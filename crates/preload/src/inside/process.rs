@@ -148,6 +148,7 @@ unsafe fn attach(index: u32) {
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     // A program that this process ran before may have had threads; their numbers stay taken.
     (*slot()).threads.fetch_max(1, Ordering::Relaxed);
+    super::epoll::map_table();
     super::descriptors::inherit();
     if mode() == thread::REPLAYING {
         player::map_tape();

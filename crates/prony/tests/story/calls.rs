@@ -15,7 +15,7 @@ use crate::scratch::{Scratch, Turn, free_address, program, run};
 pub fn compiled(scratch: &Scratch, source: &str, flags: &[&str]) -> String {
     let (compiler, packages) =
         if source.ends_with(".c") { ("/usr/bin/gcc", "gcc libc6-dev") } else { ("/usr/bin/g++", "g++") };
-    let out = scratch.arg(&[source, &flags.concat()].concat().replace('.', "-"));
+    let out = scratch.arg(&[source, &flags.concat()].concat().replace(['.', '/'], "-"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/calls").join(source);
     run(Command::new(program(compiler, packages)).args(["-O2", "-pthread", "-o", &out]).args(flags).arg(source));
     out

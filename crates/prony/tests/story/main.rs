@@ -12,6 +12,7 @@ mod clients;
 mod exports;
 mod failures;
 mod games;
+mod habits;
 mod messages;
 mod names;
 mod proof;

@@ -4,6 +4,7 @@ mod bytes;
 mod descriptor;
 mod file;
 mod identity;
+mod loading;
 mod name;
 mod process;
 mod signal;

@@ -1,6 +1,7 @@
 //! Processes: each child made by `fork` has a stream of its own in the demo. A child that runs
 //! another program leaves the recording there; what the server learns of it is recorded.
 
+use super::super::epoll;
 use super::super::objects;
 use super::super::player;
 use super::super::process::{self, become_child, enter, errno, exiting, leave, set_errno};
@@ -24,6 +25,7 @@ unsafe fn forked(real: impl Fn() -> pid_t) -> pid_t {
             become_child(index);
             objects::watch_thread();
         } else {
+            epoll::forked();
             recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[]);
         }
         set_errno(before);
@@ -36,6 +38,7 @@ unsafe fn forked(real: impl Fn() -> pid_t) -> pid_t {
             become_child(index);
             pid = 0;
         } else {
+            epoll::forked();
             pid = recorded;
         }
     }

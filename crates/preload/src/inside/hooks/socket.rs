@@ -1,6 +1,7 @@
 //! Sockets: making them, naming them, and messages with addresses and ancillary data.
 
 use super::super::descriptors::{self, StandIn};
+use super::super::epoll;
 use super::super::player::{self, Answer, compare_address, compare_output};
 use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
@@ -227,23 +228,29 @@ pub(super) unsafe fn scatter(mut bytes: &[u8], vector: *const libc::iovec, count
     }
 }
 
-/// Descriptors that came along with a message belong to the conversation.
-unsafe fn adopt_descriptors(message: *const msghdr, replaying: bool) {
+/// Descriptors that travel with a message.
+unsafe fn each_descriptor(message: *const msghdr, mut each: impl FnMut(c_int)) {
     let mut control = libc::CMSG_FIRSTHDR(message);
     while !control.is_null() {
         if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
-            let count = ((*control).cmsg_len as usize - libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
+            let count = ((*control).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
             let fds = libc::CMSG_DATA(control).cast::<c_int>();
             for at in 0..count {
-                let fd = fds.add(at).read_unaligned();
-                if replaying {
-                    descriptors::stand_in(fd, StandIn::Socket);
-                }
-                descriptors::opened(fd);
+                each(fds.add(at).read_unaligned());
             }
         }
         control = libc::CMSG_NXTHDR(message, control);
     }
+}
+
+/// Descriptors that came along with a message belong to the conversation.
+unsafe fn adopt_descriptors(message: *const msghdr, replaying: bool) {
+    each_descriptor(message, |fd| {
+        if replaying {
+            descriptors::stand_in(fd, StandIn::Socket);
+        }
+        descriptors::opened(fd);
+    });
 }
 
 unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: usize) -> [Piece; 3] {
@@ -545,6 +552,7 @@ hooks! {
     }
 
     fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+        each_descriptor(message, epoll::sent);
         let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen);
         sent(
             Op::Sendmsg,
@@ -561,6 +569,9 @@ hooks! {
     fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int) -> c_int {
         let (thread, recording) = enter();
         let count = (count as usize).min(MESSAGES);
+        for at in 0..count {
+            each_descriptor(&(*messages.add(at)).msg_hdr, epoll::sent);
+        }
         let value;
         if recording {
             value = blocking(thread, Op::Sendmmsg, fd, || real::sendmmsg(fd, messages, count as libc::c_uint, flags));

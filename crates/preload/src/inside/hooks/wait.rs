@@ -1,10 +1,12 @@
 //! Waits for descriptors and for time, and what `epoll` attaches to them.
 
+use super::super::descriptors;
+use super::super::epoll::{self, Instance};
+use super::super::player::{self, Answer};
 use super::super::process::{enter, errno, leave, outcome, returned, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::thread::Thread;
-use super::super::{descriptors, epoll, player};
 use super::{blocking, recorded};
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval, useconds_t};
 use prony_demo::{Op, PartKind, WAIT_FOREVER};
@@ -39,15 +41,16 @@ fn timeout_of_ms(timeout: c_int) -> u32 {
 }
 
 /// Records a wait, or answers it. `gather` fills the list of ready descriptors after the real
-/// call; `give` hands recorded ones to the server and returns how many it took.
+/// call and returns their number, with what else the record needs; `give` hands recorded ones to the
+/// server and returns how many it took.
 #[inline(always)]
 unsafe fn wait(
     op: Op,
     fd: i32,
     timeout_ms: u32,
     real: impl FnOnce() -> c_int,
-    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> usize,
-    give: impl FnOnce(&[u8]) -> c_int,
+    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> (usize, Piece),
+    give: impl FnOnce(Answer) -> c_int,
 ) -> c_int {
     let (thread, recording) = enter();
     let value;
@@ -62,8 +65,7 @@ unsafe fn wait(
         }
     } else {
         let answer = player::take_wait(thread, op, fd, timeout_ms);
-        let ready = answer.part(PartKind::Ready, 0);
-        let given = give(ready);
+        let given = give(answer);
         value = if answer.ret() > 0 { given } else { returned(answer.ret()) as c_int };
         player::done(thread, answer);
     }
@@ -78,16 +80,16 @@ unsafe fn emit_ready(
     fd: i32,
     timeout_ms: u32,
     value: c_int,
-    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> usize,
+    gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> (usize, Piece),
 ) {
     let mut ready = std::mem::MaybeUninit::<[Ready; MOST_READY]>::uninit();
-    let count = gather(&mut *ready.as_mut_ptr(), value);
+    let (count, more) = gather(&mut *ready.as_mut_ptr(), value);
     let piece = Piece::some(PartKind::Ready, ready.as_ptr().cast(), count * size_of::<Ready>());
-    recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece]);
+    recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece, more]);
 }
 
-fn each_ready(ready: &[u8]) -> impl Iterator<Item = (i32, u32)> + '_ {
-    ready.chunks_exact(8).map(|pair| {
+fn each_ready(answer: Answer) -> impl Iterator<Item = (i32, u32)> {
+    answer.part(PartKind::Ready, 0).chunks_exact(8).map(|pair| {
         let (fd, events) = pair.split_at(4);
         (
             i32::from_le_bytes(fd.try_into().expect("split at four")),
@@ -115,7 +117,7 @@ unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; 
     used
 }
 
-unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], ready: &[u8]) -> c_int {
+unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_int {
     let mut given = 0;
     let words = (count.max(0) as usize).div_ceil(64).min(libc::FD_SETSIZE / 64);
     let mut wanted = [[0u64; libc::FD_SETSIZE / 64]; 3];
@@ -126,7 +128,7 @@ unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], ready: &[u8]) -> c_int
             bits.fill(0);
         }
     }
-    for (fd, events) in each_ready(ready).filter(|&(fd, _)| fd >= 0 && fd < count) {
+    for (fd, events) in each_ready(answer).filter(|&(fd, _)| fd >= 0 && fd < count) {
         for ((set, event), wanted) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]).zip(&wanted) {
             let asked = wanted[fd as usize / 64] >> (fd % 64) & 1 == 1;
             if events & event != 0 && asked && !set.is_null() {
@@ -152,7 +154,7 @@ unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_
     used
 }
 
-unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, ready: &[u8]) -> c_int {
+unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
     let fds = if count == 0 { &mut [] } else { std::slice::from_raw_parts_mut(fds, count as usize) };
     for entry in fds.iter_mut() {
         entry.revents = 0;
@@ -160,7 +162,7 @@ unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, ready: &[u8]) -> c_int {
     // The server usually asks in the order it asked when recorded.
     let mut place = 0;
     let mut given = 0;
-    for (fd, events) in each_ready(ready) {
+    for (fd, events) in each_ready(answer) {
         let found = (0..fds.len()).map(|step| (place + step) % fds.len()).find(|&at| fds[at].fd == fd);
         if let Some(at) = found {
             fds[at].revents = events as i16;
@@ -177,8 +179,8 @@ unsafe fn wait_poll(op: Op, fds: *mut pollfd, count: nfds_t, timeout_ms: u32, re
         -1,
         timeout_ms,
         || real().min(MOST_READY as c_int),
-        |ready, _| gather_poll(fds, count, ready),
-        |ready| give_poll(fds, count, ready),
+        |ready, _| (gather_poll(fds, count, ready), Piece::Nothing),
+        |answer| give_poll(fds, count, answer),
     )
 }
 
@@ -191,24 +193,37 @@ unsafe fn wait_epoll(
     real: impl FnOnce(c_int) -> c_int,
 ) -> c_int {
     let count = count.min(MOST_READY as c_int);
+    let waiting = epoll::instance(epoll);
+    // The instance of each event, recorded only where the descriptor leads to another one than was
+    // known: it came over a socket.
+    let mut instances = std::mem::MaybeUninit::<[Instance; MOST_READY]>::uninit();
+    let instances: *mut Instance = instances.as_mut_ptr().cast();
     wait(
         op,
         epoll,
         timeout_ms,
         || real(count),
         |ready, value| {
+            let mut known = true;
             for (place, at) in ready.iter_mut().zip(0..value as usize) {
                 let event = events.add(at);
-                let (fd, data) = epoll::registered((*event).u64);
+                let (instance, fd, data) = epoll::registered((*event).u64);
                 (*event).u64 = data;
                 *place = Ready { fd, events: (*event).events };
+                *instances.add(at) = instance;
+                known &= instance == waiting;
             }
-            value as usize
+            let bytes = if known { 0 } else { value as usize * size_of::<Instance>() };
+            (value as usize, Piece::some(PartKind::Value, instances.cast(), bytes))
         },
-        |ready| {
+        |answer| {
             let mut given = 0;
-            for (fd, bits) in each_ready(ready) {
-                if let (Some(data), true) = (epoll::data(epoll, fd), given < count) {
+            let mut instances = answer.part(PartKind::Value, 0).chunks_exact(size_of::<Instance>());
+            for (fd, bits) in each_ready(answer) {
+                let instance = instances
+                    .next()
+                    .map_or(waiting, |name| Instance::from_le_bytes(name.try_into().expect("eight bytes")));
+                if let (true, Some(data)) = (given < count, epoll::data(instance, fd)) {
                     *events.add(given as usize) = epoll_event { events: bits, u64: data };
                     given += 1;
                 }
@@ -252,8 +267,8 @@ hooks! {
             -1,
             timeout_ms,
             || real::select(count, read, write, except, timeout),
-            |ready, _| gather_sets(count, sets, ready),
-            |ready| give_sets(count, sets, ready),
+            |ready, _| (gather_sets(count, sets, ready), Piece::Nothing),
+            |answer| give_sets(count, sets, answer),
         )
     }
 
@@ -271,8 +286,8 @@ hooks! {
             -1,
             timeout_of(timeout),
             || real::pselect(count, read, write, except, timeout, mask),
-            |ready, _| gather_sets(count, sets, ready),
-            |ready| give_sets(count, sets, ready),
+            |ready, _| (gather_sets(count, sets, ready), Piece::Nothing),
+            |answer| give_sets(count, sets, answer),
         )
     }
 
@@ -340,7 +355,7 @@ hooks! {
         // Registered before the kernel knows it: the event may arrive on another thread at once.
         let mut asked = epoll_event { events: 0, u64: 0 };
         if operation != libc::EPOLL_CTL_DEL && !event.is_null() {
-            let Some(number) = epoll::register(epoll, fd, (*event).u64) else {
+            let Some(number) = epoll::register(epoll::instance(epoll), fd, (*event).u64) else {
                 set_errno(libc::ENOSPC);
                 return -1;
             };
@@ -397,6 +412,7 @@ unsafe fn created(real: impl FnOnce() -> c_int) -> c_int {
         |_, fd| descriptors::stand_in(fd as c_int, descriptors::StandIn::Other),
     ) as c_int;
     descriptors::opened(fd);
+    epoll::made(fd);
     fd
 }
 

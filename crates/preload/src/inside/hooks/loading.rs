@@ -1,0 +1,137 @@
+//! Loading plugins. What they call must come through the hooks as well, from their constructors on.
+//!
+//! The loader finds a plugin by the RUNPATH and `$ORIGIN` of the object that calls `dlopen`, which it
+//! knows from the return address. So the hooks here run in front of the real function and then jump
+//! to it, instead of calling it.
+
+use super::super::process;
+use super::super::real::Real;
+use super::super::report;
+use super::super::thread::{ASIDE, Aside};
+use libc::{c_char, c_int, c_void};
+use std::ffi::CStr;
+
+/// Resolves symbols of the plugin in itself before it looks at the program, its libraries and this
+/// library: every hook would be passed by.
+const DEEP_BINDING: c_int = libc::RTLD_DEEPBIND;
+
+static DLOPEN: Real = Real::named(c"dlopen");
+static DLMOPEN: Real = Real::named(c"dlmopen");
+
+unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
+    let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
+
+/// Takes deep binding out of `flags`; returns the function to go on with.
+unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
+    if process::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
+        *flags &= !DEEP_BINDING;
+        report::say(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that what it calls is seen"]);
+    }
+    let _aside = Aside::step();
+    DLOPEN.address()
+}
+
+/// An object in another namespace has a libc of its own, which no hook stands in front of: it is not
+/// found. Returns the function to go on with.
+unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
+    let asked = &mut *request;
+    if process::mode() != ASIDE {
+        if asked.namespace != libc::LM_ID_BASE {
+            report::say(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
+            // What `dlerror` says then.
+            asked.path = c"dlmopen under prony: a second libc".as_ptr();
+        }
+        asked.flags &= !DEEP_BINDING;
+    }
+    let _aside = Aside::step();
+    DLMOPEN.address()
+}
+
+/// Arguments of `dlmopen` as [`dlmopen`] pushes them.
+#[repr(C)]
+struct Request {
+    flags: c_int,
+    path: *const c_char,
+    namespace: libc::Lmid_t,
+}
+
+#[cfg(target_arch = "x86_64")]
+mod entries {
+    use super::*;
+
+    #[unsafe(no_mangle)]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlopen() {
+        std::arch::naked_asm!(
+            "push rdi",
+            "push rsi",
+            // The stack is aligned to 16 bytes at a call.
+            "sub rsp, 8",
+            "lea rsi, [rsp + 8]",
+            "call {before}",
+            "add rsp, 8",
+            "pop rsi",
+            "pop rdi",
+            "jmp rax",
+            before = sym before_dlopen,
+        )
+    }
+
+    #[unsafe(no_mangle)]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlmopen() {
+        std::arch::naked_asm!(
+            "push rdi",
+            "push rsi",
+            "push rdx",
+            "mov rdi, rsp",
+            "call {before}",
+            "pop rdx",
+            "pop rsi",
+            "pop rdi",
+            "jmp rax",
+            before = sym before_dlmopen,
+        )
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod entries {
+    use super::*;
+
+    #[unsafe(no_mangle)]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlopen() {
+        std::arch::naked_asm!(
+            "stp x29, x30, [sp, #-32]!",
+            "stp x1, x0, [sp, #16]",
+            "add x1, sp, #16",
+            "bl {before}",
+            "mov x16, x0",
+            "ldp x1, x0, [sp, #16]",
+            "ldp x29, x30, [sp], #32",
+            "br x16",
+            before = sym before_dlopen,
+        )
+    }
+
+    #[unsafe(no_mangle)]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlmopen() {
+        std::arch::naked_asm!(
+            "stp x29, x30, [sp, #-48]!",
+            "stp x2, x1, [sp, #16]",
+            "str x0, [sp, #32]",
+            "add x0, sp, #16",
+            "bl {before}",
+            "mov x16, x0",
+            "ldp x2, x1, [sp, #16]",
+            "ldr x0, [sp, #32]",
+            "ldp x29, x30, [sp], #48",
+            "br x16",
+            before = sym before_dlmopen,
+        )
+    }
+}

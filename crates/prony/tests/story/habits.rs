@@ -1,0 +1,88 @@
+//! What servers bring along besides plain calls: functions of libc that they export themselves, plugins,
+//! copies of descriptors. Each is a small program of `subjects/calls` that answers questions.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::calls::compiled;
+use crate::recording::{Recording, Server, Stop, record_with, replay};
+use crate::scratch::{Scratch, Turn, free_address};
+
+/// Questions that a recording holds.
+const QUESTIONS: usize = 30;
+
+/// Asks every question until it is answered, then ends the server.
+fn ask(address: SocketAddr, stop: &Stop) {
+    let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
+    socket.connect(address).expect("loopback is reachable");
+    socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
+    let mut buffer = [0; 1024];
+    for question in 0..QUESTIONS {
+        // Asked again without an answer: the server may not listen yet.
+        let _ = stop.until(|| {
+            let _ = socket.send(format!("question {question}").as_bytes());
+            socket.recv(&mut buffer).is_ok()
+        });
+    }
+    let _ = socket.send(b"quit");
+}
+
+/// Records a server that ends with exit code 0 at `quit`.
+fn recorded(scratch: &Scratch, address: SocketAddr, command: Vec<String>, flags: &[&str]) -> (Recording, PathBuf) {
+    let (recording, demo) = record_with(scratch, &Server::new(command), flags, |stop| ask(address, stop));
+    assert_eq!(recording.code, 0, "the server runs as it does by itself: {recording}");
+    (recording, demo)
+}
+
+#[test]
+fn a_server_that_exports_functions_of_libc_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("interposer");
+    let address = free_address();
+    // Its functions must be found by whoever is loaded beside it, as those of Erlang's are.
+    let server = compiled(&scratch, "interposer.c", &["-rdynamic"]);
+    let (_, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+/// Compiles `plugins.c`, which finds its plugin through its RUNPATH.
+fn plugins(scratch: &Scratch) -> String {
+    let directory = scratch.directory("lib");
+    let plugin = compiled(scratch, "plugin.c", &["-shared", "-fPIC"]);
+    std::fs::rename(plugin, format!("{directory}/plugin.so")).expect("both lie in the scratch directory");
+    compiled(scratch, "plugins.c", &["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"])
+}
+
+#[test]
+fn a_plugin_loaded_with_deep_binding_is_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("plugins");
+    let address = free_address();
+    let command = vec![plugins(&scratch), address.port().to_string(), "plugin.so".into()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_namespace_of_its_own_is_refused_by_name() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("namespaces");
+    let address = free_address();
+    let command = vec![plugins(&scratch), address.port().to_string(), "plugin.so".into(), "other-namespace".into()];
+    let (recording, _) = record_with(&scratch, &Server::new(command), &[], |_| {});
+    assert_eq!(recording.code, 1, "the server sees that it cannot load its plugin: {recording}");
+    assert!(recording.said.contains("dlmopen(plugin.so) is not recorded"), "{recording}");
+}
+
+#[test]
+fn registrations_belong_to_what_is_behind_an_epoll_descriptor() {
+    let _turn = Turn::take();
+    for how in ["dup", "dup2", "dup3", "fcntl", "passed", "reused", "forked"] {
+        let scratch = Scratch::new(&format!("epolls-{how}"));
+        let address = free_address();
+        let command = vec![compiled(&scratch, "epolls.c", &[]), address.port().to_string(), how.to_owned()];
+        let (_, demo) = recorded(&scratch, address, command, &[]);
+        replay(&scratch, &demo, &[], &[]).assert_identical();
+    }
+}

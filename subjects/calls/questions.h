@@ -1,0 +1,42 @@
+/* A UDP server around one function: every datagram is a question and gets one answer; `quit` ends it.
+ *
+ * The programs that include it each bring one thing that a recorder may miss, and answer with what
+ * comes of it, so that a replay that misses it sends other bytes. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void must(int holds, const char *what) {
+    if (!holds) {
+        perror(what);
+        exit(1);
+    }
+}
+
+/* A socket on loopback; port 0: any. */
+static inline int open_socket(int port) {
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((unsigned short)port)};
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    must(fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof address) == 0, "bind");
+    return fd;
+}
+
+/* Answers one datagram; false after `quit`. `answer` writes text for the question with this number. */
+static inline int answer_one(int fd, unsigned number, void (*answer)(unsigned, char *, size_t)) {
+    char line[512], text[512];
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    ssize_t got = recvfrom(fd, line, sizeof line - 1, 0, (struct sockaddr *)&from, &length);
+    must(got >= 0, "recvfrom");
+    line[got] = 0;
+    if (strcmp(line, "quit") == 0) return 0;
+    answer(number, text, sizeof text);
+    must(sendto(fd, text, strlen(text), 0, (struct sockaddr *)&from, length) >= 0, "sendto");
+    return 1;
+}
