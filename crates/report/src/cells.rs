@@ -1,8 +1,10 @@
 //! All cells as data for the page's table: once, in columns, as small as JSON gets.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use prony_study::{Cell, FailureKind, Role, State};
+use prony_text::printable_line;
 use serde::Serialize;
 
 use crate::escape::json_in_script;
@@ -18,12 +20,13 @@ const MESSAGE_LETTERS: usize = 300;
 /// What the script of the page reads: a column a field, an entry a cell.
 #[derive(Debug, Serialize)]
 struct Columns<'a> {
-    configurations: Vec<&'a str>,
-    machines: Vec<&'a str>,
-    workloads: Vec<&'a str>,
+    // Names as they are shown: the script takes them for text, but a browser obeys what turns its direction around.
+    configurations: Vec<Cow<'a, str>>,
+    machines: Vec<Cow<'a, str>>,
+    workloads: Vec<Cow<'a, str>>,
     /// Words for states: those of cells that failed or were left out say why.
     states: Vec<String>,
-    unit: &'a str,
+    unit: Cow<'a, str>,
     configuration: Column<usize>,
     machine: Column<usize>,
     workload: Column<usize>,
@@ -74,13 +77,13 @@ pub fn json(matrix: &Matrix<'_>) -> (String, usize) {
         })
         .collect();
     let mut words = vec![String::new(); states.len()];
-    states.into_iter().for_each(|(text, place)| words[place] = text);
+    states.into_iter().for_each(|(text, place)| words[place] = printable_line(&text).into_owned());
     let columns = Columns {
-        configurations: matrix.configurations.iter().map(|one| one.name.as_str()).collect(),
-        machines: results.machines.iter().map(|one| one.name.as_str()).collect(),
-        workloads: results.workloads.iter().map(|one| one.name.as_str()).collect(),
+        configurations: matrix.configurations.iter().map(|one| printable_line(&one.name)).collect(),
+        machines: results.machines.iter().map(|one| printable_line(&one.name)).collect(),
+        workloads: results.workloads.iter().map(|one| printable_line(&one.name)).collect(),
         states: words,
-        unit: &results.metric.unit,
+        unit: printable_line(&results.metric.unit),
         configuration: Column::of(chosen.iter().map(|cell| matrix.configuration(&cell.levels).unwrap_or(0))),
         machine: Column::of(chosen.iter().map(|cell| cell.machine)),
         workload: Column::of(chosen.iter().map(|cell| cell.workload)),

@@ -4,7 +4,8 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::escape::Escaped;
+use prony_text::Markup;
+
 use crate::palette::{DARK, LIGHT, SERIES};
 
 /// Rules for what is inside of charts; the page has them once, a file of its own each.
@@ -68,7 +69,7 @@ impl Drawing {
 
     /// An attribute of the whole chart that the page's script reads.
     pub fn attribute(&mut self, name: &str, value: &str) {
-        let _ = write!(self.attributes, " {name}=\"{}\"", Escaped(value));
+        let _ = write!(self.attributes, " {name}=\"{}\"", Markup(value));
     }
 
     /// A straight line.
@@ -119,7 +120,7 @@ impl Drawing {
             Anchor::End => " text-anchor=\"end\"",
         };
         let class = if class.is_empty() { String::new() } else { format!(" class=\"{class}\"") };
-        let _ = write!(self.body, "<text{class}{anchor} x=\"{}\" y=\"{}\">{}</text>", At(x), At(y), Escaped(text));
+        let _ = write!(self.body, "<text{class}{anchor} x=\"{}\" y=\"{}\">{}</text>", At(x), At(y), Markup(text));
     }
 
     /// Text that is cut where it would be longer than `width`, and then whole when pointed at.
@@ -128,7 +129,7 @@ impl Drawing {
         if shown == text {
             return self.text(class, anchor, place, text);
         }
-        let _ = write!(self.body, "<g><title>{}</title>", Escaped(text));
+        let _ = write!(self.body, "<g><title>{}</title>", Markup(text));
         self.text(class, anchor, place, &shown);
         self.body.push_str("</g>");
     }
@@ -142,7 +143,7 @@ impl Drawing {
     pub fn group_with(&mut self, class: &str, attributes: &[(&str, &str)]) {
         let _ = write!(self.body, "<g class=\"{class}\"");
         for (name, value) in attributes {
-            let _ = write!(self.body, " {name}=\"{}\"", Escaped(value));
+            let _ = write!(self.body, " {name}=\"{}\"", Markup(value));
         }
         self.body.push('>');
     }
@@ -155,7 +156,7 @@ impl Drawing {
     fn close(&mut self, element: &str, tip: &str) {
         let _ = match tip {
             "" => write!(self.body, "/>"),
-            tip => write!(self.body, "><title>{}</title></{element}>", Escaped(tip)),
+            tip => write!(self.body, "><title>{}</title></{element}>", Markup(tip)),
         };
     }
 
@@ -165,7 +166,7 @@ impl Drawing {
             "<svg viewBox=\"0 0 {} {}\" width=\"{0}\" height=\"{1}\" role=\"img\" aria-label=\"{}\"{}>{}</svg>",
             At(self.width),
             At(self.height),
-            Escaped(&self.label),
+            Markup(&self.label),
             self.attributes,
             self.body
         )
@@ -181,7 +182,7 @@ impl Drawing {
             shapes = shapes(),
             width = At(self.width),
             height = At(self.height),
-            label = Escaped(&self.label),
+            label = Markup(&self.label),
             light = LIGHT.applied(&css),
             dark = DARK.applied(&css),
             body = self.body,

@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use prony_stats::quantile::median;
+use prony_text::markdown as escaped;
 
 use crate::Report;
 use crate::chart::impact;
-use crate::escape::markdown as escaped;
 use crate::figures::quantity;
 use crate::quantity::thousands;
 use crate::words::{self, Tone, share, span};

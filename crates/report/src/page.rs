@@ -5,13 +5,13 @@ use std::fmt::{Display, Write};
 use prony_stats::effects::Effect;
 use prony_stats::quantile::median;
 use prony_study::State;
+use prony_text::Markup;
 use sha2::{Digest, Sha256};
 
 use crate::Report;
 use crate::cells;
 use crate::chart::impact;
 use crate::drawing::{CHART_CSS, Drawing, key, series_css, shapes};
-use crate::escape::Escaped;
 use crate::figures::{Figures, Series, quantity};
 use crate::limits::section;
 use crate::palette::{DARK, LIGHT};
@@ -44,7 +44,7 @@ pub fn page(report: &Report<'_>) -> String {
             script_hash()
         ),
     );
-    put(&mut out, format_args!("<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n", Escaped(&results.title)));
+    put(&mut out, format_args!("<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n", Markup(&results.title)));
     put(
         &mut out,
         format_args!(
@@ -77,7 +77,7 @@ pub fn page(report: &Report<'_>) -> String {
         &mut out,
         format_args!(
             "<footer>Made by prony {}. Colours after Okabe and Ito, told apart with any colour vision. This page loads nothing.</footer>\n",
-            Escaped(&report.extras.version)
+            Markup(&report.extras.version)
         ),
     );
     put(&mut out, "<div id=\"tip\" role=\"status\" hidden></div>\n");
@@ -125,19 +125,19 @@ fn class(tone: Tone) -> &'static str {
 
 fn head(out: &mut String, report: &Report<'_>) {
     let matrix = &report.matrix;
-    put(out, format_args!("<header><div><h1>{}</h1>", Escaped(&matrix.results.title)));
-    put(out, format_args!("<p>{}", Escaped(&words::shape(matrix, &report.findings))));
+    put(out, format_args!("<header><div><h1>{}</h1>", Markup(&matrix.results.title)));
+    put(out, format_args!("<p>{}", Markup(&words::shape(matrix, &report.findings))));
     if matrix.results.factors.len() > 1 {
-        put(out, format_args!("<br>a configuration is {}", Escaped(&matrix.factors())));
+        put(out, format_args!("<br>a configuration is {}", Markup(&matrix.factors())));
     }
     put(out, "</p></div><button id=\"theme\" hidden aria-label=\"light or dark\">Dark</button></header>\n");
 }
 
 fn first_screen(out: &mut String, report: &Report<'_>) {
     let verdict = report.verdict();
-    put(out, format_args!("<p class=\"verdict {}\"><strong>{}</strong>", class(verdict.tone), Escaped(&verdict.claim)));
+    put(out, format_args!("<p class=\"verdict {}\"><strong>{}</strong>", class(verdict.tone), Markup(&verdict.claim)));
     if !verdict.basis.is_empty() {
-        put(out, format_args!(" <span>{}</span>", Escaped(&verdict.basis)));
+        put(out, format_args!(" <span>{}</span>", Markup(&verdict.basis)));
     }
     put(out, "</p>\n<ul class=\"chips\" aria-label=\"whether to trust it\">");
     for chip in report.chips() {
@@ -146,8 +146,8 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
             format_args!(
                 "<li class=\"{}\" title=\"{}\">{}</li>",
                 class(chip.tone),
-                Escaped(&chip.tip),
-                Escaped(&chip.text)
+                Markup(&chip.tip),
+                Markup(&chip.text)
             ),
         );
     }
@@ -159,7 +159,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
     }
     if !remarks.is_empty() {
         put(out, "<ul class=\"notes\">");
-        remarks.iter().for_each(|remark| put(out, format_args!("<li>{}</li>", Escaped(remark))));
+        remarks.iter().for_each(|remark| put(out, format_args!("<li>{}</li>", Markup(remark))));
         put(out, "</ul>\n");
     }
 }
@@ -189,8 +189,8 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
             format_args!(
                 "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"usual\"><b>{}</b></td>",
                 if words::is_told(effect) { "" } else { " class=\"untold\"" },
-                Escaped(&factor),
-                Escaped(&change),
+                Markup(&factor),
+                Markup(&change),
                 share(size.usual)
             ),
         );
@@ -234,13 +234,13 @@ fn failures(out: &mut String, report: &Report<'_>) {
         let first = format!("{name}, {workload} on {machine}, repeat {}", cell.repeat + 1);
         let first =
             if places.len() > 1 { format!("{}, the first: {first}", count(places.len(), "cell")) } else { first };
-        put(out, format_args!("<li>{} <br>{}</li>", Escaped(&first), Escaped(text)));
+        put(out, format_args!("<li>{} <br>{}</li>", Markup(&first), Markup(text)));
     }
     if alike.len() > FAILURES_MAX {
         put(out, format_args!("<li>and {} of other kinds, in the table of cells</li>", alike.len() - FAILURES_MAX));
     }
     for problem in &report.extras.problems {
-        put(out, format_args!("<li>could not be read: {}</li>", Escaped(problem)));
+        put(out, format_args!("<li>could not be read: {}</li>", Markup(problem)));
     }
     put(out, "</ul></section>\n");
 }
@@ -256,7 +256,7 @@ fn legend(out: &mut String, report: &Report<'_>) {
     }
     put(out, "<div class=\"legend\" role=\"group\" aria-label=\"configurations shown in the charts\">");
     for (k, name) in report.matrix.series.iter().enumerate() {
-        put(out, format_args!("<button aria-pressed=\"true\" data-k=\"{k}\">{}{}</button>", key(k), Escaped(name)));
+        put(out, format_args!("<button aria-pressed=\"true\" data-k=\"{k}\">{}{}</button>", key(k), Markup(name)));
     }
     put(out, if folded { "</div></details>\n" } else { "</div>\n" });
 }
@@ -333,7 +333,7 @@ fn sentence(text: &str) -> String {
 }
 
 pub fn heading(out: &mut String, id: &str, title: &str, small: &str) {
-    put(out, format_args!("<section id=\"{id}\"><h2>{} <small>{}</small></h2>\n", Escaped(title), Escaped(small)));
+    put(out, format_args!("<section id=\"{id}\"><h2>{} <small>{}</small></h2>\n", Markup(title), Markup(small)));
 }
 
 fn panels(out: &mut String, series: &Series) {
@@ -341,7 +341,7 @@ fn panels(out: &mut String, series: &Series) {
     for figure in &series.figures {
         put(
             out,
-            format_args!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Escaped(&figure.name), figure.chart.inline()),
+            format_args!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Markup(&figure.name), figure.chart.inline()),
         );
     }
     put(out, "</div>\n");
@@ -353,11 +353,7 @@ fn stack(out: &mut String, series: &Series) {
     for figure in &series.figures {
         put(
             out,
-            format_args!(
-                "<div class=\"card wide\"><h3>{}</h3>{}</div>\n",
-                Escaped(&figure.name),
-                framed(&figure.chart)
-            ),
+            format_args!("<div class=\"card wide\"><h3>{}</h3>{}</div>\n", Markup(&figure.name), framed(&figure.chart)),
         );
     }
     put(out, "</div>\n");
@@ -385,16 +381,16 @@ fn medians(out: &mut String, report: &Report<'_>, quantity: &Quantity) {
     matrix
         .configurations
         .iter()
-        .for_each(|one| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Escaped(&one.name))));
+        .for_each(|one| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Markup(&one.name))));
     put(out, "</tr></thead><tbody>");
     for (machine, facts) in matrix.results.machines.iter().enumerate() {
-        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Escaped(&facts.name)));
+        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Markup(&facts.name)));
         for configuration in 0..matrix.configurations.len() {
             let workloads = 0..matrix.results.workloads.len();
             let values: Vec<f64> =
                 workloads.filter_map(|workload| Some(matrix.group(configuration, machine, workload)?.median)).collect();
             let text = median(&values).map_or_else(|| "–".to_owned(), |value| quantity.value(value));
-            put(out, format_args!("<td class=\"n\">{}</td>", Escaped(&text)));
+            put(out, format_args!("<td class=\"n\">{}</td>", Markup(&text)));
         }
         put(out, "</tr>");
     }
@@ -420,7 +416,7 @@ fn table_of_cells(out: &mut String, report: &Report<'_>) {
              <span id=\"found\" role=\"status\"></span></div><div class=\"wide\"><table><thead><tr></tr></thead><tbody></tbody></table></div>\
              <p class=\"find\"><button id=\"more\" hidden>more rows</button></p></details>\n\
              <p>As a file: <code>{}</code></p></section>\n<script type=\"application/json\" id=\"data\">{json}</script>\n",
-            Escaped(&csv)
+            Markup(&csv)
         ),
     );
 }
@@ -441,7 +437,7 @@ fn machines(out: &mut String, report: &Report<'_>) {
             })
             .collect();
         parts.extend(machine.disturbances.iter().map(|text| format!("disturbed: {text}")));
-        put(out, format_args!("<dt>{}</dt><dd>{}</dd>", Escaped(&machine.name), Escaped(&parts.join(" · "))));
+        put(out, format_args!("<dt>{}</dt><dd>{}</dd>", Markup(&machine.name), Markup(&parts.join(" · "))));
     }
     put(out, "</dl></section>\n");
 }
@@ -450,9 +446,9 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
     let results = report.matrix.results;
     put(out, "<section id=\"reproduce\"><h2>How to reproduce</h2>\n<pre>");
     let commands = provenance::again(&report.extras.directory, report.extras.can_run_again);
-    put(out, format_args!("{}</pre>\n<dl>", Escaped(&commands)));
+    put(out, format_args!("{}</pre>\n<dl>", Markup(&commands)));
     put(out, format_args!("<dt>seed of the order</dt><dd>{}</dd>", results.seed));
-    put(out, format_args!("<dt>version</dt><dd>prony {}</dd>", Escaped(&report.extras.version)));
+    put(out, format_args!("<dt>version</dt><dd>prony {}</dd>", Markup(&report.extras.version)));
     let seconds: f64 = results.cells.iter().filter_map(|cell| cell.seconds).filter(|seconds| seconds.is_finite()).sum();
     if seconds > 0.0 {
         put(out, format_args!("<dt>time in cells</dt><dd>{}</dd>", duration(seconds)));
@@ -461,7 +457,7 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
         provenance::origins(&report.matrix).into_iter().partition(|origin| origin.of.is_empty());
     let line = |out: &mut String, origin: &provenance::Origin| {
         let of = if origin.of.is_empty() { String::new() } else { format!(", {}", origin.of) };
-        let [key, of, value] = [&origin.key, &of, &origin.value].map(|text| Escaped(text));
+        let [key, of, value] = [&origin.key, &of, &origin.value].map(|text| Markup(text));
         put(out, format_args!("<dt>{key}{of}</dt><dd><code>{value}</code></dd>"));
     };
     of_all.iter().for_each(|origin| line(out, origin));

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use prony_stats::samples::Samples;
 use prony_study::{Cell, Results, Role, State};
+use prony_text::csv_field;
 
 use crate::cli::study::ExportArgs;
 use crate::exit::Exit;
@@ -41,14 +42,6 @@ fn write(path: &Path, bytes: &[u8], force: bool) -> Result<(), Failure> {
     file.finish()
 }
 
-/// RFC 4180: quotes around what needs them, quotes in it doubled.
-fn quoted(text: &str) -> String {
-    match text.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
-    }
-}
-
 /// Every cell a line, names and not indices.
 fn table(results: &Results) -> String {
     let mut out = String::new();
@@ -59,7 +52,7 @@ fn table(results: &Results) -> String {
     let head = ["machine", "repeat", "workload"].into_iter().chain(axes.iter().copied());
     let factors = results.factors.iter().map(|factor| factor.name.as_str());
     let tail = ["role", "state", "attempt", "value", "low", "high", "unit", "seconds", "key", "message"];
-    let names: Vec<String> = head.chain(factors).chain(tail).map(quoted).collect();
+    let names: Vec<String> = head.chain(factors).chain(tail).map(csv_field).collect();
     let _ = writeln!(out, "{}", names.join(","));
     for cell in &results.cells {
         let _ = writeln!(out, "{}", line(results, &axes, cell));
@@ -89,7 +82,7 @@ fn line(results: &Results, axes: &[&str], cell: &Cell) -> String {
     fields.extend([role.to_owned(), state.to_owned(), cell.attempt.to_string(), number(cell.value)]);
     fields.extend([number(cell.spread.map(|spread| spread.low)), number(cell.spread.map(|spread| spread.high))]);
     fields.extend([results.metric.unit.clone(), number(cell.seconds), cell.key.clone(), message.to_owned()]);
-    fields.iter().map(|field| quoted(field)).collect::<Vec<_>>().join(",")
+    fields.iter().map(|field| csv_field(field)).collect::<Vec<_>>().join(",")
 }
 
 /// The samples of each configuration on each workload and machine as one file, repeats as its runs.
@@ -141,12 +134,6 @@ fn file_name<'a>(parts: impl Iterator<Item = &'a str>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn fields_that_need_quotes_have_them() {
-        assert_eq!(quoted("plain"), "plain");
-        assert_eq!(quoted("a, \"b\""), "\"a, \"\"b\"\"\"");
-    }
 
     #[test]
     fn names_of_files_hold_no_path() {

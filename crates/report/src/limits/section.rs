@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use prony_limits::{Experiment, Limits, Measured};
+use prony_text::Markup;
 
 use super::limits_curves;
-use crate::escape::Escaped;
 use crate::page::{framed, heading, put};
 use crate::quantity::{Quantity, count, thousands};
 
@@ -26,7 +26,7 @@ pub fn write(out: &mut String, limits: &Limits) {
         out,
         format_args!(
             "<p>{}, machine <code>{}</code>, CPU {}: {}, of which {} had fewer than 3 samples that nothing disturbed.</p>\n",
-            Escaped(processor),
+            Markup(processor),
             limits.fingerprint,
             limits.cpu,
             count(all, "figure"),
@@ -65,17 +65,17 @@ fn levels(out: &mut String, limits: &Limits) {
         out,
         format_args!(
             "<div class=\"card wide\"><h3>one thread, {} pages; copies: bytes copied</h3><table><thead><tr><th scope=\"col\"></th>",
-            Escaped(pages)
+            Markup(pages)
         ),
     );
-    sizes.iter().for_each(|(level, _)| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Escaped(level))));
+    sizes.iter().for_each(|(level, _)| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Markup(level))));
     put(out, "</tr></thead><tbody>");
     for (name, of_row) in rows {
-        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Escaped(name)));
+        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Markup(name)));
         for (level, _) in &sizes {
             let case = of_row.iter().find(|case| case.fact("level") == Some(level));
             let text = case.and_then(|case| told(case)).unwrap_or_else(|| "–".to_owned());
-            put(out, format_args!("<td class=\"n\">{}</td>", Escaped(&text)));
+            put(out, format_args!("<td class=\"n\">{}</td>", Markup(&text)));
         }
         put(out, "</tr>");
     }
@@ -104,9 +104,9 @@ fn everything(out: &mut String, limits: &Limits) {
                 out,
                 format_args!(
                     "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.0} %</td></tr>",
-                    Escaped(&case.name),
-                    Escaped(&value),
-                    Escaped(&Quantity::of(figure.median, &case.unit).value(figure.median)),
+                    Markup(&case.name),
+                    Markup(&value),
+                    Markup(&Quantity::of(figure.median, &case.unit).value(figure.median)),
                     thousands(figure.n),
                     figure.contaminated * 100.0
                 ),

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use prony_text::csv_field;
+
 use super::{command, timed};
 use crate::samples::Samples;
 
@@ -14,11 +16,11 @@ pub fn csv(samples: &Samples) -> String {
         subjects.flat_map(|subject| subject.parameters.keys()).map(String::as_str).collect();
     let mut out = "command,mean,stddev,median,user,system,min,max".to_owned();
     for parameter in &parameters {
-        let _ = write!(out, ",{}", field(&format!("parameter_{parameter}")));
+        let _ = write!(out, ",{}", csv_field(&format!("parameter_{parameter}")));
     }
     out.push('\n');
     for (benchmark, summary) in timed(samples) {
-        out.push_str(&field(&command(benchmark)));
+        out.push_str(&csv_field(&command(benchmark)));
         let (mean, median, min, max) = (Some(summary.mean), Some(summary.median), Some(summary.min), Some(summary.max));
         for number in [mean, summary.stddev, median, summary.user, summary.system, min, max] {
             out.push(',');
@@ -28,14 +30,9 @@ pub fn csv(samples: &Samples) -> String {
         }
         for parameter in &parameters {
             let value = benchmark.subject.as_ref().and_then(|subject| subject.parameters.get(*parameter));
-            let _ = write!(out, ",{}", field(value.map_or("", String::as_str)));
+            let _ = write!(out, ",{}", csv_field(value.map_or("", String::as_str)));
         }
         out.push('\n');
     }
     out
-}
-
-/// In quotes where the text would end the field (RFC 4180).
-fn field(text: &str) -> String {
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text.to_owned() }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use prony_text::markdown_code;
+
 use super::{command, timed};
 use crate::interval::Interval;
 use crate::samples::Samples;
@@ -35,7 +37,7 @@ pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
         let _ = writeln!(
             out,
             "| {} | {}{spread} | {} | {} | {} | {relative} |",
-            code(&command(benchmark)),
+            markdown_code(&command(benchmark)),
             number(summary.mean),
             number(summary.min),
             number(summary.max),
@@ -43,13 +45,4 @@ pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
         );
     }
     out
-}
-
-/// As code, whatever it holds: a fence longer than any run of backticks inside, and no bar that would end the cell.
-fn code(text: &str) -> String {
-    let text = text.replace('|', "\\|").replace(['\n', '\r'], " ");
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest + 1);
-    let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{text}{space}{fence}")
 }

@@ -90,3 +90,14 @@ fn what_does_not_take_time_is_left_out() {
     assert_eq!(csv(&samples).lines().count(), 2);
     assert!(!markdown(&samples, &[]).contains("sleep 0.01"));
 }
+
+#[test]
+fn a_spreadsheet_computes_nothing_that_a_command_says() {
+    let mut samples = samples("hyperfine-1.20-one-run.json");
+    let subject = samples.benchmarks[0].subject.as_mut().expect("what hyperfine knows");
+    subject.command = vec!["=1+1".to_owned()];
+    subject.parameters.insert("level".to_owned(), "-O3".to_owned());
+    subject.parameters.insert("offset".to_owned(), "-1.5".to_owned());
+    assert!(csv(&samples).contains("\n'=1+1,0.011"), "{}", csv(&samples));
+    assert!(csv(&samples).ends_with(",'-O3,-1.5\n"), "{}", csv(&samples));
+}
