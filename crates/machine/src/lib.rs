@@ -7,6 +7,7 @@ mod check;
 mod contention;
 mod cpus;
 mod facts;
+pub mod own;
 pub mod perf;
 pub mod process;
 mod tree;

@@ -19,10 +19,12 @@ use std::time::Duration;
 use rustix::process::geteuid;
 use serde::Serialize;
 
+pub(crate) use plan::IRQBALANCE;
 use plan::plan;
 pub use plan::{Absent, Knob, Options};
 pub use restore::{Back, Restored, Restoring, restore};
 pub use run::Ran;
+pub(crate) use shield::{GROUPS, group_mount};
 pub use shield::{Shield, ShieldKind};
 pub use signals::Signals;
 

@@ -5,16 +5,19 @@
 //! below `/run`, which a reboot empties as it does the values; where it survives one, the boot's
 //! number tells, and it is dropped.
 
+mod allowed;
+
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder, File, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::Tree;
+use crate::own::{self, NotOurs, Whose};
 use crate::tune::Knob;
 
 const FILE: &str = "machine.undo";
@@ -138,16 +141,9 @@ pub enum UndoError {
         /// Its version.
         found: u32,
     },
-    /// Somebody else may have written it.
-    #[error("{}: expected a file of user {expected}, found one of user {found}", path.display())]
-    Owner {
-        /// The file.
-        path: PathBuf,
-        /// This user.
-        expected: u32,
-        /// Whose it is.
-        found: u32,
-    },
+    /// Somebody else may have written it, or its directory.
+    #[error(transparent)]
+    NotOurs(#[from] NotOurs),
     /// Another process tunes or restores this machine.
     #[error("process {pid} is tuning this machine")]
     Busy {
@@ -167,10 +163,14 @@ pub(crate) enum Found {
     Undo(Undo),
 }
 
-/// True when the machine is tuned, or was left so.
+/// True when the machine is tuned, or was left so: by this user, or by root.
 pub(crate) fn is_there(tree: &Tree) -> bool {
-    let ours = path(tree).exists();
-    ours || tree.exists("/run/prony/machine.undo")
+    // Root's cannot be read by everybody. What lies in its directory is root's as long as that is.
+    let is_roots = |path: &Path| {
+        let of_root = |path: &Path| path.symlink_metadata().is_ok_and(|facts| facts.uid() == 0 && !facts.is_symlink());
+        path.parent().is_some_and(of_root) && of_root(path) && path.is_file()
+    };
+    matches!(open(tree), Ok(Some(_))) || tree.is_machine() && is_roots(Path::new("/run/prony/machine.undo"))
 }
 
 /// The knobs that were turned and not turned back, each once, as far as this user may know.
@@ -195,6 +195,23 @@ fn directory(tree: &Tree) -> PathBuf {
     }
 }
 
+/// What the directory may allow: that of root lies where nobody else can put anything, and tells everybody of it.
+fn directory_mode(tree: &Tree) -> u32 {
+    if geteuid().is_root() || !tree.is_machine() { 0o755 } else { 0o700 }
+}
+
+/// The undo file, if there is one and it may be believed.
+fn open(tree: &Tree) -> Result<Option<File>, NotOurs> {
+    let none = |error: NotOurs| match error {
+        NotOurs::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        error => Err(error),
+    };
+    if let Err(error) = own::check_directory(&directory(tree), directory_mode(tree)) {
+        return none(error);
+    }
+    own::open(&path(tree), Whose::Ours).map(Some).or_else(none)
+}
+
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> UndoError + '_ {
     |error| UndoError::Io { path: path.to_owned(), error }
 }
@@ -214,13 +231,9 @@ impl Lock {
     /// Takes it, or says who has it.
     pub(crate) fn take(tree: &Tree) -> Result<Lock, UndoError> {
         let directory = directory(tree);
-        // In a directory that everybody may write to, only our own hides nothing of others.
-        let mode = if geteuid().is_root() { 0o755 } else { 0o700 };
-        DirBuilder::new().recursive(true).mode(mode).create(&directory).map_err(io_error(&directory))?;
-        owned(&directory)?;
+        own::make_directory(&directory, directory_mode(tree))?;
         let path = directory.join(LOCK);
-        let file = File::options().read(true).write(true).create(true).truncate(false).open(&path);
-        let mut file = file.map_err(io_error(&path))?;
+        let mut file = own::open_lock(&path, Whose::Ours)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -231,18 +244,18 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(io_error(&path)(error)),
         }
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io_error(&path))?;
+        sweep_away_temporaries(&directory);
         Ok(Lock { _file: file })
     }
 }
 
-/// What we are about to believe must be our own, or root's.
-fn owned(path: &Path) -> Result<(), UndoError> {
-    let found = path.symlink_metadata().map_err(io_error(path))?.uid();
-    let expected = geteuid().as_raw();
-    if found == expected || found == 0 {
-        return Ok(());
+/// Removes what a process that was killed was writing. Who calls this has the lock, so that nobody finishes it.
+fn sweep_away_temporaries(directory: &Path) {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| own::is_temporary(&entry.file_name().to_string_lossy())) {
+        // What cannot be removed is in nobody's way.
+        let _ = fs::remove_file(entry.path());
     }
-    Err(UndoError::Owner { path: path.to_owned(), expected, found })
 }
 
 impl Undo {
@@ -253,15 +266,14 @@ impl Undo {
     /// Reads the undo file of an earlier run.
     pub(crate) fn load(tree: &Tree) -> Result<Found, UndoError> {
         let path = path(tree);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-            Err(error) => return Err(io_error(&path)(error)),
-        };
-        owned(&path)?;
+        let Some(file) = open(tree)? else { return Ok(Found::Nothing) };
         let mut text = String::new();
         file.take(BYTES_MAX).read_to_string(&mut text).map_err(io_error(&path))?;
         let undo = parse(&path, &text)?;
+        for change in &undo.changes {
+            allowed::check(tree, &change.what)
+                .map_err(|found| UndoError::Damaged { path: path.clone(), problem: found })?;
+        }
         if undo.boot_id != boot_id(tree) {
             return Ok(Found::EarlierBoot);
         }
@@ -271,20 +283,19 @@ impl Undo {
     /// Puts the file on disk, whole.
     pub(crate) fn save(&self, tree: &Tree) -> Result<(), UndoError> {
         let path = path(tree);
-        let directory = directory(tree);
-        let temporary = directory.join(format!(".{FILE}.tmp"));
         let text = serde_json::to_string_pretty(self).map_err(|error| io_error(&path)(error.into()))?;
         tree.step();
-        let write = || {
-            let mut file = File::create(&temporary)?;
+        let (temporary, mut file) = own::temporary(&path, 0o600).map_err(io_error(&path))?;
+        let mut write = || {
             file.write_all(text.as_bytes())?;
-            file.sync_all()?;
             tree.step();
-            fs::rename(&temporary, &path)?;
-            // The new name is on disk only when the directory is.
-            File::open(&directory)?.sync_all()
+            own::put_in_place(&temporary, &path)
         };
-        write().map_err(io_error(&path))
+        let written = write();
+        if written.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        written.map_err(io_error(&path))
     }
 }
 
@@ -298,7 +309,7 @@ pub(crate) fn remove(tree: &Tree) -> Result<(), UndoError> {
     }
 }
 
-/// Reads the text of an undo file. Only what lies below `/proc` and `/sys` is ever written.
+/// Reads the text of an undo file.
 fn parse(path: &Path, text: &str) -> Result<Undo, UndoError> {
     #[derive(Deserialize)]
     struct Version {
@@ -309,20 +320,7 @@ fn parse(path: &Path, text: &str) -> Result<Undo, UndoError> {
     if version != VERSION {
         return Err(UndoError::Version { path: path.to_owned(), found: version });
     }
-    let undo: Undo = serde_json::from_str(text).map_err(|error| damaged(error.to_string()))?;
-    let within = |place: &str| {
-        (place.starts_with("/proc/") || place.starts_with("/sys/")) && !place.split('/').any(|part| part == "..")
-    };
-    for change in &undo.changes {
-        let wrong = match &change.what {
-            What::File { path, .. } if !within(path) => path,
-            What::Group { path, .. } if !within(path) => path,
-            What::Group { home, .. } if !within(home) => home,
-            _ => continue,
-        };
-        return Err(damaged(format!("the path `{wrong}`")));
-    }
-    Ok(undo)
+    serde_json::from_str(text).map_err(|error| damaged(error.to_string()))
 }
 
 #[cfg(test)]
@@ -343,13 +341,6 @@ mod tests {
             let undo = undo("/proc/sys/vm/stat_interval".to_owned(), before);
             let text = serde_json::to_string_pretty(&undo).expect("it has no map with odd keys");
             prop_assert_eq!(parse(Path::new("undo"), &text).expect("it was just written"), undo);
-        }
-
-        #[test]
-        fn only_what_lies_below_proc_and_sys_is_believed(path in "(/(proc|sys|etc|\\.\\.|\\.|x)){1,4}") {
-            let below = path.starts_with("/proc/") || path.starts_with("/sys/");
-            let text = serde_json::to_string(&undo(path.clone(), String::new())).expect("it has no map with odd keys");
-            prop_assert_eq!(parse(Path::new("undo"), &text).is_ok(), below && !path.contains(".."));
         }
 
         #[test]

@@ -7,6 +7,7 @@ pub mod tune;
 
 use std::fmt::Write;
 
+use prony_machine::own::NotOurs;
 use prony_machine::{Tree, UndoError};
 use rustix::process::geteuid;
 
@@ -27,7 +28,9 @@ fn is_root(tree: &Tree) -> bool {
 fn undo_failure(verb: &str, error: &UndoError) -> Failure {
     let failure = Failure::new(format!("cannot {verb}: {error}"));
     match error {
-        UndoError::Io { error, .. } if error.kind() == std::io::ErrorKind::PermissionDenied => {
+        UndoError::Io { error, .. } | UndoError::NotOurs(NotOurs::Io { error, .. })
+            if error.kind() == std::io::ErrorKind::PermissionDenied =>
+        {
             failure.hint("root wrote it: run this as root")
         }
         UndoError::Io { .. } => failure,
@@ -35,9 +38,10 @@ fn undo_failure(verb: &str, error: &UndoError) -> Failure {
             failure.hint(format!("it does not tell what to put back: a reboot does; then remove {}", path.display()))
         }
         UndoError::Version { .. } => failure.hint("restore with the prony that tuned"),
-        UndoError::Owner { path, .. } => {
-            failure.hint(format!("look at who made {} before you remove it", path.display()))
-        }
+        UndoError::NotOurs(NotOurs::Io { .. }) => failure,
+        UndoError::NotOurs(
+            NotOurs::Kind { path, .. } | NotOurs::Owner { path, .. } | NotOurs::Permissions { path, .. },
+        ) => failure.hint(format!("look at who made {} before you remove it", path.display())),
         UndoError::Busy { pid } => failure.hint(format!("it puts everything back when it ends; `kill {pid}` ends it")),
     }
 }

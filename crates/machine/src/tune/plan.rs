@@ -9,6 +9,9 @@ use crate::facts::{CPUFREQ, base_khz, online, policies, siblings};
 use crate::undo::{Affinity, Change, Stage, What};
 use crate::{CpuSet, Tree};
 
+/// The process that is stopped: it moves interrupts.
+pub(crate) const IRQBALANCE: &str = "irqbalance";
+
 /// One way in which a machine is made quiet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -202,7 +205,7 @@ impl Planner<'_> {
             Knob::Frequency => self.frequency(),
             Knob::Idle => self.idle(cpus),
             Knob::Irqbalance => {
-                for (pid, start_ticks, name) in groups::processes_named(self.tree, "irqbalance") {
+                for (pid, start_ticks, name) in groups::processes_named(self.tree, IRQBALANCE) {
                     let what = What::Process { pid, start_ticks, name };
                     self.plan.changes.push(Change { knob, stage: Stage::Planned, what });
                 }

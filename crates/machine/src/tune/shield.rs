@@ -16,6 +16,9 @@ const GROUP: &str = "prony";
 /// The group of all others, where groups cannot simply lose CPUs (version 1).
 const OTHERS: &str = "prony-others";
 
+/// The groups that are made.
+pub(crate) const GROUPS: [&str; 2] = [GROUP, OTHERS];
+
 /// Below this share of its time spent waiting, a CPU is as good as alone: one tick's worth of
 /// kernel work in a hundred.
 const ALONE: f64 = 0.01;
@@ -104,6 +107,11 @@ fn mount(tree: &Tree) -> Option<Mount> {
         }
     }
     cpusets.map(Mount::Cpusets)
+}
+
+/// The directory where the groups with cpusets are mounted.
+pub(crate) fn group_mount(tree: &Tree) -> Option<String> {
+    mount(tree).map(|(Mount::Partition(place) | Mount::Cpusets(place))| place)
 }
 
 /// The directory of the group this process is in; `hierarchy` is its field in `/proc/self/cgroup`.

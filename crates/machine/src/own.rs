@@ -1,0 +1,258 @@
+//! Files and directories that are this user's alone, in places where anybody may put something: `/tmp`, `/var/tmp`.
+//!
+//! What lies there under a name that can be guessed is somebody else's until its owner, its kind and its permissions say
+//! otherwise. No link is followed, and nothing is opened that could make its opener wait.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+use rustix::rand::{GetRandomFlags, getrandom};
+
+/// Why something is not this user's own.
+#[derive(Debug, thiserror::Error)]
+pub enum NotOurs {
+    /// It could not be made, opened or looked at.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        error: io::Error,
+    },
+    /// Something else lies there: a link, a pipe, a device.
+    #[error("{}: expected a {expected}, found a {found}", path.display())]
+    Kind {
+        /// The path.
+        path: PathBuf,
+        /// `file` or `directory`.
+        expected: &'static str,
+        /// What lies there.
+        found: &'static str,
+    },
+    /// Another user made it.
+    #[error("{}: expected a {kind} of user {expected}, found one of user {found}", path.display())]
+    Owner {
+        /// The path.
+        path: PathBuf,
+        /// `file` or `directory`.
+        kind: &'static str,
+        /// This user.
+        expected: u32,
+        /// Whose it is.
+        found: u32,
+    },
+    /// Others may do more in it than they should.
+    #[error("{}: expected permissions {expected:o} or fewer, found {found:o}", path.display())]
+    Permissions {
+        /// The path.
+        path: PathBuf,
+        /// The most that it may allow.
+        expected: u32,
+        /// What it allows.
+        found: u32,
+    },
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> NotOurs + '_ {
+    |error| NotOurs::Io { path: path.to_owned(), error }
+}
+
+/// Makes a directory, or takes the one that is there if it is this user's own and allows no more than `mode`.
+///
+/// Directories above it that are missing are made with the same permissions.
+///
+/// # Errors
+/// [`NotOurs`], also for a link to a directory: whoever made the link chose where it leads.
+pub fn make_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
+    let mut builder = DirBuilder::new();
+    builder.mode(mode);
+    let made = match builder.create(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => builder.recursive(true).create(path),
+        made => made,
+    };
+    match made {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(io_error(path)(error)),
+        // Also one that was made just now: without the recursion's own look, another could have been first.
+        _ => check_directory(path, mode),
+    }
+}
+
+/// Looks whether a directory is this user's own and allows no more than `mode`.
+///
+/// # Errors
+/// As [`make_directory`].
+pub fn check_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
+    let facts = path.symlink_metadata().map_err(io_error(path))?;
+    check(path, &facts, "directory", facts.is_dir())?;
+    let found = facts.mode() & 0o7777;
+    // The bit that directories inherit from their group allows nothing.
+    match found & 0o777 & !mode {
+        0 => Ok(()),
+        _ => Err(NotOurs::Permissions { path: path.to_owned(), expected: mode, found }),
+    }
+}
+
+/// Whose file is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// This user's only.
+    Ours,
+    /// Anybody's, who may write to a directory that this user chose.
+    Anybodys,
+}
+
+/// Opens a file to read it.
+///
+/// # Errors
+/// [`NotOurs`] for a link, a pipe, a device or a file of somebody else: none of them is opened, or waited for.
+pub fn open(path: &Path, whose: Whose) -> Result<File, NotOurs> {
+    open_with(OpenOptions::new().read(true), path, whose)
+}
+
+/// Opens a file that processes lock, or makes it. Its content stays.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_lock(path: &Path, whose: Whose) -> Result<File, NotOurs> {
+    open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, whose)
+}
+
+fn open_with(options: &mut OpenOptions, path: &Path, whose: Whose) -> Result<File, NotOurs> {
+    let check = |facts: &Metadata| match whose {
+        Whose::Ours => check(path, facts, "file", facts.is_file()),
+        Whose::Anybodys => check_kind(path, facts, "file", facts.is_file()),
+    };
+    // Before it is opened, so that what is wrong has a name, and as opening a device may do something.
+    match path.symlink_metadata() {
+        Ok(facts) => check(&facts)?,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(io_error(path)(error)),
+    }
+    // Whoever exchanges it in between gains nothing: no link is followed, no pipe waited for, and what was opened is
+    // looked at again.
+    let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).map_err(io_error(path))?;
+    let facts = file.metadata().map_err(io_error(path))?;
+    check(&facts)?;
+    Ok(file)
+}
+
+fn check_kind(path: &Path, facts: &Metadata, expected: &'static str, is_expected: bool) -> Result<(), NotOurs> {
+    match is_expected {
+        true => Ok(()),
+        false => Err(NotOurs::Kind { path: path.to_owned(), expected, found: kind(facts) }),
+    }
+}
+
+fn check(path: &Path, facts: &Metadata, expected: &'static str, is_expected: bool) -> Result<(), NotOurs> {
+    check_kind(path, facts, expected, is_expected)?;
+    let (us, found) = (geteuid().as_raw(), facts.uid());
+    match found == us {
+        true => Ok(()),
+        false => Err(NotOurs::Owner { path: path.to_owned(), kind: expected, expected: us, found }),
+    }
+}
+
+fn kind(facts: &Metadata) -> &'static str {
+    let kind = facts.file_type();
+    match () {
+        () if kind.is_symlink() => "link",
+        () if kind.is_fifo() => "pipe",
+        () if kind.is_socket() => "socket",
+        () if kind.is_dir() => "directory",
+        () if kind.is_file() => "file",
+        () => "device",
+    }
+}
+
+/// Makes a file beside `path` under a name that nobody can guess, to be renamed when it is complete: `.NAME.RANDOM.tmp`.
+///
+/// # Errors
+/// What the system says.
+pub fn temporary(path: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
+    let temporary = temporary_name(path)?;
+    // `create_new` is O_EXCL, which follows no link either (open(2)).
+    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+    Ok((temporary, file))
+}
+
+/// Such a name, for what is no plain file or is made by somebody else's code.
+///
+/// # Errors
+/// For a path without a name; or when the kernel gives no random numbers.
+pub fn temporary_name(path: &Path) -> io::Result<PathBuf> {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
+    let mut random = [0; 8];
+    // Few bytes come whole or not at all (getrandom(2)).
+    getrandom(&mut random, GetRandomFlags::empty())?;
+    name.push(format!(".{:016x}.tmp", u64::from_ne_bytes(random)));
+    Ok(path.with_file_name(name))
+}
+
+/// Whether a name is that of a file in the making, which nobody finishes when its writer is gone.
+pub fn is_temporary(name: &str) -> bool {
+    name.starts_with('.') && name.ends_with(".tmp")
+}
+
+/// Syncs a file and gives it its name, also on disk.
+///
+/// # Errors
+/// What the system says.
+pub fn put_in_place(temporary: &Path, path: &Path) -> io::Result<()> {
+    File::open(temporary)?.sync_all()?;
+    fs::rename(temporary, path)?;
+    // The new name is on disk only when the directory is.
+    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => File::open(parent)?.sync_all(),
+        None => File::open(".")?.sync_all(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
+
+    use super::*;
+
+    fn place() -> tempfile::TempDir {
+        tempfile::tempdir().expect("the temporary directory is writable")
+    }
+
+    #[test]
+    fn a_directory_is_ours_and_closed_or_refused() {
+        let place = place();
+        let directory = place.path().join("a/scratch");
+        make_directory(&directory, 0o700).expect("nothing is there");
+        make_directory(&directory, 0o700).expect("it is ours");
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o750)).expect("it is ours");
+        let open = make_directory(&directory, 0o700).expect_err("others may look into it").to_string();
+        assert!(open.ends_with("scratch: expected permissions 700 or fewer, found 750"), "{open}");
+        let link = place.path().join("link");
+        symlink(place.path(), &link).expect("a scratch directory takes it");
+        let link = make_directory(&link, 0o700).expect_err("it leads elsewhere").to_string();
+        assert!(link.ends_with("link: expected a directory, found a link"), "{link}");
+        let given = place.path().join("given");
+        make_directory(&given, 0o700).expect("nothing is there");
+        chown(&given, Some(65534), None).expect("run as root: only root gives a directory to another user");
+        let given = make_directory(&given, 0o700).expect_err("it is another user's").to_string();
+        assert!(given.ends_with("expected a directory of user 0, found one of user 65534"), "{given}");
+    }
+
+    #[test]
+    fn a_temporary_name_is_another_each_time_and_no_link_is_written_through() {
+        let place = place();
+        let path = place.path().join("samples.json");
+        let (one, mut file) = temporary(&path, 0o600).expect("the directory is writable");
+        let (other, _) = temporary(&path, 0o600).expect("the directory is writable");
+        assert_ne!(one, other);
+        let name = one.file_name().and_then(|name| name.to_str()).expect("it is text");
+        assert!(is_temporary(name) && name.starts_with(".samples.json."), "{name}");
+        file.write_all(b"{}").expect("the disk is not full");
+        put_in_place(&one, &path).expect("it is ours");
+        assert_eq!(fs::read(&path).expect("it is there"), b"{}");
+    }
+}
