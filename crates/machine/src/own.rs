@@ -120,22 +120,33 @@ pub fn open_lock(path: &Path, whose: Whose) -> Result<File, NotOurs> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, whose)
 }
 
-fn open_with(options: &mut OpenOptions, path: &Path, whose: Whose) -> Result<File, NotOurs> {
-    let check = |facts: &Metadata| match whose {
+/// Looks whether what lies at a path, if anything, is a file, without opening it.
+///
+/// # Errors
+/// As [`open`].
+pub fn check_file(path: &Path, whose: Whose) -> Result<(), NotOurs> {
+    match path.symlink_metadata() {
+        Ok(facts) => check_opened(path, &facts, whose),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(io_error(path)(error)),
+    }
+}
+
+fn check_opened(path: &Path, facts: &Metadata, whose: Whose) -> Result<(), NotOurs> {
+    match whose {
         Whose::Ours => check(path, facts, "file", facts.is_file()),
         Whose::Anybodys => check_kind(path, facts, "file", facts.is_file()),
-    };
-    // Before it is opened, so that what is wrong has a name, and as opening a device may do something.
-    match path.symlink_metadata() {
-        Ok(facts) => check(&facts)?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(io_error(path)(error)),
     }
+}
+
+fn open_with(options: &mut OpenOptions, path: &Path, whose: Whose) -> Result<File, NotOurs> {
+    // Before it is opened, so that what is wrong has a name, and as opening a device may do something.
+    check_file(path, whose)?;
     // Whoever exchanges it in between gains nothing: no link is followed, no pipe waited for, and what was opened is
     // looked at again.
     let file = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path).map_err(io_error(path))?;
     let facts = file.metadata().map_err(io_error(path))?;
-    check(&facts)?;
+    check_opened(path, &facts, whose)?;
     Ok(file)
 }
 

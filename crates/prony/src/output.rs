@@ -1,10 +1,10 @@
 //! Where answers go: standard output, and files that are whole or not there.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use prony_machine::own;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -61,15 +61,10 @@ impl NewFile {
             ))
             .hint("name a file; it appears under its name when it is complete"));
         }
-        let Some(name) = path.file_name() else {
+        if path.file_name().is_none() {
             return Err(Failure::new(format!("cannot write {}: expected the name of a file", path.display())));
-        };
-        let mut hidden = std::ffi::OsString::from(".");
-        hidden.push(name);
-        hidden.push(format!(".{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(hidden);
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary);
-        let file = file.map_err(|error| Failure::io("write", path, &error))?;
+        }
+        let (temporary, file) = own::temporary(path, 0o600).map_err(|error| Failure::io("write", path, &error))?;
         Ok(NewFile { path: path.to_owned(), temporary, file: Some(file) })
     }
 
@@ -108,5 +103,25 @@ impl Drop for NewFile {
         if self.file.is_some() {
             let _ = fs::remove_file(&self.temporary);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_at_a_name_that_can_be_guessed_is_in_nobodys_way() {
+        let place = tempfile::TempDir::new().expect("the temporary directory is writable");
+        let (path, victim) = (place.path().join("x.json"), place.path().join("victim"));
+        fs::write(&victim, "precious").expect("it is writable");
+        symlink(&victim, place.path().join(format!(".x.json.{}.tmp", std::process::id()))).expect("it is writable");
+        let mut file = NewFile::create(&path, false).expect("the name of its own is free");
+        file.file().write_all(b"{}").expect("the disk is not full");
+        file.finish().expect("the disk is not full");
+        assert_eq!(fs::read(&victim).expect("it is there"), b"precious");
+        assert_eq!(fs::read(&path).expect("it is there"), b"{}");
     }
 }

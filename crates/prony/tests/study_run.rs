@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -287,6 +288,45 @@ fn a_machine_that_a_command_leads_to_works_on_a_disk_of_its_own_and_brings_back_
     assert_eq!(text(&output.stdout), "far  20 of 20 cells done\n");
     assert!(place.path().join("scratch/far/ledger-far.sqlite").exists());
     assert_eq!(every_cell_exactly_once(place.path(), &place.path().join("results"), "far"), 0);
+}
+
+#[test]
+fn a_scratch_directory_of_somebody_else_is_not_worked_in() {
+    let place = place();
+    study(place.path(), 1, "[[machine]]\nname = \"far\"\n");
+    let output = prony(place.path(), &["run", "study.toml", "--machine", "far"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let scratch = place.path().join("scratch");
+    let work = || {
+        let scratch = scratch.to_str().expect("it is text");
+        let output = prony(place.path(), &["work", "results", "--machine", "far", "--scratch", scratch]);
+        (output.status.code(), text(&output.stderr))
+    };
+    // A directory that others may write to, with a ledger in it that says everything is done.
+    fs::create_dir(&scratch).expect("it is writable");
+    fs::copy(place.path().join("results/ledger-far.sqlite"), scratch.join("ledger-far.sqlite")).expect("it is done");
+    fs::set_permissions(&scratch, fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let (code, said) = work();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("scratch: expected permissions 700 or fewer, found 777\nhint: "), "{said}");
+    // One of another user, which looks as ours does.
+    fs::set_permissions(&scratch, fs::Permissions::from_mode(0o700)).expect("it is ours");
+    chown(&scratch, Some(65534), None).expect("run as root: only root gives a directory to another user");
+    let (code, said) = work();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("scratch: expected a directory of user 0, found one of user 65534\nhint: "), "{said}");
+    // A link to one of ours.
+    fs::rename(&scratch, place.path().join("elsewhere")).expect("it is writable");
+    chown(place.path().join("elsewhere"), Some(0), None).expect("run as root");
+    symlink(place.path().join("elsewhere"), &scratch).expect("it is writable");
+    let (code, said) = work();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("scratch: expected a directory, found a link\nhint: "), "{said}");
+    // Nothing there: made, for nobody else.
+    fs::remove_file(&scratch).expect("it is ours");
+    let (code, said) = work();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(fs::metadata(&scratch).expect("it was made").permissions().mode() & 0o7777, 0o700);
 }
 
 /// Records a Redis server that answers some commands; returns the port it was given.

@@ -3,7 +3,9 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use prony_machine::own;
 
 /// Writes a file that is on disk when this returns. Readable by its owner only, as samples name commands and hosts.
 ///
@@ -18,9 +20,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    let temporary = temporary(path)?;
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&temporary)?;
-    let written = file.write_all(bytes).and_then(|()| put_in_place(&temporary, path));
+    let (temporary, mut file) = own::temporary(path, mode)?;
+    let written = file.write_all(bytes).and_then(|()| own::put_in_place(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }
@@ -32,34 +33,46 @@ pub fn write_with_mode(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
 /// # Errors
 /// As [`write()`].
 pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let temporary = temporary(to)?;
-    let copied = fs::copy(from, &temporary).and_then(|_| put_in_place(&temporary, to));
+    let temporary = own::temporary_name(to)?;
+    let copied = copy_new(from, &temporary).and_then(|()| own::put_in_place(&temporary, to));
     if copied.is_err() {
         let _ = fs::remove_file(&temporary);
     }
     copied
 }
 
-/// Syncs a file and gives it its name, also on disk.
+/// Copies a file and its permissions to where nothing is yet, not even a link.
 ///
 /// # Errors
-/// What the system says.
-pub fn put_in_place(temporary: &Path, path: &Path) -> io::Result<()> {
-    File::open(temporary)?.sync_all()?;
-    fs::rename(temporary, path)?;
-    // The new name is on disk only when the directory is.
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        Some(parent) => File::open(parent)?.sync_all(),
-        None => File::open(".")?.sync_all(),
+/// What the system says, `AlreadyExists` where something is.
+pub fn copy_new(from: &Path, to: &Path) -> io::Result<()> {
+    let mut from = File::open(from)?;
+    let permissions = from.metadata()?.permissions();
+    let mut to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(to)?;
+    io::copy(&mut from, &mut to)?;
+    to.set_permissions(permissions)?;
+    to.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn a_link_at_a_name_that_can_be_guessed_is_not_written_through() {
+        let place = tempfile::TempDir::new().expect("the temporary directory is writable");
+        let (path, victim) = (place.path().join("samples.json"), place.path().join("victim"));
+        fs::write(&victim, "precious").expect("it is writable");
+        let guessed = place.path().join(format!(".samples.json.{}.tmp", std::process::id()));
+        symlink(&victim, guessed).expect("it is writable");
+        write(&path, b"{}").expect("the name of its own is free");
+        copy(&path, &place.path().join("copy")).expect("the name of its own is free");
+        // Whoever waits at the name itself is replaced, not followed.
+        symlink(&victim, place.path().join("other.json")).expect("it is writable");
+        write(&place.path().join("other.json"), b"{}").expect("it is writable");
+        assert_eq!(fs::read(&victim).expect("it is there"), b"precious");
+        assert!(path.symlink_metadata().expect("it is there").is_file());
     }
-}
-
-/// Whether a name is that of a file in the making, which nobody finishes when its writer is gone.
-pub fn is_temporary(name: &str) -> bool {
-    name.starts_with('.') && name.ends_with(".tmp")
-}
-
-fn temporary(path: &Path) -> io::Result<PathBuf> {
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
-    Ok(path.with_file_name(format!(".{name}.{}.tmp", std::process::id())))
 }

@@ -4,6 +4,7 @@
 //! committed as done. Whoever opens the ledger next finds the cells that were cut short, and runs them again; a cell
 //! that is done is never run again. `docs/formats/ledger.md` draws the tables.
 
+mod guard;
 mod owner;
 mod read;
 mod schema;
@@ -11,14 +12,16 @@ mod union;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use prony_machine::own::{self, NotOurs, Whose};
 use prony_stats::Interval;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 
+use guard::Budget;
 pub use owner::Owner;
 pub use read::{Attempt, Counts, Entry};
 pub use union::{Conflict, Union};
@@ -35,6 +38,8 @@ const NOT_PLANNED: &str = "not in the study any more";
 const PLANNED: &str = "planned";
 /// How often a cell that failed by chance is run in all.
 const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
+/// The text of a lock file is a number.
+const LOCK_BYTES_MOST: u64 = 32;
 /// How long another process may hold the file while it writes.
 const BUSY: Duration = Duration::from_secs(10);
 
@@ -49,6 +54,9 @@ pub enum LedgerError {
         /// What the system said.
         error: io::Error,
     },
+    /// The file or its lock is a link, a pipe or a device.
+    #[error(transparent)]
+    NotOurs(#[from] NotOurs),
     /// What SQLite said.
     #[error("{}: {error}", path.display())]
     Sqlite {
@@ -64,6 +72,14 @@ pub enum LedgerError {
         path: PathBuf,
         /// What it is.
         found: String,
+    },
+    /// Its pages lead in circles.
+    #[error("{}: expected tables that fit into {bytes} bytes, found more", path.display())]
+    Endless {
+        /// The file.
+        path: PathBuf,
+        /// How long it is.
+        bytes: u64,
     },
     /// Somebody runs its cells now.
     #[error("{}: process {pid} runs its cells", path.display())]
@@ -101,6 +117,7 @@ pub enum LedgerError {
 #[derive(Debug)]
 pub struct Ledger {
     connection: Connection,
+    budget: Budget,
     path: PathBuf,
     /// `None` when it is only read.
     writer: Option<Writer>,
@@ -200,19 +217,24 @@ impl Ledger {
         let lock = lock(path)?;
         let owner = Owner::this().map_err(io)?;
         let owner_json = serde_json::to_string(&owner).expect("an owner has no keys but names");
-        let mut connection = Connection::open(path).map_err(sqlite)?;
+        let (mut connection, budget) =
+            guard::connect(path, &[OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE])?;
         connection.busy_timeout(BUSY).map_err(sqlite)?;
+        let objects: u64 = connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(|error| not_a_ledger(path, error))?;
+        if objects > 0 {
+            // Before anything is written.
+            check_format(&connection, path)?;
+        }
         // WAL: readers never wait for the writer. FULL: a commit is on disk when it returns, also after a power cut.
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(|error| not_a_ledger(path, error))?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(sqlite)?;
         connection.pragma_update(None, "synchronous", "FULL").map_err(sqlite)?;
-        let objects: u64 =
-            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(sqlite)?;
         if objects == 0 {
             schema::create(&mut connection).map_err(sqlite)?;
         }
         let writer = Some(Writer { owner, owner_json, _lock: lock });
-        let mut ledger = Ledger { connection, path: path.to_owned(), writer };
-        ledger.check_format()?;
+        let mut ledger = Ledger { connection, budget, path: path.to_owned(), writer };
         match ledger.note("machine")? {
             Some(found) if found != machine => {
                 return Err(LedgerError::Other { path: path.to_owned(), expected: machine.to_owned(), found });
@@ -230,41 +252,19 @@ impl Ledger {
     /// [`LedgerError`] when there is none, or it is none.
     pub fn read(path: &Path) -> Result<Ledger, LedgerError> {
         let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
-        fs::metadata(path).map_err(|error| LedgerError::Io { path: path.to_owned(), error })?;
+        fs::symlink_metadata(path).map_err(|error| LedgerError::Io { path: path.to_owned(), error })?;
         // A reader of a WAL file writes its index; where it may not, the file is read as it is.
-        let open = |flags| Connection::open_with_flags(path, flags);
-        let connection = open(OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
-            .or_else(|_| open(OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX))
-            .map_err(sqlite)?;
+        let ways = [OpenFlags::SQLITE_OPEN_READ_WRITE, OpenFlags::SQLITE_OPEN_READ_ONLY];
+        let (connection, budget) = guard::connect(path, &ways)?;
         connection.busy_timeout(BUSY).map_err(sqlite)?;
         connection.pragma_update(None, "query_only", true).map_err(sqlite)?;
-        // Ledgers come from other machines: no function or view in one may run.
-        connection.pragma_update(None, "trusted_schema", false).map_err(sqlite)?;
-        let ledger = Ledger { connection, path: path.to_owned(), writer: None };
-        ledger.check_format()?;
-        Ok(ledger)
+        check_format(&connection, path)?;
+        Ok(Ledger { connection, budget, path: path.to_owned(), writer: None })
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    fn check_format(&self) -> Result<(), LedgerError> {
-        let number = |name: &str| -> Result<i64, LedgerError> {
-            self.connection
-                .pragma_query_value(None, name, |row| row.get(0))
-                .map_err(|error| not_a_ledger(&self.path, error))
-        };
-        let (application, format) = (number("application_id")?, number("user_version")?);
-        if application != schema::APPLICATION {
-            let found = "a file of another program".to_owned();
-            return Err(LedgerError::Format { path: self.path.clone(), found });
-        }
-        if format != schema::FORMAT {
-            return Err(LedgerError::Format { path: self.path.clone(), found: format.to_string() });
-        }
-        Ok(())
     }
 
     /// Writes the plan down, in the order in which cells are to run. What came of cells that are there already stays;
@@ -279,7 +279,7 @@ impl Ledger {
         if self.note(PLANNED)?.as_ref() == Some(&planned) {
             return Ok(());
         }
-        self.write(|transaction, _| {
+        self.write_rows(cells.len(), |transaction, _| {
             transaction.execute(
                 "INSERT INTO study (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET value = ?2",
                 [PLANNED, &planned],
@@ -315,7 +315,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
     pub fn add(&mut self, cells: &[Row]) -> Result<(), LedgerError> {
-        self.write(|transaction, _| {
+        self.write_rows(cells.len(), |transaction, _| {
             let next: i64 =
                 transaction.query_row("SELECT coalesce(max(position) + 1, 0) FROM cell", [], |row| row.get(0))?;
             let mut insert = transaction.prepare(
@@ -521,7 +521,7 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`] when the file does not take it.
     pub fn disturbed(&mut self, seen: &[(String, String)]) -> Result<(), LedgerError> {
-        self.write(|transaction, _| {
+        self.write_rows(seen.len(), |transaction, _| {
             for (name, evidence) in seen {
                 transaction.execute(
                     "INSERT INTO disturbance (name, evidence, seen) VALUES (?1, ?2, 1)
@@ -539,14 +539,11 @@ impl Ledger {
     /// [`LedgerError`] when the disk does not take it.
     pub fn copy_to(&self, path: &Path) -> Result<(), LedgerError> {
         let io = |error| LedgerError::Io { path: path.to_owned(), error };
-        let name = path.file_name().ok_or_else(|| io(io::ErrorKind::InvalidInput.into()))?;
-        let temporary = path.with_file_name(format!(".{}.{}.tmp", name.to_string_lossy(), std::process::id()));
+        // SQLite takes an empty file for one that is not there yet.
+        let (temporary, _) = own::temporary(path, 0o644).map_err(io)?;
         let text = temporary.to_string_lossy().into_owned();
-        match fs::remove_file(&temporary) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(io(error)),
-            _ => {}
-        }
         let sqlite = |error| LedgerError::Sqlite { path: path.to_owned(), error };
+        self.budget.begin(guard::bytes(&self.path), 0);
         // VACUUM INTO writes only the copy, but counts as writing.
         let read_only = |on: bool| match &self.writer {
             Some(_) => Ok(()),
@@ -555,13 +552,26 @@ impl Ledger {
         read_only(false)?;
         let copied = self.connection.execute("VACUUM INTO ?1", [text]);
         read_only(true)?;
-        copied.map_err(sqlite)?;
-        crate::disk::put_in_place(&temporary, path).map_err(io)
+        let placed = copied.map_err(sqlite).and_then(|_| own::put_in_place(&temporary, path).map_err(io));
+        if placed.is_err() {
+            let _ = fs::remove_file(&temporary);
+        }
+        placed
     }
 
     /// One transaction of the one who runs cells.
     fn write<T>(&mut self, act: impl FnOnce(&Transaction, &Writer) -> rusqlite::Result<T>) -> Result<T, LedgerError> {
-        let sqlite = |error| LedgerError::Sqlite { path: self.path.clone(), error };
+        self.write_rows(0, act)
+    }
+
+    /// As [`Ledger::write`], of so many rows.
+    fn write_rows<T>(
+        &mut self,
+        rows: usize,
+        act: impl FnOnce(&Transaction, &Writer) -> rusqlite::Result<T>,
+    ) -> Result<T, LedgerError> {
+        let sqlite = |error| not_a_ledger(&self.path, error);
+        self.budget.begin(guard::bytes(&self.path), rows);
         let Some(writer) = &self.writer else {
             let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_READONLY), None);
             return Err(sqlite(error));
@@ -653,18 +663,36 @@ fn end_attempt(
 fn lock(path: &Path) -> Result<File, LedgerError> {
     let beside = path.with_extension("lock");
     let io = |error| LedgerError::Io { path: beside.clone(), error };
-    let file = File::options().create(true).truncate(false).read(true).write(true).open(&beside).map_err(io)?;
+    let mut file = own::open_lock(&beside, Whose::Anybodys)?;
     match file.try_lock() {
         Ok(()) => {
-            fs::write(&beside, format!("{}\n", std::process::id())).map_err(io)?;
+            file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
             Ok(file)
         }
         Err(TryLockError::WouldBlock) => {
-            let holder = fs::read_to_string(&beside).unwrap_or_default();
+            let mut holder = String::new();
+            let _ = file.take(LOCK_BYTES_MOST).read_to_string(&mut holder);
             Err(LedgerError::Busy { path: path.to_owned(), pid: holder.trim().parse().unwrap_or(0) })
         }
         Err(TryLockError::Error(error)) => Err(io(error)),
     }
+}
+
+/// Refuses what is no ledger of this format, whole and without anything else in it.
+fn check_format(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
+    let number = |name: &str| -> Result<i64, LedgerError> {
+        connection.pragma_query_value(None, name, |row| row.get(0)).map_err(|error| not_a_ledger(path, error))
+    };
+    let wrong = |found: String| Err(LedgerError::Format { path: path.to_owned(), found });
+    let (application, format) = (number("application_id")?, number("user_version")?);
+    if application != schema::APPLICATION {
+        return wrong("a file of another program".to_owned());
+    }
+    if format != schema::FORMAT {
+        return wrong(format.to_string());
+    }
+    let foreign = guard::foreign(connection).map_err(|error| not_a_ledger(path, error))?;
+    foreign.map_or(Ok(()), wrong)
 }
 
 /// A file that SQLite takes for none of its own is told as what it is not.
@@ -672,6 +700,10 @@ fn not_a_ledger(path: &Path, error: rusqlite::Error) -> LedgerError {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase) => {
             LedgerError::Format { path: path.to_owned(), found: "no SQLite file".to_owned() }
+        }
+        // Nothing but the budget interrupts.
+        Some(rusqlite::ErrorCode::OperationInterrupted) => {
+            LedgerError::Endless { path: path.to_owned(), bytes: guard::bytes(path) }
         }
         _ => LedgerError::Sqlite { path: path.to_owned(), error },
     }

@@ -1,10 +1,12 @@
 //! Several directories of one study as one: what other machines measured, what was copied, what came back.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use prony_stats::samples::{Samples, SamplesError};
+use prony_machine::own::{self, Whose};
+use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 use serde::Serialize;
 
 use crate::directory::{Directory, DirectoryError};
@@ -85,11 +87,21 @@ fn copy_samples(keys: &[String], from: &Path, into: &Path) -> Result<(), MergeEr
             let path = path.to_owned();
             move |error| DirectoryError::Io { path, error }
         };
-        let bytes = fs::read(&from).map_err(io(&from))?;
+        let bytes = read_samples(&from)?;
         Samples::decode(&bytes).map_err(|error| MergeError::Samples { path: from, error })?;
         disk::write(&to, &bytes).map_err(io(&to))?;
     }
     Ok(())
+}
+
+/// The bytes of a samples file, of which one more than is ever decoded.
+fn read_samples(path: &Path) -> Result<Vec<u8>, DirectoryError> {
+    let file = own::open(path, Whose::Anybodys).map_err(LedgerError::from)?;
+    let mut bytes = Vec::new();
+    file.take(MOST_BYTES as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| DirectoryError::Io { path: path.to_owned(), error })?;
+    Ok(bytes)
 }
 
 /// Copies what is in a directory on a disk of this machine to the study's, which others may see.
@@ -133,6 +145,9 @@ impl Publisher {
         }
         let published = Ledger::read(&published)?;
         let done = published.cells()?.into_iter().filter(|entry| entry.samples().is_some());
+        // What is copied whole is read whole first, within its bounds.
+        published.attempts()?;
+        published.disturbances()?;
         let cells = self.from.join(CELLS);
         fs::create_dir_all(&cells).map_err(|error| DirectoryError::Io { path: cells, error })?;
         copy_samples(&done.map(|entry| entry.row.key).collect::<Vec<_>>(), &self.to, &self.from)?;

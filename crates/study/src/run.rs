@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Instant;
 
 use prony_bench::Interrupt;
+use prony_machine::own;
 use prony_replay::{ReplayOptions, Replayer};
 use prony_stats::samples::SamplesError;
 use sha2::{Digest, Sha256};
@@ -457,7 +458,7 @@ fn follow(shared: &Shared, running: &mut Running, claimed: &Claim) -> Result<(),
 /// Files that a process which is gone was writing. We hold the ledger's lock, so they are nobody's.
 fn sweep_away_temporaries(directory: &Path) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| disk::is_temporary(&entry.file_name().to_string_lossy())) {
+    for entry in entries.filter(|entry| own::is_temporary(&entry.file_name().to_string_lossy())) {
         // What cannot be removed is in nobody's way.
         let _ = fs::remove_file(entry.path());
     }

@@ -13,6 +13,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use prony_machine::own;
+
 use crate::disk;
 
 /// Directory of what is shipped, in the study's.
@@ -253,12 +255,16 @@ fn copy_in_place(from: &Path, to: &Path) -> Result<(), ShipError> {
     let io = |error| ShipError::Io { path: to.to_owned(), error };
     let parent = to.parent().unwrap_or(Path::new("."));
     make_directory(parent)?;
-    let temporary = parent.join(format!(".{}.tmp", std::process::id()));
-    let _ = fs::remove_dir_all(&temporary).or_else(|_| fs::remove_file(&temporary));
-    copy(from, &temporary, 0)?;
-    match disk::put_in_place(&temporary, to) {
+    let temporary = own::temporary_name(to).map_err(io)?;
+    let copied = copy(from, &temporary, 0);
+    let remove = || fs::remove_dir_all(&temporary).or_else(|_| fs::remove_file(&temporary));
+    if copied.is_err() {
+        let _ = remove();
+        return copied;
+    }
+    match own::put_in_place(&temporary, to) {
         // Somebody else shipped the same meanwhile.
-        Err(_) if to.exists() => fs::remove_dir_all(&temporary).or_else(|_| fs::remove_file(&temporary)).map_err(io),
+        Err(_) if to.exists() => remove().map_err(io),
         moved => moved.map_err(io),
     }
 }
@@ -270,8 +276,7 @@ fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), ShipError> {
         return fs::read_link(from).and_then(|target| symlink(target, to)).map_err(io);
     }
     if facts.is_file() {
-        fs::copy(from, to).map_err(io)?;
-        return File::open(to).and_then(|file| file.sync_all()).map_err(io);
+        return disk::copy_new(from, to).map_err(io);
     }
     let entries = entries(from, depth)?;
     fs::create_dir(to).map_err(io)?;

@@ -1,7 +1,8 @@
 //! Writing down what the zones found.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -37,12 +38,13 @@ pub fn write_to_end() -> Option<Written> {
 /// What the disk said; then nothing is left behind.
 pub fn write(path: &Path) -> io::Result<bool> {
     let Some(text) = text() else { return Ok(false) };
+    // A name that nobody can guess, and none that is there: in a directory that others write to, a link may wait.
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
+    name.push(format!(".{:016x}.tmp", RandomState::new().hash_one(std::process::id())));
     let temporary = path.with_file_name(name);
-    let written = File::create(&temporary)
-        .and_then(|mut file| file.write_all(text.as_bytes()).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&temporary, path));
+    let mut file = OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+    let written =
+        file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
     }

@@ -1,12 +1,12 @@
 //! The files that `prony bench` leaves.
 
 use std::ffi::OsString;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use prony_machine::own;
 use prony_stats::judge::{Metric, Outcome};
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
@@ -114,12 +114,13 @@ impl Partial {
 
     /// Trouble is told when the samples themselves are written, to the same place.
     fn write(&mut self, samples: &Samples) {
-        let temporary = self.path.with_extension("partial.tmp");
-        let made = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary);
-        if let (Ok(mut file), Ok(bytes)) = (made, samples.encode())
-            && file.write_all(&bytes).and_then(|()| fs::rename(&temporary, &self.path)).is_ok()
+        if let Ok(bytes) = samples.encode()
+            && let Ok((temporary, mut file)) = own::temporary(&self.path, 0o600)
         {
-            self.exists = true;
+            match file.write_all(&bytes).and_then(|()| fs::rename(&temporary, &self.path)) {
+                Ok(()) => self.exists = true,
+                Err(_) => drop(fs::remove_file(&temporary)),
+            }
         }
         self.written = Instant::now();
     }

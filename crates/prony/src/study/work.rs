@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use prony_bench::Interrupt;
+use prony_machine::own::{self, NotOurs};
 use prony_study::directory::{Directory, DirectoryError, WORK};
 use prony_study::ledger::{AfterFailure, LedgerError};
 use prony_study::merge::Publisher;
@@ -18,6 +19,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::count;
 
+/// What a scratch directory allows: nothing to anybody else.
+const SCRATCH_MODE: u32 = 0o700;
+
 /// # Errors
 /// What kept cells from running; what was measured is kept.
 pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
@@ -27,6 +31,10 @@ pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
         return Err(Failure::new(format!("expected a machine of the study, found `{}`", args.machine)));
     };
     let results = args.scratch.clone().unwrap_or_else(|| directory.path.clone());
+    if args.scratch.is_some() {
+        // Its name can be guessed, and lies where anybody may have made it.
+        own::make_directory(&results, SCRATCH_MODE).map_err(|error| not_ours(&error))?;
+    }
     fs::create_dir_all(results.join(WORK)).map_err(|error| Failure::io("make", &results, &error))?;
     let absolute = |path: &Path| fs::canonicalize(path).map_err(|error| Failure::io("find", path, &error));
     let (results, root) = (absolute(&results)?, absolute(&args.root.root)?);
@@ -79,6 +87,21 @@ pub fn run(args: &WorkOnArgs) -> Result<Exit, Failure> {
         false if finished.counts.failed > 0 => Exit::Finding,
         false => Exit::Good,
     })
+}
+
+/// A scratch directory that cannot be worked in.
+fn not_ours(error: &NotOurs) -> Failure {
+    let failure = Failure::new(format!("cannot work in {error}"));
+    match error {
+        NotOurs::Io { .. } => failure,
+        NotOurs::Permissions { path, .. } => failure.hint(format!(
+            "if nobody else put anything there, `chmod 700 {}`; --scratch names another place",
+            path.display()
+        )),
+        NotOurs::Kind { .. } | NotOurs::Owner { .. } => {
+            failure.hint("look at who made it; --scratch names another place")
+        }
+    }
 }
 
 /// # Errors

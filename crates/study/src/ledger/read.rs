@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use prony_stats::Interval;
-use rusqlite::OptionalExtension;
 use serde::Serialize;
 
-use super::{CELLS, Ledger, LedgerError, NOT_PLANNED, Row};
+use super::{CELLS, Ledger, LedgerError, NOT_PLANNED, Row, guard};
 use crate::{FailureKind, State};
 
 /// How many cells are in which state.
@@ -321,10 +320,8 @@ impl Ledger {
     /// # Errors
     /// [`LedgerError`] when the file cannot be read.
     pub fn note(&self, name: &str) -> Result<Option<String>, LedgerError> {
-        self.connection
-            .query_row("SELECT value FROM study WHERE name = ?1", [name], |row| row.get(0))
-            .optional()
-            .map_err(|error| LedgerError::Sqlite { path: self.path.clone(), error })
+        let values = self.rows_with("SELECT value FROM study WHERE name = ?1", &[&name], |row| row.get(0))?;
+        Ok(values.into_iter().next())
     }
 
     pub(super) fn rows<T>(
@@ -339,12 +336,31 @@ impl Ledger {
         &self,
         query: &str,
         with: &[&dyn rusqlite::ToSql],
-        take: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
+        mut take: impl FnMut(&rusqlite::Row) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, LedgerError> {
-        let sqlite = |error| LedgerError::Sqlite { path: self.path.clone(), error };
-        let mut statement = self.connection.prepare_cached(query).map_err(sqlite)?;
-        let rows = statement.query_map(with, take).map_err(sqlite)?;
-        rows.collect::<Result<_, _>>().map_err(sqlite)
+        let wrong = |error| super::not_a_ledger(&self.path, error);
+        let mut bytes = guard::bytes(&self.path);
+        self.budget.begin(bytes, 0);
+        let mut statement = self.connection.prepare_cached(query).map_err(wrong)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query(with).map_err(wrong)?;
+        let (mut taken, mut text_bytes) = (Vec::new(), 0);
+        while let Some(row) = rows.next().map_err(wrong)? {
+            // One text may be lent to many rows, each of which would have a copy of its own in memory.
+            for column in 0..columns {
+                let value = row.get_ref(column).map_err(wrong)?;
+                text_bytes += value.as_bytes_or_null().ok().flatten().map_or(0, |text| text.len() as u64);
+            }
+            if text_bytes > bytes {
+                // It may have grown meanwhile.
+                bytes = guard::bytes(&self.path);
+            }
+            if text_bytes > bytes {
+                return Err(LedgerError::Endless { path: self.path.clone(), bytes });
+            }
+            taken.push(take(row).map_err(wrong)?);
+        }
+        Ok(taken)
     }
 }
 

@@ -223,3 +223,193 @@ fn a_copy_is_one_file_with_the_same_cells() {
     assert_eq!(copied.cells().expect("it is sound"), ledger.cells().expect("it is sound"));
     assert!(!place.path().join("copy.sqlite-wal").exists());
 }
+
+#[test]
+fn nothing_is_written_through_a_link_that_lies_in_its_place() {
+    let (place, path) = place();
+    let victim = place.path().join("victim");
+    fs::write(&victim, "precious").expect("the directory is writable");
+    std::os::unix::fs::symlink(&victim, path.with_extension("lock")).expect("the directory is writable");
+    let error = Ledger::open(&path, "here").expect_err("the lock is a link").to_string();
+    assert!(error.ends_with("ledger-here.lock: expected a file, found a link"), "{error}");
+    assert_eq!(fs::read(&victim).expect("it is there"), b"precious");
+    fs::remove_file(path.with_extension("lock")).expect("it is ours");
+    // A whole ledger, elsewhere.
+    let elsewhere = place.path().join("elsewhere.sqlite");
+    drop(planned(&elsewhere, &[cell(0, &[0])]));
+    std::os::unix::fs::symlink(&elsewhere, &path).expect("the directory is writable");
+    for error in [Ledger::open(&path, "here").err(), Ledger::read(&path).err()] {
+        let error = error.expect("it is a link").to_string();
+        assert!(error.ends_with("ledger-here.sqlite: expected a file, found a link"), "{error}");
+    }
+}
+
+#[test]
+fn a_pipe_in_its_place_is_told() {
+    let (_place, path) = place();
+    let made = std::process::Command::new("mkfifo").arg(&path).arg(path.with_extension("lock")).status();
+    assert!(made.expect("`mkfifo` of the package coreutils is there").success());
+    let error = Ledger::read(&path).expect_err("it is a pipe").to_string();
+    assert!(error.ends_with("ledger-here.sqlite: expected a file, found a pipe"), "{error}");
+    let error = Ledger::open(&path, "here").expect_err("its lock is a pipe").to_string();
+    assert!(error.ends_with("ledger-here.lock: expected a file, found a pipe"), "{error}");
+}
+
+/// A ledger of some cells as one file, and a connection that changes anything in it.
+fn stranger(cells: usize) -> (TempDir, PathBuf, Connection) {
+    let (place, path) = place();
+    let cells: Vec<Row> = (0..cells).map(|number| cell(number, &[number])).collect();
+    let ledger = planned(&path, &cells);
+    let copy = place.path().join("stranger.sqlite");
+    ledger.copy_to(&copy).expect("the disk is not full");
+    let connection = Connection::open(&copy).expect("it is a database");
+    connection.pragma_update(None, "writable_schema", true).expect("nobody defends it");
+    (place, copy, connection)
+}
+
+fn refused(path: &Path) -> String {
+    let by_reader = Ledger::read(path).expect_err("it is none of ours").to_string();
+    let by_writer = Ledger::open(path, "here").expect_err("it is none of ours").to_string();
+    assert_eq!(by_reader, by_writer);
+    by_reader
+}
+
+#[test]
+fn a_table_that_is_a_view_without_end_is_refused_before_it_is_read() {
+    let (_place, path, connection) = stranger(1);
+    connection
+        .execute_batch(
+            "DROP TABLE cell;
+             CREATE VIEW cell AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+             SELECT printf('%064x', i) AS key, i AS position, 0 AS block, '' AS workload, 0 AS repeat, '[]' AS levels,
+             'measured' AS role, 'done' AS state, 1 AS attempt, 0 AS again, NULL AS failure, NULL AS message,
+             1.0 AS value, NULL AS spread, 1.0 AS seconds, NULL AS origin FROM n;",
+        )
+        .expect("it is a database");
+    drop(connection);
+    let error = refused(&path);
+    assert!(error.ends_with("expected a ledger of format 1, found the view `cell` of another program"), "{error}");
+}
+
+#[test]
+fn triggers_indices_and_tables_of_others_are_refused() {
+    for (statement, found) in [
+        ("CREATE TRIGGER t AFTER UPDATE ON cell BEGIN DELETE FROM attempt; END", "the trigger `t` of another program"),
+        ("CREATE INDEX i ON cell (abs(position))", "the index `i` of another program"),
+        ("CREATE TABLE more (x)", "the table `more` of another program"),
+        ("CREATE VIRTUAL TABLE v USING fts5(x)", "of another program"),
+        ("DROP TABLE streak", "one without the table `streak`"),
+        ("DROP INDEX alike", "one without the index `alike`"),
+        (
+            "UPDATE sqlite_schema SET sql = replace(sql, 'again    INTEGER', 'again INT AS (1), b INTEGER') WHERE name = 'cell'",
+            "`cell` of another program",
+        ),
+    ] {
+        let (_place, path, connection) = stranger(1);
+        // Where this SQLite has no such module, there is nothing to refuse.
+        if connection.execute_batch(statement).is_err() && statement.contains("fts5") {
+            continue;
+        }
+        drop(connection);
+        let error = refused(&path);
+        assert!(error.ends_with(found), "{statement}: {error}");
+    }
+}
+
+/// Makes the tree of `table` one that leads to its first rows again and again: `2^32` times and more.
+fn lead_in_circles(path: &Path, connection: Connection, table: &str) {
+    let root: u32 = connection
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = ?1", [table], |row| row.get(0))
+        .expect("it is there");
+    let size: u32 = connection.pragma_query_value(None, "page_size", |row| row.get(0)).expect("it has pages");
+    drop(connection);
+    let mut file = fs::read(path).expect("it is ours");
+    let size = size as usize;
+    let at = |page: u32| (page as usize - 1) * size;
+    let mut child = (file.len() / size) as u32 + 1;
+    let leaf = file[at(root)..at(root) + size].to_vec();
+    assert_eq!(leaf[0], 0x0d, "few rows fit on one page");
+    file.extend(leaf);
+    // https://sqlite.org/fileformat2.html, "B-tree Pages": an interior page of a table, each cell a child and a row.
+    let interior = |child: u32| {
+        let mut page = vec![0; size];
+        let cells = 256_u16;
+        let content = size - usize::from(cells) * 5;
+        page[0] = 0x05;
+        page[3..5].copy_from_slice(&cells.to_be_bytes());
+        page[5..7].copy_from_slice(&(content as u16).to_be_bytes());
+        page[8..12].copy_from_slice(&child.to_be_bytes());
+        for cell in 0..usize::from(cells) {
+            let place = content + cell * 5;
+            page[12 + cell * 2..14 + cell * 2].copy_from_slice(&(place as u16).to_be_bytes());
+            page[place..place + 4].copy_from_slice(&child.to_be_bytes());
+            page[place + 4] = 1;
+        }
+        page
+    };
+    for _ in 0..3 {
+        file.extend(interior(child));
+        child += 1;
+    }
+    let top = interior(child);
+    let begin = at(root);
+    file[begin..begin + size].copy_from_slice(&top);
+    // The size of the file in its head.
+    file[28..32].copy_from_slice(&child.to_be_bytes());
+    fs::write(path, file).expect("it is ours");
+}
+
+#[test]
+fn pages_that_lead_in_circles_end() {
+    let (_place, path, connection) = stranger(4);
+    lead_in_circles(&path, connection, "cell");
+    let ledger = Ledger::read(&path).expect("its schema is ours");
+    for error in [ledger.cells().err(), ledger.counts().err(), ledger.reasons().err(), ledger.cell_s().err()] {
+        let error = error.expect("it has more rows than bytes").to_string();
+        assert!(error.contains("stranger.sqlite: expected tables that fit into "), "{error}");
+    }
+}
+
+#[test]
+fn one_text_that_is_lent_to_many_rows_does_not_fill_the_memory() {
+    let (_place, path, connection) = stranger(4);
+    connection.execute("UPDATE cell SET workload = ?1", ["x".repeat(700)]).expect("it takes it");
+    lead_in_circles(&path, connection, "cell");
+    let ledger = Ledger::read(&path).expect("its schema is ours");
+    assert!(matches!(ledger.cells(), Err(LedgerError::Endless { .. })));
+}
+
+#[test]
+fn a_journal_that_names_another_file_is_not_followed() {
+    let (place, path, connection) = stranger(1);
+    drop(connection);
+    let victim = place.path().join("victim");
+    fs::write(&victim, "precious").expect("the directory is writable");
+    // What SQLite leaves when a change to several files is cut short: one page as it was, and the file that names all.
+    let name = fs::canonicalize(&victim).expect("it is there");
+    let name = name.to_str().expect("it is text").as_bytes();
+    let page = fs::read(&path).expect("it is ours")[..4096].to_vec();
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    let pages = fs::metadata(&path).expect("it is ours").len() as u32 / 4096;
+    for number in [1, 0, pages, 512, 4096] {
+        journal.extend(u32::to_be_bytes(number));
+    }
+    journal.resize(512, 0);
+    journal.extend(1_u32.to_be_bytes());
+    journal.extend(&page);
+    let sum = (1..=20).map(|step| u32::from(page[4096 - 200 * step])).sum::<u32>();
+    journal.extend(sum.to_be_bytes());
+    journal.extend((0x4000_0000_u32 / 4096 + 1).to_be_bytes());
+    journal.extend(name);
+    journal.extend((name.len() as u32).to_be_bytes());
+    journal.extend(name.iter().map(|&byte| i32::from(byte.cast_signed())).sum::<i32>().to_be_bytes());
+    journal.extend([0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7]);
+    let beside = path.with_file_name("stranger.sqlite-journal");
+    fs::write(&beside, journal).expect("the directory is writable");
+    let error = refused(&path);
+    assert_eq!(fs::read(&victim).ok().as_deref(), Some(&b"precious"[..]), "{error}");
+    assert!(
+        error.ends_with("-journal: expected a ledger of format 1, found the journal of a change to several files"),
+        "{error}"
+    );
+}

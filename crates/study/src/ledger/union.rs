@@ -89,7 +89,8 @@ impl Ledger {
         let disturbances = other.rows("SELECT name, evidence, seen FROM disturbance", |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?))
         })?;
-        self.write(|transaction, _| {
+        let rows = taken.len() + attempts.len() + notes.len() + disturbances.len();
+        self.write_rows(rows, |transaction, _| {
             let next: i64 =
                 transaction.query_row("SELECT coalesce(max(position) + 1, 0) FROM cell", [], |row| row.get(0))?;
             for (entry, position) in taken.iter().zip(next..) {
