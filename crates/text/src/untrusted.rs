@@ -37,8 +37,7 @@ impl<'a> Untrusted<'a> {
 
     fn write(&self, out: &mut impl Write) -> fmt::Result {
         let mut left = self.most_characters;
-        let mut chunks = self.bytes.utf8_chunks().peekable();
-        while let Some(chunk) = chunks.next() {
+        for chunk in self.bytes.utf8_chunks() {
             let mut characters = chunk.valid().chars().peekable();
             while let Some(character) = characters.next() {
                 if left == 0 {
