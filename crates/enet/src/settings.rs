@@ -38,7 +38,7 @@ pub fn crc32_checksum() -> Checksum {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Habits {
     /// Numbers of a handshake are unforeseeable, so that nobody who does not see the answer completes it; a bandwidth is
-    /// told when it changed; pings are spread over their interval.
+    /// told when it changed; pings are spread over their interval, and leave early with a packet.
     #[default]
     Careful,
     /// As the stock library does it: numbers of a handshake can be guessed, every connection and every end of one

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_enet::{Event, Host, Packet, Settings};
+use prony_enet::{Event, Habits, Host, Packet, Settings};
 
 use crate::link::{Faults, Link, address};
 
@@ -98,6 +98,35 @@ fn pings_of_peers_that_came_together_are_spread() {
     }
     assert!(pings > clients * 3, "{pings} pings");
     assert!(most < clients / 10, "{most} of {clients} peers in one millisecond");
+}
+
+/// Peers that are sent ten packets a second are due a ping each 500 ms: it leaves with a packet, not beside it.
+#[test]
+fn a_ping_that_is_almost_due_leaves_with_a_packet() {
+    let clients = 100;
+    let server = Host::new(clients, Settings::default(), &[1; 16]);
+    // Clients of the stock library ping when they must: each ping is answered by a datagram of its own.
+    let client = Host::new(clients, Settings { habits: Habits::Stock, ..Settings::default() }, &[2; 16]);
+    let mut link = Link::new(vec![server, client], Faults::default(), 1);
+    let peers: Vec<_> = (0..clients).map(|_| link.connect(1).0).collect();
+    let (start, before) = (link.now_ms, link.hosts[0].statistics());
+    while link.now_ms < start + 10_000 {
+        for (number, &peer) in peers.iter().enumerate() {
+            if (link.now_ms + number as u64).is_multiple_of(100) {
+                link.hosts[0].send(peer, 0, Packet::unreliable(b"from the server")).unwrap();
+            }
+        }
+        let until = link.now_ms + 1;
+        link.step(until);
+    }
+    let after = link.hosts[0].statistics();
+    let (packets, answers) = (100 * clients as u64, 20 * clients as u64);
+    let pings = answers;
+    let datagrams = after.datagrams_sent - before.datagrams_sent;
+    assert!(datagrams <= packets + answers + answers / 10, "{datagrams} datagrams for {packets} packets");
+    // None is left out, and a quarter more at most: each is acknowledged, and beside that these clients send pings only.
+    let came = after.datagrams_received - before.datagrams_received;
+    assert!((2 * pings..=2 * pings + pings / 3).contains(&came), "{came} datagrams came");
 }
 
 #[test]
