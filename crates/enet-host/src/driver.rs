@@ -9,9 +9,9 @@ use prony_enet::{Event, Host, Seed, Settings, Transmit};
 use crate::batch::{BATCH, Datagram};
 use crate::socket::{OpenError, Socket, SocketOptions};
 
-/// Datagrams that one pass takes in before it sends: acknowledgements of a peer that sends without end must not wait.
-/// The stock library's number.
-const RECEIVED_A_PASS: usize = 256;
+/// Datagrams after which a call that does not wait returns, though more wait and none of them made an event. A full server
+/// of the stock library has 4,095 clients, who may all ping at once; that library returns after 256.
+pub const RECEIVED_A_CALL: usize = 4096;
 
 /// A host, its socket and its clock.
 ///
@@ -67,8 +67,9 @@ impl Driver {
 
     /// Sends and receives until something happened, at most for `timeout`; `None` if nothing did.
     ///
-    /// With [`Duration::ZERO`] it makes one pass: sends what is due, takes in what arrived, sends what that made.
-    /// All that was read is taken in before the first event of it is returned; the others follow with the next calls.
+    /// With [`Duration::ZERO`] it sends what is due, takes in a batch of what arrived, sends what that made, and goes on
+    /// with the next batch until there was an event, or nothing is left. All of a batch is taken in before the first event
+    /// of it is returned; the others follow with the next calls.
     /// Its acknowledgements leave with what the caller sends meanwhile, in the same datagrams, when the last event was
     /// taken and this is called again, or with [`Driver::flush`].
     ///
@@ -79,8 +80,9 @@ impl Driver {
             return Ok(Some(event));
         }
         let until = self.now().saturating_add(timeout);
+        let mut received = 0;
         loop {
-            let now = self.pass()?;
+            let (now, count) = self.pass()?;
             if let Some(event) = self.host.poll_event() {
                 return Ok(Some(event));
             }
@@ -88,6 +90,11 @@ impl Driver {
             // A connection has ended once the last acknowledgement has left.
             if let Some(event) = self.host.poll_event() {
                 return Ok(Some(event));
+            }
+            // What makes no event, as pings do, keeps nothing back that does.
+            received += count;
+            if count == BATCH && received < RECEIVED_A_CALL {
+                continue;
             }
             if now >= until {
                 return Ok(None);
@@ -106,34 +113,30 @@ impl Driver {
         self.transmit(self.now(), |_, _, _| {});
     }
 
-    /// Sends what is due, and takes in what arrived. Returns the time at which it did.
-    fn pass(&mut self) -> io::Result<Duration> {
+    /// Sends what is due, and takes in a batch of what arrived. Returns the time, and how many datagrams there were.
+    fn pass(&mut self) -> io::Result<(Duration, usize)> {
         let now = self.now();
         self.host.handle_timeout(now);
         self.transmit(now, |_, _, _| {});
-        let mut total = 0;
-        loop {
-            let count = self.receive()?;
-            for entry in 0..count {
-                if let Some((from, bytes)) = self.socket.datagram(entry) {
-                    self.host.handle_datagram(now, from, bytes);
-                }
-            }
-            total += count;
-            // A batch that is not full was all there is.
-            if count < BATCH || total >= RECEIVED_A_PASS {
-                break;
+        let count = self.receive(|_| {})?;
+        for entry in 0..count {
+            if let Some((from, bytes)) = self.socket.datagram(entry) {
+                self.host.handle_datagram(now, from, bytes);
             }
         }
-        Ok(now)
+        Ok((now, count))
     }
 
-    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for those who look at each.
+    /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for those who look at each. `also` is told
+    /// the slots of the peers that they come from, to prefetch what the caller has of them.
     ///
     /// # Errors
     /// As [`Socket::receive`].
-    pub fn receive(&mut self) -> io::Result<usize> {
-        self.socket.receive()
+    pub fn receive(&mut self, also: impl FnMut(usize)) -> io::Result<usize> {
+        let count = self.socket.receive()?;
+        let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
+        self.host.prefetch(datagrams, also);
+        Ok(count)
     }
 
     /// Sends what there is to send at `now`, and shows each datagram to `look`; a part of [`Driver::service`].

@@ -34,7 +34,7 @@ mod served;
 mod socket;
 
 pub use batch::{BATCH, Datagram};
-pub use driver::{Driver, random_seed};
+pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
 #[cfg(feature = "tokio")]
 pub use served::Served;
 pub use socket::{Granted, OpenError, Socket, SocketOptions, Traffic};

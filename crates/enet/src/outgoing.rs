@@ -217,6 +217,12 @@ impl Sender {
         self.channels.len()
     }
 
+    /// See [`crate::connection::Connection::touch`].
+    pub fn touch(&self) -> u64 {
+        let channel = self.channels.first().and_then(Option::as_deref).map_or(0, |channel| channel.reliable.into());
+        channel ^ self.order ^ self.next_timeout
+    }
+
     pub fn has_nothing_in_flight(&self) -> bool {
         self.sent.is_empty()
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_enet::{Event, PeerId, Settings};
-use prony_enet_host::{BATCH, Driver, Socket, SocketOptions, random_seed};
+use prony_enet_host::{BATCH, Driver, RECEIVED_A_CALL, Socket, SocketOptions, random_seed};
 
 use crate::coding::{
     Foreign, checksum, enet_range_coder_compress, enet_range_coder_create, enet_range_coder_decompress,
@@ -17,7 +17,7 @@ use crate::coding::{
 use crate::layout::{self, Address, ChecksumCallback, Compressor, DATAGRAM_BYTES, Packet};
 use crate::mirror::{Mirror, Shown};
 use crate::packet::{self, Done, enet_packet_destroy};
-use crate::{clock, exported, list};
+use crate::{clock, exported, list, mirror};
 
 /// Most peers: the stock library's 4,095 come from its use of slots as tokens.
 const PEERS_MAX: usize = 65_535;
@@ -27,8 +27,6 @@ const MTU: u32 = 1400;
 const DUPLICATE_PEERS: usize = 4095;
 const PACKET_BYTES: usize = 32 << 20;
 const WAITING_BYTES: usize = 32 << 20;
-/// Datagrams taken in before anything is sent, as the stock library does it.
-const RECEIVED_A_PASS: usize = 256;
 
 const CONNECT: u32 = 1;
 const DISCONNECT: u32 = 2;
@@ -172,29 +170,21 @@ impl Host {
         }
     }
 
-    /// Sends what is due, and takes in what arrived. `Err` if the socket is broken, or the program wants it; all that
-    /// was read is taken in before.
-    unsafe fn pass(host: *mut Host) -> Result<Duration, ()> {
+    /// Sends what is due, and takes in a batch of what arrived. Returns the time, and how many datagrams there were;
+    /// `Err` if the socket is broken, or the program wants it; all that was read is taken in before.
+    unsafe fn pass(host: *mut Host) -> Result<(Duration, usize), ()> {
         // SAFETY: as above.
         unsafe {
             let now = (*host).driver.now();
             Host::read_settings(host);
             (*host).driver.host_mut().handle_timeout(now);
             Host::transmit(host, now);
-            let mut total = 0;
-            let mut result = Ok(now);
-            loop {
-                let Ok(count) = (*host).driver.receive() else {
-                    result = Err(());
-                    break;
-                };
-                for entry in 0..count {
-                    result = result.and(Host::take_in(host, now, entry).map(|()| now));
-                }
-                total += count;
-                if count < BATCH || total >= RECEIVED_A_PASS {
-                    break;
-                }
+            let peers = (*host).mirror.peers;
+            let read = (*host).driver.receive(|slot| mirror::prefetch(peers.wrapping_add(slot)));
+            let count = read.map_err(|_| ())?;
+            let mut result = Ok((now, count));
+            for entry in 0..count {
+                result = result.and(Host::take_in(host, now, entry).map(|()| (now, count)));
             }
             result
         }
@@ -239,6 +229,7 @@ impl Host {
                 return Ok(true);
             }
             let until = (*host).driver.now() + Duration::from_millis(timeout_ms.into());
+            let mut received = 0;
             loop {
                 let passed = Host::pass(host);
                 if !event.is_null() && Host::dispatch(host, event) {
@@ -251,7 +242,12 @@ impl Host {
                 if !event.is_null() && Host::dispatch(host, event) {
                     return Ok(true);
                 }
-                let now = passed?;
+                let (now, count) = passed?;
+                // What makes no event, as pings do, keeps nothing back that does.
+                received += count;
+                if count == BATCH && received < RECEIVED_A_CALL {
+                    continue;
+                }
                 if now >= until {
                     return Ok(false);
                 }

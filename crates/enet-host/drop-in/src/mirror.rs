@@ -162,3 +162,15 @@ impl Mirror {
         self.limited_peers -= usize::from(shown.is_limited);
     }
 }
+
+/// Has the lines of memory fetched that [`Mirror::bring_up_to_date`] of a peer writes to.
+pub fn prefetch(peer: *const layout::Peer) {
+    #[cfg(target_arch = "x86_64")]
+    for line in (0..size_of::<layout::Peer>()).step_by(64) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; no address is wrong for it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(peer.cast::<i8>().wrapping_add(line)) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = peer;
+}

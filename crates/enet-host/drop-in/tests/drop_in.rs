@@ -187,6 +187,34 @@ fn a_host_may_have_more_peers_than_the_stock_library_allows() {
     assert!(ours.0.wait().expect("our child").success());
 }
 
+/// Three hundred datagrams of nobody, then a packet; `service` is called once.
+const PYTHON_NOISE: &str = r#"
+import enet, socket, time
+server, client = enet.Host(enet.Address(b"127.0.0.1", 0), 8, 1, 0, 0), enet.Host(None, 1, 1, 0, 0)
+peer = client.connect(server.address, 1, 0)
+connected = set()
+while len(connected) < 2:
+    for host in server, client:
+        if host.service(0).type == enet.EVENT_TYPE_CONNECT:
+            connected.add(host)
+noise = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(300):
+    noise.sendto(bytes(3), ("127.0.0.1", server.address.port))
+peer.send(0, enet.Packet(b"behind all that"))
+client.flush()
+print(server.service(0).packet.data.decode())
+"#;
+
+#[test]
+fn datagrams_without_an_event_keep_back_none_that_makes_one() {
+    let folder = library();
+    let mut process = Reaped(python(PYTHON_NOISE, "", Some(folder.path())));
+    let mut said = String::new();
+    BufReader::new(process.0.stdout.take().expect("piped")).read_line(&mut said).expect("a line");
+    assert_eq!(said.trim(), "behind all that");
+    assert!(process.0.wait().expect("our child").success());
+}
+
 /// A port that is free, as is the one before it: servers of the Cube family answer at two.
 fn two_ports() -> u16 {
     (0..100)
