@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         pcap.handle_record(*process, record);
         learner.learn(record);
     }
-    let mut anonymizer = learner.finish();
+    let mut anonymizer = learner.finish().expect("an input holds few addresses");
     for (_, record) in &records {
         let mut rewritten = record.clone();
         anonymizer.rewrite(&mut rewritten);
@@ -29,7 +29,6 @@ fuzz_target!(|bytes: &[u8]| {
             |record| Parts::new(record).map(|part| (part.kind, part.offset, part.bytes.len())).collect::<Vec<_>>();
         assert_eq!(shape(&rewritten), shape(record));
     }
-    anonymizer.state_archive(&mut bytes.to_vec());
 });
 
 fn records(mut bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {

@@ -179,13 +179,14 @@ fn kind(facts: &Metadata) -> &'static str {
 }
 
 /// Makes a file beside `path` under a name that nobody can guess, to be renamed when it is complete: `.NAME.RANDOM.tmp`.
+/// It is open for reading, too: who writes may look at the result first.
 ///
 /// # Errors
 /// What the system says.
 pub fn temporary(path: &Path, mode: u32) -> io::Result<(PathBuf, File)> {
     let temporary = temporary_name(path)?;
     // `create_new` is O_EXCL, which follows no link either (open(2)).
-    let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&temporary)?;
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(mode).open(&temporary)?;
     Ok((temporary, file))
 }
 

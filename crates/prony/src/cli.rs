@@ -293,17 +293,22 @@ pub struct PcapArgs {
     pub json: bool,
 }
 
-const ANONYMIZE_EXAMPLES: &str = "\
+const ANONYMIZE_HELP: &str = "\
 Examples:
   prony demo anonymize match.demo -o public.demo
   prony demo anonymize match.demo -o public.demo --replace hunter2 --replace alice=carol
 
 Replacements are as long as what they replace and the same everywhere, so the result still replays; `prony replay`
-tells. What is compressed, encrypted or encoded cannot be found. Variables a server hardly needs are dropped.";
+tells. What is compressed or encrypted cannot be found. Variables a server hardly needs are dropped.
+
+The result is searched for all that was to be replaced, as text, bytes, base64, hexadecimal and UTF-16. If something is
+left, it is named, and the result is FILE.partial.
+
+Exit codes: 0 nothing found in the result, 1 something is left, 2 could not run.";
 
 /// Copy a demo without addresses, host names and given strings.
 #[derive(Debug, Args)]
-#[command(after_help = ANONYMIZE_EXAMPLES)]
+#[command(after_help = ANONYMIZE_HELP)]
 pub struct AnonymizeArgs {
     /// The demo
     #[arg(value_name = "FILE")]
@@ -317,9 +322,15 @@ pub struct AnonymizeArgs {
     /// Leave addresses as they are
     #[arg(long)]
     pub keep_addresses: bool,
+    /// Leave this address as it is, or this version number that reads as one
+    #[arg(long, value_name = "ADDRESS")]
+    pub keep_address: Vec<std::net::IpAddr>,
     /// Replace loopback addresses too, by others of 127.0.0.0/8; a server that trusts 127.0.0.1 then acts otherwise
     #[arg(long, conflicts_with = "keep_addresses")]
     pub map_loopback: bool,
+    /// Replace the four bytes of IPv4 addresses in payloads and files too; they may be something else, which a replay tells
+    #[arg(long, conflicts_with = "keep_addresses")]
+    pub raw_addresses: bool,
     /// Keep this variable of the environment
     #[arg(long, value_name = "NAME")]
     pub keep_variable: Vec<String>,

@@ -83,6 +83,19 @@ impl NewFile {
     /// # Errors
     /// When the disk does not take it; then nothing is left behind.
     pub fn finish(mut self) -> Result<(), Failure> {
+        self.sync()
+    }
+
+    /// As [`NewFile::finish`], under another name in the same directory.
+    ///
+    /// # Errors
+    /// As [`NewFile::finish`].
+    pub fn finish_as(mut self, path: &Path) -> Result<(), Failure> {
+        self.path = path.to_owned();
+        self.sync()
+    }
+
+    fn sync(&mut self) -> Result<(), Failure> {
         let file = self.file.take().expect("only `finish` takes the file");
         file.sync_all()
             .and_then(|()| fs::rename(&self.temporary, &self.path))

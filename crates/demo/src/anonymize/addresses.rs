@@ -10,30 +10,54 @@ use std::ops::RangeInclusive;
 pub(super) struct AddressMap {
     seed: u64,
     map_loopback: bool,
+    kept: BTreeSet<IpAddr>,
     given: BTreeMap<IpAddr, IpAddr>,
     taken: BTreeSet<IpAddr>,
 }
 
 impl AddressMap {
-    pub(super) fn new(seed: u64, map_loopback: bool) -> AddressMap {
-        AddressMap { seed, map_loopback, given: BTreeMap::new(), taken: BTreeSet::new() }
+    /// `kept`: addresses that stay.
+    pub(super) fn new(seed: u64, map_loopback: bool, kept: BTreeSet<IpAddr>) -> AddressMap {
+        AddressMap { seed, map_loopback, kept, given: BTreeMap::new(), taken: BTreeSet::new() }
     }
 
-    pub(super) fn map(&mut self, address: IpAddr) -> IpAddr {
-        if let Some(&given) = self.given.get(&address) {
-            return given;
+    /// False for an address that stays, as it says nothing about anybody or was told to stay.
+    pub(super) fn replaces(&self, address: IpAddr) -> bool {
+        self.choices(address).is_some()
+    }
+
+    /// Chooses a replacement for every one of `secrets`: none of them, where there is another.
+    pub(super) fn give(&mut self, secrets: &BTreeSet<IpAddr>) {
+        for &address in secrets {
+            let given = match self.choices(address) {
+                None => address,
+                Some(choices) => self.choose(address, &choices, secrets),
+            };
+            self.given.insert(address, given);
+            self.taken.insert(given);
         }
-        let given = match self.choices(address) {
-            None => address,
-            Some(choices) => self.choose(address, &choices),
-        };
-        self.given.insert(address, given);
-        self.taken.insert(given);
-        given
+    }
+
+    /// What stands for an address; itself when it was not among those of [`AddressMap::give`].
+    pub(super) fn map(&self, address: IpAddr) -> IpAddr {
+        self.given.get(&address).copied().unwrap_or(address)
+    }
+
+    /// Every address that got another, and that one.
+    pub(super) fn replaced(&self) -> impl Iterator<Item = (IpAddr, IpAddr)> {
+        self.given.iter().map(|(&old, &new)| (old, new)).filter(|(old, new)| old != new)
+    }
+
+    /// True when an address stands for another in the result.
+    pub(super) fn is_given(&self, address: IpAddr) -> bool {
+        self.taken.contains(&address)
     }
 
     /// What may stand in each octet or group; `None` for an address that says nothing about anybody.
     fn choices(&self, address: IpAddr) -> Option<Vec<RangeInclusive<u16>>> {
+        if self.kept.contains(&address.to_canonical()) {
+            return None;
+        }
         match address {
             IpAddr::V4(v4) => {
                 if scope4(v4) == Scope::Kept || (v4.is_loopback() && !self.map_loopback) {
@@ -50,30 +74,36 @@ impl AddressMap {
                 Some(v4.octets().into_iter().enumerate().map(choice).collect())
             }
             IpAddr::V6(v6) => {
-                // Beyond 2000::/3 and fc00::/7 the first group says what kind of address it is.
                 if v6.is_loopback() || v6.is_unspecified() || v6.is_multicast() {
                     return None;
                 }
                 let groups = v6.segments();
-                let first = match groups[0] {
-                    0x2000..=0x3fff => 0x2000..=0x3fff,
-                    kept => kept..=kept,
+                let kept = kept_groups(v6);
+                let choice = |(place, group): (usize, u16)| match place {
+                    _ if place < kept => group..=group,
+                    0 => 0x2000..=0x3fff,
+                    _ => hexadecimal(group),
                 };
-                Some(std::iter::once(first).chain(groups[1..].iter().map(|&group| hexadecimal(group))).collect())
+                Some(groups.into_iter().enumerate().map(choice).collect())
             }
         }
     }
 
-    /// Starts somewhere among all combinations and takes the first that is free. There is one:
-    /// every address that was given out before came for another of the same digits and scope.
-    fn choose(&self, address: IpAddr, choices: &[RangeInclusive<u16>]) -> IpAddr {
+    /// Starts somewhere among all combinations and takes the first that is free and none of
+    /// `secrets`; after many tries the first that is free. There is one: every address that was
+    /// given out before came for another of the same digits and scope.
+    fn choose(&self, address: IpAddr, choices: &[RangeInclusive<u16>], secrets: &BTreeSet<IpAddr>) -> IpAddr {
         let mut random = Random::new(self.seed, address.to_string().as_bytes());
         let mut digits: Vec<usize> = choices.iter().map(|choice| random.below(width(choice))).collect();
+        let all = choices.iter().map(width).fold(1usize, usize::saturating_mul);
+        let mut tries = 0;
         loop {
             let candidate = assemble(address, choices, &digits);
-            if same_scope(address, candidate) && !self.taken.contains(&candidate) {
+            let free = same_scope(address, candidate) && !self.taken.contains(&candidate);
+            if free && (tries >= all.min(MOST_TRIES) || !secrets.contains(&candidate)) {
                 return candidate;
             }
+            tries += 1;
             // The next combination, like a counter whose wheels have different sizes. The first octet
             // turns fastest, as it decides most about the scope.
             for (digit, choice) in digits.iter_mut().zip(choices) {
@@ -83,6 +113,19 @@ impl AddressMap {
                 }
             }
         }
+    }
+}
+
+/// Combinations after which a replacement may be one of the addresses to replace.
+const MOST_TRIES: usize = 1 << 16;
+
+/// Groups that say what kind of address it is: beyond 2000::/3 the first, and all but the IPv4
+/// address of those that hold one.
+fn kept_groups(address: Ipv6Addr) -> usize {
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0x64, 0xff9b, 0, 0, 0, 0, ..] => 6,
+        [0x2000..=0x3fff, ..] => 0,
+        _ => 1,
     }
 }
 
@@ -119,6 +162,8 @@ fn scope4(address: Ipv4Addr) -> Scope {
 fn same_scope(one: IpAddr, other: IpAddr) -> bool {
     match (one, other) {
         (IpAddr::V4(one), IpAddr::V4(other)) => scope4(one) == scope4(other),
+        // Only the digits that are written count; no replacement may become mapped, nor stop being so.
+        (IpAddr::V6(one), IpAddr::V6(other)) if kept_groups(one) == 6 => kept_groups(other) == 6,
         (IpAddr::V6(one), IpAddr::V6(other)) => {
             // An address that maps or embeds IPv4 prints with dots.
             let dots = |address: Ipv6Addr| address.to_string().contains('.');
@@ -178,11 +223,15 @@ impl Random {
 mod tests {
     use super::*;
 
+    fn given_for(mut map: AddressMap, addresses: &[&str]) -> AddressMap {
+        map.give(&addresses.iter().map(|text| text.parse().expect("valid")).collect());
+        map
+    }
+
     #[test]
     fn every_replacement_is_another_address_as_long_and_of_the_same_scope() {
-        let mut map = AddressMap::new(1, false);
         let mut given = BTreeSet::new();
-        for text in [
+        let texts = [
             "192.168.1.5",
             "192.168.1.50",
             "10.0.0.1",
@@ -191,12 +240,13 @@ mod tests {
             "2001:db8::1",
             "fe80::1",
             "fd00::2:3",
-        ] {
+        ];
+        let map = given_for(AddressMap::new(1, false, BTreeSet::new()), &texts);
+        for text in texts {
             let address: IpAddr = text.parse().expect("valid");
             let mapped = map.map(address);
             assert_eq!(mapped.to_string().len(), text.len(), "{text} became {mapped}");
-            assert!(same_scope(address, mapped), "{text} became {mapped}");
-            assert_eq!(map.map(address), mapped);
+            assert!(same_scope(address, mapped) && mapped != address, "{text} became {mapped}");
             given.insert(mapped);
         }
         assert_eq!(given.len(), 8);
@@ -204,23 +254,37 @@ mod tests {
 
     #[test]
     fn addresses_of_no_machine_and_loopback_stay() {
-        let mut map = AddressMap::new(1, false);
-        for text in ["0.0.0.0", "127.0.0.1", "224.0.0.251", "255.255.255.0", "::", "::1", "ff02::fb"] {
+        let texts = ["0.0.0.0", "127.0.0.1", "224.0.0.251", "255.255.255.0", "::", "::1", "ff02::fb", "10.0.0.7"];
+        let kept = BTreeSet::from([IpAddr::from([10, 0, 0, 7])]);
+        let map = given_for(AddressMap::new(1, false, kept), &texts);
+        for text in texts {
             let address: IpAddr = text.parse().expect("valid");
             assert_eq!(map.map(address), address);
+            assert!(!map.replaces(address));
         }
-        let mut map = AddressMap::new(1, true);
+        let map = given_for(AddressMap::new(1, true, BTreeSet::new()), &["127.0.0.1"]);
         let mapped = map.map(IpAddr::V4(Ipv4Addr::LOCALHOST));
         assert!(mapped.is_loopback() && mapped.to_string().len() == 9);
     }
 
     #[test]
     fn all_addresses_of_a_full_class_find_a_place() {
-        let mut map = AddressMap::new(7, false);
+        let mut map = AddressMap::new(7, false, BTreeSet::new());
         let all: BTreeSet<IpAddr> = (0..10)
             .flat_map(|a| (0..10).flat_map(move |b| (0..10).map(move |c| IpAddr::from([10, a, b, c]))))
-            .map(|address| map.map(address))
             .collect();
-        assert_eq!(all.len(), 1000);
+        map.give(&all);
+        let given: BTreeSet<IpAddr> = all.iter().map(|&address| map.map(address)).collect();
+        assert_eq!(given, all);
+    }
+
+    #[test]
+    fn no_replacement_is_an_address_to_replace_while_there_are_others() {
+        let mut map = AddressMap::new(7, false, BTreeSet::new());
+        let secrets: BTreeSet<IpAddr> =
+            (0..4).flat_map(|a| (0..100).map(move |b| IpAddr::from([10, a, b / 10, b % 10]))).collect();
+        map.give(&secrets);
+        assert_eq!(map.replaced().count(), 400);
+        assert!(map.replaced().all(|(_, new)| !secrets.contains(&new)));
     }
 }

@@ -1,39 +1,112 @@
 //! State directories in a demo are tar archives: names and contents may be rewritten, the numbers
 //! of a header may not, and its checksum has to follow.
 
-const BLOCK_BYTES: usize = 512;
+use std::io::{self, Read};
+
+pub(super) const BLOCK_BYTES: usize = 512;
 /// Name, link name, user, group and prefix of a `ustar` header (POSIX pax, "ustar Interchange Format").
-const TEXTS: [std::ops::Range<usize>; 5] = [0..100, 157..257, 265..297, 297..329, 345..500];
+pub(super) const TEXTS: [std::ops::Range<usize>; 5] = [0..100, 157..257, 265..297, 297..329, 345..500];
 const SIZE: std::ops::Range<usize> = 124..136;
 const CHECKSUM: std::ops::Range<usize> = 148..156;
 
-/// Calls `text` with every name and content of the archive, then makes the checksums right again.
-/// What does not look like a header ends the archive; from there on all bytes are text.
-pub(super) fn each_text(archive: &mut [u8], mut text: impl FnMut(&mut [u8])) {
-    let mut rest = archive;
-    while rest.len() >= BLOCK_BYTES {
-        let (header, after) = rest.split_at_mut(BLOCK_BYTES);
-        if header.iter().all(|&byte| byte == 0) {
-            rest = after;
-            continue;
+/// Bytes of a content that are given at once.
+const CONTENT_BYTES: usize = 1 << 18;
+
+/// What an archive consists of.
+pub(super) enum Event<'a> {
+    /// A header; after a change of its texts, [`mend`] is due.
+    Header(&'a mut [u8; BLOCK_BYTES]),
+    /// A piece of what follows a header, padding included; `last`: nothing more of it comes.
+    Content { bytes: &'a [u8], last: bool },
+}
+
+/// Reads an archive to its end. What does not look like a header ends it; from there on all bytes
+/// are one content.
+///
+/// # Errors
+/// Those of `from` and of `each`.
+pub(super) fn walk<E: From<io::Error>>(
+    mut from: impl Read,
+    mut each: impl FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut header = [0; BLOCK_BYTES];
+    let mut buffer = vec![0; CONTENT_BYTES];
+    loop {
+        let found = fill(&mut from, &mut header)?;
+        let size = octal(&header[SIZE]).filter(|_| octal(&header[CHECKSUM]) == Some(checksum(&header)));
+        match size {
+            _ if found == 0 => return Ok(()),
+            _ if found == BLOCK_BYTES && header.iter().all(|&byte| byte == 0) => {
+                each(Event::Content { bytes: &header, last: true })?;
+            }
+            Some(size) if found == BLOCK_BYTES => {
+                each(Event::Header(&mut header))?;
+                // A size that is no multiple of a block any more cannot be: the archive ends before.
+                contents(
+                    &mut from,
+                    size.checked_next_multiple_of(BLOCK_BYTES as u64).unwrap_or(u64::MAX),
+                    &mut buffer,
+                    &mut each,
+                )?;
+            }
+            _ => {
+                each(Event::Content { bytes: &header[..found], last: false })?;
+                contents(&mut from, u64::MAX, &mut buffer, &mut each)?;
+                return Ok(());
+            }
         }
-        let Some(size) = octal(&header[SIZE]).filter(|_| octal(&header[CHECKSUM]) == Some(checksum(header))) else {
-            text(header);
-            rest = after;
-            break;
-        };
-        for field in TEXTS {
-            text(&mut header[field]);
-        }
-        let sum = checksum(header);
-        header[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        let length = usize::try_from(size).unwrap_or(usize::MAX).min(after.len());
-        let (content, after) = after.split_at_mut(length);
-        text(content);
-        let padding = (length.next_multiple_of(BLOCK_BYTES) - length).min(after.len());
-        rest = &mut after[padding..];
     }
-    text(rest);
+}
+
+fn contents<E: From<io::Error>>(
+    from: &mut impl Read,
+    mut size: u64,
+    buffer: &mut [u8],
+    each: &mut impl FnMut(Event<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    if size == 0 {
+        return Ok(());
+    }
+    loop {
+        let wanted = buffer.len().min(usize::try_from(size).unwrap_or(usize::MAX));
+        let found = fill(from, &mut buffer[..wanted])?;
+        size -= found as u64;
+        let last = found < wanted || size == 0;
+        each(Event::Content { bytes: &buffer[..found], last })?;
+        if last {
+            return Ok(());
+        }
+    }
+}
+
+/// Reads until `buffer` is full or the stream ends.
+fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut found = 0;
+    while found < buffer.len() {
+        match from.read(&mut buffer[found..]) {
+            Ok(0) => break,
+            Ok(read) => found += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
+}
+
+/// Makes the checksum of a header right again.
+pub(super) fn mend(header: &mut [u8; BLOCK_BYTES]) {
+    let sum = checksum(header);
+    header[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+}
+
+/// The path that a header gives its entry.
+pub(super) fn entry_name(header: &[u8; BLOCK_BYTES]) -> Vec<u8> {
+    let field =
+        |range: std::ops::Range<usize>| header[range].split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
+    match field(345..500) {
+        prefix if prefix.is_empty() => field(0..100),
+        prefix => [prefix, b"/".to_vec(), field(0..100)].concat(),
+    }
 }
 
 /// Digits, ended by a space or zero byte; GNU's base-256 form begins with a byte above 127.
@@ -81,22 +154,53 @@ mod tests {
         }
     }
 
-    #[test]
-    fn names_and_contents_change_and_headers_stay_valid() {
-        let mut archive = [member("bob.cfg", b"name bob 064"), member("x", &[b'b'; 600]), vec![0; 1024]].concat();
-        let expected = [member("tim.cfg", b"name tim tim"), member("x", &[b'b'; 600]), vec![0; 1024]].concat();
-        each_text(&mut archive, swap);
-        assert!(archive == expected);
+    /// The archive with every text swapped, and how many contents it has.
+    fn swapped(archive: &[u8]) -> (Vec<u8>, usize) {
+        let (mut all, mut contents) = (Vec::new(), 0);
+        let walked = walk(archive, |event| -> io::Result<()> {
+            match event {
+                Event::Header(header) => {
+                    TEXTS.into_iter().for_each(|field| swap(&mut header[field]));
+                    mend(header);
+                    all.extend_from_slice(header);
+                }
+                Event::Content { bytes, last } => {
+                    all.extend_from_slice(bytes);
+                    let start = all.len() - bytes.len();
+                    swap(&mut all[start..]);
+                    contents += usize::from(last);
+                }
+            }
+            Ok(())
+        });
+        walked.expect("memory does not fail");
+        (all, contents)
     }
 
     #[test]
-    fn what_is_no_archive_is_text() {
-        let mut bytes = [b"bob ".repeat(300), b"bob".to_vec()].concat();
-        each_text(&mut bytes, swap);
-        assert!(
-            !bytes.windows(3).any(|three| three == b"bob"),
-            "also across what would be blocks, but for their edges"
-        );
+    fn names_and_contents_change_and_headers_stay_valid() {
+        let archive = [member("bob.cfg", b"name bob 064"), member("x", &[b'b'; 600]), vec![0; 1024]].concat();
+        let expected = [member("tim.cfg", b"name tim tim"), member("x", &[b'b'; 600]), vec![0; 1024]].concat();
+        assert!(swapped(&archive) == (expected, 4));
+    }
+
+    #[test]
+    fn what_is_no_archive_and_what_ends_early_is_text() {
+        let bytes = [b"bob ".repeat(300), b"bob".to_vec()].concat();
+        let (all, contents) = swapped(&bytes);
+        assert_eq!((all.len(), contents), (bytes.len(), 1));
+        assert!(all.ends_with(b"tim tim"));
+        let cut = &member("x", &[b'b'; 600])[..700];
+        assert_eq!(swapped(cut), (cut.to_vec(), 1));
+        assert_eq!(swapped(b""), (Vec::new(), 0));
+    }
+
+    #[test]
+    fn an_entry_is_named_by_prefix_and_name() {
+        let mut header: [u8; BLOCK_BYTES] = member("name", b"")[..BLOCK_BYTES].try_into().expect("a block");
+        assert_eq!(entry_name(&header), b"name");
+        header[345..348].copy_from_slice(b"a/b");
+        assert_eq!(entry_name(&header), b"a/b/name");
     }
 
     #[test]

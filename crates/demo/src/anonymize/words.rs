@@ -1,8 +1,8 @@
 //! Strings for strings of the same length, found in one walk over the bytes.
 
-use std::collections::HashMap;
-
 use super::addresses::Random;
+use super::needles::Needles;
+use super::spelling;
 
 /// What may stand beside a string for it to be the string and not a part of another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,53 +10,87 @@ pub(super) enum Edge {
     Any,
     /// No letter or digit.
     Word,
-    /// Nothing that an IPv4 address goes on with.
-    Dotted,
-    /// Nothing that an IPv6 address goes on with.
-    Colons,
 }
 
+/// A string and what stands for it.
 #[derive(Debug)]
-struct Word {
-    old: Vec<u8>,
-    new: Vec<u8>,
-    edge: Edge,
+pub(super) struct Word {
+    pub(super) old: Vec<u8>,
+    pub(super) new: Vec<u8>,
+    pub(super) edge: Edge,
 }
 
 #[derive(Debug)]
 pub(super) struct Words {
     seed: u64,
     words: Vec<Word>,
-    whole: HashMap<Vec<u8>, Vec<u8>>,
-    /// For each first byte, the words that begin with it, longest first.
-    by_first: Vec<Vec<usize>>,
+    needles: Needles<usize>,
 }
 
 impl Words {
     pub(super) fn new(seed: u64) -> Words {
-        Words { seed, words: Vec::new(), whole: HashMap::new(), by_first: vec![Vec::new(); 256] }
+        Words { seed, words: Vec::new(), needles: Needles::new() }
     }
 
-    /// False when the string is known already; what came first stays.
+    /// Adds a string in any case, and as it stands in a URL. False when it is known already; what
+    /// came first stays.
     pub(super) fn add(&mut self, old: &[u8], new: Option<&[u8]>, edge: Edge) -> bool {
-        if old.is_empty() || self.whole.contains_key(old) {
+        let new = new.map_or_else(|| self.disguise(old), <[u8]>::to_vec);
+        if !self.put(old, &new, edge) {
             return false;
         }
-        let new = new.map_or_else(|| self.disguise(old), <[u8]>::to_vec);
-        self.whole.insert(old.to_vec(), new.clone());
-        self.words.push(Word { old: old.to_vec(), new, edge });
+        let encoded = percent_encoded(old);
+        if encoded != old {
+            let mut other = percent_encoded(&new);
+            if other.len() != encoded.len() {
+                // Letters and digits outside of escapes; what an escape says stays.
+                other = encoded.clone();
+                let mut at = 0;
+                while at < other.len() {
+                    match other[at] {
+                        b'%' => at += 3,
+                        _ => {
+                            let one = self.disguise_byte(&encoded, at);
+                            other[at] = one;
+                            at += 1;
+                        }
+                    }
+                }
+            }
+            self.put(&encoded, &other, edge);
+        }
         true
     }
 
-    /// Adds a host name and, as programs print it as often, its first label; false when all its
-    /// labels are shorter than `shortest` and therefore stay.
+    /// Adds bytes that are found as they are only.
+    pub(super) fn add_raw(&mut self, old: &[u8], new: &[u8]) {
+        if self.needles.add_exact(old, self.words.len()) {
+            self.words.push(Word { old: old.to_vec(), new: new.to_vec(), edge: Edge::Any });
+        }
+    }
+
+    fn put(&mut self, old: &[u8], new: &[u8], edge: Edge) -> bool {
+        let added = self.needles.add_folded(old, self.words.len());
+        if added {
+            self.words.push(Word { old: old.to_vec(), new: new.to_vec(), edge });
+        }
+        added
+    }
+
+    /// Adds a host name and, as programs print it as often, its first label; also as it stands in
+    /// packets of DNS. False when all its labels are shorter than `shortest` and therefore stay.
     pub(super) fn add_name(&mut self, name: &[u8], shortest: usize) -> bool {
         let new: Vec<u8> = name
             .split_inclusive(|&byte| byte == b'.')
             .flat_map(|label| {
                 let bare = label.strip_suffix(b".").unwrap_or(label);
-                // Label by label, so that two names of one domain stay names of one domain.
-                let new = if bare.len() < shortest { bare.to_vec() } else { self.disguise(bare) };
+                // Label by label, so that two names of one domain stay names of one domain, and
+                // in small letters, so that they do so in any case.
+                let new = if bare.len() < shortest {
+                    bare.to_vec()
+                } else {
+                    cased(&self.disguise(&bare.to_ascii_lowercase()), &bare.to_ascii_lowercase(), bare)
+                };
                 [new, label[bare.len()..].to_vec()].concat()
             })
             .collect();
@@ -64,6 +98,9 @@ impl Words {
             return false;
         }
         self.add(name, Some(&new), Edge::Word);
+        if let (Some(old), Some(new)) = (in_packets(name), in_packets(&new)) {
+            self.put(&old, &new, Edge::Any);
+        }
         let first = name.iter().position(|&byte| byte == b'.').unwrap_or(0);
         if first >= shortest {
             self.add(&name[..first], Some(&new[..first]), Edge::Word);
@@ -74,70 +111,101 @@ impl Words {
     /// Letters for letters, digits for digits; other bytes stay.
     fn disguise(&self, old: &[u8]) -> Vec<u8> {
         let mut random = Random::new(self.seed, old);
-        let other = |&byte: &u8| match byte {
-            b'a'..=b'z' => b'a' + random.below(26) as u8,
-            b'A'..=b'Z' => b'A' + random.below(26) as u8,
-            b'0'..=b'9' => b'0' + random.below(10) as u8,
+        let disguised: Vec<u8> = old.iter().map(|&byte| disguised(byte, &mut random)).collect();
+        if !disguised.eq_ignore_ascii_case(old) {
+            return disguised;
+        }
+        // By chance itself: every letter and digit one further.
+        let next = |&byte: &u8| match byte {
+            b'z' => b'a',
+            b'Z' => b'A',
+            b'9' => b'0',
+            b'a'..=b'y' | b'A'..=b'Y' | b'0'..=b'8' => byte + 1,
             other => other,
         };
-        old.iter().map(other).collect()
+        old.iter().map(next).collect()
     }
 
-    /// Ends adding.
-    pub(super) fn finish(&mut self) {
-        self.words.sort_by_key(|word| std::cmp::Reverse(word.old.len()));
-        for (place, word) in self.words.iter().enumerate() {
-            self.by_first[usize::from(word.old[0])].push(place);
-        }
+    fn disguise_byte(&self, text: &[u8], at: usize) -> u8 {
+        disguised(text[at], &mut Random::new(self.seed, &text[..=at]))
+    }
+
+    /// Every string and what stands for it.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Word> {
+        self.words.iter()
+    }
+
+    /// Bytes of the longest string.
+    pub(super) fn longest(&self) -> usize {
+        self.needles.longest()
     }
 
     /// Replaces `text` when all of it is a known word.
     pub(super) fn replace_whole(&self, text: &mut [u8]) -> bool {
-        match self.whole.get(text) {
-            Some(new) => {
-                text.copy_from_slice(new);
-                true
-            }
-            None => false,
-        }
+        let Some(word) = self.needles.folded(text).map(|word| &self.words[word]) else { return false };
+        let new = cased(&word.new, &word.old, text);
+        text.copy_from_slice(&new);
+        true
     }
 
-    /// Replaces every word in `text`; at each place the longest. Returns how many.
-    pub(super) fn replace(&self, text: &mut [u8]) -> u64 {
-        let (mut at, mut replaced) = (0, 0);
-        // What stood before the place, as it was before it was replaced.
-        let mut before: Option<u8> = None;
-        while at < text.len() {
-            let candidates = &self.by_first[usize::from(text[at])];
-            let found = candidates.iter().map(|&word| &self.words[word]).find(|word| {
-                text[at..].starts_with(&word.old) && stands_alone(word.edge, before, text.get(at + word.old.len()))
-            });
-            match found {
-                Some(word) => {
-                    before = word.old.last().copied();
-                    text[at..at + word.old.len()].copy_from_slice(&word.new);
-                    at += word.old.len();
-                    replaced += 1;
-                }
-                None => {
-                    before = Some(text[at]);
-                    at += 1;
-                }
+    /// The longest word that begins at `at`: its length and what to write there.
+    pub(super) fn at(&self, text: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
+        let mut found = None;
+        self.needles.at(text, at, |length, word| {
+            let word = &self.words[word];
+            let fits = stands_alone(word.edge, spelling::before(text, at), text.get(at + length));
+            if fits {
+                found = Some((length, cased(&word.new, &word.old, &text[at..at + length])));
             }
-        }
-        replaced
+            fits
+        });
+        found
     }
 }
 
-fn stands_alone(edge: Edge, before: Option<u8>, after: Option<&u8>) -> bool {
-    let (before, after) = (before.unwrap_or(b' '), after.copied().unwrap_or(b' '));
-    match edge {
-        Edge::Any => true,
-        Edge::Word => !before.is_ascii_alphanumeric() && !after.is_ascii_alphanumeric(),
-        // A full stop may end the sentence that an address stands in; so may a colon begin a port.
-        Edge::Dotted => !(before.is_ascii_digit() || before == b'.' || after.is_ascii_digit()),
-        Edge::Colons => !(before.is_ascii_hexdigit() || before == b':' || after.is_ascii_hexdigit()),
+fn disguised(byte: u8, random: &mut Random) -> u8 {
+    match byte {
+        b'a'..=b'z' => b'a' + random.below(26) as u8,
+        b'A'..=b'Z' => b'A' + random.below(26) as u8,
+        b'0'..=b'9' => b'0' + random.below(10) as u8,
+        other => other,
     }
+}
+
+/// `new` with capitals where `found` differs from `old` by a capital, and small letters likewise.
+fn cased(new: &[u8], old: &[u8], found: &[u8]) -> Vec<u8> {
+    let one = |((&new, &old), &found): ((&u8, &u8), &u8)| match found {
+        _ if found == old => new,
+        b'A'..=b'Z' => new.to_ascii_uppercase(),
+        _ => new.to_ascii_lowercase(),
+    };
+    new.iter().zip(old).zip(found).map(one).collect()
+}
+
+/// All but the unreserved characters of RFC 3986 as `%XX`.
+fn percent_encoded(text: &[u8]) -> Vec<u8> {
+    let one = |&byte: &u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => vec![byte],
+        other => format!("%{other:02X}").into_bytes(),
+    };
+    text.iter().flat_map(one).collect()
+}
+
+/// A name of several labels as RFC 1035 writes it, without the length of the first one.
+fn in_packets(name: &[u8]) -> Option<Vec<u8>> {
+    let labels: Vec<&[u8]> = name.split(|&byte| byte == b'.').collect();
+    let (first, others) = labels.split_first().filter(|(_, others)| !others.is_empty())?;
+    let mut all = first.to_vec();
+    for label in others {
+        all.push(u8::try_from(label.len()).ok()?);
+        all.extend_from_slice(label);
+    }
+    Some(all)
+}
+
+pub(super) fn stands_alone(edge: Edge, before: Option<u8>, after: Option<&u8>) -> bool {
+    let joins = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    edge == Edge::Any || !(joins(before) || joins(after.copied()))
 }
 
 #[cfg(test)]
@@ -145,34 +213,33 @@ mod tests {
     use super::*;
 
     fn replaced(words: &Words, text: &str) -> String {
-        let mut text = text.as_bytes().to_vec();
-        words.replace(&mut text);
-        String::from_utf8(text).expect("replacements are ASCII")
-    }
-
-    #[test]
-    fn an_address_is_not_found_inside_a_longer_one() {
-        let mut words = Words::new(0);
-        words.add(b"10.0.0.1", Some(b"10.9.9.9"), Edge::Dotted);
-        words.finish();
-        assert_eq!(
-            replaced(&words, "10.0.0.1:80 10.0.0.12 110.0.0.1 10.0.0.1."),
-            "10.9.9.9:80 10.0.0.12 110.0.0.1 10.9.9.9."
-        );
+        let source = text.as_bytes();
+        let (mut out, mut at) = (source.to_vec(), 0);
+        while at < source.len() {
+            match words.at(source, at) {
+                Some((length, new)) => {
+                    out[at..at + length].copy_from_slice(&new);
+                    at += length;
+                }
+                None => at += 1,
+            }
+        }
+        String::from_utf8(out).expect("replacements are ASCII")
     }
 
     #[test]
     fn the_longest_word_wins_and_names_of_one_domain_stay_together() {
         let mut words = Words::new(3);
         words.add_name(b"alpha.example", 4);
-        words.add_name(b"beta7.example", 4);
-        words.finish();
+        words.add_name(b"beta7.Example", 4);
         let one = replaced(&words, "<alpha.example> alpha alphabet");
         let other = replaced(&words, "beta7.example");
         assert_eq!(one[6..14], other[5..13], "{one} {other}");
         assert_eq!(one[1..6], one[16..21], "{one}");
         assert!(one.ends_with(" alphabet") && !one.contains("example"), "{one}");
         assert!(other.as_bytes()[4].is_ascii_digit(), "{other}");
+        let packet = replaced(&words, "\u{5}alpha\u{7}example\u{0}");
+        assert_eq!((&packet[1..6], &packet[7..14]), (&one[1..6], &one[7..14]), "{packet:?}");
     }
 
     #[test]
@@ -180,9 +247,18 @@ mod tests {
         let mut words = Words::new(3);
         assert!(!words.add_name(b"vm", 4));
         assert!(words.add_name(b"db.example.com", 4));
-        words.finish();
         let name = replaced(&words, "db.example.com on vm is no example");
         assert!(name.starts_with("db.") && name.ends_with(".com on vm is no example"), "{name}");
         assert!(!name.starts_with("db.example"), "{name}");
+    }
+
+    #[test]
+    fn every_case_and_the_spelling_of_urls_are_replaced() {
+        let mut words = Words::new(3);
+        words.add(b"Bob Ray", Some(b"Tim Foe"), Edge::Any);
+        words.add(b"a/b", Some(b"abc"), Edge::Any);
+        let text = replaced(&words, "Bob Ray BOB RAY bob ray bOb%20rAY a%2fb");
+        assert!(text.starts_with("Tim Foe TIM FOE tim foe tIm%20fOE "), "{text}");
+        assert!(!text.ends_with("a%2fb") && text[text.len() - 4..].starts_with("%2"), "{text}");
     }
 }

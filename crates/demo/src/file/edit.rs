@@ -17,6 +17,13 @@ pub enum RewriteError {
     Write(#[from] WriteError),
 }
 
+/// An archive in a demo is read as a stream, whose errors are those of the demo.
+impl From<std::io::Error> for RewriteError {
+    fn from(error: std::io::Error) -> RewriteError {
+        RewriteError::Read(error.into())
+    }
+}
+
 /// Copies a demo; `edit` may change every record's raw bytes, their number included, or clear
 /// them to leave the record out. A cut demo becomes a complete one that holds what remained.
 ///

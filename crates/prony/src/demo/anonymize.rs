@@ -1,12 +1,18 @@
 //! `prony demo anonymize`.
 
 use std::collections::hash_map::RandomState;
+use std::ffi::OsString;
+use std::fmt::Write as _;
 use std::hash::{BuildHasher, Hasher};
-use std::io::{BufWriter, Read, Write};
-use std::ops::ControlFlow;
+use std::io::{BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use prony_demo::anonymize::{AnonymizeOptions, AnonymizeReport, Anonymizer, Learner, Replacement};
-use prony_demo::{Header, Trailer, Writer, WriterOptions};
+use prony_demo::anonymize::{
+    AnonymizeOptions, AnonymizeReport, Anonymizer, Check, Finding, Form, Kind, Learner, Replacement, ReplacementError,
+    Where,
+};
+use prony_demo::dump::call_name;
+use prony_demo::{Demo, RewriteError};
 use serde_json::json;
 
 use super::OpenDemo;
@@ -16,6 +22,9 @@ use crate::failure::Failure;
 use crate::numbers::count;
 use crate::output::{self, NewFile};
 
+/// Findings that are printed; `--json` has more.
+const FINDINGS_SHOWN: usize = 10;
+
 /// # Errors
 /// When the demo cannot be read, the new one not written, or a replacement has another length.
 pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
@@ -24,29 +33,56 @@ pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
         seed,
         strings: args.replace.iter().map(|text| replacement(text)).collect(),
         keep_addresses: args.keep_addresses,
+        kept: args.keep_address.clone(),
         map_loopback: args.map_loopback,
+        raw_addresses: args.raw_addresses,
         keep_variables: args.keep_variable.clone(),
     };
-    let mut learner = Learner::new(options).map_err(|error| {
-        Failure::new(format!("cannot anonymize {}: {error}", args.demo.display()))
-            .hint("--replace OLD alone chooses letters and digits of the same length")
+    let refused =
+        |error: &dyn std::fmt::Display| Failure::new(format!("cannot anonymize {}: {error}", args.demo.display()));
+    let mut learner = Learner::new(options).map_err(|error| match error {
+        ReplacementError::Length { .. } => {
+            refused(&error).hint("--replace OLD alone chooses letters and digits of the same length")
+        }
+        ReplacementError::TooLong { .. } => refused(&error).hint("name a part of it that is enough to recognise it"),
     })?;
     let mut demo = super::open("anonymize", &args.demo)?;
-    let learned = demo.for_each_record(|_, record| {
-        learner.learn(record);
-        ControlFlow::Continue(())
-    });
-    learned.map_err(|error| Failure::demo("anonymize", &args.demo, &error))?;
-    let mut new = NewFile::create(&args.output, args.force)?;
-    let report = copy(&mut demo, learner.finish(), args, &mut new)?;
-    new.finish()?;
-    if args.json {
-        output::print_json(&json!({ "seed": seed, "replaced": report }))?;
-    } else {
-        eprint!("{}", text(&report));
+    learner.demo(&mut demo).map_err(|error| Failure::demo("anonymize", &args.demo, &error))?;
+    let mut anonymizer = learner.finish().map_err(|error| refused(&error))?;
+
+    let aside = aside(&args.output);
+    if !args.force && aside.symlink_metadata().is_ok() {
+        return Err(Failure::new(format!("cannot write {}: file exists", aside.display())).hint("--force replaces it"));
     }
-    eprintln!("hint: `prony replay {}` tells whether it still replays", args.output.display());
-    Ok(Exit::Good)
+    let mut new = NewFile::create(&args.output, args.force)?;
+    write(&mut demo, &mut anonymizer, args, &mut new)?;
+    let check = checked(&anonymizer, args, &mut new)?;
+    let (exit, path) = if check.found == 0 {
+        new.finish()?;
+        (Exit::Good, &args.output)
+    } else {
+        // Whoever hands on what -o named must not hand on this by mistake.
+        new.finish_as(&aside)?;
+        (Exit::Finding, &aside)
+    };
+    let report = anonymizer.report();
+    if args.json {
+        output::print_json(&json!({ "seed": seed, "file": path, "replaced": report, "check": check }))?;
+    } else {
+        eprint!("{}{}", text(&report), findings(&check, path));
+    }
+    match exit {
+        Exit::Good => eprintln!("hint: `prony replay {}` tells whether it still replays", path.display()),
+        _ => eprintln!("hint: {}; if none of it matters, rename {}", remedy(&check), path.display()),
+    }
+    Ok(exit)
+}
+
+/// The name of a result in which something is left.
+fn aside(output: &Path) -> PathBuf {
+    let mut name = OsString::from(output);
+    name.push(".partial");
+    name.into()
 }
 
 /// The standard library seeds its hash maps from the operating system.
@@ -61,85 +97,125 @@ fn replacement(text: &str) -> Replacement {
     }
 }
 
-fn copy(
+fn write(
     demo: &mut OpenDemo,
-    mut anonymizer: Anonymizer,
+    anonymizer: &mut Anonymizer,
     args: &AnonymizeArgs,
     new: &mut NewFile,
-) -> Result<AnonymizeReport, Failure> {
-    let read_failed = |error| Failure::demo("anonymize", &args.demo, &error);
-    let write_failed = |error| Failure::write(&args.output, &error);
-    let header = anonymized_header(demo.header().clone(), &mut anonymizer);
-    let trailer = anonymized_trailer(demo.trailer().cloned().unwrap_or_default(), &mut anonymizer);
-    let out = BufWriter::new(new.file());
-    let mut writer = Writer::new(out, &header, WriterOptions::default()).map_err(write_failed)?;
-    for dir in 0..demo.state_dirs().len() as u32 {
-        // As a whole: a string may lie across two chunks.
-        let mut archive = Vec::new();
-        demo.state_archive(dir).read_to_end(&mut archive).map_err(|error| read_failed(error.into()))?;
-        anonymizer.state_archive(&mut archive);
-        for chunk in archive.chunks(1 << 20) {
-            writer.state_chunk(dir, chunk).map_err(write_failed)?;
-        }
-    }
-    let mut records = demo.records();
-    let mut record = Vec::new();
-    while let Some((process, raw)) = records.next().map_err(read_failed)? {
-        record.clear();
-        record.extend_from_slice(raw);
-        anonymizer.rewrite(&mut record);
-        writer.push(process, &record).map_err(write_failed)?;
-    }
-    let (mut out, _) = writer.finish(&trailer).map_err(write_failed)?;
-    out.flush().map_err(|error| Failure::io("write", &args.output, &error))?;
-    Ok(anonymizer.report())
+) -> Result<(), Failure> {
+    let written = anonymizer.demo(demo, BufWriter::new(new.file()));
+    let mut out = written.map_err(|error| match error {
+        RewriteError::Read(error) => Failure::demo("anonymize", &args.demo, &error),
+        RewriteError::Write(error) => Failure::write(&args.output, &error),
+    })?;
+    out.flush().map_err(|error| Failure::io("write", &args.output, &error))
 }
 
-fn anonymized_header(mut header: Header, anonymizer: &mut Anonymizer) -> Header {
-    anonymizer.environment(&mut header.environment);
-    for argument in &mut header.argv {
-        anonymizer.text(argument);
-    }
-    anonymizer.text(&mut header.executable);
-    anonymizer.text(&mut header.cwd);
-    for path in header.state_directories.iter_mut().chain(&mut header.excluded_objects) {
-        anonymizer.text(path);
-    }
-    for (_, value) in &mut header.properties {
-        anonymizer.text(value);
-    }
-    header
-}
-
-fn anonymized_trailer(mut trailer: Trailer, anonymizer: &mut Anonymizer) -> Trailer {
-    for file in &mut trailer.files {
-        anonymizer.text(&mut file.path);
-    }
-    for object in &mut trailer.objects {
-        anonymizer.text(&mut object.path);
-    }
-    for note in &mut trailer.notes {
-        let mut bytes = note.as_bytes().to_vec();
-        anonymizer.text(&mut bytes);
-        // A replacement given by the user may cut a character in two.
-        *note = String::from_utf8_lossy(&bytes).into_owned();
-    }
-    trailer
+/// Reads back what was written and searches it.
+fn checked(anonymizer: &Anonymizer, args: &AnonymizeArgs, new: &mut NewFile) -> Result<Check, Failure> {
+    let mut written =
+        Demo::open(BufReader::new(new.file())).map_err(|error| Failure::demo("check", &args.output, &error))?;
+    anonymizer.check(&mut written).map_err(|error| Failure::demo("check", &args.output, &error))
 }
 
 fn text(report: &AnonymizeReport) -> String {
+    let mut replaced = vec![count(report.addresses, "address")];
+    if report.hardware_addresses > 0 {
+        replaced.push(count(report.hardware_addresses, "hardware address"));
+    }
+    if report.secret_values > 0 {
+        replaced.push(count(report.secret_values, "secret value of a variable"));
+    }
     let kept = match report.host_names_kept {
         0 => String::new(),
         kept => format!("; {} kept, --replace takes them", count(kept, "short host name")),
     };
-    format!(
+    let mut text = format!(
         "{} and {} replaced, in {} and {}; {} dropped{kept}\n",
-        count(report.addresses, "address"),
+        replaced.join(", "),
         count(report.host_names, "host name"),
         count(report.addresses_rewritten, "socket address"),
         count(report.texts_rewritten, "text"),
         count(report.variables_dropped, "variable"),
-    )
+    );
+    if report.addresses_in_text_only > 0 {
+        let _ = writeln!(
+            text,
+            "  {} of the addresses only in text; --keep-address leaves one that is a version number",
+            report.addresses_in_text_only
+        );
+    }
+    text
+}
+
+/// What is left, a line each, by what it is and what stands for it elsewhere: the secret itself may
+/// not get into a log.
+fn findings(check: &Check, path: &Path) -> String {
+    let mut text = String::new();
+    if check.not_searched > 0 {
+        let _ = writeln!(
+            text,
+            "warning: {} not searched for, as they are replacements of others too",
+            count(check.not_searched, "secret")
+        );
+    }
+    if check.found == 0 {
+        return text;
+    }
+    let _ = writeln!(text, "{}: {} not replaced", path.display(), count(check.found, "occurrence"));
+    for finding in check.findings.iter().take(FINDINGS_SHOWN) {
+        let _ = writeln!(text, "  {}: {}", place(&finding.place), what(finding));
+    }
+    let more = check.found.saturating_sub(FINDINGS_SHOWN as u64);
+    if more > 0 {
+        let _ = writeln!(text, "  and {more} more, in --json");
+    }
+    text
+}
+
+fn place(place: &Where) -> String {
+    match place {
+        Where::Header { field, byte } => format!("header, {field}, byte {byte}"),
+        Where::Trailer { field, byte } => format!("trailer, {field}, byte {byte}"),
+        Where::State { directory, entry, byte } => {
+            let place = byte.map_or_else(|| "its name".to_owned(), |byte| format!("byte {byte}"));
+            format!("state directory {directory}, {}, {place}", entry.escape_debug())
+        }
+        Where::Record { process, record, call, part, byte, split } => {
+            let process = if *process == 0 { String::new() } else { format!("process {process}, ") };
+            let place = if *split { "begins in an earlier call".to_owned() } else { format!("byte {byte}") };
+            format!("{process}record {record}, {}, part {part}, {place}", call_name(*call))
+        }
+    }
+}
+
+fn what(finding: &Finding) -> String {
+    let kind = match finding.kind {
+        Kind::String => "a string of --replace",
+        Kind::HostName => "a host name",
+        Kind::SecretValue => "a secret value of a variable",
+        Kind::Address => "an address",
+        Kind::HardwareAddress => "a hardware address",
+    };
+    let form = match finding.form {
+        Form::Text => "",
+        Form::Bytes => " as bytes",
+        Form::BytesReversed => " as bytes in reverse",
+        Form::Base64 => " in base64",
+        Form::Hexadecimal => " in hexadecimal",
+        Form::Utf16 => " in UTF-16",
+    };
+    format!("{kind}{form}, elsewhere `{}`", finding.replacement.escape_debug())
+}
+
+fn remedy(check: &Check) -> &'static str {
+    let raw =
+        |finding: &Finding| finding.kind == Kind::Address && matches!(finding.form, Form::Bytes | Form::BytesReversed);
+    if check.findings.iter().all(raw) {
+        "--raw-addresses replaces the bytes of addresses, too"
+    } else {
+        "--replace takes what stands there, byte for byte"
+    }
 }
 
 #[cfg(test)]
@@ -150,12 +226,36 @@ mod tests {
     fn the_talk_says_how_much_was_replaced() {
         let report = AnonymizeReport {
             addresses: 8,
+            addresses_in_text_only: 2,
+            hardware_addresses: 1,
             host_names: 1,
             host_names_kept: 1,
+            secret_values: 1,
             addresses_rewritten: 10_426,
             texts_rewritten: 31,
             variables_dropped: 17,
         };
         insta::assert_snapshot!(text(&report));
+    }
+
+    #[test]
+    fn the_talk_names_what_is_left_and_never_by_itself() {
+        let finding =
+            |place, kind, form, replacement: &str| Finding { place, kind, form, replacement: replacement.into() };
+        let record = |split| Where::Record { process: 1, record: 41, call: 65, part: 1, byte: 12, split };
+        let state = |byte| Where::State { directory: 0, entry: "a/\u{1b}b.cfg".into(), byte };
+        let check = Check {
+            findings: vec![
+                finding(Where::Header { field: "argument", byte: 3 }, Kind::String, Form::Base64, "kwm"),
+                finding(state(Some(7)), Kind::HostName, Form::Utf16, "qxbmhdz"),
+                finding(state(None), Kind::SecretValue, Form::Text, "x1"),
+                finding(record(false), Kind::Address, Form::Bytes, "10.3.4.5"),
+                finding(record(true), Kind::HardwareAddress, Form::Hexadecimal, "02:00:00:00:00:01"),
+                finding(Where::Trailer { field: "note", byte: 0 }, Kind::Address, Form::BytesReversed, "10.3.4.5"),
+            ],
+            found: 17,
+            not_searched: 2,
+        };
+        insta::assert_snapshot!(findings(&check, Path::new("public.demo.partial")));
     }
 }

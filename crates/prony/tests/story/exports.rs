@@ -1,11 +1,14 @@
 //! What else a demo is good for: Wireshark's tools, a copy without names, a check of its bytes.
 
 use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Command;
+use std::time::Duration;
 
 use crate::failures::{ANSWERS, story};
-use crate::recording::{prony, replay};
-use crate::scratch::{Turn, program, run};
+use crate::recording::{Server, prony, record_with, replay};
+use crate::scratch::{Scratch, Turn, free_address, program, run};
 
 #[test]
 fn a_demo_opens_in_tshark_with_the_right_addresses_and_times() {
@@ -48,6 +51,61 @@ fn a_demo_without_names_still_replays() {
     assert!(dump(&story.demo).contains(name), "the recorded datagrams hold the name");
     assert!(!dump(&anonymous).contains(name), "the name is gone");
     replay(&story.scratch, &anonymous, &[], &[]).assert_identical();
+}
+
+/// Addresses that stand nowhere but in text: in a payload, in the arguments, in a file of the state.
+const WRITTEN: [&str; 4] = ["192.0.2.44", "2001:db8::c0ff:ee", "203.0.113.9", "198.51.100.77"];
+
+#[test]
+fn a_store_that_tells_addresses_of_its_arguments_and_files_still_replays_without_them() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("addresses");
+    let address = free_address();
+    let state = scratch.directory("state");
+    let [in_payload, in_payload6, in_arguments, in_state] = WRITTEN;
+    let configuration = scratch.write("state/redis.conf", format!("masteruser {in_state}\n"));
+    let redis = program("/usr/bin/redis-server", "redis-server");
+    let (port, file) = (address.port().to_string(), format!("{in_arguments}.rdb"));
+    let flags = ["--bind", "127.0.0.1", "--port", &port, "--dir", &state, "--save", "", "--dbfilename", &file];
+    let command = [&[redis.as_str(), &configuration][..], &flags].concat();
+    let server = Server::new(command).with_state(state.clone());
+    let mut answers = String::new();
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+        let mut connection = None;
+        stop.until(|| {
+            connection = TcpStream::connect(address).ok();
+            connection.is_some()
+        });
+        let mut connection = connection.expect("the server listens");
+        connection.set_read_timeout(Some(Duration::from_secs(20))).expect("the time is not zero");
+        let asked = format!(
+            "SET client {in_payload}\r\nGET client\r\nECHO {in_payload6}\r\nCONFIG GET dbfilename\r\n\
+             CONFIG GET masteruser\r\n"
+        );
+        connection.write_all(asked.as_bytes()).expect("the server reads");
+        let mut buffer = [0; 1024];
+        while !answers.contains(in_state) {
+            let length = connection.read(&mut buffer).expect("the server answers");
+            assert!(length > 0, "the server closed after {answers}");
+            answers.push_str(std::str::from_utf8(&buffer[..length]).expect("the answers are ASCII"));
+        }
+        // It would close without an answer to what came with this.
+        connection.write_all(b"SHUTDOWN NOSAVE\r\n").expect("the server reads");
+    });
+    assert_eq!(recording.code, 0, "{recording}");
+    for written in WRITTEN {
+        assert!(answers.contains(written), "the server sent {written}: {answers}");
+    }
+
+    let anonymous = scratch.path().join("anonymous.demo");
+    run(prony().args(["demo", "anonymize"]).arg(&demo).arg("-o").arg(&anonymous));
+    let dump = run(prony().args(["demo", "dump", "--json"]).arg(&anonymous));
+    let info = run(prony().args(["demo", "info", "--json"]).arg(&anonymous));
+    for written in WRITTEN {
+        let hexadecimal: String = written.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert!(!dump.contains(&hexadecimal) && !info.contains(written), "{written} is left");
+    }
+    replay(&scratch, &anonymous, &[], &[]).assert_identical();
 }
 
 #[test]
