@@ -137,7 +137,7 @@ pub(crate) struct Purse<'a> {
     pub waiting_limit: usize,
     pub held_limit: usize,
     pub packet_limit: usize,
-    /// Entries that were put in, looked at or taken out.
+    /// Steps of the host's count.
     pub work: &'a mut u64,
 }
 

@@ -11,6 +11,10 @@ use crate::packet::Kind;
 use crate::reassembly::{Piece, Reassembly};
 use crate::wire::Fragment;
 
+/// What putting an entry into a tree, or taking one out, counts as in steps of the host: a search and an allocation, in
+/// memory that is seldom cached.
+const STEPS: u64 = 8;
+
 /// A packet that came whole, or became so, before its turn.
 #[derive(Debug)]
 pub(super) struct Whole {
@@ -169,7 +173,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
         exemption: Option<Exemption>,
         make: impl FnOnce(Charge) -> V,
     ) -> Result<(), Refused> {
-        *purse.work += 1;
+        *purse.work += STEPS;
         if self.entries.is_empty() {
             let exemption = exemption.filter(|&exemption| purse.may_exempt(Some(exemption))).map(|_| Exemption::Node);
             if !purse.charge(&mut self.node, Self::NODE_BYTES, exemption) {
@@ -187,7 +191,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
 
     /// An empty tree keeps a node, unless it is made anew.
     fn settle(&mut self, purse: &mut Purse) {
-        *purse.work += 1;
+        *purse.work += STEPS;
         if self.entries.is_empty() {
             self.entries = BTreeMap::new();
             purse.discharge(&mut self.node);

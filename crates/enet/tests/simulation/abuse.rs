@@ -9,7 +9,8 @@ use prony_enet::{
     Dropped, Ending, Event, Habits, Host, Packet, RangeCoder, SendError, Settings, State, crc32, crc32_checksum,
 };
 
-use crate::link::{Dice, Faults, Link, address};
+use crate::dice::Dice;
+use crate::link::{Faults, Link, address};
 use crate::raw::{acknowledgement, connect_datagram};
 
 fn forged(number: u64) -> SocketAddr {

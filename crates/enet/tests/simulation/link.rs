@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use prony_enet::{Event, Host, PeerId};
 
+use crate::dice::Dice;
+
 /// What happens to datagrams, each as a share of 65536.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Faults {
@@ -20,30 +22,6 @@ pub struct Faults {
 /// A share in percent.
 pub fn percent(percent: u32) -> u32 {
     percent * 65_536 / 100
-}
-
-/// xorshift64*: Vigna 2016.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Dice {
-        Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn roll(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, end: u64) -> u64 {
-        (self.roll() >> 16) % end.max(1)
-    }
-
-    fn hits(&mut self, share: u32) -> bool {
-        self.below(65_536) < share.into()
-    }
 }
 
 /// A datagram: when it arrives, in which order it left, to whom, from whom, and its bytes.
@@ -103,7 +81,7 @@ impl Link {
                     // Nobody is there.
                     continue;
                 }
-                let copies = 1 + u32::from(self.dice.hits(self.faults.duplication));
+                let copies = 1 + u32::from(self.hits(self.faults.duplication));
                 for _ in 0..copies {
                     self.post(from, to, bytes.clone());
                 }
@@ -113,10 +91,10 @@ impl Link {
 
     /// Puts a datagram on its way.
     pub fn post(&mut self, from: usize, to: usize, mut bytes: Vec<u8>) {
-        if self.dice.hits(self.faults.loss) {
+        if self.hits(self.faults.loss) {
             return;
         }
-        if self.dice.hits(self.faults.corruption) {
+        if self.hits(self.faults.corruption) {
             let at = self.dice.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << self.dice.below(8);
         }
@@ -124,6 +102,10 @@ impl Link {
         let arrival = self.now_ms + 1 + least + self.dice.below(most - least + 1);
         self.sent += 1;
         self.under_way.push(Reverse((arrival, self.sent, to, from, bytes)));
+    }
+
+    fn hits(&mut self, share: u32) -> bool {
+        self.dice.below(65_536) < share.into()
     }
 
     fn number(&self, address: SocketAddr) -> usize {

@@ -6,7 +6,8 @@ use prony_enet::{
     Event, Host, Kind, Packet, Patience, PeerId, PeerSettings, RangeCoder, Received, Settings, crc32_checksum,
 };
 
-use crate::link::{Dice, Faults, Link, percent};
+use crate::dice::Dice;
+use crate::link::{Faults, Link, percent};
 
 const CHANNELS: usize = 3;
 

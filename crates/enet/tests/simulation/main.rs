@@ -2,10 +2,13 @@
 
 mod abuse;
 mod cost;
+mod dice;
 mod fairness;
+mod hostile;
 mod link;
 mod lossy;
 mod peers;
 mod pieces;
 mod raw;
 mod rules;
+mod strategies;

@@ -58,3 +58,6 @@ impl RawPeer {
         datagram
     }
 }
+
+/// Bytes of a datagram beside its payload: the headers of IPv4 and UDP.
+pub const UDP_BYTES: usize = 28;
