@@ -184,8 +184,7 @@ pub enum Executor {
 }
 
 /// What is asked of Slurm.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slurm {
     /// The node.
     pub node: Option<String>,

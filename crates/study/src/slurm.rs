@@ -124,10 +124,7 @@ impl Submission<'_> {
         if let Some(constraint) = &slurm.constraint {
             flags.push(format!("--constraint={constraint}"));
         }
-        // --cpu-freq is a flag of steps (srun(1)); `study work` then looks whether the node did as asked.
-        let step = slurm.cpu_freq.as_ref().map(|asked| format!("srun --cpu-freq={asked} "));
-        let script = format!("#!/bin/sh\nexec {}{}\n", step.unwrap_or_default(), shell_words::join(words));
-        sbatch(&flags, &script, name)
+        sbatch(&flags, &script(slurm, words), name)
     }
 
     fn collector(&self, study: &Directory, rounds: &Rounds) -> Result<u64, SlurmError> {
@@ -283,6 +280,14 @@ fn blocks_left(study: &Directory, machine: usize) -> Result<Vec<u64>, SlurmError
     Ok((0..blocks as u64).collect())
 }
 
+/// What a job does: every word of it is quoted for the shell that reads it.
+fn script(slurm: &Slurm, words: &[String]) -> String {
+    // --cpu-freq is a flag of steps (srun(1)); `study work` then looks whether the node did as asked.
+    let step = slurm.cpu_freq.iter().flat_map(|asked| ["srun".to_owned(), format!("--cpu-freq={asked}")]);
+    let words: Vec<String> = step.chain(words.iter().cloned()).collect();
+    format!("#!/bin/sh\nexec {}\n", shell_words::join(&words))
+}
+
 /// Hands a script to `sbatch` and returns the number of the job.
 fn sbatch(flags: &[String], script: &str, job: &str) -> Result<u64, SlurmError> {
     let mut command = Command::new("sbatch");
@@ -308,6 +313,19 @@ fn sbatch(flags: &[String], script: &str, job: &str) -> Result<u64, SlurmError> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_word_of_a_job_is_one_for_the_shell() {
+        let slurm = Slurm { cpu_freq: Some("high; touch x #".to_owned()), ..Slurm::default() };
+        let words = ["/a b/prony", "study", "work", "$HOME"].map(str::to_owned);
+        let expected = "#!/bin/sh\nexec srun '--cpu-freq=high; touch x #' '/a b/prony' study work '$HOME'\n";
+        assert_eq!(script(&slurm, &words), expected);
+        let plain = Slurm { cpu_freq: Some("800000-2400000:performance".to_owned()), ..Slurm::default() };
+        assert_eq!(
+            script(&plain, &words[1..3]),
+            "#!/bin/sh\nexec srun '--cpu-freq=800000-2400000:performance' study work\n"
+        );
+    }
 
     #[test]
     fn jobs_that_are_held_or_forgotten_are_not_waited_for() {

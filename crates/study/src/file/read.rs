@@ -91,8 +91,18 @@ struct MachineText {
     name: Spanned<String>,
     #[serde(default)]
     require: BTreeMap<Spanned<String>, Spanned<Value>>,
-    slurm: Option<Spanned<Slurm>>,
+    slurm: Option<SlurmText>,
     exec: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SlurmText {
+    node: Option<Spanned<String>>,
+    partition: Option<Spanned<String>>,
+    constraint: Option<Spanned<String>>,
+    cpu_freq: Option<Spanned<String>>,
+    account: Option<Spanned<String>>,
 }
 
 /// Reads a study file.
@@ -443,13 +453,17 @@ fn machines(texts: Vec<Spanned<MachineText>>) -> Result<Vec<Machine>, Misplaced>
                 format!("expected a name that can be part of a file's, found `{name}`"),
             );
         }
+        // It stands where `ssh` and its like expect a host, and would be a flag of theirs.
+        if name.starts_with('-') {
+            return misplaced(text.name.span(), format!("expected a name that is no flag, found `{name}`"));
+        }
         if machines.iter().any(|other| other.name == name) {
             return misplaced(text.name.span(), format!("expected machines that differ, found `{name}` twice"));
         }
         let require = text.require.into_iter().map(requirement).collect::<Result<_, _>>()?;
         let executor = match (text.slurm, text.exec) {
             (None, None) => Executor::Local,
-            (Some(slurm), None) => Executor::Slurm(slurm.into_inner()),
+            (Some(text), None) => Executor::Slurm(slurm(text)?),
             (None, Some(exec)) if exec.get_ref().contains("{command}") => Executor::Exec(exec.into_inner()),
             (None, Some(exec)) => {
                 return misplaced(exec.span(), "exec: expected a command with the placeholder `{command}`");
@@ -462,6 +476,33 @@ fn machines(texts: Vec<Spanned<MachineText>>) -> Result<Vec<Machine>, Misplaced>
         machines.push(Machine { name: "here".to_owned(), require: Vec::new(), executor: Executor::Local });
     }
     Ok(machines)
+}
+
+/// What is asked of Slurm becomes flags of `sbatch` and `srun`.
+fn slurm(text: SlurmText) -> Result<Slurm, Misplaced> {
+    let word = |key: &str, expected: &str, text: Option<Spanned<String>>, is_one: fn(&str) -> bool| match text {
+        Some(word) if !is_one(word.get_ref()) => {
+            let found = word.get_ref().escape_debug();
+            misplaced(word.span(), format!("{key}: expected {expected}, found `{found}`"))
+        }
+        word => Ok(word.map(Spanned::into_inner)),
+    };
+    let plain = "a word that is no flag";
+    let is_plain = |word: &str| {
+        !word.is_empty() && !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || c.is_control())
+    };
+    // srun(1): `p1`, `p1-p2` or `p1-p2:governor`.
+    let is_frequency = |word: &str| {
+        word.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b':'))
+    };
+    Ok(Slurm {
+        node: word("node", plain, text.node, is_plain)?,
+        partition: word("partition", plain, text.partition, is_plain)?,
+        constraint: word("constraint", plain, text.constraint, is_plain)?,
+        cpu_freq: word("cpu_freq", "a governor, a frequency in kHz or a range of them", text.cpu_freq, is_frequency)?,
+        account: word("account", plain, text.account, is_plain)?,
+    })
 }
 
 fn requirement((key, value): (Spanned<String>, Spanned<Value>)) -> Result<Requirement, Misplaced> {

@@ -194,3 +194,53 @@ proptest! {
         }
     }
 }
+
+/// A file of a stranger names machines and settings that come into the command lines of `ssh`, `sbatch` and `srun`.
+#[test]
+fn what_comes_into_a_command_line_is_a_word_and_no_flag() {
+    let study = |machine: &str| {
+        format!(
+            "title = \"t\"\nmetric = {{ name = \"cpu\", unit = \"second\", direction = \"lower\" }}\n\
+             [[factor]]\nname = \"f\"\nlevels = [\"a\"]\n[[workload]]\nname = \"w\"\ncommand = \"true {{f}}\"\n\
+             [[machine]]\n{machine}\n"
+        )
+    };
+    let freq = "expected a governor, a frequency in kHz or a range of them";
+    for (machine, said) in [
+        (
+            r#"name = "-oProxyCommand=id""#,
+            "line 10, column 8: expected a name that is no flag, found `-oProxyCommand=id`",
+        ),
+        (
+            "name = \"m\"\nslurm = { cpu_freq = \"high; touch /tmp/x #\" }",
+            &*format!("line 11, column 22: cpu_freq: {freq}, found `high; touch /tmp/x #`"),
+        ),
+        (
+            "name = \"m\"\nslurm = { cpu_freq = \"$(id)\" }",
+            &*format!("line 11, column 22: cpu_freq: {freq}, found `$(id)`"),
+        ),
+        ("name = \"m\"\nslurm = { cpu_freq = \"-x\" }", &*format!("line 11, column 22: cpu_freq: {freq}, found `-x`")),
+        ("name = \"m\"\nslurm = { cpu_freq = \"\" }", &*format!("line 11, column 22: cpu_freq: {freq}, found ``")),
+        (
+            "name = \"m\"\nslurm = { node = \"-n1\" }",
+            "line 11, column 18: node: expected a word that is no flag, found `-n1`",
+        ),
+        (
+            "name = \"m\"\nslurm = { partition = \"a b\" }",
+            "line 11, column 23: partition: expected a word that is no flag, found `a b`",
+        ),
+        (
+            "name = \"m\"\nslurm = { account = \"a\\tb\" }",
+            "line 11, column 21: account: expected a word that is no flag, found `a\\tb`",
+        ),
+    ] {
+        let error = Study::parse(&study(machine)).expect_err(machine).to_string();
+        assert_eq!(error, said);
+    }
+    for fine in ["performance", "2400000", "800000-2400000:performance", "highm1", "Low"] {
+        let machine = format!(
+            "name = \"m\"\nslurm = {{ cpu_freq = \"{fine}\", constraint = \"[rack1|rack2]&ssd*2\", node = \"n[1-2],n7\" }}"
+        );
+        Study::parse(&study(&machine)).expect(fine);
+    }
+}
