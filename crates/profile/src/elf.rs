@@ -1,16 +1,82 @@
 //! What is read of ELF files: where their bytes lie in memory, what they are called, and their functions.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use object::{Object as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
+use object::{Object as _, ObjectSection as _, ObjectSegment as _, ObjectSymbol as _, SymbolKind};
 
 use crate::space::{Object, ObjectKind};
 
-/// Larger files are not read: no program is that large, and a profile must not fill the memory.
-const MOST_BYTES: u64 = 4 << 30;
+/// Larger files are not read: a profile must not fill the memory.
+const MOST_BYTES: u64 = 1 << 30;
+/// A file may be so many times as long as what it takes on its disk, which some file systems compress; longer ones are
+/// holes.
+const HOLES_MOST: u64 = 16;
+/// Short files lie in their directory on some file systems, and take nothing.
+const HOLE_BYTES_LEAST: u64 = 16 << 20;
+/// Compressed sections may become so many times as long as their file. Debug information compresses to a fifth or a tenth.
+const EXPANSION_MOST: u64 = 16;
+/// And so long in any case.
+const EXPANDED_BYTES_MOST: u64 = 1 << 30;
+/// Each byte of the line table may become a row of 24 bytes.
+const LINE_BYTES_MOST: u64 = 128 << 20;
+/// The longest name of a function that is taken.
+const NAME_BYTES_MOST: usize = 64 << 10;
+/// All names of a file may be so many times as long as it: symbols share their ends.
+const NAMES_MOST: u64 = 4;
+
+/// What of a file is too much.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("expected at most {most} bytes of {what}, found {found}")]
+pub struct Bulky {
+    /// The file, or a part of it.
+    pub what: &'static str,
+    /// So much is read.
+    pub most: u64,
+    /// So much is there.
+    pub found: u64,
+}
+
+fn within(what: &'static str, most: u64, found: u64) -> Result<(), Bulky> {
+    if found <= most { Ok(()) } else { Err(Bulky { what, most, found }) }
+}
+
+/// Looks how much memory the debug information of a file would take, by what its sections state.
+///
+/// `bytes`: the length of the file.
+///
+/// # Errors
+/// What is too much.
+pub(crate) fn check_debug(file: &object::File<'_>, bytes: u64) -> Result<(), Bulky> {
+    let mut expanded = 0_u64;
+    for section in file.sections() {
+        let Ok(range) = section.compressed_file_range() else { continue };
+        let is_compressed = range.format != object::CompressionFormat::None;
+        if is_compressed {
+            expanded = expanded.saturating_add(range.uncompressed_size);
+        }
+        let size = if is_compressed { range.uncompressed_size } else { section.size() };
+        if matches!(section.name(), Ok(".debug_line" | ".zdebug_line")) {
+            within("line table", LINE_BYTES_MOST, size)?;
+        }
+    }
+    within("uncompressed debug information", expanded_most(bytes), expanded)
+}
+
+fn expanded_most(bytes: u64) -> u64 {
+    bytes.saturating_mul(EXPANSION_MOST).min(EXPANDED_BYTES_MOST)
+}
+
+/// The bytes of a section, if it is there and does not become too long.
+pub(crate) fn section(file: &object::File<'_>, name: &str, bytes: u64) -> Option<Vec<u8>> {
+    let section = file.section_by_name(name)?;
+    let range = section.compressed_file_range().ok()?;
+    within("section", expanded_most(bytes).max(bytes), range.uncompressed_size).ok()?;
+    Some(section.uncompressed_data().ok()?.into_owned())
+}
 
 /// Where parts of the file lie in memory, as the file states it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -50,10 +116,16 @@ pub(crate) struct Functions(Vec<Function>);
 
 impl Functions {
     /// Of the symbol table, or of the dynamic one where the file is stripped.
-    pub(crate) fn of(file: &object::File<'_>) -> Functions {
-        let mut functions: Vec<Function> = file.symbols().filter_map(|symbol| function(file, &symbol)).collect();
-        functions.extend(file.dynamic_symbols().filter_map(|symbol| function(file, &symbol)));
-        Functions::sorted(functions)
+    ///
+    /// `bytes`: the length of the file. A table whose symbols share long names is read as far as they fit.
+    pub(crate) fn of(file: &object::File<'_>, bytes: u64) -> Functions {
+        let mut name_bytes = 0;
+        let symbols = file.symbols().chain(file.dynamic_symbols()).filter_map(|symbol| function(file, &symbol));
+        let functions = symbols.take_while(|function| {
+            name_bytes += function.name.len() as u64;
+            name_bytes <= bytes.saturating_mul(NAMES_MOST)
+        });
+        Functions::sorted(functions.collect())
     }
 
     /// Sorts them; one without a length reaches to the next.
@@ -94,7 +166,10 @@ fn function(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Option<
             .is_some_and(|section| object::ObjectSection::kind(&section) == object::SectionKind::Text),
         _ => false,
     };
-    let name = symbol.name().ok().filter(|name| !name.is_empty() && !name.starts_with(['.', '$']))?;
+    let name = symbol
+        .name()
+        .ok()
+        .filter(|name| !name.is_empty() && name.len() <= NAME_BYTES_MOST && !name.starts_with(['.', '$']))?;
     let start = symbol.address();
     (is_code && symbol.is_definition()).then(|| Function {
         start,
@@ -118,13 +193,30 @@ pub(crate) fn read(object: &Object) -> io::Result<Vec<u8>> {
 }
 
 /// The bytes of a regular file.
+///
+/// # Errors
+/// The system's; [`Bulky`] as a cause for a file that is too long or mostly a hole.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    // Not even opened unless it is a file: opening a device or a pipe may do something or wait.
+    // Not even opened unless it is a file: opening a device may do something. Nor is a pipe waited for that took its place.
     if !path.metadata()?.is_file() {
         return Err(io::Error::other("expected a file"));
     }
-    let file = File::open(path)?;
-    let mut bytes = Vec::with_capacity(usize::try_from(file.metadata()?.len().min(MOST_BYTES)).unwrap_or(0));
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    read_opened(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
+}
+
+/// As [`read_file`], of one that is open.
+pub(crate) fn read_opened(file: File) -> io::Result<Vec<u8>> {
+    let facts = file.metadata()?;
+    if !facts.is_file() {
+        return Err(io::Error::other("expected a file"));
+    }
+    // Blocks of 512 bytes, whatever the file system's own are (stat(2)).
+    let on_disk = facts.blocks().saturating_mul(512);
+    within("file", MOST_BYTES, facts.len()).map_err(io::Error::other)?;
+    let most = on_disk.saturating_mul(HOLES_MOST).max(HOLE_BYTES_LEAST);
+    within("file for what it takes on its disk", most, facts.len()).map_err(io::Error::other)?;
+    let mut bytes = Vec::with_capacity(usize::try_from(facts.len()).unwrap_or(0));
     file.take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -135,6 +227,59 @@ mod tests {
 
     fn function(start: u64, end: u64, name: &str) -> Function {
         Function { start, end, name: name.to_owned() }
+    }
+
+    #[test]
+    fn a_file_that_is_a_hole_is_not_read() {
+        let file = tempfile::NamedTempFile::new().expect("the temporary directory is writable");
+        file.as_file().set_len(900 << 20).expect("a hole takes nothing");
+        let error = read_file(file.path()).expect_err("it is a hole").to_string();
+        assert!(error.starts_with("expected at most 16777216 bytes of file for what it takes on its disk"), "{error}");
+        file.as_file().set_len(3 << 30).expect("a hole takes nothing");
+        let error = read_file(file.path()).expect_err("it is too long").to_string();
+        assert_eq!(error, "expected at most 1073741824 bytes of file, found 3221225472");
+    }
+
+    /// A file with one section that is compressed by zlib and states its length, which is never reached.
+    fn compressed(name: &str, uncompressed: u64) -> Vec<u8> {
+        let names = format!("\0.names\0{name}\0");
+        let data: Vec<u8> = [1_u64.to_le_bytes(), uncompressed.to_le_bytes(), 1_u64.to_le_bytes()].concat();
+        let mut file = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+        let table = 64 + names.len() as u64 + data.len() as u64;
+        file.extend([2, 0, 62, 0, 1, 0, 0, 0]);
+        file.extend([0, 0, table].map(u64::to_le_bytes).concat());
+        file.extend(0_u32.to_le_bytes());
+        file.extend([64_u16, 56, 0, 64, 3, 1].map(u16::to_le_bytes).concat());
+        file.extend(names.as_bytes());
+        file.extend(&data);
+        // Name, type, flags, address, offset, size, link, info, alignment, size of an entry (elf(5)).
+        let mut section = |name: u32, kind: u32, flags: u64, offset: u64, size: u64| {
+            file.extend([name.to_le_bytes(), kind.to_le_bytes()].concat());
+            file.extend([flags, 0, offset, size, 0, 1, 0].map(u64::to_le_bytes).concat());
+        };
+        section(0, 0, 0, 0, 0);
+        section(1, 3, 0, 64, names.len() as u64);
+        section(8, 1, 0x800, 64 + names.len() as u64, data.len() as u64);
+        file
+    }
+
+    #[test]
+    fn debug_information_that_would_fill_the_memory_is_left_out() {
+        let (kilo, giga) = (1 << 10, 1 << 30);
+        for (name, states, bytes, found) in [
+            (".debug_info", 3 * giga, 3 << 20, Some(("uncompressed debug information", 48 << 20))),
+            (".debug_info", 3 * giga, 900 << 20, Some(("uncompressed debug information", giga))),
+            (".debug_line", 200 << 20, 100 << 20, Some(("line table", 128 << 20))),
+            (".debug_info", 10 << 20, kilo << 10, None),
+        ] {
+            let file = compressed(name, states);
+            let file = object::File::parse(&*file).expect("it is an ELF file");
+            let expected = found.map(|(what, most)| Bulky { what, most, found: states });
+            assert_eq!(check_debug(&file, bytes).err(), expected, "{name}");
+        }
+        let file = compressed(".eh_frame", 3 * giga);
+        let parsed = object::File::parse(&*file).expect("it is an ELF file");
+        assert_eq!(section(&parsed, ".eh_frame", file.len() as u64), None);
     }
 
     #[test]

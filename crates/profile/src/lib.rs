@@ -20,6 +20,7 @@ mod symbols;
 mod unwind;
 mod zones;
 
+pub use elf::Bulky;
 pub use export::{perf_script, speedscope};
 pub use flame::{differential_flame_graph, flame_graph};
 pub use perf_script::{PerfScript, looks_like_perf_script, read_perf_script};
@@ -29,5 +30,5 @@ pub use sampler::{Options, Sampler, SamplerError, Walk, What};
 pub use shares::{Component, Share, Shift, component_shares, function_shares, shifts};
 pub use space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 pub use stacks::{NameId, Stacks};
-pub use symbols::{JitMap, Nameless, NoSymbols, demangle, read_map, shortened};
+pub use symbols::{JitMap, Nameless, NoSymbols, demangle, names_in_file, read_map, shortened};
 pub use zones::{Zone, Zones, ZonesError, read_zones};

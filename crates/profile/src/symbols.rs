@@ -7,7 +7,7 @@ mod object_file;
 mod readable;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +15,8 @@ pub use demangle::demangle;
 pub use jit::{JitMap, read_map};
 pub use readable::shortened;
 
-use crate::space::{Object, ObjectId, ObjectKind, Place};
+use crate::elf::Bulky;
+use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 use object_file::ObjectFile;
 
 /// Why places of an object have no names, or fewer than they could.
@@ -30,6 +31,8 @@ pub enum NoSymbols {
         /// Of the one that is there.
         found: String,
     },
+    /// Its debug information would fill the memory: calls that were inlined have no names.
+    Bulky(Bulky),
     /// It has no symbol table beyond what it exports.
     Stripped,
     /// The kernel hides its addresses: `kernel.kptr_restrict` is not 0, or it has no list.
@@ -45,6 +48,7 @@ impl fmt::Display for NoSymbols {
             NoSymbols::Replaced { expected, found } => {
                 write!(f, "is another file than the one that ran: expected {expected}, found {found}")
             }
+            NoSymbols::Bulky(bulky) => write!(f, "is read without its debug information: {bulky}"),
             NoSymbols::Stripped => write!(f, "is stripped: only what it exports has names"),
             NoSymbols::Hidden => write!(f, "hides its addresses"),
             NoSymbols::NoMap(pid) => write!(f, "made code in memory and wrote no /tmp/perf-{pid}.map"),
@@ -109,6 +113,19 @@ impl<'a> Symbols<'a> {
     /// Objects that lack names, in the order in which they were asked for.
     pub(crate) fn nameless(self) -> Vec<(ObjectId, Nameless)> {
         self.nameless
+    }
+}
+
+/// The functions at an offset of a program's file, innermost first; none where it has no names.
+///
+/// # Errors
+/// [`NoSymbols`] when it cannot be read, or is too much to read.
+pub fn names_in_file(path: &Path, offset: u64) -> Result<Vec<String>, NoSymbols> {
+    let kind = ObjectKind::File(path.to_owned());
+    let (file, why) = ObjectFile::open(&Object { kind, identity: FileIdentity::None, file: None })?;
+    match why {
+        Some(why @ NoSymbols::Bulky(_)) => Err(why),
+        _ => Ok(file.names(offset)),
     }
 }
 

@@ -8,7 +8,7 @@ use framehop::{FrameAddress, UnwindRegsNative};
 use object::{Object as _, ObjectSection as _};
 use rustc_hash::FxHashMap;
 
-use crate::elf::{Segments, read};
+use crate::elf::{Segments, read, section};
 use crate::records::UserStack;
 use crate::space::{Object, ObjectId, Space};
 
@@ -108,7 +108,7 @@ fn sections(object: &Object) -> Option<Sections> {
         let section = file.section_by_name(name)?;
         Some(section.address()..section.address().checked_add(section.size())?)
     };
-    let data = |name| Some(Arc::from(&*file.section_by_name(name)?.uncompressed_data().ok()?));
+    let data = |name| Some(Arc::from(section(&file, name, bytes.len() as u64)?));
     let tables = ExplicitModuleSectionInfo {
         base_svma: 0,
         text_svma: range(".text"),

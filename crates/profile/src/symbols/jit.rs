@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::elf::{Function, Functions, read_file};
+use prony_machine::own::{self, Whose};
+
+use crate::elf::{Function, Functions, read_opened};
 
 /// The functions of one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -20,10 +22,8 @@ impl JitMap {
         let inner = status.lines().find_map(|line| line.strip_prefix("NSpid:")?.split_whitespace().next_back());
         let inside = inner.map(|inner| format!("/proc/{pid}/root/tmp/perf-{inner}.map"));
         let paths = inside.into_iter().chain([format!("/tmp/perf-{pid}.map")]);
-        paths.into_iter().find_map(|path| {
-            let path = Path::new(&path);
-            is_trusted(path).then(|| read_file(path).ok().map(|text| read_map(&text)))?
-        })
+        let owner = status.lines().find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().nth(1)?.parse().ok());
+        paths.into_iter().find_map(|path| of_file(Path::new(&path), owner))
     }
 
     /// The function at an address.
@@ -32,10 +32,14 @@ impl JitMap {
     }
 }
 
-/// Anybody may put a file into `/tmp`: only the user's own lists are read, or root's; by root, all.
-fn is_trusted(path: &Path) -> bool {
-    let us = rustix::process::geteuid();
-    path.symlink_metadata().is_ok_and(|file| us.is_root() || file.uid() == us.as_raw() || file.uid() == 0)
+/// Anybody may put a file, a pipe or a link into `/tmp`: only files of the process's user, our own or root's are read.
+///
+/// `owner`: the user of the process, while it lives.
+fn of_file(path: &Path, owner: Option<u32>) -> Option<JitMap> {
+    let file = own::open(path, Whose::Anybodys).ok()?;
+    let found = file.metadata().ok()?.uid();
+    let is_trusted = found == 0 || found == rustix::process::geteuid().as_raw() || Some(found) == owner;
+    is_trusted.then(|| read_opened(file).ok().map(|text| read_map(&text)))?
 }
 
 /// Reads such a list. Lines that are none are passed over; of code at the same place the last is meant, as it took the
@@ -83,6 +87,26 @@ fn plain(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_list_of_another_user_a_link_or_a_pipe_is_not_read() {
+        use std::os::unix::fs::{chown, symlink};
+        let place = tempfile::tempdir().expect("the temporary directory is writable");
+        let path = place.path().join("perf-7.map");
+        std::fs::write(&path, "7f00 20 Interpreter\n").expect("it is writable");
+        assert_eq!(of_file(&path, None).expect("it is ours").name(0x7f10), Some("Interpreter"));
+        let link = place.path().join("perf-8.map");
+        symlink(&path, &link).expect("it is writable");
+        assert_eq!(of_file(&link, None), None);
+        let pipe = place.path().join("perf-9.map");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.expect("`mkfifo` of the package coreutils is there").success());
+        assert_eq!(of_file(&pipe, None), None);
+        chown(&path, Some(65534), None).expect("run as root: only root gives a file to another user");
+        assert_eq!(of_file(&path, None), None, "root believes no other user either");
+        assert_eq!(of_file(&path, Some(1000)), None);
+        assert!(of_file(&path, Some(65534)).is_some(), "the process's own user");
+    }
 
     #[test]
     fn the_last_code_at_a_place_is_meant() {

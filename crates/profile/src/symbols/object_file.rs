@@ -11,6 +11,9 @@ use super::demangle::demangle;
 use crate::elf::{self, Functions, Segments, read_file};
 use crate::space::{FileIdentity, Object};
 
+/// Deeper, calls that were inlined into each other are cut.
+const INLINED_MOST: usize = 256;
+
 /// Names of one file.
 pub(super) struct ObjectFile {
     segments: Segments,
@@ -38,21 +41,23 @@ impl ObjectFile {
         if let Err(replaced) = same(object, id, &path) {
             return debug_alone(expected, &path).ok_or(replaced);
         }
-        let mut functions = Functions::of(&file);
+        let mut functions = Functions::of(&file, bytes.len() as u64);
         let mut stripped = file.symbols().next().is_none();
         let mut debug_path = file.section_by_name(".debug_info").map(|_| path.clone());
+        let mut bulky = elf::check_debug(&file, bytes.len() as u64).err();
         if debug_path.is_none()
             && let Some(found) = debug_file(id, &path, &file)
             && let Ok(bytes) = read_file(&found)
             && let Ok(file) = object::File::parse(&*bytes)
         {
-            functions = Functions::of(&file);
+            functions = Functions::of(&file, bytes.len() as u64);
             stripped = false;
             debug_path = Some(found);
+            bulky = elf::check_debug(&file, bytes.len() as u64).err();
         }
-        let debug = debug_path.and_then(|path| Loader::new(path).ok());
+        let debug = debug_path.filter(|_| bulky.is_none()).and_then(|path| Loader::new(path).ok());
         let file = ObjectFile { segments: Segments::of(&file), functions, debug };
-        Ok((file, stripped.then_some(NoSymbols::Stripped)))
+        Ok((file, bulky.map(NoSymbols::Bulky).or(stripped.then_some(NoSymbols::Stripped))))
     }
 
     /// The functions at an offset of the file, innermost first.
@@ -72,7 +77,9 @@ impl ObjectFile {
 fn inlined(debug: &Loader, address: u64) -> Vec<String> {
     let mut names = Vec::new();
     let Ok(mut frames) = debug.find_frames(address) else { return names };
-    while let Ok(Some(frame)) = frames.next() {
+    while names.len() < INLINED_MOST
+        && let Ok(Some(frame)) = frames.next()
+    {
         let Some(function) = frame.function else { return Vec::new() };
         match function.raw_name() {
             Ok(name) => names.push(demangle(&name)),
@@ -107,9 +114,10 @@ fn debug_alone(id: Option<&[u8]>, path: &Path) -> Option<(ObjectFile, Option<NoS
     let file = object::File::parse(&*bytes).ok()?;
     // Such a file has the addresses of the original, but not its bytes: offsets mean nothing, unless the segments were
     // kept as they were.
-    let (segments, functions) = (Segments::of(&file), Functions::of(&file));
-    let debug = Loader::new(&found).ok();
-    Some((ObjectFile { segments, functions, debug }, None))
+    let (segments, functions) = (Segments::of(&file), Functions::of(&file, bytes.len() as u64));
+    let bulky = elf::check_debug(&file, bytes.len() as u64).err();
+    let debug = if bulky.is_none() { Loader::new(&found).ok() } else { None };
+    Some((ObjectFile { segments, functions, debug }, bulky.map(NoSymbols::Bulky)))
 }
 
 /// Where debug information is kept: by build id (as debuginfod's cache too), or by the name in `.gnu_debuglink`.

@@ -116,6 +116,7 @@ fn percent(share: &Interval) -> String {
 /// What would give an object its names.
 pub fn hint(nameless: &Nameless) -> Option<String> {
     Some(match &nameless.why {
+        NoSymbols::Bulky(_) => "functions have names, calls that were inlined have none".to_owned(),
         NoSymbols::Stripped => {
             "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
         }
