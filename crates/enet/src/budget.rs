@@ -233,3 +233,54 @@ impl Purse<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: usize = 1200;
+
+    /// What a peer at `address` gets by one byte after another.
+    fn fill(budget: &mut Budget, address: &str) -> (Account, usize) {
+        let mut account = Account::default();
+        budget.open(&mut account, address.parse().unwrap());
+        let (mut delivered, mut waiting, mut work) = (VecDeque::new(), 0, 0);
+        let mut purse = Purse {
+            delivered: &mut delivered,
+            waiting: &mut waiting,
+            account: &mut account,
+            budget,
+            waiting_limit: usize::MAX,
+            held_limit: LIMIT,
+            packet_limit: 0,
+            work: &mut work,
+        };
+        let taken = (0..LIMIT).take_while(|_| purse.hold(1)).count();
+        (account, taken)
+    }
+
+    #[test]
+    fn an_address_holds_no_more_than_it_leaves_for_others_whatever_its_peers() {
+        let mut budget = Budget::new(Keyed::new(&[1; 16]));
+        let (mut first, taken) = fill(&mut budget, "10.0.0.1");
+        assert_eq!(taken, LIMIT / 2);
+        assert_eq!(fill(&mut budget, "::ffff:10.0.0.1").1, 0, "the same address in another form");
+        assert_eq!(fill(&mut budget, "10.0.0.2").1, LIMIT / 4);
+        assert_eq!(fill(&mut budget, "2001:db8::1").1, LIMIT / 8);
+        assert_eq!(fill(&mut budget, "2001:db8::ffff:2").1, 0, "the same network of 64 bits");
+        assert!(fill(&mut budget, "2001:db8:0:1::1").1 > 0);
+        budget.close(&mut first);
+        assert!(fill(&mut budget, "10.0.0.3").1 > LIMIT / 8, "what was given back");
+    }
+
+    #[test]
+    fn networks_without_peers_are_forgotten() {
+        let mut budget = Budget::new(Keyed::new(&[1; 16]));
+        for number in 0..1000 {
+            let (mut account, taken) = fill(&mut budget, &std::format!("10.0.{}.{}", number / 256, number % 256));
+            assert_eq!(taken, LIMIT / 2);
+            budget.close(&mut account);
+        }
+        assert_eq!((budget.held, budget.networks.len(), budget.shares.len()), (0, 0, 1));
+    }
+}
