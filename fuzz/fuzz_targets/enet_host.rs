@@ -12,7 +12,8 @@ use libfuzzer_sys::fuzz_target;
 use prony_enet::wire::ThrottleParameters;
 use prony_enet::{Event, Habits, Host, Packet, Patience, PeerId, PeerSettings, RangeCoder, Settings, crc32_checksum};
 
-const SLOTS: usize = 3;
+const SLOTS: usize = 4;
+const PACKET_BYTES: usize = 8000;
 const HELD_BYTES: usize = 20_000;
 const WAITING_BYTES: usize = 10_000;
 /// Commands that the application leaves queued before it waits.
@@ -47,8 +48,8 @@ fn host(form: u8, seed: u8) -> Host {
     let settings = Settings {
         channels: 4,
         mtu: if form & 8 == 0 { 1392 } else { 576 },
-        duplicate_peers: 2,
-        packet_bytes_max: 8000,
+        duplicate_peers: 3,
+        packet_bytes_max: PACKET_BYTES,
         waiting_bytes_max: WAITING_BYTES,
         held_bytes_max: HELD_BYTES,
         checksum: (form & 1 != 0).then(crc32_checksum),
@@ -104,12 +105,16 @@ impl World {
     fn check(&self) {
         for host in &self.hosts {
             assert!(host.held_bytes() <= HELD_BYTES);
+            // A reliable and an unreliable packet of each peer, with a bit a piece and what they are kept in.
+            assert!(host.exempt_bytes() <= 2 * SLOTS * (PACKET_BYTES + 2000), "{} bytes", host.exempt_bytes());
             let peers: Vec<_> = (0..SLOTS).filter_map(|slot| host.peer_at(slot)).collect();
             assert_eq!(peers.len() + host.free_slots(), SLOTS);
             let held: usize = peers.iter().filter_map(|peer| host.peer(*peer)).map(|peer| peer.held_bytes()).sum();
             assert_eq!(held, host.held_bytes());
+            let exempt: usize = peers.iter().filter_map(|peer| host.peer(*peer)).map(|peer| peer.exempt_bytes()).sum();
+            assert_eq!(exempt, host.exempt_bytes());
             for peer in peers.iter().filter_map(|peer| host.peer(*peer)) {
-                assert!(peer.waiting_bytes() <= 2 * WAITING_BYTES + HELD_BYTES);
+                assert!(peer.waiting_bytes() <= 2 * WAITING_BYTES + HELD_BYTES + 2 * PACKET_BYTES);
                 assert!(peer.in_transit_bytes() <= 65_536 + 1400);
             }
         }
@@ -155,7 +160,21 @@ fuzz_target!(|bytes: &[u8]| {
                 }
                 world.give(to, from, &datagram);
             }
-            75..=79 => {
+            75 => {
+                // All that is under way arrives, in reverse order or not, but for each so many of them: pieces lack others.
+                let form = input.byte().unwrap_or(3);
+                let mut flight = std::mem::take(&mut world.under_way);
+                if form & 0x80 != 0 {
+                    flight.reverse();
+                }
+                let lost_each = usize::from(form & 0x7f).max(2);
+                for (number, (to, from, datagram)) in flight.into_iter().enumerate() {
+                    if number % lost_each != 0 {
+                        world.give(to, from, &datagram);
+                    }
+                }
+            }
+            76..=79 => {
                 let from = address(input.byte().unwrap_or(0) % 4);
                 let datagram = input.bytes();
                 world.give(host, from, datagram);
