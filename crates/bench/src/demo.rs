@@ -34,6 +34,10 @@ pub struct DemoOptions {
     pub demo: PathBuf,
     /// A and B.
     pub builds: [Build; 2],
+    /// Take the demo for one that this user recorded here.
+    pub trusted: bool,
+    /// Let the builds have the variables of the recording that choose code.
+    pub keep_code_variables: bool,
     /// How sure, how small a difference, how long.
     pub plan: Plan,
     /// Exactly so many pairs instead of as many as it takes.
@@ -95,8 +99,11 @@ pub struct DemoReport {
 /// What is judged is the CPU time of the frames, the server's own work between two waits, without its start, and of them
 /// those in which the machine was fast. A replay waits for nothing, so wall time adds only what the machine did.
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
-    let replays =
-        options.builds.each_ref().map(|build| ReplayOptions::to_measure(options.demo.clone(), build.command.clone()));
+    let replays = options.builds.each_ref().map(|build| ReplayOptions {
+        trusted: options.trusted,
+        keep_code_variables: options.keep_code_variables,
+        ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())
+    });
     let mut bench = Replays::new(options);
     let opened = Replayer::open(&replays[0]).map_err(|error| DemoEnded::Replay(0, error)).and_then(|a| {
         let b = a.beside(&replays[1]).map_err(|error| DemoEnded::Replay(1, error))?;

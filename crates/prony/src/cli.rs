@@ -89,7 +89,8 @@ Examples:
 
 The server ends by itself, by --for, or by Ctrl-C, which it gets as usual; the demo is closed cleanly each time.
 The exit code is the server's own; 0 when --for ended it, 3 when it sent nothing, so that nothing could be compared.
-A demo holds whatever the server read and sent, secrets included: its file is for its owner only.";
+A demo holds whatever the server read and sent, secrets included: its file is for its owner only. That you recorded it here
+is noted in ~/.local/state/prony/recorded, so that a replay runs its command unasked.";
 
 /// Run a server and record its conversation into a demo.
 #[derive(Debug, Args)]
@@ -141,6 +142,9 @@ Examples:
   prony replay match.demo --repeat 10 --json        ten measured replays
   prony replay match.demo --tolerance floats.toml   numbers that may differ a little
 
+A demo is a program: it names a command, variables that load code, and files. Unless you recorded it on this machine, its
+command and its files are used only with --trust-demo, or when you say so on a terminal. `prony demo info` shows them.
+
 Exit codes:
   0  identical: at least one byte was verified, and all were equal
   1  diverged; or tolerant: not equal, but within the limits of --tolerance
@@ -148,7 +152,7 @@ Exit codes:
   3  the result means little: hardly any output, a starved thread, another environment";
 
 /// Run a build on a demo and check every byte it sends.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_help = REPLAY_EXAMPLES)]
 pub struct ReplayArgs {
     /// The demo
@@ -175,15 +179,29 @@ pub struct ReplayArgs {
     /// Call a thread starved that waits this long for its turn
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "How it runs")]
     pub watchdog: Duration,
-    /// Restore state directories where they were recorded instead of in a place of their own
-    #[arg(long, help_heading = "How it runs")]
-    pub restore_in_place: bool,
+    /// Empty this state directory of the demo and restore it where it was recorded, not in a place of its own
+    #[arg(long, value_name = "DIR", help_heading = "How it runs")]
+    pub restore_in_place: Vec<PathBuf>,
     /// Let the server print
     #[arg(long, help_heading = "How it runs")]
     pub show_output: bool,
+
+    #[command(flatten)]
+    pub trust: TrustArgs,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What a demo may choose: the same for all verbs that replay one.
+#[derive(Debug, Clone, Default, Args)]
+pub struct TrustArgs {
+    /// Take the demo for one that you recorded here: run its own command, and use its state directories
+    #[arg(long, requires = "demo", help_heading = "What the demo may choose")]
+    pub trust_demo: bool,
+    /// Let a build have the variables of the recording that load code, as LD_PRELOAD; without it, yours count
+    #[arg(long, requires = "demo", help_heading = "What the demo may choose")]
+    pub keep_code_variables: bool,
 }
 
 /// Look into a demo, or make another file of it.

@@ -7,7 +7,7 @@ use std::path::Path;
 use prony_demo::{Cause, DemoError, Truncation, WriteError};
 use prony_machine::perf::PerfError;
 use prony_profile::SamplerError;
-use prony_replay::ProgramError;
+use prony_replay::{Foreign, ProgramError};
 
 use crate::numbers::count;
 
@@ -100,6 +100,21 @@ impl Failure {
                 "the file was cut or altered; --allow-truncated replays the {} before it",
                 count(*frames, "whole frame")
             )),
+        }
+    }
+
+    /// A demo of somebody else's would do what only a trusted one may.
+    pub fn not_trusted(path: &Path, foreign: &Foreign) -> Failure {
+        let file = path.display();
+        let failure =
+            Failure::new(format!("cannot replay {file}: it was not recorded by you on this machine, and {foreign}"));
+        match foreign {
+            Foreign::Command(_) => failure.hint(format!(
+                "`prony demo info {file}` shows what it runs; --trust-demo allows it, `-- COMMAND` names a build of your own"
+            )),
+            Foreign::State(_) => {
+                failure.hint(format!("`prony demo info {file}` shows what it is; --trust-demo lets the build use them"))
+            }
         }
     }
 

@@ -23,6 +23,7 @@ mod report;
 mod samples;
 mod selftest;
 mod study;
+mod trust;
 
 use std::process::ExitCode;
 

@@ -18,6 +18,7 @@ use crate::numbers::{Spread, count, significant, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::report::{DivergenceClass, ReplayReport, Verdict};
+use crate::trust;
 
 /// Replays, answers and says how it went; `replay` does the replaying.
 ///
@@ -34,6 +35,9 @@ pub fn run(
         Some(cut) => eprintln!("warning: {} ends early: {cut}", args.demo.display()),
         None => {}
     }
+    let mut args = args.clone();
+    args.trust.trust_demo = trust::of(&args.demo, demo.header(), !args.command.is_empty(), &args.trust)?;
+    let args = &args;
     drop(demo);
     let report = replay(args, rules)?;
     if args.json {
@@ -221,6 +225,10 @@ fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         }
         (Verdict::Weak(_), _) => Some("--ignore-environment trusts the result all the same".to_owned()),
         (_, Some(found)) => divergence::hint(args, found),
+        _ if !report.variables_withheld.is_empty() => {
+            let names = report.variables_withheld.join(", ");
+            Some(format!("--keep-code-variables gives the build {names} as recorded"))
+        }
         _ => None,
     }
 }
@@ -239,7 +247,9 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         watchdog: args.watchdog,
         allow_truncated: args.allow_truncated,
         show_output: args.show_output,
-        restore_in_place: args.restore_in_place,
+        trusted: args.trust.trust_demo,
+        keep_code_variables: args.trust.keep_code_variables,
+        restore_in_place: args.restore_in_place.clone(),
         ignore_environment: args.ignore_environment,
     };
     let mut line = ProgressLine::new(!args.show_output);
@@ -256,9 +266,10 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Truncated(cut) => Failure::truncated(&args.demo, cut),
         ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
         ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
+        ReplayError::NotTrusted(foreign) => Failure::not_trusted(&args.demo, foreign),
         ReplayError::WorkingDirectory(directory) => cannot().hint(format!("`mkdir -p {directory}`")),
         ReplayError::Mount(_) => cannot().hint(
-            "run as root or allow user namespaces; --restore-in-place does without, and overwrites the directories themselves",
+            "run as root or allow user namespaces; --restore-in-place DIR does without, and empties the directory itself",
         ),
         ReplayError::FewDescriptors => cannot().hint("`ulimit -n 1024` raises it for this shell"),
         ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),

@@ -12,13 +12,16 @@ use prony_study::ledger::Ledger;
 use prony_study::{Results, State};
 use tempfile::TempDir;
 
+/// Where the list of demos is, instead of in the person's home.
+const STATE_HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/state");
+
 fn place() -> TempDir {
     TempDir::new().expect("the temporary directory is writable")
 }
 
 fn command(place: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-    command.arg("study").args(arguments).current_dir(place).stdin(Stdio::null());
+    command.arg("study").args(arguments).current_dir(place).stdin(Stdio::null()).env("XDG_STATE_HOME", STATE_HOME);
     command
 }
 
@@ -338,7 +341,7 @@ fn record_redis(place: &Path) -> u16 {
     let mut recorder = Command::new(env!("CARGO_BIN_EXE_prony"));
     recorder.args(["record", "-o", "redis.demo", "--", "redis-server", "--bind", "127.0.0.1", "--save", "", "--port"]);
     recorder.arg(port.to_string()).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut recorder = recorder.spawn().expect("the command is built");
+    let mut recorder = recorder.env("XDG_STATE_HOME", STATE_HOME).spawn().expect("the command is built");
     let mut client = loop {
         assert_eq!(
             recorder.try_wait().expect("it is ours"),

@@ -7,8 +7,10 @@
 
 mod compare;
 mod diverged;
+mod environment;
 mod facts;
 mod files;
+mod known;
 mod library;
 mod merge;
 mod order;
@@ -21,11 +23,13 @@ mod run;
 mod state;
 mod tape;
 
+pub use environment::{CODE_VARIABLES, loads_code};
 pub use files::FilesError;
+pub use known::{KnownDemos, KnownError};
 pub use program::ProgramError;
 pub use prony_preload::Reach;
 pub use record::{RecordError, RecordOptions, record};
-pub use replay::{ReplayError, ReplayOptions, Replayer, replay};
+pub use replay::{Foreign, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict, Warning};
-pub use state::StateError;
+pub use state::{SetIdFile, StateError, set_id_files};
 pub use tape::TapeError;

@@ -159,28 +159,6 @@ pub(crate) fn code_sections(bytes: &[u8]) -> Vec<(u64, &[u8])> {
         .collect()
 }
 
-/// The pairs of our own environment, sorted by name so that a replay can lay them out the same.
-fn own_environment() -> Vec<(OsString, OsString)> {
-    let mut pairs: Vec<_> = std::env::vars_os().collect();
-    pairs.sort();
-    pairs
-}
-
-/// The environment of a recorded server: our own, and OpenSSL told to do without the instructions
-/// whose results cannot be recorded.
-pub(crate) fn recorded_environment() -> Vec<(OsString, OsString)> {
-    let mut pairs = own_environment();
-    if cfg!(target_arch = "x86_64") && !pairs.iter().any(|(name, _)| name == OPENSSL_CAPABILITIES.0) {
-        pairs.push((OPENSSL_CAPABILITIES.0.into(), OPENSSL_CAPABILITIES.1.into()));
-        pairs.sort();
-    }
-    pairs
-}
-
-/// Takes three bits of `cpuid` away (OPENSSL_ia32cap(3)): 4 RDTSC, 62 RDRAND and, of leaf 7, 18
-/// RDSEED. OpenSSL then asks the clock and the kernel, which are recorded.
-const OPENSSL_CAPABILITIES: (&str, &str) = ("OPENSSL_ia32cap", "~0x4000000000000010:~0x40000");
-
 /// Bytes as a name the system takes.
 pub(crate) fn os(bytes: &[u8]) -> OsString {
     OsString::from_vec(bytes.to_vec())

@@ -1,7 +1,9 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
+use crate::environment;
 use crate::facts::describe_machine;
 use crate::files::Opened;
+use crate::known::KnownDemos;
 use crate::library;
 use crate::merge::Merger;
 use crate::program::{self, Program, ProgramError};
@@ -114,7 +116,7 @@ const GRACE: Duration = Duration::from_secs(10);
 /// [`RecordError`]; where a demo was begun, its file stays under the name with `.partial`.
 pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Result<RecordReport, RecordError> {
     let cwd = std::env::current_dir().map_err(system("find the working directory"))?;
-    let environment = program::recorded_environment();
+    let environment = environment::to_record();
     let search = std::env::var_os("PATH");
     let program = Program::find(&options.command, &cwd, search.as_deref())?;
     let state = options
@@ -214,9 +216,14 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         let program = program.path.display().to_string();
         return Err(RecordError::NotAttached { program, exit: describe(ended) });
     }
-    let report = recording.finish(ended, &state, write)?;
+    let mut report = recording.finish(ended, &state, write)?;
     fs::rename(&partial, &options.output)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
+    // The demo is good all the same.
+    if let Err(error) = KnownDemos::of_user().and_then(|known| known.add(&File::open(&options.output)?)) {
+        let text = format!("the demo is not on the list of those that were recorded here: {error}");
+        report.warnings.push(Warning { text });
+    }
     Ok(report)
 }
 

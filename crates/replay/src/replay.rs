@@ -2,8 +2,10 @@
 
 use crate::compare;
 use crate::diverged;
+use crate::environment::{self, Withheld};
 use crate::facts::flags_lacking;
 use crate::files;
+use crate::known::KnownDemos;
 use crate::library;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
@@ -12,9 +14,11 @@ use crate::run::{Observed, Outcome, Setup, run_once};
 use crate::state::{Restored, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
-use prony_demo::{Demo, DemoError, FileRole, Truncation};
+use prony_demo::{Demo, DemoError, FileRole, Header, Truncation};
 use prony_preload::Launched;
-use std::ffi::OsString;
+use prony_text::Untrusted;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
@@ -41,8 +45,12 @@ pub struct ReplayOptions {
     pub allow_truncated: bool,
     /// Let the build print where this process prints.
     pub show_output: bool,
-    /// Bring state back where it was recorded instead of over it.
-    pub restore_in_place: bool,
+    /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
+    pub trusted: bool,
+    /// Let a build that `command` names have the variables of the recording that choose code.
+    pub keep_code_variables: bool,
+    /// State directories that are brought back where they were recorded instead of over it.
+    pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
     pub ignore_environment: bool,
 }
@@ -61,7 +69,9 @@ impl ReplayOptions {
             watchdog: Duration::from_secs(10),
             allow_truncated: false,
             show_output: false,
-            restore_in_place: false,
+            trusted: false,
+            keep_code_variables: false,
+            restore_in_place: Vec::new(),
             ignore_environment: true,
         }
     }
@@ -76,6 +86,9 @@ pub enum ReplayError {
     /// The demo was cut, and that was not allowed.
     #[error("the demo was cut: {} whole blocks with {} frames remain", .0.blocks, .0.frames)]
     Truncated(Truncation),
+    /// The demo is somebody else's, and what it would do was not allowed.
+    #[error("it was not recorded by this user on this machine, and {0}")]
+    NotTrusted(Foreign),
     /// The demo cannot be laid out.
     #[error(transparent)]
     Tape(#[from] TapeError),
@@ -107,6 +120,41 @@ pub enum ReplayError {
     },
 }
 
+/// What only a demo may do that the user recorded, or trusts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Foreign {
+    /// Choose the program and its arguments.
+    Command(Vec<OsString>),
+    /// Put its own files in the place of these directories.
+    State(Vec<PathBuf>),
+}
+
+impl Foreign {
+    /// What a demo with this header would do; `build`: the user names a command.
+    pub fn of(header: &Header, build: bool) -> Option<Foreign> {
+        let os = |texts: &[Vec<u8>]| texts.iter().map(|text| program::os(text)).collect::<Vec<_>>();
+        match (build, header.state_directories.is_empty()) {
+            (false, _) => Some(Foreign::Command(os(&header.argv))),
+            (true, false) => {
+                Some(Foreign::State(os(&header.state_directories).into_iter().map(PathBuf::from).collect()))
+            }
+            (true, true) => None,
+        }
+    }
+}
+
+impl fmt::Display for Foreign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Foreign::Command(_) => write!(f, "without a command it runs its own"),
+            Foreign::State(directories) => {
+                let shown: Vec<String> = directories.iter().map(|path| format!("`{}`", Untrusted::new(path))).collect();
+                write!(f, "it has files of its own for {}", shown.join(", "))
+            }
+        }
+    }
+}
+
 /// Replays a demo. `progress` is called a few times a second.
 ///
 /// # Errors
@@ -130,6 +178,8 @@ pub struct Replayer<'a> {
     /// A file of the recording that is not there, and how many more.
     missing: Option<String>,
     warnings: Vec<Warning>,
+    /// What of the recorded environment the build does not get.
+    withheld: Withheld,
     /// Why the result would mean little.
     reasons: Vec<String>,
 }
@@ -156,28 +206,49 @@ impl<'a> Replayer<'a> {
         lay_out: impl FnOnce(&mut Demo<BufReader<File>>) -> Result<Arc<Tape>, ReplayError>,
     ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
+        let listed = file.try_clone().map_err(DemoError::Io)?;
         let mut demo = Demo::open(BufReader::with_capacity(1 << 20, file))?;
         if let Some(cut) = demo.truncation().filter(|_| !options.allow_truncated) {
             return Err(ReplayError::Truncated(cut.clone()));
         }
         let header = demo.header();
-        let command: Vec<OsString> = match options.command.is_empty() {
-            true => header.argv.iter().map(|argument| program::os(argument)).collect(),
-            false => options.command.clone(),
+        let build = !options.command.is_empty();
+        // A list that cannot be believed knows nothing.
+        let trusted =
+            options.trusted || KnownDemos::of_user().and_then(|known| known.contains(&listed)).unwrap_or(false);
+        if let Some(foreign) = Foreign::of(header, build).filter(|_| !trusted) {
+            return Err(ReplayError::NotTrusted(foreign));
+        }
+        let command: Vec<OsString> = match build {
+            false => header.argv.iter().map(|argument| program::os(argument)).collect(),
+            true => options.command.clone(),
         };
+        let mut warnings = Vec::new();
+        let mut withheld = Withheld::default();
         let mut environment: Vec<(OsString, OsString)> =
             header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
+        // A build of the user's own is found, and loads what it loads, as if the user had started it.
+        let own = |name: &OsStr| std::env::var_os(name);
+        let mut search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+        if build {
+            search = own(OsStr::new("PATH"));
+            if !options.keep_code_variables {
+                withheld = environment::withhold(&mut environment, !trusted, own);
+                warnings.extend(told(&withheld));
+            }
+        }
         for (name, value) in &options.environment {
+            if name == "PATH" {
+                search = Some(value.clone());
+            }
             environment.retain(|(recorded, _)| recorded != name);
             environment.push((name.clone(), value.clone()));
         }
         let cwd = PathBuf::from(program::os(&header.cwd));
         // A build given on the command line is looked for from where the person is.
-        let here = if options.command.is_empty() { cwd.clone() } else { std::env::current_dir().unwrap_or_default() };
-        let search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
-        let program = Program::find(&command, &here, search)?;
+        let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
+        let program = Program::find(&command, &here, search.as_deref())?;
 
-        let mut warnings = Vec::new();
         let mut reasons = Vec::new();
         examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
         let tape = lay_out(&mut demo)?;
@@ -209,6 +280,7 @@ impl<'a> Replayer<'a> {
             nowhere,
             missing,
             warnings,
+            withheld,
             reasons,
         })
     }
@@ -220,6 +292,8 @@ impl<'a> Replayer<'a> {
     pub fn replay(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
         let Replayer { options, demo, tape, program, cwd, .. } = self;
         let mut report = empty_report(demo, tape, self.warnings.clone());
+        let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
+        report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         if let Some(missing) = &self.missing {
             report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, missing.clone()));
             report.verdict = Verdict::Diverged;
@@ -241,7 +315,7 @@ impl<'a> Replayer<'a> {
         };
         Launched::adopt_orphans();
         for run in 1..=options.repeat {
-            let state = Restored::from_demo(demo, options.restore_in_place)?;
+            let state = Restored::from_demo(demo, &options.restore_in_place)?;
             if !cwd.is_dir() {
                 return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
             }
@@ -272,6 +346,18 @@ impl<'a> Replayer<'a> {
     }
 }
 
+/// Says what of the recorded environment the build does not get.
+fn told(withheld: &Withheld) -> impl Iterator<Item = Warning> {
+    let warning = |names: &[OsString], what: &str| {
+        let names: Vec<String> = names.iter().map(|name| Untrusted::new(name).to_string()).collect();
+        let text = format!("the demo sets {}, by which code or files are chosen: {what}", names.join(", "));
+        (!names.is_empty()).then_some(Warning { text })
+    };
+    let dropped = warning(&withheld.dropped, "dropped, as a command was given");
+    let replaced = warning(&withheld.replaced, "the build has the values of this environment");
+    dropped.into_iter().chain(replaced)
+}
+
 /// What every report of a demo starts with.
 fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: Vec<Warning>) -> ReplayReport {
     let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
@@ -294,6 +380,7 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         overlapped: 0,
         log_bytes_differing: 0,
         warnings,
+        variables_withheld: Vec::new(),
         tolerance: None,
     }
 }

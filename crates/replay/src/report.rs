@@ -75,6 +75,8 @@ pub struct ReplayReport {
     pub log_bytes_differing: u64,
     /// What should be looked at before the verdict is relied on.
     pub warnings: Vec<Warning>,
+    /// Variables of the recording that choose code and that the build did not get as they were recorded.
+    pub variables_withheld: Vec<String>,
     /// What the rules of `--tolerance` excused.
     pub tolerance: Option<ToleranceSummary>,
 }

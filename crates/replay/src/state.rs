@@ -2,6 +2,7 @@
 //! the real ones for each replay.
 
 use prony_demo::{Demo, WriteError, Writer};
+use prony_text::Untrusted;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -30,6 +31,25 @@ pub enum StateError {
         /// What the system said.
         error: io::Error,
     },
+    /// A directory that was to be restored in place is none of the demo's.
+    #[error("`{directory}` is no state directory of the demo, which has {}", listed(.state))]
+    NotOfTheDemo {
+        /// The directory that was named.
+        directory: String,
+        /// Those of the demo.
+        state: Vec<PathBuf>,
+    },
+    /// A directory that was to be restored in place leads elsewhere.
+    #[error("cannot restore `{path}` in place: expected a directory, found a symbolic link")]
+    Link {
+        /// The directory that was named.
+        path: String,
+    },
+}
+
+fn listed(directories: &[PathBuf]) -> String {
+    let shown: Vec<String> = directories.iter().map(|path| format!("`{}`", Untrusted::new(path))).collect();
+    if shown.is_empty() { "none".to_owned() } else { shown.join(", ") }
 }
 
 /// Hands an archive to the demo in chunks.
@@ -110,6 +130,78 @@ fn mtime_of<R: Read>(entry: &mut tar::Entry<'_, R>) -> io::Result<Option<SystemT
     Ok(None)
 }
 
+/// A program in the state of a demo that runs as its owner or group, whoever starts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetIdFile {
+    /// Where it would be.
+    pub path: PathBuf,
+    /// Its permissions, as in `chmod`.
+    pub mode: u32,
+}
+
+/// How many of them are listed.
+const SET_ID_FILES_MAX: usize = 100;
+
+/// Finds the set-user-id and set-group-id files in the state of a demo, a hundred at most.
+///
+/// # Errors
+/// [`StateError::Restore`] when an archive cannot be read.
+pub fn set_id_files<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Vec<SetIdFile>, StateError> {
+    let mut found = Vec::new();
+    for (number, directory) in state_directories(demo).iter().enumerate() {
+        set_id_files_of(demo, number as u32, directory, &mut found)
+            .map_err(|error| StateError::Restore { path: directory.display().to_string(), error })?;
+    }
+    Ok(found)
+}
+
+fn set_id_files_of<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    number: u32,
+    directory: &Path,
+    found: &mut Vec<SetIdFile>,
+) -> io::Result<()> {
+    let mut archive = tar::Archive::new(demo.state_archive(number));
+    for entry in archive.entries()? {
+        let entry = entry?;
+        let mode = entry.header().mode()? & 0o7777;
+        if entry.header().entry_type().is_file() && mode & 0o6000 != 0 && found.len() < SET_ID_FILES_MAX {
+            let path = entry.path()?;
+            found.push(SetIdFile { path: directory.join(path.strip_prefix(".").unwrap_or(&path)), mode });
+        }
+    }
+    Ok(())
+}
+
+fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> {
+    demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect()
+}
+
+/// Says of each state directory whether it is one of those that were `asked` for by name.
+fn named(directories: &[PathBuf], asked: &[PathBuf]) -> Result<Vec<bool>, StateError> {
+    let mut named = vec![false; directories.len()];
+    for directory in asked {
+        // Recorded paths have no symbolic link in them; the last part of this one may not be one.
+        let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+        let absolute: PathBuf = absolute.components().collect();
+        let real = match (absolute.parent().map(fs::canonicalize), absolute.file_name()) {
+            (Some(Ok(parent)), Some(name)) => parent.join(name),
+            _ => absolute.clone(),
+        };
+        let Some(number) = directories.iter().position(|path| *path == real || *path == absolute) else {
+            return Err(StateError::NotOfTheDemo {
+                directory: directory.display().to_string(),
+                state: directories.to_vec(),
+            });
+        };
+        if fs::symlink_metadata(&directories[number]).is_ok_and(|data| data.is_symlink()) {
+            return Err(StateError::Link { path: directory.display().to_string() });
+        }
+        named[number] = true;
+    }
+    Ok(named)
+}
+
 /// State directories brought back for one replay; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct Restored {
@@ -122,10 +214,10 @@ pub(crate) struct Restored {
 
 impl Restored {
     /// Lays out every state directory of a demo: in a scratch place to be mounted over the real
-    /// one, or, `in_place`, in the real one.
-    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, in_place: bool) -> Result<Restored, StateError> {
-        let directories: Vec<PathBuf> =
-            demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect();
+    /// one, or, where it is among `in_place`, in the real one.
+    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, in_place: &[PathBuf]) -> Result<Restored, StateError> {
+        let directories = state_directories(demo);
+        let in_place = named(&directories, in_place)?;
         let mut restored = Restored { _scratch: None, mounts: Vec::new(), made: Vec::new() };
         if directories.is_empty() {
             return Ok(restored);
@@ -136,8 +228,10 @@ impl Restored {
             .tempdir()
             .map_err(|error| failed(&std::env::temp_dir(), error))?;
         for (number, path) in directories.iter().enumerate() {
-            let target = if in_place { path.clone() } else { scratch.path().join(number.to_string()) };
-            restored.lay_out(demo, number as u32, path, &target, in_place).map_err(|error| failed(path, error))?;
+            let target = if in_place[number] { path.clone() } else { scratch.path().join(number.to_string()) };
+            restored
+                .lay_out(demo, number as u32, path, &target, in_place[number])
+                .map_err(|error| failed(path, error))?;
         }
         restored._scratch = Some(scratch);
         Ok(restored)

@@ -17,6 +17,8 @@ pub struct Task {
     pub command: Option<String>,
     /// The demo that the command replays.
     pub demo: Option<String>,
+    /// Take the demo for one that this user recorded here.
+    pub trust_demo: bool,
     /// Environment variables beside those of the executor.
     pub environment: BTreeMap<String, String>,
     /// Where and how its processes are scheduled.
@@ -68,6 +70,7 @@ impl Study {
         Some(Task {
             command: command.map(|command| filled(command).ok_or(())).transpose().ok()?,
             demo: workload.demo.as_deref().map(place),
+            trust_demo: workload.trust_demo,
             environment,
             tuning,
         })

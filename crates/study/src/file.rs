@@ -153,6 +153,8 @@ pub struct Workload {
     pub axes: BTreeMap<String, String>,
     /// A demo that the command replays.
     pub demo: Option<String>,
+    /// Run the command of that demo, and use its state, wherever it was recorded.
+    pub trust_demo: bool,
     /// What runs, with placeholders; `None` when the levels of a factor say it.
     pub command: Option<String>,
     /// Environment variables of all its cells, with placeholders.

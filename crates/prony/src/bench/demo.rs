@@ -22,6 +22,7 @@ use crate::numbers::{count, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay::divergence;
+use crate::trust;
 
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
@@ -31,7 +32,7 @@ const LISTED: usize = 5;
 /// # Errors
 /// What kept it from running, a build that diverges among it.
 pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
-    crate::demo::open_quietly("replay", demo)?;
+    let opened = crate::demo::open_quietly("replay", demo)?;
     let [a, b] = args.commands.as_slice() else {
         return Err(Failure::new(format!(
             "expected two builds to replay {} against, found {}",
@@ -41,6 +42,8 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         .hint("`prony replay` measures one"));
     };
     let options = DemoOptions {
+        trusted: trust::of(demo, opened.header(), true, &args.trust)?,
+        keep_code_variables: args.trust.keep_code_variables,
         demo: demo.to_owned(),
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },

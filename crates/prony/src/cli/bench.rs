@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::TrustArgs;
 use super::limits::amount;
 use crate::numbers::duration;
 
@@ -122,6 +123,9 @@ pub struct BenchArgs {
     /// Draw orders and surroundings again as before
     #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub seed: Option<u64>,
+
+    #[command(flatten)]
+    pub trust: TrustArgs,
 
     /// A run moves so many bytes: say what share of this machine's limits that is; `prony limits` measures them
     #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "python"], help_heading = "What comes out")]

@@ -9,7 +9,7 @@ use prony_machine::CpuSet;
 use prony_profile::Component;
 use regex_lite::Regex;
 
-use super::FrameRange;
+use super::{FrameRange, TrustArgs};
 use crate::numbers::duration;
 
 const PROFILE_USAGE: &str = "prony profile [OPTIONS] -- COMMAND...
@@ -102,6 +102,8 @@ pub struct TakeArgs {
     #[arg(long, help_heading = "How it is sampled")]
     pub show_output: bool,
 
+    #[command(flatten)]
+    pub trust: TrustArgs,
     #[command(flatten)]
     pub answer: AnswerArgs,
     /// Write a file for speedscope here

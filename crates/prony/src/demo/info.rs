@@ -7,6 +7,8 @@ use std::path::Path;
 
 use prony_demo::dump::call_name;
 use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
+use prony_replay::SetIdFile;
+use prony_text::Untrusted;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -15,6 +17,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::{bytes, count, date, significant, thousands};
 use crate::output;
+use crate::trust;
 
 /// What is known of a demo without reading its records.
 struct Facts<'a> {
@@ -26,6 +29,10 @@ struct Facts<'a> {
     frames: u64,
     file_bytes: u64,
     duration_ns: u64,
+    /// This user recorded it on this machine.
+    known: bool,
+    /// Programs in its state that run as their owner; `None` when the state cannot be read.
+    set_id_files: Option<Vec<SetIdFile>>,
     calls: Option<BTreeMap<String, CallCount>>,
 }
 
@@ -42,6 +49,13 @@ struct CallCount {
 pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
     let mut demo = super::open("read", &args.demo)?;
     let calls = if args.calls { Some(count_calls(&mut demo, &args.demo)?) } else { None };
+    let set_id_files = match prony_replay::set_id_files(&mut demo) {
+        Ok(found) => Some(found),
+        Err(error) => {
+            eprintln!("warning: {error}");
+            None
+        }
+    };
     let totals = demo.trailer().map(|trailer| trailer.totals);
     let last_frame_ns = demo.frames().last().map_or(0, |frame| frame.time_ns);
     let facts = Facts {
@@ -52,6 +66,8 @@ pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
         frames: demo.frames().len() as u64,
         file_bytes: demo.file_bytes(),
         duration_ns: demo.trailer().map_or(last_frame_ns, |trailer| trailer.duration_ns),
+        known: trust::is_known(&args.demo),
+        set_id_files,
         calls,
     };
     if args.json {
@@ -90,7 +106,7 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
             let _ = writeln!(out, "  {name:<12}{value}");
         }
     };
-    line("command", command(header));
+    line("command", trust::command(header));
     line("executable", executable(header));
     line("in", lossy(&header.cwd));
     let machine = [header.architecture.as_str(), &header.cpu_model, &header.kernel_release];
@@ -118,6 +134,14 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     }
     line("left out", list(&header.excluded_objects));
     line("environment", count(header.environment.len() as u64, "variable"));
+    line("known", if facts.known { "recorded here by you" } else { "no: not recorded here by you" }.to_owned());
+    line("loads code", trust::code_variables(header).join(", "));
+    for file in facts.set_id_files.iter().flatten() {
+        line("set-id", format!("{} (mode {:04o})", Untrusted::new(&file.path), file.mode));
+    }
+    if !header.state_directories.is_empty() {
+        line("in place", format!("--restore-in-place would empty {}", list(&header.state_directories)));
+    }
     if let Some(trailer) = trailer {
         line("server", server_exit(trailer.exit));
         let opened = |role| trailer.files.iter().filter(|file| file.role == role).count() as u64;
@@ -148,16 +172,6 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
         }
     }
     format!("{}\n{out}", path.display())
-}
-
-fn command(header: &Header) -> String {
-    let quoted = |argument: &Vec<u8>| {
-        let text = lossy(argument);
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_+=./:,@%".contains(c);
-        // As a shell takes it.
-        if !text.is_empty() && text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
-    };
-    header.argv.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 fn executable(header: &Header) -> String {
@@ -217,6 +231,9 @@ fn answer(facts: &Facts<'_>) -> Value {
             FrameRule::On(op) => Some(op.name()),
         },
         "state_directories": texts(&header.state_directories),
+        "known": facts.known,
+        "code_variables": trust::code_variables(header),
+        "set_id_files": facts.set_id_files.as_ref().map(|files| files.iter().map(set_id_file).collect::<Vec<_>>()),
         "excluded_objects": texts(&header.excluded_objects),
         "environment": pairs,
         "properties": properties,
@@ -251,6 +268,10 @@ fn answer(facts: &Facts<'_>) -> Value {
         answer["calls"] = json!(calls);
     }
     answer
+}
+
+fn set_id_file(file: &SetIdFile) -> Value {
+    json!({ "path": file.path.to_string_lossy(), "mode": format!("{:04o}", file.mode) })
 }
 
 fn file(file: &FileEntry) -> Value {

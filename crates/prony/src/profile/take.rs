@@ -11,10 +11,11 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
 use super::short;
-use crate::cli::ReplayArgs;
 use crate::cli::profile::TakeArgs;
+use crate::cli::{ReplayArgs, TrustArgs};
 use crate::failure::Failure;
 use crate::report::{ReplayReport, Verdict};
+use crate::trust;
 
 /// How long a command that was asked to end may take.
 const GRACE: Duration = Duration::from_secs(3);
@@ -109,7 +110,8 @@ fn of_everyone(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
 
 fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     let demo = args.demo.clone().unwrap_or_default();
-    crate::demo::open_quietly("replay", &demo)?;
+    let opened = crate::demo::open_quietly("replay", &demo)?;
+    let trust_demo = trust::of(&demo, opened.header(), !args.command.is_empty(), &args.trust)?;
     let replay = ReplayArgs {
         demo: demo.clone(),
         command: args.command.clone(),
@@ -118,8 +120,9 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
         allow_truncated: false,
         ignore_environment: false,
         watchdog: WATCHDOG,
-        restore_in_place: false,
+        restore_in_place: Vec::new(),
         show_output: false,
+        trust: TrustArgs { trust_demo, ..args.trust },
         json: false,
     };
     // Replays are started by this thread, and only what it starts is sampled, from its `execve` on.

@@ -35,6 +35,7 @@ fn identical() -> ReplayReport {
         overlapped: 0,
         log_bytes_differing: 0,
         warnings: Vec::new(),
+        variables_withheld: Vec::new(),
         tolerance: None,
     }
 }
@@ -230,6 +231,13 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
         ReplayError::Tape(TapeError::Empty),
         ReplayError::Program(prony_replay::ProgramError::NotFound("./new".to_owned(), "that very place".to_owned())),
         ReplayError::State(prony_replay::StateError::Restore { path: "/srv/state".to_owned(), error: denied() }),
+        ReplayError::NotTrusted(prony_replay::Foreign::Command(vec!["sh".into()])),
+        ReplayError::NotTrusted(prony_replay::Foreign::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
+        ReplayError::State(prony_replay::StateError::NotOfTheDemo {
+            directory: "/srv".to_owned(),
+            state: vec!["/srv/state".into()],
+        }),
+        ReplayError::State(prony_replay::StateError::Link { path: "/srv/state".to_owned() }),
         ReplayError::WorkingDirectory("/srv/teeworlds".to_owned()),
         ReplayError::Mount(denied()),
         ReplayError::NotAttached(program()),
@@ -237,6 +245,14 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
     ];
     let all: Vec<String> = errors.iter().map(|error| failure(&args(&[]), error).to_string()).collect();
     insta::assert_snapshot!("failures", all.join("\n"));
+}
+
+#[test]
+fn variables_that_the_build_did_not_get_have_a_next_step() {
+    let report = ReplayReport { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..identical() };
+    let hint = hint(&args(&[]), &report).expect("there is a next step");
+    assert_eq!(hint, "--keep-code-variables gives the build LD_PRELOAD as recorded");
+    assert_eq!(json::answer(&report)["variables_withheld"][0], "LD_PRELOAD");
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub struct Story {
 }
 
 /// Asks `questions` times and takes both answers to each; false when the server went away.
-fn ask(address: SocketAddr, questions: u32, stop: &Stop) -> bool {
+pub fn ask(address: SocketAddr, questions: u32, stop: &Stop) -> bool {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
     let mut buffer = [0; 1024];
@@ -37,7 +37,7 @@ fn ask(address: SocketAddr, questions: u32, stop: &Stop) -> bool {
     !stop.is_set()
 }
 
-fn quit(address: SocketAddr) {
+pub fn quit(address: SocketAddr) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.send_to(b"quit", address).expect("loopback is reachable");
 }

@@ -19,4 +19,5 @@ mod proof;
 mod recording;
 mod scratch;
 mod stores;
+mod strangers;
 mod web;

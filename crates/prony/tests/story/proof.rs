@@ -81,7 +81,8 @@ fn a_changed_input_is_found(scratch: &Scratch, demo: &Path, flip: &Flip) {
     })
     .expect("the demo can be rewritten");
 
-    let answer = replay(scratch, &changed, &[], &[]);
+    // Nobody recorded it so.
+    let answer = replay(scratch, &changed, &["--trust-demo"], &[]);
     assert_eq!(answer.code, 1, "expected a divergence at record {chosen}: {answer}");
     let frame = divergence_frame(&answer);
     assert!(
@@ -171,9 +172,9 @@ fn a_cut_demo_replays_to_its_last_whole_block(scratch: &Scratch, demo: &Path) {
     let left = open(&cut).truncation().expect("a part of a demo is cut").clone();
     assert!(sent && left.records < records, "a part of the demo holds some of {records} records and output: {left}");
 
-    let refused = replay(scratch, &cut, &[], &[]);
+    let refused = replay(scratch, &cut, &["--trust-demo"], &[]);
     assert_eq!(refused.code, 2, "a cut demo is not replayed unasked: {refused}");
-    let answer = replay(scratch, &cut, &["--allow-truncated"], &[]);
+    let answer = replay(scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]);
     answer.assert_identical();
     // The first frame, the start of the server, is not among those that a replay measures; those of
     // forked processes are.

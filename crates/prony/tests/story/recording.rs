@@ -224,9 +224,11 @@ pub fn replay(scratch: &Scratch, demo: &Path, flags: &[&str], command: &[String]
     Replay { code: status.code().unwrap_or(-1), answer, said: running.said() }
 }
 
-/// The `prony` command under test.
+/// The `prony` command under test, which keeps its list of demos with the tests and not in the person's home.
 pub fn prony() -> Command {
-    Command::new(env!("CARGO_BIN_EXE_prony"))
+    let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
+    prony.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
+    prony
 }
 
 /// A command with its output in files, in a process group of its own that does not outlive it.

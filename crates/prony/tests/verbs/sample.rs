@@ -46,6 +46,7 @@ impl Sample {
     /// Runs `prony` in the directory.
     pub fn prony(&self, arguments: &[&str]) -> Answer {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        command.env("XDG_STATE_HOME", self.path("state-home"));
         Answer::of(command.args(arguments).current_dir(&self.directory).output().expect("the command is built"))
     }
 

@@ -78,6 +78,8 @@ struct WorkloadText {
     #[serde(default)]
     axes: BTreeMap<Spanned<String>, Spanned<Value>>,
     demo: Option<Spanned<String>>,
+    #[serde(default)]
+    trust_demo: bool,
     command: Option<Spanned<String>>,
     #[serde(default)]
     environment: BTreeMap<Spanned<String>, Spanned<String>>,
@@ -428,6 +430,7 @@ fn workload(
     let workload = Workload {
         name: name.into_inner(),
         demo: text.demo.as_ref().map(path).transpose()?,
+        trust_demo: text.trust_demo,
         command: text.command.as_ref().map(|command| command.get_ref().clone()),
         environment: unquoted(&text.environment),
         files: files.collect::<Result<_, _>>()?,

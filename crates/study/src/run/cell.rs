@@ -67,12 +67,14 @@ fn permanent(message: impl ToString) -> NoOutcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Build {
     pub command: Option<String>,
+    pub trust_demo: bool,
     pub environment: BTreeMap<String, String>,
 }
 
 impl Build {
     pub fn of(task: &Task) -> Build {
-        Build { command: task.command.clone(), environment: task.environment.clone() }
+        let Task { command, trust_demo, environment, .. } = task.clone();
+        Build { command, trust_demo, environment }
     }
 
     /// How to replay `demo` against it.
@@ -85,7 +87,7 @@ impl Build {
             None => Vec::new(),
         };
         let environment = self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
-        Ok(ReplayOptions { environment, ..ReplayOptions::to_measure(demo.into(), command) })
+        Ok(ReplayOptions { environment, trusted: self.trust_demo, ..ReplayOptions::to_measure(demo.into(), command) })
     }
 }
 

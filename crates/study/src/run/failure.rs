@@ -59,7 +59,11 @@ pub fn of_replay_error(error: &ReplayError) -> Failure {
         ReplayError::System { error, .. } | ReplayError::Mount(error) => of_io(error),
         _ => FailureKind::Permanent,
     };
-    failure(kind, &format!("cannot replay: {error}"), "")
+    let next = match error {
+        ReplayError::NotTrusted(_) => "; `trust_demo = true` of the workload allows it",
+        _ => "",
+    };
+    failure(kind, &format!("cannot replay: {error}{next}"), "")
 }
 
 /// Of a build that diverged.

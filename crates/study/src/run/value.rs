@@ -195,6 +195,7 @@ mod tests {
             overlapped: 0,
             log_bytes_differing: 0,
             warnings: Vec::new(),
+            variables_withheld: Vec::new(),
             tolerance: None,
         }
     }

@@ -9,7 +9,10 @@ fn header() -> Header {
         build_id: vec![0xab; 20],
         argv: ["teeworlds-server", "sv_port 8303; sv_name it's"].map(|text| text.as_bytes().to_vec()).to_vec(),
         cwd: b"/srv/teeworlds".to_vec(),
-        environment: vec![(b"PATH".to_vec(), b"/usr/bin".to_vec())],
+        environment: vec![
+            (b"PATH".to_vec(), b"/usr/bin".to_vec()),
+            (b"LD_PRELOAD".to_vec(), b"/srv/teeworlds/state/x.so".to_vec()),
+        ],
         cpu_flags: vec!["avx2".to_owned()],
         cpu_model: "Prony Brake 1821".to_owned(),
         kernel_release: "6.1.0-18-amd64".to_owned(),
@@ -57,12 +60,16 @@ fn a_demo_introduces_itself() {
         frames: 1312,
         file_bytes: 982_114,
         duration_ns: 26_000_000_000,
+        known: true,
+        set_id_files: Some(vec![SetIdFile { path: "/srv/teeworlds/state/su".into(), mode: 0o4755 }]),
         calls: Some(calls.into()),
     };
     insta::assert_snapshot!("info", text(Path::new("teeworlds.demo"), &facts));
     insta::assert_snapshot!("info_json", serde_json::to_string_pretty(&answer(&facts)).expect("plain values"));
     let cut = Facts {
         trailer: None,
+        known: false,
+        set_id_files: None,
         remains: Some(
             "ends at byte 0x2c40 without a commit marker; 41 whole blocks, 200 records and 9 frames remain".into(),
         ),
