@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use prony_enet::{Event, Host, Seed, Settings, Transmit};
 
 use crate::batch::{BATCH, Datagram};
+use crate::prefetch::prefetch;
 use crate::socket::{OpenError, Socket, SocketOptions};
 
 /// Datagrams after which a call that does not wait returns, though more wait and none of them made an event. A full server
@@ -135,7 +136,7 @@ impl Driver {
     pub fn receive(&mut self, also: impl FnMut(usize)) -> io::Result<usize> {
         let count = self.socket.receive()?;
         let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
-        self.host.prefetch(datagrams, also);
+        self.host.prefetch(datagrams, prefetch, also);
         Ok(count)
     }
 

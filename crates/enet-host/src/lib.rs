@@ -29,12 +29,14 @@
 mod address;
 mod batch;
 mod driver;
+mod prefetch;
 #[cfg(feature = "tokio")]
 mod served;
 mod socket;
 
 pub use batch::{BATCH, Datagram};
 pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
+pub use prefetch::prefetch;
 #[cfg(feature = "tokio")]
 pub use served::Served;
 pub use socket::{Granted, OpenError, Socket, SocketOptions, Traffic};

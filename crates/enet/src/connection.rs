@@ -7,7 +7,7 @@ use core::net::SocketAddr;
 
 use crate::budget::{Account, Budget, Purse};
 use crate::endpoint::Endpoint;
-use crate::incoming::{Incoming, LazyIncoming};
+use crate::incoming::LazyIncoming;
 use crate::loss::Loss;
 use crate::outgoing::{Limits, Patience, Sender};
 use crate::packet::Received;
@@ -216,15 +216,6 @@ impl Connection {
             work,
         };
         Some((self.incoming.get_mut(usize::from(channel))?, purse))
-    }
-
-    /// Reads a part of each line of memory that a datagram's handling reads, and of the first channel behind it.
-    pub fn touch(&self) -> u64 {
-        let channel = self.incoming.first().and_then(Option::as_deref).map_or(0, Incoming::touch);
-        let waiting = self.delivered.capacity() as u64 + self.waiting as u64;
-        let times = self.last_receive.unwrap_or(0) ^ u64::from(self.round_trip.mean_ms) ^ u64::from(self.loss.sent);
-        let rest = u64::from(self.address.port()) ^ u64::from(self.throttle.value) ^ u64::from(self.mtu);
-        channel ^ waiting ^ times ^ rest ^ self.sender.touch() ^ self.state as u64
     }
 
     /// When something is to do though nothing arrives and nothing is queued.

@@ -42,6 +42,7 @@ mod bandwidth;
 mod connect;
 mod disconnect;
 mod peer;
+mod prefetch;
 mod receive;
 mod transmit;
 

@@ -54,11 +54,6 @@ pub(crate) struct Incoming {
 }
 
 impl Incoming {
-    /// See [`crate::connection::Connection::touch`].
-    pub fn touch(&self) -> u64 {
-        self.delivered
-    }
-
     fn place(&self, sequence: u16) -> Place {
         let last = self.delivered as u16;
         let here = u32::from(last) / WINDOW;

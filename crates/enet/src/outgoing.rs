@@ -217,10 +217,15 @@ impl Sender {
         self.channels.len()
     }
 
-    /// See [`crate::connection::Connection::touch`].
-    pub fn touch(&self) -> u64 {
-        let channel = self.channels.first().and_then(Option::as_deref).map_or(0, |channel| channel.reliable.into());
-        channel ^ self.order ^ self.next_timeout
+    /// Where the channels are, to prefetch them.
+    pub fn channels_place(&self) -> *const u8 {
+        self.channels.as_ptr().cast()
+    }
+
+    /// Where the first channel is, and how many bytes, if it is in use.
+    pub fn first_channel_place(&self) -> Option<(*const u8, usize)> {
+        let channel = self.channels.first()?.as_deref()?;
+        Some((core::ptr::from_ref(channel).cast(), size_of::<Channel>()))
     }
 
     pub fn has_nothing_in_flight(&self) -> bool {

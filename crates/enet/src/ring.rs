@@ -29,6 +29,11 @@ impl Ring {
         self.length
     }
 
+    /// Where the links of `slot` are, to prefetch them.
+    pub fn place(&self, slot: u32) -> *const u8 {
+        core::ptr::from_ref(&self.links[slot as usize]).cast()
+    }
+
     pub fn contains(&self, slot: u32) -> bool {
         self.links[slot as usize].next != OUTSIDE
     }

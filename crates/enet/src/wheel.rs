@@ -45,6 +45,11 @@ impl Wheel {
         }
     }
 
+    /// Where the entry of `slot` is, to prefetch it.
+    pub fn place(&self, slot: u32) -> *const u8 {
+        core::ptr::from_ref(&self.entries[slot as usize]).cast()
+    }
+
     /// Deadline of `slot`, if it has one.
     pub fn deadline(&self, slot: u32) -> Option<u64> {
         let entry = &self.entries[slot as usize];

@@ -17,7 +17,7 @@ use crate::coding::{
 use crate::layout::{self, Address, ChecksumCallback, Compressor, DATAGRAM_BYTES, Packet};
 use crate::mirror::{Mirror, Shown};
 use crate::packet::{self, Done, enet_packet_destroy};
-use crate::{clock, exported, list, mirror};
+use crate::{clock, exported, list};
 
 /// Most peers: the stock library's 4,095 come from its use of slots as tokens.
 const PEERS_MAX: usize = 65_535;
@@ -179,9 +179,8 @@ impl Host {
             Host::read_settings(host);
             (*host).driver.host_mut().handle_timeout(now);
             Host::transmit(host, now);
-            let peers = (*host).mirror.peers;
-            let read = (*host).driver.receive(|slot| mirror::prefetch(peers.wrapping_add(slot)));
-            let count = read.map_err(|_| ())?;
+            let Host { driver, mirror, .. } = &mut *host;
+            let count = driver.receive(|slot| mirror.prefetch(slot)).map_err(|_| ())?;
             let mut result = Ok((now, count));
             for entry in 0..count {
                 result = result.and(Host::take_in(host, now, entry).map(|()| (now, count)));

@@ -1,8 +1,9 @@
 //! What programs see of peers: written where it changed, and read again where they may write.
 
-use std::ptr::{addr_of_mut, null_mut};
+use std::ptr::{addr_of_mut, from_ref, null_mut};
 
 use prony_enet::{Host, Patience, PeerSettings};
+use prony_enet_host::prefetch;
 
 use crate::layout::{self, Address};
 use crate::list;
@@ -73,6 +74,12 @@ impl Mirror {
                 self.clear(slot);
             }
         }
+    }
+
+    /// Has what is shown of the peer at `slot` brought near.
+    pub fn prefetch(&self, slot: usize) {
+        prefetch(self.peers.wrapping_add(slot).cast_const().cast(), size_of::<layout::Peer>());
+        prefetch(from_ref(&self.shown[slot]).cast(), size_of::<Shown>());
     }
 
     /// Brings the peer at `slot` up to date, both ways.
@@ -161,16 +168,4 @@ impl Mirror {
         let shown = std::mem::replace(&mut self.shown[slot], Shown::NOTHING);
         self.limited_peers -= usize::from(shown.is_limited);
     }
-}
-
-/// Has the lines of memory fetched that [`Mirror::bring_up_to_date`] of a peer writes to.
-pub fn prefetch(peer: *const layout::Peer) {
-    #[cfg(target_arch = "x86_64")]
-    for line in (0..size_of::<layout::Peer>()).step_by(64) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; no address is wrong for it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(peer.cast::<i8>().wrapping_add(line)) };
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = peer;
 }

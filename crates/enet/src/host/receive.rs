@@ -12,9 +12,6 @@ use crate::statistics::Dropped;
 use crate::unsequenced::Unsequenced;
 use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
-/// Datagrams that are looked at ahead together.
-const PREFETCHED_MAX: usize = 64;
-
 /// What belongs to all commands of a datagram.
 pub(super) struct Envelope {
     pub from: SocketAddr,
@@ -36,24 +33,6 @@ impl Host {
             self.statistics.drop_for(reason);
         }
         peer
-    }
-
-    /// Reads what [`Host::handle_datagram`] will read of the peers that `datagrams` come from, at most 64 of them, and shows
-    /// their slots to `also`. It changes nothing but the cache, which thousands of peers do not fit into: here their memory
-    /// is waited for side by side, there it would be one after the other.
-    pub fn prefetch<'a>(&self, datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>, mut also: impl FnMut(usize)) {
-        let mut slots = [0; PREFETCHED_MAX];
-        let mut found = 0;
-        for (from, datagram) in datagrams.take(PREFETCHED_MAX) {
-            let Some((header, _)) = Header::decode(datagram) else { continue };
-            if let Some(&Target::Slot(slot)) = self.tokens.get(&(from.into(), header.peer.into())) {
-                slots[found] = slot;
-                found += 1;
-                also(slot as usize);
-            }
-        }
-        let touched = slots[..found].iter().filter_map(|&slot| self.peer_of(slot)).map(Connection::touch);
-        core::hint::black_box(touched.fold(0, |all, one| all ^ one));
     }
 
     /// Takes a datagram in, and says in `peer` whose it is as soon as that is known.

@@ -1,0 +1,60 @@
+//! Memory of a batch's peers, asked for side by side before it is used one after the other.
+//!
+//! Thousands of peers do not fit into a core's cache: what was read of one a tick ago has been pushed out, and each read
+//! of it waits for some hundred instructions' time. What leads on to more memory is read here; all else is only named.
+
+use core::mem::{size_of, size_of_val};
+use core::net::SocketAddr;
+use core::ptr::from_ref;
+
+use super::*;
+
+/// Datagrams that are looked at ahead together.
+const DATAGRAMS_MAX: usize = 64;
+
+impl Host {
+    /// Names the memory that [`Host::handle_datagram`] of `datagrams`, at most 64 of them, and the answers to them will
+    /// use, to `fetch` as address and bytes, and the slots of their peers to `also`. Nothing changes.
+    pub fn prefetch<'a>(
+        &self,
+        datagrams: impl Iterator<Item = (SocketAddr, &'a [u8])>,
+        mut fetch: impl FnMut(*const u8, usize),
+        mut also: impl FnMut(usize),
+    ) {
+        let mut slots = [0; DATAGRAMS_MAX];
+        let mut found = 0;
+        for (from, datagram) in datagrams.take(DATAGRAMS_MAX) {
+            let Some((header, _)) = Header::decode(datagram) else { continue };
+            if let Some(&Target::Slot(slot)) = self.tokens.get(&(from.into(), header.peer.into())) {
+                slots[found] = slot;
+                found += 1;
+                fetch(from_ref(&self.slots[slot as usize]).cast(), size_of::<Slot>());
+                for row in [&self.ready, &self.dispatch] {
+                    fetch(row.place(slot), 1);
+                }
+                fetch(self.wheel.place(slot), 1);
+                also(slot as usize);
+            }
+        }
+        let connections = || slots[..found].iter().filter_map(|&slot| self.peer_of(slot));
+        // Each round reads what the round before named.
+        for connection in connections() {
+            fetch(from_ref(connection).cast(), size_of::<Connection>());
+        }
+        for connection in connections() {
+            fetch(connection.incoming.as_ptr().cast(), 1);
+            fetch(connection.delivered.as_slices().0.as_ptr().cast(), 1);
+            fetch(connection.acks.as_slices().0.as_ptr().cast(), 1);
+            fetch(connection.sender.channels_place(), 1);
+        }
+        for connection in connections() {
+            // Most peers use the first channel.
+            if let Some(Some(channel)) = connection.incoming.first() {
+                fetch(from_ref(&**channel).cast(), size_of_val(&**channel));
+            }
+            if let Some((place, bytes)) = connection.sender.first_channel_place() {
+                fetch(place, bytes);
+            }
+        }
+    }
+}
