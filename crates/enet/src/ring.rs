@@ -35,7 +35,8 @@ impl Ring {
     }
 
     pub fn contains(&self, slot: u32) -> bool {
-        self.links[slot as usize].next != OUTSIDE
+        // That nobody is in it is known without a look at the slot, whose links are rarely in the cache.
+        self.length > 0 && self.links[slot as usize].next != OUTSIDE
     }
 
     pub fn front(&self) -> Option<u32> {
@@ -80,10 +81,10 @@ impl Ring {
 
     /// Takes `slot` out, if it is in the row.
     pub fn remove(&mut self, slot: u32) {
-        let Links { next, previous } = self.links[slot as usize];
-        if next == OUTSIDE {
+        if !self.contains(slot) {
             return;
         }
+        let Links { next, previous } = self.links[slot as usize];
         match previous {
             NONE => self.head = next,
             previous => self.links[previous as usize].next = next,

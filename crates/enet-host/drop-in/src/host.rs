@@ -87,6 +87,9 @@ impl Host {
             let Host { seen, driver, mirror, done, .. } = &mut *host;
             seen.connected_peers = driver.host().connected_peers();
             seen.bandwidth_limited_peers = mirror.limited_peers;
+            if !done.is_any() {
+                return;
+            }
             Arc::clone(done)
         };
         // SAFETY: what is in `done` is referred to by nobody.
@@ -370,8 +373,8 @@ exported! {
 
     fn enet_host_broadcast(host: *mut layout::Host, channel: u8, packet: *mut Packet) -> (), else (), {
         let host = behind(host);
-        let done = Arc::clone(&(*host).done);
-        packet::lend(packet, &done, |packet| (*host).driver.host_mut().broadcast(channel, &packet));
+        let done = &(*host).done;
+        packet::lend(packet, done, |packet| (*host).driver.host_mut().broadcast(channel, &packet));
         if (*packet).reference_count == 0 {
             enet_packet_destroy(packet);
         }

@@ -1,7 +1,8 @@
 //! Where memory of packets comes from, and the version that programs see.
 
 use std::ffi::{c_int, c_void};
-use std::sync::RwLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crate::exported;
 
@@ -19,10 +20,14 @@ pub struct Callbacks {
 
 const _: () = assert!(size_of::<Callbacks>() == 24);
 
-static CALLBACKS: RwLock<Callbacks> = RwLock::new(Callbacks { malloc: None, free: None, no_memory: None });
+/// What the program gave last; null before. Never freed, so that each packet can look without a lock: programs do this
+/// once.
+static CALLBACKS: AtomicPtr<Callbacks> = AtomicPtr::new(null_mut());
 
 fn callbacks() -> Callbacks {
-    *CALLBACKS.read().unwrap_or_else(|poisoned| poisoned.into_inner())
+    let given = CALLBACKS.load(Ordering::Acquire);
+    // SAFETY: it is null, or leads to what was written before it was stored and stays.
+    unsafe { given.as_ref() }.copied().unwrap_or(Callbacks { malloc: None, free: None, no_memory: None })
 }
 
 exported! {
@@ -41,13 +46,14 @@ exported! {
         if given.malloc.is_some() != given.free.is_some() {
             return -1;
         }
-        let mut callbacks = CALLBACKS.write().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut callbacks = callbacks();
         if given.malloc.is_some() {
             (callbacks.malloc, callbacks.free) = (given.malloc, given.free);
         }
         if given.no_memory.is_some() {
             callbacks.no_memory = given.no_memory;
         }
+        CALLBACKS.store(Box::into_raw(Box::new(callbacks)), Ordering::Release);
         enet_initialize()
     }
 

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prony_enet::{Kind, Payload, Received};
@@ -19,7 +20,11 @@ const SENT: u32 = 1 << 8;
 /// Packets that no peer needs any more. They are freed when the host is done with what it does: a program's
 /// `freeCallback` may call it again.
 #[derive(Default)]
-pub struct Done(Mutex<Vec<Sent>>);
+pub struct Done {
+    packets: Mutex<Vec<Sent>>,
+    /// Whether there are any, so that a call that frees nothing takes no lock.
+    is_any: AtomicBool,
+}
 
 struct Sent(*mut Packet);
 
@@ -27,15 +32,32 @@ struct Sent(*mut Packet);
 unsafe impl Send for Sent {}
 
 impl Done {
+    fn push(&self, packet: Sent) {
+        self.packets.lock().unwrap_or_else(PoisonError::into_inner).push(packet);
+        self.is_any.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there is one to free.
+    pub fn is_any(&self) -> bool {
+        self.is_any.load(Ordering::Relaxed)
+    }
+
     /// Frees them all.
     pub unsafe fn free(&self) {
-        loop {
-            let packet = self.0.lock().unwrap_or_else(PoisonError::into_inner).pop();
-            let Some(Sent(packet)) = packet else { return };
-            // SAFETY: nobody refers to the packet, which was counted when it was put here.
-            unsafe {
-                (*packet).flags |= SENT;
-                enet_packet_destroy(packet);
+        while self.is_any() {
+            self.is_any.store(false, Ordering::Relaxed);
+            let mut packets = std::mem::take(&mut *self.packets.lock().unwrap_or_else(PoisonError::into_inner));
+            for Sent(packet) in packets.drain(..) {
+                // SAFETY: nobody refers to the packet, which was counted when it was put here.
+                unsafe {
+                    (*packet).flags |= SENT;
+                    enet_packet_destroy(packet);
+                }
+            }
+            // Its memory is used again, unless a `freeCallback` had more packets put here.
+            let mut kept = self.packets.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.is_empty() {
+                *kept = packets;
             }
         }
     }
@@ -65,7 +87,7 @@ impl Drop for Reference {
         unsafe {
             (*self.packet).reference_count -= 1;
             if (*self.packet).reference_count == 0 {
-                self.done.0.lock().unwrap_or_else(PoisonError::into_inner).push(Sent(self.packet));
+                self.done.push(Sent(self.packet));
             }
         }
     }

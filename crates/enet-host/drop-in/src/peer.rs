@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 use std::ptr::null_mut;
-use std::sync::Arc;
 
 use prony_enet::wire::ThrottleParameters;
 use prony_enet::{PeerId, State};
@@ -41,8 +40,8 @@ exported! {
         let (host, _, id) = meant(peer);
         let Some(id) = id else { return -1 };
         (*host).driver.host_mut().settings_mut().packet_bytes_max = (*(*peer).host).maximum_packet_size;
-        let done = Arc::clone(&(*host).done);
-        let sent = packet::lend(packet, &done, |packet| (*host).driver.host_mut().send(id, channel, packet));
+        let done = &(*host).done;
+        let sent = packet::lend(packet, done, |packet| (*host).driver.host_mut().send(id, channel, packet));
         if sent.is_ok() { 0 } else { -1 }
     }
 
