@@ -5,6 +5,7 @@ use std::io;
 
 use inferno::flamegraph::color::{Color, PaletteMap};
 use inferno::flamegraph::{self, Direction, Options};
+use prony_text::printable_line;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::recording::Weighs;
@@ -61,8 +62,8 @@ fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<
         return Err(no_stacks());
     }
     let mut options = Options::default();
-    options.title = title.to_owned();
-    options.subtitle = Some(subtitle.to_owned());
+    options.title = printable_line(title).into_owned();
+    options.subtitle = Some(printable_line(subtitle).into_owned());
     let mut colours = PaletteMap::default();
     for name in lines.lines().filter_map(|line| line.rsplit_once(' ')).flat_map(|(stack, _)| stack.split(';')) {
         colours.insert(name, colour(name));
@@ -115,6 +116,20 @@ mod tests {
         assert!(svg.contains("(3 samples, 75.00%)") && svg.contains("a &lt;b&gt;"));
         assert!(!svg.contains("href=\"http") && !svg.contains("src=\"http"), "nothing is loaded from elsewhere");
         assert!(flame_graph(&Stacks::default(), "", "").is_err());
+    }
+
+    #[test]
+    fn no_name_holds_a_character_that_xml_forbids() {
+        let hostile = "t\u{1b}[2J;a\u{0}b\u{9b}31m;\u{202e}evil\u{fffe} 3\n";
+        let svg = flame_graph(&stacks(hostile), "a\u{7}", "b\u{c}").expect("drawn");
+        let other = differential_flame_graph(&stacks(hostile), &stacks(hostile), "a\u{7}", "b\u{c}").expect("drawn");
+        for svg in [svg, other] {
+            let svg = String::from_utf8(svg).expect("text");
+            // XML 1.0, 2.2: Char, without those that it discourages and those that turn text around.
+            let forbidden = |c: char| c.is_control() && !"\t\n\r".contains(c) || "\u{fffe}\u{ffff}\u{202e}".contains(c);
+            assert_eq!(svg.chars().find(|&c| forbidden(c)), None);
+            assert!(svg.contains("<title>a\\x00b\\u{9b}31m (3 samples"), "{svg}");
+        }
     }
 
     #[test]

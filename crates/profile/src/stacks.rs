@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use prony_text::printable_line;
 use rustc_hash::FxHashMap;
 
 use crate::recording::Weighs;
@@ -53,13 +54,14 @@ impl Stacks {
         if self.squares > 0.0 { total * total / self.squares } else { 0.0 }
     }
 
-    /// The number of a name. Separators of the folded form in it become others.
+    /// The number of a name. A separator of the folded form in it becomes another, and what is no text, visible text: a
+    /// symbol table may hold any bytes, and a name goes on into terminals, XML and the files of other tools.
     pub fn name(&mut self, name: &str) -> NameId {
         if let Some(&known) = self.known_names.get(name) {
             return known;
         }
         // The line ends with a blank and a number, so blanks within are no trouble.
-        let plain = name.replace(';', ":").replace(['\n', '\r'], " ");
+        let plain = printable_line(&name.replace(';', ":")).into_owned();
         let number = match self.known_names.get(&plain) {
             Some(&known) => known,
             None => {
@@ -177,6 +179,16 @@ mod tests {
         assert_eq!(text, "srv;main 3\nsrv;main;std::map<int: long>::at 3\n");
         let (again, odd) = Stacks::from_folded(text.as_bytes());
         assert_eq!((again.folded(), odd, again.total(), again.observations()), (text, vec![], 6, 6));
+    }
+
+    #[test]
+    fn a_symbol_of_any_bytes_is_one_visible_name_in_every_file() {
+        let mut stacks = Stacks::default();
+        let stack = ["thread\u{1b}]0;x\u{7}", "a\nb;c\u{9b}", "\u{202e}d"].map(|name| stacks.name(name));
+        stacks.add(&stack, 3);
+        let text = stacks.folded();
+        assert_eq!(text, "thread\\x1b]0:x\\x07;a\\nb:c\\u{9b};\\u{202e}d 3\n");
+        assert_eq!(Stacks::from_folded(text.as_bytes()).0.folded(), text, "what is visible already stays as it is");
     }
 
     #[test]
