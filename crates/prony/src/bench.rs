@@ -175,13 +175,7 @@ fn budget(args: &BenchArgs) -> Duration {
 /// A command that failed, with the end of what it printed, and what to do. `shell`: a shell ran it.
 pub fn failure(failed: &Failed, shell: bool) -> Failure {
     let Failed { name, occasion, problem, stderr_tail } = failed;
-    let mut text = format!("{occasion} of `{name}`: {problem}");
-    if !stderr_tail.is_empty() {
-        for line in stderr_tail.lines() {
-            text += &format!("\n  | {line}");
-        }
-    }
-    let failure = Failure::new(text);
+    let failure = Failure::new(format!("{occasion} of `{name}`: {problem}")).printed(stderr_tail);
     match problem {
         // sh(1): 127 is what a shell ends with when it finds no such command.
         Problem::Exited(127) if shell => failure.hint("the shell found no such program"),

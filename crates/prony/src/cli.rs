@@ -8,11 +8,14 @@ pub mod profile;
 mod samples;
 pub mod study;
 
+use std::env;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
+use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
@@ -45,6 +48,23 @@ The answer goes to standard output, all talk to standard error; --json answers i
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
+}
+
+/// Reads the command line. What is wrong with it is printed, as are help and version; the error is the exit code then.
+///
+/// # Errors
+/// When there is nothing more to do.
+pub fn parse() -> Result<Cli, ExitCode> {
+    Cli::try_parse().map_err(|error| {
+        // A shell puts names of files on the command line that somebody else has given: where one is no plain text, the
+        // same is said of what is shown of it.
+        let arguments: Vec<String> = env::args_os().map(|argument| Untrusted::new(&argument).to_string()).collect();
+        let is_plain = env::args_os().zip(&arguments).all(|(argument, shown)| argument.to_str() == Some(shown));
+        let error = if is_plain { error } else { Cli::try_parse_from(arguments).err().unwrap_or(error) };
+        // Nobody is left to be told that the output is gone.
+        let _ = error.print();
+        ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+    })
 }
 
 #[derive(Debug, Subcommand)]

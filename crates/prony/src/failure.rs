@@ -8,13 +8,16 @@ use prony_demo::{Cause, DemoError, Truncation, WriteError};
 use prony_machine::perf::PerfError;
 use prony_profile::SamplerError;
 use prony_replay::{Foreign, ProgramError};
+use prony_text::printable_line;
 
 use crate::numbers::count;
 
-/// Why a command could not run. Prints as one `error:` line and, where there is a next step, one `hint:` line.
+/// Why a command could not run. Prints as one `error:` line, which stays one whatever names are in it, with what a command
+/// printed below it and, where there is a next step, one `hint:` line.
 #[derive(Debug)]
 pub struct Failure {
     error: String,
+    printed: Vec<String>,
     hint: Option<String>,
     closed_pipe: bool,
 }
@@ -22,7 +25,13 @@ pub struct Failure {
 impl Failure {
     /// `error`: thing, place, expected and found, without `error:`.
     pub fn new(error: impl Into<String>) -> Failure {
-        Failure { error: without_numbers(&error.into()), hint: None, closed_pipe: false }
+        Failure { error: without_numbers(&error.into()), printed: Vec::new(), hint: None, closed_pipe: false }
+    }
+
+    /// Adds what a command printed before it failed.
+    pub fn printed(mut self, text: &str) -> Failure {
+        self.printed = text.lines().map(str::to_owned).collect();
+        self
     }
 
     /// Adds the next step.
@@ -179,9 +188,12 @@ pub fn without_numbers(text: &str) -> String {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "error: {}", self.error)?;
+        writeln!(f, "error: {}", printable_line(&self.error))?;
+        for line in &self.printed {
+            writeln!(f, "  | {}", printable_line(line))?;
+        }
         if let Some(hint) = &self.hint {
-            writeln!(f, "hint: {hint}")?;
+            writeln!(f, "hint: {}", printable_line(hint))?;
         }
         Ok(())
     }

@@ -4,6 +4,15 @@
 //! only here is known what to do about it.
 #![forbid(unsafe_code)]
 
+// Messages hold names of others: whatever goes to standard error in this crate passes `output`, so these two take the
+// place of the standard library's.
+macro_rules! eprint {
+    ($($message:tt)*) => { $crate::output::talk(format_args!($($message)*)) };
+}
+macro_rules! eprintln {
+    ($($message:tt)*) => { $crate::output::talk_line(format_args!($($message)*)) };
+}
+
 mod bench;
 mod cli;
 mod compare;
@@ -27,13 +36,15 @@ mod trust;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use cli::{Cli, DemoVerb, LimitsVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
+use cli::{DemoVerb, LimitsVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
-    let answered = match Cli::parse().verb {
+    let cli = match cli::parse() {
+        Ok(cli) => cli,
+        Err(exit) => return exit,
+    };
+    let answered = match cli.verb {
         Verb::Record(args) => record::run(&args, record::start),
         Verb::Replay(args) => replay::run(&args, replay::start),
         Verb::Demo(demo) => match demo.verb {

@@ -1,10 +1,12 @@
 //! Where answers go: standard output, and files that are whole or not there.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use prony_machine::own;
+use prony_text::{json, printable, printable_line};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -14,13 +16,13 @@ pub fn stdout() -> BufWriter<io::StdoutLock<'static>> {
     BufWriter::with_capacity(1 << 16, io::stdout().lock())
 }
 
-/// Prints the answer.
+/// Prints the answer; nothing in it commands a terminal.
 ///
 /// # Errors
 /// When standard output does not take it.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))
+    out.write_all(printable(text).as_bytes()).and_then(|()| out.flush()).map_err(|error| Failure::stdout(&error))
 }
 
 /// Prints the answer as one JSON document.
@@ -30,7 +32,22 @@ pub fn print(text: &str) -> Result<(), Failure> {
 pub fn print_json(answer: &impl Serialize) -> Result<(), Failure> {
     let text =
         serde_json::to_string_pretty(answer).map_err(|error| Failure::new(format!("cannot write JSON: {error}")))?;
-    print(&(text + "\n"))
+    print(&json(&(text + "\n")))
+}
+
+/// Says something of several lines on standard error; nothing in it commands a terminal.
+pub fn talk(message: fmt::Arguments<'_>) {
+    say(&printable(&message.to_string()));
+}
+
+/// Says one line on standard error, which stays one whatever names are in it.
+pub fn talk_line(message: fmt::Arguments<'_>) {
+    say(&(printable_line(&message.to_string()) + "\n"));
+}
+
+fn say(text: &str) {
+    // Nobody is left to be told that standard error is gone.
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// A file in the making: under a temporary name beside its own until it is complete. Readable by

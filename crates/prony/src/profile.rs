@@ -23,6 +23,7 @@ use crate::output;
 
 use frames::Chosen;
 use outputs::Outputs;
+use prony_text::Untrusted;
 use take::{Taken, take};
 
 /// Error of every interval.
@@ -159,7 +160,7 @@ fn warn(recording: &Recording, profile: &Profile) {
 
 /// The last part of a path, for headings.
 fn short(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
+    Untrusted::new(path.file_name().unwrap_or(path.as_os_str())).to_string()
 }
 
 /// True when there is nothing to show.

@@ -2,6 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use prony_text::printable_line;
+
 use crate::numbers::{bytes, thousands};
 use crate::report::Progress;
 
@@ -33,7 +35,7 @@ impl ProgressLine {
         if self.wanted {
             self.shown = true;
             // A terminal that went away is no reason to stop.
-            let _ = write!(io::stderr(), "{ERASE_LINE}{text}");
+            let _ = write!(io::stderr(), "{ERASE_LINE}{}", printable_line(text));
         }
     }
 }

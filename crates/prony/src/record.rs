@@ -5,6 +5,7 @@ use std::io::IsTerminal;
 
 use prony_demo::FrameRule;
 use prony_replay::{Reach, RecordError, RecordOptions};
+use prony_text::Untrusted;
 use serde_json::json;
 
 use crate::cli::RecordArgs;
@@ -72,7 +73,7 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
     let _ = writeln!(
         out,
         "{}: recorded {} s, {}, {}",
-        args.output.display(),
+        Untrusted::new(&args.output),
         significant(report.recorded_s),
         count(report.frames, "frame"),
         bytes(report.file_bytes),

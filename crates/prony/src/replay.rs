@@ -9,6 +9,7 @@ use std::path::Path;
 
 use prony_demo::tolerance::{Rules, ToleranceSummary};
 use prony_replay::{ReplayError, ReplayOptions, TapeError};
+use prony_text::{Untrusted, printable_line};
 
 use crate::cli::ReplayArgs;
 use crate::demo;
@@ -76,7 +77,7 @@ fn exit(report: &ReplayReport) -> Exit {
 
 /// The answer for people.
 fn text(demo: &Path, report: &ReplayReport) -> String {
-    let name = demo.file_name().unwrap_or(demo.as_os_str()).to_string_lossy();
+    let name = Untrusted::new(demo.file_name().unwrap_or(demo.as_os_str()));
     let mut out = String::new();
     let _ = match (&report.verdict, &report.divergence) {
         (Verdict::Diverged, Some(found)) => writeln!(out, "{name}: diverged: {}", divergence::name(found.class)),
@@ -87,7 +88,7 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
     };
     if let Verdict::Weak(reasons) = &report.verdict {
         for reason in reasons {
-            let _ = writeln!(out, "  because {reason}");
+            let _ = writeln!(out, "  because {}", printable_line(reason));
         }
     }
     if let Some(found) = &report.divergence {
@@ -158,7 +159,7 @@ fn tolerated(out: &mut String, found: &ToleranceSummary) {
         count(found.fields_differing, "field"),
     );
     for field in &found.fields {
-        let _ = write!(out, "  rule {}, {}: ", field.rule + 1, field.name);
+        let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));
         let Some(growth) = &field.growth else {
             let _ = writeln!(out, "{} masked", count(field.differing, "difference"));
             continue;

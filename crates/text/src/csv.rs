@@ -1,17 +1,17 @@
 //! Cells of CSV files.
 
-use crate::output::printable;
+use crate::output::printable_line;
 
 /// A cell with a text, which is never a formula.
 ///
-/// In quotes where the text would end the field (RFC 4180). A spreadsheet computes what begins with `=`, `+`, `-`, `@`,
-/// a tab or a carriage return; an apostrophe before it makes it text (OWASP, "CSV Injection"). A number with a sign is
-/// left a number.
+/// In quotes where the text would end the field (RFC 4180). A spreadsheet computes what begins with `=`, `+`, `-` or `@`;
+/// an apostrophe before it makes it text (OWASP, "CSV Injection"). A number with a sign is left a number. Ends of lines
+/// and tabs are escaped as [`Untrusted`](crate::Untrusted) escapes them, so that a row is a line for every reader.
 pub fn csv_field(text: &str) -> String {
     let is_number = text.parse::<f64>().is_ok_and(f64::is_finite);
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']) && !is_number;
-    let text = format!("{}{}", if formula { "'" } else { "" }, printable(text));
-    if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    let formula = text.starts_with(['=', '+', '-', '@']) && !is_number;
+    let text = format!("{}{}", if formula { "'" } else { "" }, printable_line(text));
+    if text.contains([',', '"']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
@@ -25,8 +25,8 @@ mod tests {
             ("+map dm1", "'+map dm1"),
             ("-O3", "'-O3"),
             ("@SUM(A1)", "'@SUM(A1)"),
-            ("\t=1", "'\t=1"),
-            ("\r=1", "'\\r=1"),
+            ("\t=1", "\\t=1"),
+            ("\r=1", "\\r=1"),
             ("=HYPERLINK(\"http://x\",\"y\")", "\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\""),
             ("-1.5", "-1.5"),
             ("+3e8", "+3e8"),
@@ -43,6 +43,6 @@ mod tests {
     fn a_cell_ends_where_its_text_ends() {
         assert_eq!(csv_field("plain"), "plain");
         assert_eq!(csv_field("a, \"b\""), "\"a, \"\"b\"\"\"");
-        assert_eq!(csv_field("two\nlines\x1b[2J"), "\"two\nlines\\x1b[2J\"");
+        assert_eq!(csv_field("two\nlines\x1b[2J"), "two\\nlines\\x1b[2J");
     }
 }

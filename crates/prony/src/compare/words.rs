@@ -8,6 +8,7 @@ use prony_stats::judge::Verdict;
 use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::stored::Answer;
+use prony_text::{Untrusted, printable_line};
 
 use super::{Asked, Compared};
 use crate::bench::words::{Scale, change, digits, to_percent};
@@ -18,7 +19,13 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     let mut out = String::new();
     if let ([one], None, false) = (compared, &asked.args.group_by, asked.args.markdown) {
         for (letter, file, benchmark) in [("A", one.files[0], one.a), ("B", one.files[1], one.b)] {
-            let _ = writeln!(out, "{letter}  {}: {}  {}", file.name, benchmark.name, typical(benchmark));
+            let _ = writeln!(
+                out,
+                "{letter}  {}: {}  {}",
+                Untrusted::new(&file.name),
+                Untrusted::new(&benchmark.name),
+                typical(benchmark)
+            );
         }
         let _ = writeln!(out, "{}", sentence(asked, one));
         details(&mut out, one);
@@ -33,7 +40,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     }
     for (group, members) in groups {
         if let Some(key) = &asked.args.group_by {
-            let _ = writeln!(out, "{}{key} = {group}\n", if out.is_empty() { "" } else { "\n" });
+            let _ = writeln!(out, "{}{key} = {}\n", if out.is_empty() { "" } else { "\n" }, Untrusted::new(&group));
         }
         let rows: Vec<[String; 5]> = members.iter().map(|one| row(one)).collect();
         table(&mut out, &rows, asked.args.markdown);
@@ -206,10 +213,11 @@ fn typical(benchmark: &Benchmark) -> String {
 /// Benchmark, A, B, change, verdict.
 fn row(one: &Compared<'_>) -> [String; 5] {
     let same_file = std::ptr::eq(one.files[0], one.files[1]);
+    let [benchmark, file] = [&one.b.name, &one.files[1].name].map(Untrusted::new);
     let name = match (same_file, one.a.name == one.b.name) {
-        (true, _) => one.b.name.clone(),
-        (false, true) => format!("{} ({})", one.b.name, one.files[1].name),
-        (false, false) => format!("{}: {}", one.files[1].name, one.b.name),
+        (true, _) => benchmark.to_string(),
+        (false, true) => format!("{benchmark} ({file})"),
+        (false, false) => format!("{file}: {benchmark}"),
     };
     let change = one.answer.as_ref().map_or_else(
         || "?".to_owned(),
@@ -224,8 +232,12 @@ fn row(one: &Compared<'_>) -> [String; 5] {
 fn table(out: &mut String, rows: &[[String; 5]], markdown: bool) {
     let head = ["benchmark", "A", "B", "change of B [interval]", "verdict"].map(str::to_owned);
     if markdown {
-        let line =
-            |cells: &[String; 5]| format!("| {} |\n", cells.clone().map(|cell| cell.replace('|', "\\|")).join(" | "));
+        let line = |cells: &[String; 5]| {
+            format!(
+                "| {} |\n",
+                cells.each_ref().map(|cell| printable_line(&cell.replace('|', "\\|")).into_owned()).join(" | ")
+            )
+        };
         out.push_str(&line(&head));
         out.push_str("|:---|---:|---:|---:|:---|\n");
         rows.iter().for_each(|row| out.push_str(&line(row)));

@@ -4,6 +4,7 @@ use std::io::Write;
 
 use prony_demo::Head;
 use prony_demo::dump::Line;
+use prony_text::json;
 
 use super::FrameOf;
 use crate::cli::{DumpArgs, FrameRange};
@@ -37,7 +38,7 @@ pub fn run(args: &DumpArgs) -> Result<Exit, Failure> {
                 || Head::from_bytes(record).is_some_and(|head| args.call.iter().any(|&op| op as u16 == head.op)));
         let Some(line) = Line::new(process, frame, record).filter(|_| wanted) else { continue };
         let written = if args.json {
-            serde_json::to_writer(&mut out, &line).map_err(Into::into).and_then(|()| out.write_all(b"\n"))
+            serde_json::to_string(&line).map_err(Into::into).and_then(|line| writeln!(out, "{}", json(&line)))
         } else {
             writeln!(out, "{}", line.in_full(args.full))
         };

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_demo::{DemoError, FrameEntry};
+use prony_text::Untrusted;
 use serde::Serialize;
 use serde_json::json;
 
@@ -57,7 +58,7 @@ fn rows(frames: &[FrameEntry], range: Option<FrameRange>) -> Result<Vec<Row>, De
 }
 
 fn text(path: &Path, rows: &[Row], spread: Option<Spread>) -> String {
-    let mut out = format!("{}: {}", path.display(), count(rows.len() as u64, "frame"));
+    let mut out = format!("{}: {}", Untrusted::new(path), count(rows.len() as u64, "frame"));
     let Some(Spread { min, median, p99, max, n }) = spread else { return out + "\n" };
     let [min, median, p99, max] = [min, median, p99, max].map(significant);
     let _ = writeln!(

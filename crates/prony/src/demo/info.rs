@@ -8,7 +8,7 @@ use std::path::Path;
 use prony_demo::dump::call_name;
 use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
 use prony_replay::SetIdFile;
-use prony_text::Untrusted;
+use prony_text::{Untrusted, printable_line};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -103,12 +103,12 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: String| {
         if !value.is_empty() {
-            let _ = writeln!(out, "  {name:<12}{value}");
+            let _ = writeln!(out, "  {name:<12}{}", printable_line(&value));
         }
     };
     line("command", trust::command(header));
     line("executable", executable(header));
-    line("in", lossy(&header.cwd));
+    line("in", Untrusted::bytes(&header.cwd).to_string());
     let machine = [header.architecture.as_str(), &header.cpu_model, &header.kernel_release];
     line("machine", machine.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "));
     line("recorded", format!("{} by prony {}", date(header.recorded_at_unix_ns), header.prony_version));
@@ -150,7 +150,7 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
         let roles: Vec<String> = roles.map(|(role, word)| format!("{} {word}", thousands(opened(role)))).collect();
         line("files", roles.join(", "));
         for note in &trailer.notes {
-            line("note", note.clone());
+            line("note", Untrusted::new(note).to_string());
         }
     }
     if let Some(remains) = &facts.remains {
@@ -171,13 +171,13 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
             let _ = writeln!(out, "{}", row.trim_end());
         }
     }
-    format!("{}\n{out}", path.display())
+    format!("{}\n{out}", Untrusted::new(path))
 }
 
 fn executable(header: &Header) -> String {
     match hex(&header.build_id) {
-        id if id.is_empty() => lossy(&header.executable),
-        id => format!("{} (build id {id})", lossy(&header.executable)),
+        id if id.is_empty() => Untrusted::bytes(&header.executable).to_string(),
+        id => format!("{} (build id {id})", Untrusted::bytes(&header.executable)),
     }
 }
 
@@ -197,7 +197,7 @@ fn server_exit(exit: ServerExit) -> String {
 }
 
 fn list(paths: &[Vec<u8>]) -> String {
-    paths.iter().map(|path| lossy(path)).collect::<Vec<_>>().join(", ")
+    paths.iter().map(|path| Untrusted::bytes(path).to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn lossy(bytes: &[u8]) -> String {

@@ -5,6 +5,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use prony_demo::{Demo, DemoError, Problem, VerifyReport};
+use prony_text::Untrusted;
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
@@ -47,7 +48,7 @@ fn unreadable(args: &VerifyArgs, error: &DemoError) -> Result<Exit, Failure> {
     if args.json {
         output::print_json(&json!({ "sound": false, "committed": false, "problems": [error.to_string()] }))?;
     } else {
-        output::print(&format!("{}: 1 problem\n  {error}\n  readable: nothing\n", args.demo.display()))?;
+        output::print(&format!("{}: 1 problem\n  {error}\n  readable: nothing\n", Untrusted::new(&args.demo)))?;
     }
     eprintln!("hint: what a replay must know first is lost: use a copy of the original, or record again");
     Ok(Exit::Finding)
@@ -74,9 +75,9 @@ fn text(path: &Path, report: &VerifyReport) -> String {
         bytes(totals.raw_bytes),
     );
     if report.is_sound() {
-        return format!("{}: sound\n  {holds}, every checksum right\n", path.display());
+        return format!("{}: sound\n  {holds}, every checksum right\n", Untrusted::new(path));
     }
-    let mut out = format!("{}: {}\n", path.display(), count(report.problems.len() as u64, "problem"));
+    let mut out = format!("{}: {}\n", Untrusted::new(path), count(report.problems.len() as u64, "problem"));
     for problem in report.problems.iter().take(SHOWN) {
         out += &format!("  {problem}\n");
     }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use prony_profile::{Zones, read_zones};
+use prony_profile::{Zone, Zones, read_zones};
+use prony_text::Untrusted;
 use serde_json::json;
 
 use super::stored;
@@ -39,7 +40,7 @@ fn text(zones: &Zones) -> String {
         thousands(zones.ticks_per_s as u64),
         significant(zones.cost_s * 1e9)
     );
-    let width = zones.zones.iter().map(|zone| zone.name.chars().count() + 2 * zone.depth).max().unwrap_or(4).max(4);
+    let width = zones.zones.iter().map(|zone| shown(zone).chars().count() + 2 * zone.depth).max().unwrap_or(4).max(4);
     let _ = writeln!(
         out,
         "  {:<width$}  {:>12}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>8}",
@@ -50,7 +51,7 @@ fn text(zones: &Zones) -> String {
         let share = |seconds: f64| format!("{:.1}", seconds / zones.wall_s * 100.0);
         let row = format!(
             "  {:<width$}  {:>12}  {:>10}  {:>7}  {:>10}  {:>7}  {:>10}  {:>8}",
-            format!("{}{}", "  ".repeat(zone.depth), zone.name),
+            format!("{}{}", "  ".repeat(zone.depth), shown(zone)),
             thousands(zone.hits),
             significant(zone.inclusive_s),
             share(zone.inclusive_s),
@@ -61,17 +62,21 @@ fn text(zones: &Zones) -> String {
         );
         let _ = writeln!(out, "{}", row.trim_end());
     }
-    let costly: Vec<&str> = zones
+    let costly: Vec<String> = zones
         .zones
         .iter()
         .filter(|zone| zone.hits > 0 && zone.inclusive_s / (zone.hits as f64) < COSTLY * zones.cost_s)
-        .map(|zone| zone.name.as_str())
+        .map(shown)
         .collect();
     if !costly.is_empty() {
         let _ = writeln!(out, "\nmostly the cost of the zones themselves: {}", costly.join(", "));
     }
     let _ = writeln!(out, "\n% of wall time, over all threads; each time is one sum, n = 1 run");
     out
+}
+
+fn shown(zone: &Zone) -> String {
+    Untrusted::new(&zone.name).to_string()
 }
 
 fn json(zones: &Zones) -> serde_json::Value {

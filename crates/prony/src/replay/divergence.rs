@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use prony_demo::dump::printable;
+use prony_text::printable_line;
 
 use crate::cli::ReplayArgs;
 use crate::numbers::thousands;
@@ -63,7 +64,7 @@ pub(super) fn describe(out: &mut String, found: &Divergence) {
         );
     }
     if !found.detail.is_empty() {
-        let _ = writeln!(out, "  {}", found.detail);
+        let _ = writeln!(out, "  {}", printable_line(&found.detail));
     }
     if !found.expected_call.is_empty() && found.expected_call != found.call {
         let _ = writeln!(out, "  recorded call: {}", found.expected_call);
@@ -79,7 +80,7 @@ fn section(out: &mut String, title: &str, lines: &[String]) {
     if !lines.is_empty() {
         let _ = writeln!(out, "  {title}:");
         for line in lines {
-            let _ = writeln!(out, "    {line}");
+            let _ = writeln!(out, "    {}", printable_line(line));
         }
     }
 }

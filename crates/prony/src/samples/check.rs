@@ -9,6 +9,7 @@ use prony_stats::outliers::Outliers;
 use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Measured, MetadataValue, Run, Unit};
 use prony_stats::{serial, sign_test};
+use prony_text::Untrusted;
 use serde::Serialize;
 
 use super::load_all;
@@ -73,7 +74,8 @@ pub fn run(args: &CheckSamplesArgs) -> Result<Exit, Failure> {
 
 impl Checked<'_> {
     fn text(&self, several_files: bool) -> String {
-        let name = if several_files { format!("{}: {}", self.file, self.benchmark) } else { self.benchmark.to_owned() };
+        let name = Untrusted::new(self.benchmark);
+        let name = if several_files { format!("{}: {name}", Untrusted::new(self.file)) } else { name.to_string() };
         let resolves = self.resolves_pct.map_or_else(
             || "too few values to resolve any difference".to_owned(),
             |percent| format!("resolves differences of about {percent:.2} %"),

@@ -2,6 +2,7 @@
 
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;
+use prony_text::Untrusted;
 use serde_json::{Value, json};
 
 use super::load_all;
@@ -43,8 +44,8 @@ fn text(file: Option<&String>, benchmark: &Benchmark, bins: usize) -> Option<Str
     let values: Vec<f64> = benchmark.values().collect();
     let histogram = Histogram::of(&values, bins)?;
     let scale = Scale::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
-    let file = file.map_or_else(String::new, |file| format!("{file}: "));
-    let mut out = format!("{file}{}: {}\n", benchmark.name, count(values.len() as u64, "value"));
+    let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
+    let mut out = format!("{file}{}: {}\n", Untrusted::new(&benchmark.name), count(values.len() as u64, "value"));
     histogram_lines(&mut out, &histogram, &scale);
     Some(out)
 }

@@ -7,6 +7,7 @@ use prony_stats::outliers::Outliers;
 use prony_stats::quantile::{median, quantile_of_sorted, robust_deviation, sorted};
 use prony_stats::samples::Benchmark;
 use prony_stats::sign_test;
+use prony_text::Untrusted;
 use serde::Serialize;
 
 use super::load_all;
@@ -94,8 +95,8 @@ impl<'a> Stats<'a> {
     fn text(&self, several_files: bool) -> String {
         let scale = Scale::of(self.mean, self.unit);
         let mut out = match several_files {
-            true => format!("{}: {}\n", self.file, self.benchmark),
-            false => format!("{}\n", self.benchmark),
+            true => format!("{}: {}\n", Untrusted::new(self.file), Untrusted::new(self.benchmark)),
+            false => format!("{}\n", Untrusted::new(self.benchmark)),
         };
         let mut line = |name: &str, text: String| {
             let _ = writeln!(out, "  {name:<12}{text}");
@@ -114,7 +115,7 @@ impl<'a> Stats<'a> {
             several => format!("{} processes", thousands(several as u64)),
         };
         line("holds", format!("{} of {processes}{loops}{warmups}", count(self.values as u64, "value")));
-        line("metric", format!("{} in {}", self.metric, self.unit));
+        line("metric", format!("{} in {}", Untrusted::new(self.metric), Untrusted::new(self.unit)));
         if let Some(median) = &self.median {
             line("median", format!("{}, n = {}", scale.interval(median), thousands(median.n as u64)));
         }

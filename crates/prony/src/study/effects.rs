@@ -5,6 +5,7 @@ mod words;
 
 use prony_stats::effects::{self, Effect, Effects, Size, Term};
 use prony_study::{Results, Role, State};
+use prony_text::Untrusted;
 
 use super::found;
 use crate::cli::study::EffectsArgs;
@@ -61,6 +62,16 @@ impl Found {
 
     fn level(&self, factor: usize, level: usize) -> &str {
         &self.results.factors[factor].levels[level]
+    }
+
+    /// The name of a factor, for people.
+    fn factor(&self, factor: usize) -> Untrusted<'_> {
+        Untrusted::new(&self.results.factors[factor].name)
+    }
+
+    /// The name of a level, for people.
+    fn shown(&self, factor: usize, level: usize) -> Untrusted<'_> {
+        Untrusted::new(self.level(factor, level))
     }
 
     /// `Engine=Opt`, `Engine=Opt × Plugins=Opt`.

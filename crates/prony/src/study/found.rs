@@ -1,10 +1,12 @@
 //! What the verbs that look at results share: reading them, sizes in per cent, columns of text.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use prony_stats::effects::{Over, Size};
 use prony_stats::judge::Verdict;
 use prony_study::{Direction, LoadError, Metric, Results};
+use prony_text::{Untrusted, printable_line};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -145,25 +147,30 @@ pub fn metric(metric: &Metric) -> String {
             true => thousands(normalise.to as u64),
             false => normalise.to.to_string(),
         };
-        format!(" for {to} {}", normalise.by)
+        format!(" for {to} {}", Untrusted::new(&normalise.by))
     });
     let better = match metric.direction {
         Direction::Lower => "lower is better",
         Direction::Higher => "higher is better",
     };
-    format!("{} in {}{normalised}, {better}", metric.name, metric.unit)
+    format!("{} in {}{normalised}, {better}", Untrusted::new(&metric.name), Untrusted::new(&metric.unit))
 }
 
 /// `Engine=Opt Plugins=Stock`.
 pub fn levels(levels: &[(String, String)]) -> String {
-    levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ")
+    levels
+        .iter()
+        .map(|(factor, level)| format!("{}={}", Untrusted::new(factor), Untrusted::new(level)))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
-/// Rows as columns two spaces apart, the first row for heads.
+/// Rows as columns two spaces apart, the first row for heads; names of others in them stay in their cells.
 pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<[Cow<'_, str>; N]> = rows.iter().map(|row| row.each_ref().map(|cell| printable_line(cell))).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[String; N]| {
+    let line = |row: &[Cow<'_, str>; N]| {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
         cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
     };

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 
 use prony_study::import::{BYTES_MAX, Reading, Roles, Table, TableError, Unit, import};
 use prony_study::{RESULTS_FILE, Results, State};
+use prony_text::Untrusted;
 use serde_json::json;
 
 use super::found;
@@ -95,7 +96,7 @@ fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) ->
     }
     let mut out = format!(
         "{}: {} on {} and {}\n",
-        args.output.display(),
+        Untrusted::new(&args.output),
         count(results.cells.len() as u64, "cell"),
         count(results.machines.len() as u64, "machine"),
         count(results.workloads.len() as u64, "workload"),
@@ -103,7 +104,8 @@ fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) ->
     out += &format!("  metric  {}\n", found::metric(&results.metric));
     for (at, factor) in results.factors.iter().enumerate() {
         let head = if at == 0 { "factors" } else { "" };
-        out += &format!("  {head:<8}{}: {}\n", factor.name, factor.levels.join(", "));
+        let levels: Vec<String> = factor.levels.iter().map(|level| Untrusted::new(level).to_string()).collect();
+        out += &format!("  {head:<8}{}: {}\n", Untrusted::new(&factor.name), levels.join(", "));
     }
     output::print(&out)
 }

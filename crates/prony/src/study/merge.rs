@@ -5,6 +5,7 @@ use std::path::Path;
 
 use prony_study::directory::{Directory, STUDY_FILE};
 use prony_study::merge::{Merged, merge};
+use prony_text::Untrusted;
 use serde::Serialize;
 
 use super::status;
@@ -70,7 +71,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
         let mut out = String::new();
         for merged in &merged {
             let done = count(merged.done as u64, "cell");
-            out += &format!("{}  {done} of {}\n", merged.from.display(), merged.machine);
+            out += &format!("{}  {done} of {}\n", Untrusted::new(&merged.from), Untrusted::new(&merged.machine));
         }
         output::print(&out)?;
     }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use prony_study::directory::{Directory, DirectoryError, Progress};
 use prony_study::file::Executor;
 use prony_study::ledger::Counts;
+use prony_text::{Untrusted, printable_line};
 use serde::Serialize;
 
 use crate::cli::study::StatusArgs;
@@ -69,18 +70,23 @@ pub fn failure(verb: &str, error: &DirectoryError) -> Failure {
 }
 
 fn text(progress: &[Progress]) -> String {
-    let width = progress.iter().map(|one| one.machine.chars().count()).max().unwrap_or(0);
+    let width = progress.iter().map(|one| shown(&one.machine).chars().count()).max().unwrap_or(0);
     let mut out = String::new();
     for one in progress {
-        let _ = writeln!(out, "{:width$}  {}", one.machine, in_words(&one.counts, one.cell_s));
+        let _ = writeln!(out, "{:width$}  {}", shown(&one.machine), in_words(&one.counts, one.cell_s));
         for (reason, cells) in one.reasons.iter().take(REASONS) {
-            let _ = writeln!(out, "{:width$}    {}: {reason}", "", count(*cells, "cell"));
+            let _ = writeln!(out, "{:width$}    {}: {}", "", count(*cells, "cell"), printable_line(reason));
         }
         if one.reasons.len() > REASONS {
             let _ = writeln!(out, "{:width$}    and {} more reasons", "", one.reasons.len() - REASONS);
         }
     }
     out
+}
+
+/// A ledger names its machine, and may have come from it.
+fn shown(machine: &str) -> String {
+    Untrusted::new(machine).to_string()
 }
 
 /// `38 of 40 cells done, 2 failed, 5 min left`.

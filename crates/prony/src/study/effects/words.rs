@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use prony_stats::effects::{Effect, Interaction, Method, Work};
+use prony_text::{Untrusted, printable_line};
 
 use super::Found;
 use crate::bench::words::{signed, to_percent};
@@ -14,7 +15,7 @@ const ALIASES_MOST: usize = 8;
 
 /// The answer.
 pub fn text(found: &Found) -> String {
-    let mut out = format!("{}: {}\n", found.results.title, metric(&found.results.metric));
+    let mut out = format!("{}: {}\n", Untrusted::new(&found.results.title), metric(&found.results.metric));
     let (_, done) = found.cells();
     let _ = writeln!(
         out,
@@ -51,7 +52,7 @@ fn effects(found: &Found) -> String {
     rows.extend(found.effects.effects.iter().map(|effect| {
         let verdict = if effect.size.is_found(found.alpha) { "" } else { "not told from 0" };
         [
-            found.results.factors[effect.factor].name.clone(),
+            found.factor(effect.factor).to_string(),
             steps(found, effect),
             usual(&effect.size),
             range(&effect.size),
@@ -64,7 +65,7 @@ fn effects(found: &Found) -> String {
 }
 
 fn steps(found: &Found, effect: &Effect) -> String {
-    format!("{} → {}", found.level(effect.factor, effect.from), found.level(effect.factor, effect.to))
+    format!("{} → {}", found.shown(effect.factor, effect.from), found.shown(effect.factor, effect.to))
 }
 
 fn rests_on(effect: &Effect) -> String {
@@ -83,17 +84,16 @@ fn depends(out: &mut String, found: &Found) {
     let of_interest: Vec<&Interaction> =
         found.effects.interactions.iter().filter(|interaction| interaction.size.is_found(found.alpha)).collect();
     for interaction in &of_interest {
-        let (factor, with) =
-            (&found.results.factors[interaction.factor].name, &found.results.factors[interaction.with].name);
+        let (factor, with) = (found.factor(interaction.factor), found.factor(interaction.with));
         let _ = writeln!(
             out,
             "\nthe effect of {factor} ({} → {}) depends on {with}: {} % {} with {} than with {}",
-            found.level(interaction.factor, interaction.from),
-            found.level(interaction.factor, interaction.to),
+            found.shown(interaction.factor, interaction.from),
+            found.shown(interaction.factor, interaction.to),
             signed(to_percent(interaction.size.interval.estimate), 1),
             bounds(&interaction.size),
-            found.level(interaction.with, interaction.with_to),
-            found.level(interaction.with, interaction.with_from),
+            found.shown(interaction.with, interaction.with_to),
+            found.shown(interaction.with, interaction.with_from),
         );
         let either_way = [
             ((interaction.factor, interaction.from, interaction.to), interaction.with),
@@ -123,8 +123,8 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
         .filter_map(|effect| {
             let (factor, level) = effect.given?;
             Some([
-                format!("{} {}", found.results.factors[effect.factor].name, steps(found, effect)),
-                format!("with {}={}", found.results.factors[factor].name, found.level(factor, level)),
+                format!("{} {}", found.factor(effect.factor), steps(found, effect)),
+                format!("with {}={}", found.factor(factor), found.shown(factor, level)),
                 usual(&effect.size),
                 range(&effect.size),
             ])
@@ -136,13 +136,11 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
 fn rests(out: &mut String, found: &Found) {
     let several = found.results.factors.iter().filter(|factor| factor.levels.len() > 1).count() > 1;
     for effect in found.effects.effects.iter().filter(|_| several) {
-        let name = format!("{} ({})", found.results.factors[effect.factor].name, steps(found, effect));
+        let name = format!("{} ({})", found.factor(effect.factor), steps(found, effect));
         if let [edge] = effect.edges.as_slice() {
             let others = edge.levels.iter().enumerate().filter(|&(factor, _)| factor != effect.factor);
             let others: Vec<String> = others
-                .map(|(factor, &level)| {
-                    format!("{}={}", found.results.factors[factor].name, found.level(factor, level))
-                })
+                .map(|(factor, &level)| format!("{}={}", found.factor(factor), found.shown(factor, level)))
                 .collect();
             let _ = write!(out, "\nthe effect of {name} rests on one edge, {}", others.join(" "));
             out.push_str(": elsewhere it may be another\n");
@@ -170,8 +168,8 @@ fn apart(out: &mut String, found: &Found) {
     }
     for alias in aliases.iter().take(ALIASES_MOST) {
         let sum: Vec<String> =
-            alias.same_as.iter().map(|(term, weight)| weighted(&found.term(term), *weight)).collect();
-        let _ = writeln!(out, "  {} and {}", found.term(&alias.term), sum.join(" "));
+            alias.same_as.iter().map(|(term, weight)| weighted(&printable_line(&found.term(term)), *weight)).collect();
+        let _ = writeln!(out, "  {} and {}", printable_line(&found.term(&alias.term)), sum.join(" "));
     }
     if aliases.len() > ALIASES_MOST {
         let _ = writeln!(out, "  and {} more", aliases.len() - ALIASES_MOST);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use prony_study::file::{Factor, Study};
 use prony_study::{Alias, Basis, Direction, Edges, Effect, Estimate, LeftOut, Plan, Reason, Role};
+use prony_text::{Untrusted, printable_line};
 
 use super::Planned;
 use crate::numbers::{count, significant, thousands};
@@ -15,7 +16,7 @@ const KEY_DIGITS: usize = 12;
 
 pub fn text(planned: &Planned) -> String {
     let Planned { study, plan, estimate } = planned;
-    let mut out = format!("{}\n", study.title);
+    let mut out = format!("{}\n", Untrusted::new(&study.title));
     row(&mut out, "metric", &metric(study));
     for (at, factor) in study.factors.iter().enumerate() {
         row(&mut out, if at == 0 { "factors" } else { "" }, &format!("{}: {}", factor.name, levels(factor)));
@@ -33,7 +34,7 @@ pub fn text(planned: &Planned) -> String {
 const UNKNOWN_TIME: &str = "unknown: `seconds_per_cell` in the study, or --earlier, tells how long a cell takes";
 
 fn row(out: &mut String, name: &str, value: &str) {
-    let _ = writeln!(out, "  {name:<10}{value}");
+    let _ = writeln!(out, "  {name:<10}{}", printable_line(value));
 }
 
 fn metric(study: &Study) -> String {
@@ -226,7 +227,8 @@ pub fn cells(planned: &Planned) -> String {
             let levels: Vec<&str> = study.names(&cell.levels).collect();
             let key = cell.key.get(..KEY_DIGITS).unwrap_or_default();
             let repeat = block.repeat + 1;
-            let _ = writeln!(out, "{key}  {machine}  repeat {repeat}  {workload}  {role:<8}  {}", levels.join(", "));
+            let line = format!("{key}  {machine}  repeat {repeat}  {workload}  {role:<8}  {}", levels.join(", "));
+            let _ = writeln!(out, "{}", printable_line(&line));
         }
     }
     out
