@@ -1,9 +1,9 @@
 /* Work of a known amount, and the truth about what it cost.
  *
- *   burn [-t THREADS] [-c CHILDREN] [-m MEGABYTES] [-e CODE] [-v] STEPS
+ *   burn [-t THREADS] [-s MILLISECONDS] [-c CHILDREN] [-m MEGABYTES] [-e CODE] [-v] STEPS
  *
- * Does STEPS steps of integer arithmetic in each of THREADS threads (1), then in each of CHILDREN children
- * (0) one after another. With -m each step reads and writes somewhere in so much memory. -v prints the CPU
+ * Does STEPS steps of integer arithmetic in each of THREADS threads (1), sleeps for MILLISECONDS (0), then does as
+ * many in each of CHILDREN children (0) one after another. With -m each step reads and writes somewhere in so much memory. -v prints the CPU
  * time of this process and of its children as the process itself knows them, in nanoseconds and
  * microseconds. -e ends with that code after a line on standard error.
  *
@@ -43,10 +43,11 @@ static void *work(void *unused)
 
 int main(int argc, char **argv)
 {
-    int threads = 1, children = 0, code = 0, verbose = 0, flag;
-    while ((flag = getopt(argc, argv, "t:c:m:e:v")) != -1) {
+    int threads = 1, children = 0, code = 0, verbose = 0, sleep_ms = 0, flag;
+    while ((flag = getopt(argc, argv, "t:s:c:m:e:v")) != -1) {
         switch (flag) {
         case 't': threads = atoi(optarg); break;
+        case 's': sleep_ms = atoi(optarg); break;
         case 'c': children = atoi(optarg); break;
         case 'm': words = strtoull(optarg, NULL, 10) * (1 << 20) / sizeof *memory; break;
         case 'e': code = atoi(optarg); break;
@@ -55,7 +56,7 @@ int main(int argc, char **argv)
         }
     }
     if (optind + 1 != argc || threads < 1 || threads > 64) {
-        fprintf(stderr, "usage: burn [-t THREADS] [-c CHILDREN] [-m MEGABYTES] [-e CODE] [-v] STEPS\n");
+        fprintf(stderr, "usage: burn [-t THREADS] [-s MILLISECONDS] [-c CHILDREN] [-m MEGABYTES] [-e CODE] [-v] STEPS\n");
         return 2;
     }
     steps = strtoull(argv[optind], NULL, 10);
@@ -69,6 +70,8 @@ int main(int argc, char **argv)
     work(NULL);
     for (int i = 1; i < threads; i++)
         pthread_join(others[i], NULL);
+    if (sleep_ms)
+        nanosleep(&(struct timespec){sleep_ms / 1000, sleep_ms % 1000 * 1000000L}, NULL);
     for (int i = 0; i < children; i++) {
         pid_t child = fork();
         if (child == 0) {

@@ -145,7 +145,7 @@ mod tests {
                 cleanup: None,
                 parameters: BTreeMap::new(),
             }],
-            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0 },
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None },
             runs: Some(1),
             warmup_runs: 0,
             value_s_min: 0.01,

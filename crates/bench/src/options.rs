@@ -91,7 +91,8 @@ pub struct Options {
 impl Options {
     /// What samples say of a bench with these options, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
-        circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(self.plan.budget_s))
+        let budget_s = self.runs.is_none().then_some(self.plan.budget_s);
+        Circumstances { metric: self.plan.metric, ..circumstances(&self.machine, &self.tuning, self.seed, budget_s) }
     }
 }
 

@@ -108,7 +108,7 @@ impl fmt::Display for Warning {
                     NoWait::Outlived => ", some of which run on after it, so that their wait for a CPU is not known",
                     NoWait::Overlap => " that may run at once, so that their waits for a CPU are not lost wall time",
                 };
-                write!(f, "`{name}` has {what}{why}: judged on CPU time alone")
+                write!(f, "`{name}` has {what}{why}: judged on wall time")
             }
             Warning::Short { name, wall_s } => {
                 write!(f, "a run of `{name}` takes {:.2} ms, much of it the start of a process", wall_s * 1e3)

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use prony_machine::process::NoWait;
 use prony_stats::alone::{Alone, median_interval};
-use prony_stats::judge::{Judge, Look, Outcome, Plan};
+use prony_stats::judge::{Judge, Look, Metric, Outcome, Plan};
 use prony_stats::multiplicity::holm;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
@@ -71,7 +71,7 @@ struct Bench<'a> {
     /// One for each command but the first.
     judges: Vec<Judge>,
     decided: Vec<Option<Outcome>>,
-    /// Of the first command's CPU time: decides when there is no other command.
+    /// Of the first command's CPU time, or what else is asked for: decides when there is no other command.
     alone: Alone,
     rounds: usize,
     /// Rounds that are not judged yet, until it is known how much to ask of workers.
@@ -305,7 +305,7 @@ impl<'a> Bench<'a> {
         }
         self.rounds += 1;
         let Some(first) = times[0] else { return Ok(()) };
-        self.alone.push(first.cpu_s);
+        self.alone.push(first.of(self.options.plan.metric.unwrap_or(Metric::Cpu)));
         for (judge, times) in self.judges.iter_mut().zip(&times[1..]) {
             if let Some(times) = times {
                 judge.push(times.against(&first));
@@ -322,7 +322,16 @@ impl<'a> Bench<'a> {
         pair: Option<(u64, u64)>,
         occasion: Occasion,
     ) -> Result<Times, Trouble> {
-        let measure = self.measure.get_or_insert_with(|| Measure::of(observation));
+        let duet = self.options.duet;
+        let measure = self.measure.get_or_insert_with(|| {
+            let measure = Measure::of(observation);
+            let metric = self.options.plan.metric.or(Metric::only(&measure.metric, duet));
+            // Before the first pair: from here on it is known what there is to judge.
+            for judge in &mut self.judges {
+                *judge = Judge::new(Plan { metric, ..*judge.plan() });
+            }
+            measure
+        });
         let benchmark = &mut self.benchmarks[subject];
         if benchmark.runs.is_empty() {
             sample::set_measure(benchmark, measure);

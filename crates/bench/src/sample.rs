@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 
 use prony_machine::process::Ended;
-use prony_stats::judge::{Pair, Ratio};
+use prony_stats::judge::{Metric, Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
 
@@ -29,6 +29,15 @@ pub struct Times {
 }
 
 impl Times {
+    /// One of them; not a number where it is not known.
+    pub fn of(&self, metric: Metric) -> f64 {
+        match metric {
+            Metric::Cpu => self.cpu_s,
+            Metric::Net => self.net_s.unwrap_or(f64::NAN),
+            Metric::Wall => self.wall_s.unwrap_or(f64::NAN),
+        }
+    }
+
     /// This run as the second of a pair.
     pub fn against(&self, first: &Times) -> Pair {
         Pair {
@@ -192,7 +201,7 @@ fn times(run: &Run, measured: &Measured, measure: &Measure) -> Times {
     Times {
         cpu_s: measured.cpu_s.unwrap_or(value),
         net_s: measured.net_s,
-        wall_s: measured.wall_s.or((measure.metric != "cpu").then_some(value)),
+        wall_s: measured.wall_s.or((measure.metric == "wall").then_some(value)),
     }
 }
 

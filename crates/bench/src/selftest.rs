@@ -27,7 +27,7 @@ pub struct Selftest {
     pub pairs: usize,
     /// Pairs a second.
     pub pairs_per_s: f64,
-    /// Spread of the CPU time's log ratio from pair to pair: 1.4826 × MAD, median of the comparisons.
+    /// Spread of the log ratio from pair to pair of what was judged, CPU time where it has a say: 1.4826 × MAD, median of the comparisons.
     pub deviation: f64,
     /// Median CPU time of a run, in seconds.
     pub cpu_s: f64,
@@ -109,7 +109,9 @@ pub fn selftest(
                 Verdict::Same => found.same += 1,
                 Verdict::Unclear => {}
             }
-            deviations.push(compared.outcome.cpu.deviation);
+            let outcome = &compared.outcome;
+            deviations
+                .extend(outcome.judged.first().and_then(|metric| metric.of(outcome)).map(|block| block.deviation));
         }
         times.extend(
             report.summaries.iter().flatten().filter_map(|summary| Some(summary.cpu_s.as_ref()?.median.estimate)),

@@ -108,7 +108,12 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
     }
     Ok(Options {
         subjects,
-        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
+        plan: Plan {
+            alpha: args.alpha,
+            margin: args.margin.ln_1p(),
+            budget_s: budget(args).as_secs_f64(),
+            metric: args.metric,
+        },
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
         value_s_min: args.min_time.as_secs_f64(),

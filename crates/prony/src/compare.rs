@@ -14,7 +14,7 @@ use crate::cli::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output;
-use crate::samples::{Loaded, load_all};
+use crate::samples::{Loaded, load_all_by};
 
 /// Two benchmarks, and what came out.
 struct Compared<'a> {
@@ -36,7 +36,7 @@ struct Asked<'a> {
 /// # Errors
 /// When a file cannot be read, or they measure different things.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
-    let files = load_all("compare", &args.files)?;
+    let files = load_all_by("compare", &args.files, args.metric)?;
     let mut asked = Asked { args, left_out: Vec::new() };
     let compared = judged(&files, &mut asked)?;
     let differences = differences::of(&compared);
@@ -58,7 +58,7 @@ fn judged<'a>(files: &'a [Loaded], asked: &mut Asked<'_>) -> Result<Vec<Compared
         refuse_nonsense(files, a, b)?;
     }
     let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
-    let answers = answer(&questions, asked.args.alpha, asked.args.margin.ln_1p());
+    let answers = answer(&questions, asked.args.alpha, asked.args.margin.ln_1p(), asked.args.metric);
     Ok(pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect())
 }
 

@@ -9,6 +9,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prony_stats::import::{Format, ImportError, criterion, import};
+use prony_stats::judge::Metric;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
 use crate::failure::Failure;
@@ -34,6 +35,32 @@ const DEEPEST: usize = 16;
 /// The first file that cannot be read.
 pub fn load_all(verb: &str, paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
     paths.iter().map(|path| load(verb, path)).collect()
+}
+
+/// Reads all files, and takes of each run the time that is asked for, or was judged alone when it was measured.
+///
+/// # Errors
+/// The first file that cannot be read, or that has no run of which this time was measured.
+pub fn load_all_by(verb: &str, paths: &[PathBuf], metric: Option<Metric>) -> Result<Vec<Loaded>, Failure> {
+    let mut files = load_all(verb, paths)?;
+    for file in &mut files {
+        by_metric(verb, file, metric)?;
+    }
+    Ok(files)
+}
+
+fn by_metric(verb: &str, file: &mut Loaded, metric: Option<Metric>) -> Result<(), Failure> {
+    let judged = file.samples.circumstances.as_ref().and_then(|circumstances| circumstances.metric);
+    let Some(metric) = metric.or(judged) else { return Ok(()) };
+    for benchmark in &mut file.samples.benchmarks {
+        *benchmark = benchmark.by(metric);
+        if benchmark.runs.is_empty() {
+            let (file, of, metric) = (&file.name, &benchmark.name, metric.name());
+            let failure = Failure::new(format!("cannot {verb} {file}: no run of `{of}` has the metric {metric}"));
+            return Err(failure.hint("without --metric the values are taken, whatever they are"));
+        }
+    }
+    Ok(())
 }
 
 fn load(verb: &str, path: &Path) -> Result<Loaded, Failure> {

@@ -34,7 +34,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut options = Options {
         subjects: Vec::new(),
-        plan: Plan { alpha: args.alpha, margin: 0.01_f64.ln_1p(), budget_s: args.max_time.as_secs_f64() },
+        plan: Plan { alpha: args.alpha, margin: 0.01_f64.ln_1p(), budget_s: args.max_time.as_secs_f64(), metric: None },
         runs: None,
         warmup_runs: 1,
         value_s_min: 0.1,

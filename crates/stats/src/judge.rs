@@ -1,12 +1,41 @@
 //! Is B faster than A? Decided from pairs of runs, at set looks, as soon as it soundly can be.
 //!
 //! A and B run back to back in random order, so under "no difference" each log ratio ln(B/A) is as likely to have
-//! either sign, however the machine's noise hangs together from run to run. CPU time is judged by signed ranks, net
-//! time (wall minus what the run waited for a core) by signs, each with half of α. What is spent at which look is in
+//! either sign, however the machine's noise hangs together from run to run. CPU time and wall time are judged by signed
+//! ranks, net time (wall minus what the run waited for a core) by signs. What is spent at which look is in
 //! [`crate::spending`].
 //!
-//! * **Faster, Slower**: the interval of CPU or of net excludes 0, and the other does not exclude it on the other side.
-//! * **Same**: the intervals of both lie within the margin. Each may use all of α for this, because both have to
+//! # What is judged
+//!
+//! Unless one metric is asked for, a verdict is about **what the user waits for**: the time from start to end that a
+//! run would take if nobody else wanted a core.
+//!
+//! * **Where the wait for a core is known of every run** that is net time, and CPU time stands for it where the runs
+//!   compute most of the time: net = CPU + blocked, blocked ≥ 0, so where at least [`CPU_SHARE_MIN`] of net time is CPU
+//!   time and as much is blocked as before, the two have the same sign and nearly the same size. CPU time is measured
+//!   better, as no disk, host or timer is in it. Each of the two gets half of α. Where both differ
+//!   and contradict each other, net time decides. Where runs wait for something else than a core for more of the time,
+//!   CPU time is part of what is waited for, and has no say.
+//! * **Where it is not known**, as of threads that run at once, it is wall time, with all of its noise and all of α. CPU
+//!   time has no say: it is a sum over threads, and what is waited for is the longest path through
+//!   them. Two threads that take turns and two that run at once have the same sum; a program that is made parallel
+//!   has a larger one and takes less time. No function of the sums of CPU time and of waits can tell: a thread's wait
+//!   for a core delays the end if it is on that path and costs nothing if it is not, so net time lies
+//!   anywhere between wall and wall minus all waits. Wall time is the one number
+//!   of a run that is known to hold all that is waited for; what other work adds to it is as likely to hit A
+//!   as B.
+//! * **Same** is never said of runs of which the interval of what the user waits for is not known or does not lie within
+//!   the margin.
+//!
+//! How much of net time is CPU time is told by the mean of both runs of each pair, which is the same whichever is A,
+//! so by the argument of the module `quietest` the choice between the two leaves the tests exact. Of all pairs the
+//! quarter that computed most is asked: what the host of a virtual machine takes away is
+//! in net time, and comes and goes.
+//!
+//! # Verdicts
+//!
+//! * **Faster, Slower**: an interval of what is judged excludes 0.
+//! * **Same**: the intervals of all that is judged lie within the margin. Each may use all of α for this, because all have to
 //!   agree (intersection–union, Berger 1982).
 //! * **Unclear**: anything else.
 //!
@@ -29,7 +58,13 @@ use outcome::Evidence;
 use series::{Series, Test};
 
 use crate::interval::Interval;
+use crate::quantile::{quantile_of_sorted, sorted};
 use crate::spending::LOOKS;
+
+/// CPU time stands for net time where it is at least this share of it.
+pub const CPU_SHARE_MIN: f64 = 0.9;
+/// Of all pairs, the share that computed less than those that are asked.
+const COMPUTED_LESS: f64 = 0.75;
 
 /// What a comparison may cost and how sure it must be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +75,8 @@ pub struct Plan {
     pub margin: f64,
     /// Seconds for everything.
     pub budget_s: f64,
+    /// What is judged: this metric alone, or with `None` what the user waits for.
+    pub metric: Option<Metric>,
 }
 
 /// One run of A and one of B.
@@ -49,7 +86,7 @@ pub struct Pair {
     pub cpu: Ratio,
     /// Wall time minus the wait for a core; `None` where that cannot be told.
     pub net: Option<Ratio>,
-    /// Wall time.
+    /// Wall time; not finite where it is not that of the command alone.
     pub wall: Ratio,
 }
 
@@ -104,6 +141,7 @@ pub trait Look {
 #[derive(Debug, Clone)]
 pub struct Judge {
     plan: Plan,
+    pairs: Vec<Pair>,
     cpu: Series,
     /// `None` once a pair came without it.
     net: Option<Series>,
@@ -123,10 +161,14 @@ struct Looked {
 }
 
 impl Looks {
+    /// The share of the budget that the last look stands for.
+    fn used(&self) -> f64 {
+        self.0.last().map_or(0.0, |look| look.share)
+    }
+
     /// The share of the budget at which the next look is due; `None` after the last.
     fn next_share(&self) -> Option<f64> {
-        let used = self.0.last().map_or(0.0, |look| look.share);
-        LOOKS.into_iter().find(|&share| share > used)
+        LOOKS.into_iter().find(|&share| share > self.used())
     }
 
     /// The look that is due when a `share` of the budget is used; looks missed are made up for by it.
@@ -143,11 +185,13 @@ impl Looks {
 impl Judge {
     /// No pairs yet.
     pub fn new(plan: Plan) -> Judge {
+        let metrics = if plan.metric.is_some() { 1.0 } else { 2.0 };
         let series = |test, metrics| Series::new(test, plan.alpha, metrics);
         Judge {
             plan,
-            cpu: series(Test::SignedRanks, 2.0),
-            net: Some(series(Test::Signs, 2.0)),
+            pairs: Vec::new(),
+            cpu: series(Test::SignedRanks, metrics),
+            net: Some(series(Test::Signs, metrics)),
             wall: series(Test::SignedRanks, 1.0),
             looks: Looks::default(),
         }
@@ -155,23 +199,33 @@ impl Judge {
 
     /// Adds a pair. A ratio that is not finite, as of a run without CPU time, is left out of its metric and counted.
     pub fn push(&mut self, pair: Pair) {
+        self.pairs.push(pair);
         self.cpu.push(pair.cpu);
         self.wall.push(pair.wall);
         match (&mut self.net, pair.net) {
             (Some(series), Some(net)) => series.push(net),
             (Some(_), None) => {
                 self.net = None;
-                if self.looks.0.is_empty() {
-                    self.cpu.spend_on(self.plan.alpha, 1.0);
-                }
+                self.without_net();
             }
             (None, _) => {}
         }
     }
 
+    /// Wall time takes the place of net time, and of CPU time beside it. What looks at these two have spent is gone.
+    fn without_net(&mut self) {
+        if self.plan.metric.is_none() {
+            self.wall.resume(self.plan.alpha, self.looks.used());
+        }
+        if self.looks.0.is_empty() {
+            // What is shown of it is an interval by itself.
+            self.cpu.spend_all(self.plan.alpha);
+        }
+    }
+
     /// Pairs so far.
     pub fn pairs(&self) -> usize {
-        self.wall.ratios.len() + self.wall.left_out
+        self.pairs.len()
     }
 
     /// When the next look is due, in seconds since the start; `None` after the last.
@@ -179,28 +233,35 @@ impl Judge {
         self.looks.next_share().map(|share| share * self.plan.budget_s)
     }
 
-    /// The interval of the CPU time as it would be were the next look now. For showing only: what is decided is decided
+    /// The interval of what decides as it would be were the next look now. For showing only: what is decided is decided
     /// at looks.
     pub fn live(&self) -> Option<Interval> {
-        self.cpu.live(self.looks.next_share().unwrap_or(1.0))
+        let series = match (self.plan.metric, &self.net) {
+            (Some(Metric::Cpu), _) => &self.cpu,
+            (Some(Metric::Net), net) => net.as_ref()?,
+            (None, Some(_)) if self.computes() => &self.cpu,
+            (None, Some(net)) => net,
+            (Some(Metric::Wall), _) | (None, None) => &self.wall,
+        };
+        series.live(self.looks.next_share().unwrap_or(1.0))
     }
 
     /// What the looks made so far had said under another `alpha`; for [`crate::multiplicity::holm`].
     pub fn reconsider(&self, alpha: f64, elapsed_s: f64) -> Outcome {
         let mut judge = Judge::new(Plan { alpha, ..self.plan });
-        let metrics = self.cpu.metrics;
-        judge.cpu.spend_on(alpha, metrics);
-        judge.net = self.net.as_ref().map(|_| Series::new(Test::Signs, alpha, metrics));
         let mut outcome = None;
         for (at, look) in self.looks.0.iter().enumerate() {
-            judge.cpu.take(&self.cpu, look.pairs);
-            judge.wall.take(&self.wall, look.pairs);
-            if let (Some(net), Some(all)) = (&mut judge.net, &self.net) {
-                net.take(all, look.pairs);
-            }
+            self.pairs[judge.pairs.len()..look.pairs].iter().for_each(|&pair| judge.push(pair));
             outcome = Some(judge.look_at(look.share, at + 1 == self.looks.0.len(), elapsed_s));
         }
         outcome.unwrap_or_else(|| self.clone().finish(elapsed_s))
+    }
+
+    /// Most of net time is CPU time.
+    fn computes(&self) -> bool {
+        let share = |pair: &Pair| Some(pair.cpu.level - pair.net?.level).filter(|share| share.is_finite());
+        let shares = sorted(&self.pairs.iter().filter_map(share).collect::<Vec<_>>());
+        quantile_of_sorted(&shares, COMPUTED_LESS).is_some_and(|share| share >= CPU_SHARE_MIN.ln())
     }
 }
 
@@ -222,9 +283,10 @@ impl Look for Judge {
             elapsed_s,
             pairs,
             margin: self.plan.margin,
+            asked: self.plan.metric,
+            computes: self.computes(),
             cpu: self.cpu.look(share),
             net: self.net.as_mut().map(|net| net.look(share)),
-            net_expected: true,
             wall: self.wall.look(share),
             left_out: self.cpu.left_out,
         };

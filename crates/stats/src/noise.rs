@@ -40,11 +40,26 @@ pub const NOISES: [Noise; 7] = [
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     pub cpu_s: f64,
-    pub net_s: f64,
+    /// `None` where threads ran at once.
+    pub net_s: Option<f64>,
     pub wall_s: f64,
 }
 
-/// A machine in time, on which a command of 20 ms runs again and again.
+/// A program: what it does when nothing disturbs it.
+#[derive(Debug, Clone, Copy)]
+pub struct Program {
+    /// Each of these threads, all at once, …
+    pub threads: usize,
+    /// … computes so long, …
+    pub computes_s: f64,
+    /// … and when the last is done the program sleeps.
+    pub sleeps_s: f64,
+}
+
+/// The usual command: one thread that computes.
+pub const COMPUTES: Program = Program { threads: 1, computes_s: RUN_S, sleeps_s: 0.0 };
+
+/// A machine in time, on which commands run again and again.
 pub struct Machine {
     noise: Noise,
     seed: Seed,
@@ -66,8 +81,8 @@ impl Machine {
         Machine { noise, seed, elapsed_s: 0.0, state, phase_s }
     }
 
-    /// Runs a command that takes e^`effect` times as long.
-    pub fn run(&mut self, effect: f64) -> Run {
+    /// How a thread is disturbed that computes for [`RUN_S`]: log time, and its wait for a core.
+    fn disturbance(&mut self) -> (f64, f64) {
         let seed = &mut self.seed;
         let mut wait = 0.0005 * uniform(seed);
         let log = match self.noise {
@@ -92,29 +107,49 @@ impl Machine {
                 0.008 * normal(seed) + if uniform(seed) < 0.04 { -0.4 * uniform(seed).ln() } else { 0.0 }
             }
         };
-        let cpu_s = RUN_S * (effect + log).exp();
+        (log, wait)
+    }
+
+    /// Runs a command of which the computing takes e^`effect` times as long.
+    pub fn run(&mut self, program: Program, effect: f64) -> Run {
+        let (mut cpu_s, mut last_s, mut wait_s): (f64, f64, f64) = (0.0, 0.0, 0.0);
+        for _ in 0..program.threads {
+            let (log, wait) = self.disturbance();
+            let thread_s = program.computes_s * (effect + log).exp();
+            cpu_s += thread_s;
+            // Who is done last is waited for, with its wait for a core.
+            if thread_s + wait > last_s + wait_s {
+                (last_s, wait_s) = (thread_s, wait);
+            }
+        }
         // What no wait explains: page faults served by the host, interrupts.
-        let unexplained = cpu_s * 0.004 * normal(seed).abs() + 0.0003 * -uniform(seed).ln();
-        let net_s = if self.noise == Noise::Silent { cpu_s } else { cpu_s + unexplained };
-        let wall_s = net_s + wait;
+        let unexplained = last_s * 0.004 * normal(&mut self.seed).abs() + 0.0003 * -uniform(&mut self.seed).ln();
+        let disturbed_s = if self.noise == Noise::Silent { last_s } else { last_s + unexplained };
+        let path_s = disturbed_s + program.sleeps_s;
+        let wall_s = path_s + wait_s;
         self.elapsed_s += wall_s + BETWEEN_S;
-        Run { cpu_s, net_s, wall_s }
+        Run { cpu_s, net_s: (program.threads == 1).then_some(path_s), wall_s }
     }
 
     /// A and B back to back in random order, B e^`effect` times as slow; the effect is drawn anew for each run.
     pub fn pair(&mut self, effect: impl FnOnce(&mut Seed) -> f64) -> Pair {
         let effect = effect(&mut self.seed);
+        self.pair_of([COMPUTES; 2], effect)
+    }
+
+    /// Two programs back to back in random order, the computing of the second e^`effect` times as slow.
+    pub fn pair_of(&mut self, [a, b]: [Program; 2], effect: f64) -> Pair {
         let first_is_a = self.seed.coin();
         let (a, b) = if first_is_a {
-            let a = self.run(0.0);
-            (a, self.run(effect))
+            let a = self.run(a, 0.0);
+            (a, self.run(b, effect))
         } else {
-            let b = self.run(effect);
-            (self.run(0.0), b)
+            let b = self.run(b, effect);
+            (self.run(a, 0.0), b)
         };
         Pair {
             cpu: Ratio::of(a.cpu_s, b.cpu_s),
-            net: Some(Ratio::of(a.net_s, b.net_s)),
+            net: a.net_s.zip(b.net_s).map(|(a, b)| Ratio::of(a, b)),
             wall: Ratio::of(a.wall_s, b.wall_s),
         }
     }

@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::judge::Metric;
+
 pub use error::SamplesError;
 pub(crate) use error::shown;
 pub(crate) use json::from_json;
@@ -119,6 +121,9 @@ pub struct Circumstances {
     /// The time that the measurement was allowed; `None` when the number of pairs was set instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
+    /// The one metric that was judged; `None` when that was what the user waits for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metric: Option<Metric>,
     /// When each pair was complete, in seconds since the start, in their order. Whoever judges the pairs again must look
     /// when it was looked then; otherwise the chance of a false claim is another.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -304,6 +309,27 @@ impl Benchmark {
         self.subject.as_ref().and_then(|subject| subject.metric.as_deref()).unwrap_or("wall")
     }
 
+    /// The same runs with this time as their value; runs of which it was not measured are left out.
+    #[must_use]
+    pub fn by(&self, metric: Metric) -> Benchmark {
+        if self.metric() == metric.name() {
+            return self.clone();
+        }
+        let run = |run: &Run| {
+            let time_s =
+                run.measured.as_ref()?.time_s(metric).filter(|time_s| !run.values.is_empty() && *time_s > 0.0)?;
+            Some(Run { warmups: Vec::new(), values: vec![time_s], ..run.clone() })
+        };
+        let subject = self.subject.clone().unwrap_or_default();
+        let metric = (metric != Metric::Wall).then(|| metric.name().to_owned());
+        Benchmark {
+            unit: Unit::Second,
+            runs: self.runs.iter().filter_map(run).collect(),
+            subject: Some(Subject { metric, unit: None, better: Better::Lower, ..subject }),
+            ..self.clone()
+        }
+    }
+
     /// Whether a smaller value is the better one.
     pub fn better(&self) -> Better {
         self.subject.as_ref().map_or(Better::Lower, |subject| subject.better)
@@ -314,6 +340,17 @@ impl Run {
     /// A process of which one value counts.
     pub fn of(value: f64) -> Run {
         Run { loops: 1, warmups: Vec::new(), values: vec![value], metadata: Metadata::new(), measured: None }
+    }
+}
+
+impl Measured {
+    /// One of its times.
+    pub fn time_s(&self, metric: Metric) -> Option<f64> {
+        match metric {
+            Metric::Cpu => self.cpu_s,
+            Metric::Net => self.net_s,
+            Metric::Wall => self.wall_s,
+        }
     }
 }
 

@@ -43,6 +43,12 @@ impl Boundary {
         Boundary { alpha, spent: 0.0, inside: None }
     }
 
+    /// What is left when `alpha` was spent up to a share `u` of the budget by looks at something else. The next
+    /// level is what it newly spends, which holds whatever these looks and the next have in common.
+    pub fn resume(alpha: f64, u: f64) -> Boundary {
+        Boundary { alpha, spent: spent(alpha, u), inside: None }
+    }
+
     /// The level of a look at share `u` of the budget, if it were now; 0 when no error is left to spend.
     ///
     /// `shared`: squared correlation with the statistic of the look before, for nested samples the share of pairs that

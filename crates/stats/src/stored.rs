@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::clusters::{self, Comparison};
-use crate::judge::{Judge, Look, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
+use crate::judge::{Judge, Look, Metric, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
 use crate::quantile::median;
 use crate::samples::{Benchmark, Better, Circumstances, Run};
 
@@ -61,15 +61,17 @@ impl Answer {
 /// Answers all questions so that any difference claimed where there is none has probability `alpha` at most: Holm's
 /// (1979) steps. With k differences found, the others are judged at α/(m − k), until none is found.
 ///
-/// `margin`: smaller differences count as none, a log ratio. `None` where a side has no values.
-pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64) -> Vec<Option<Answer>> {
+/// `margin`: smaller differences count as none, a log ratio. `metric`: what of pairs is judged, by itself; `None` for what
+/// was judged when they were taken. Processes that are no pairs are compared by their values, see [`Benchmark::by`].
+/// `None` where a side has no values.
+pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64, metric: Option<Metric>) -> Vec<Option<Answer>> {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     let mut found = 0;
     loop {
         let level = alpha / (questions.len() - found).max(1) as f64;
         for (question, answer) in questions.iter().zip(&mut answers) {
             if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
-                *answer = question.answer(level, margin);
+                *answer = question.answer(level, margin, metric);
             }
         }
         let now = answers.iter().flatten().filter(|answer| answer.claims_a_difference()).count();
@@ -81,12 +83,17 @@ pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64) -> Vec<Option
 }
 
 impl Question<'_> {
-    fn answer(&self, alpha: f64, margin: f64) -> Option<Answer> {
+    fn answer(&self, alpha: f64, margin: f64, metric: Option<Metric>) -> Option<Answer> {
         let pairs = self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default();
+        let duet = self.paired.is_some_and(|circumstances| circumstances.tuning["duet"] == true);
+        let metric = metric
+            .or(self.paired.and_then(|circumstances| circumstances.metric))
+            .or(Metric::only(self.b.metric(), duet));
         match self.paired.filter(|_| !pairs.is_empty()) {
             Some(circumstances) => {
-                let plan = Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX) };
-                let outcome = if pairs.iter().all(|pair| pair.is_of_replays()) {
+                let plan = Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX), metric };
+                let of_frames = matches!(metric, None | Some(Metric::Cpu));
+                let outcome = if of_frames && pairs.iter().all(|pair| pair.is_of_replays()) {
                     look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
                         let [a_s, b_s] = [pair.a, pair.b].map(frames_s);
                         judge.push(&a_s, &b_s, pair.times.wall);
@@ -169,7 +176,7 @@ impl Times {
         // Where the values are something else than time, that is what is judged.
         let (times, cpu_alone) = match benchmark.metric() {
             "wall" => (true, false),
-            "cpu" => (true, true),
+            "cpu" | "net" => (true, true),
             _ => (false, false),
         };
         let wall = measured.wall_s.filter(|_| times).or((!cpu_alone).then_some(cost));
@@ -248,8 +255,9 @@ mod tests {
     fn pairs_see_what_two_samples_apart_do_not() {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.02, 40, 2));
         let circumstances = circumstances(40, None);
-        let ask =
-            |paired| answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01).remove(0).expect("there are values");
+        let ask = |paired| {
+            answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, None).remove(0).expect("there are values")
+        };
         let paired = ask(Some(&circumstances));
         assert_eq!(paired.verdict(), Verdict::Slower);
         let (estimate, low, high) = paired.ratio();
@@ -276,7 +284,7 @@ mod tests {
         };
         let (a, b) = (replays(0, 1.0), replays(1, 1.01));
         let circumstances = circumstances(40, None);
-        let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001).remove(0);
+        let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001, None).remove(0);
         let Some(Answer::Paired(outcome)) = answer else { panic!("pairs") };
         assert_eq!(outcome.verdict, Verdict::Slower);
         assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
@@ -294,7 +302,8 @@ mod tests {
         let (a, b) = (rate(1.0, 1), rate(0.5, 2));
         let circumstances = circumstances(30, None);
         for paired in [None, Some(&circumstances)] {
-            let answer = answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01).remove(0).expect("there are values");
+            let answer =
+                answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, None).remove(0).expect("there are values");
             assert_eq!(answer.verdict(), Verdict::Slower);
             assert!((answer.ratio().0 - 2f64.ln()).abs() < 0.05, "{answer:?}");
         }
@@ -305,7 +314,7 @@ mod tests {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0015, 40, 2));
         let width = |budget_s| {
             let circumstances = circumstances(40, budget_s);
-            let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6).remove(0);
+            let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6, None).remove(0);
             let (_, low, high) = answer.expect("there are values").ratio();
             high - low
         };
@@ -317,10 +326,10 @@ mod tests {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0022, 40, 2));
         let circumstances = circumstances(40, None);
         let question = Question { a: &a, b: &b, paired: Some(&circumstances) };
-        let alone = answer(&[question], 0.05, 1e-6).remove(0).expect("there are values");
+        let alone = answer(&[question], 0.05, 1e-6, None).remove(0).expect("there are values");
         let same = Question { a: &a, b: &a, paired: None };
         let many: Vec<Question<'_>> = std::iter::once(question).chain(std::iter::repeat_n(same, 50)).collect();
-        let among = answer(&many, 0.05, 1e-6).remove(0).expect("there are values");
+        let among = answer(&many, 0.05, 1e-6, None).remove(0).expect("there are values");
         let width = |answer: &Answer| answer.ratio().2 - answer.ratio().1;
         assert!(width(&among) > width(&alone), "{among:?} {alone:?}");
     }
@@ -329,6 +338,6 @@ mod tests {
     fn without_values_there_is_no_answer() {
         let a = benchmark("a", 0.0, 3, 1);
         let none = Benchmark::new("none");
-        assert_eq!(answer(&[Question { a: &a, b: &none, paired: None }], 0.05, 0.01), [None]);
+        assert_eq!(answer(&[Question { a: &a, b: &none, paired: None }], 0.05, 0.01, None), [None]);
     }
 }

@@ -46,7 +46,12 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         keep_code_variables: args.trust.keep_code_variables,
         demo: demo.to_owned(),
         builds: [build(args, a, 0)?, build(args, b, 1)?],
-        plan: Plan { alpha: args.alpha, margin: args.margin.ln_1p(), budget_s: budget(args).as_secs_f64() },
+        plan: Plan {
+            alpha: args.alpha,
+            margin: args.margin.ln_1p(),
+            budget_s: budget(args).as_secs_f64(),
+            metric: None,
+        },
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
         duet_cpu: if args.duet { cpu(args)? } else { None },

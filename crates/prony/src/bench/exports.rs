@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prony_machine::own;
-use prony_stats::judge::{Metric, Outcome};
+use prony_stats::judge::Outcome;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
 
@@ -72,8 +72,7 @@ impl Exports {
         }
         if let Some(file) = self.markdown {
             let others = comparisons.iter().map(|outcome| {
-                let block = outcome.net.filter(|_| outcome.metric == Metric::Net);
-                Some(block.unwrap_or(outcome.cpu).interval).filter(|interval| interval.width().is_finite())
+                outcome.metric.of(outcome).map(|block| block.interval).filter(|interval| interval.width().is_finite())
             });
             let relative: Vec<Option<Interval>> = std::iter::once(None).chain(others).collect();
             write(file, export::markdown(samples, &relative).as_bytes())?;

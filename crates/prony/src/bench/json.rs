@@ -54,6 +54,8 @@ pub struct Answered {
     pairs: usize,
     decided_after_s: f64,
     more_needed_s: Option<f64>,
+    /// The metrics that had a say.
+    judged: Vec<String>,
     /// Hodges–Lehmann estimates and signed-rank intervals; the median and a sign-test interval of net.
     metrics: Metrics,
     reasons: Vec<String>,
@@ -62,8 +64,7 @@ pub struct Answered {
 #[derive(Debug, Serialize)]
 struct Metrics {
     #[serde(flatten)]
-    judged: BTreeMap<String, Change>,
-    /// Never judged.
+    all: BTreeMap<String, Change>,
     #[serde(skip_serializing_if = "Option::is_none")]
     wall: Option<Change>,
 }
@@ -151,21 +152,19 @@ pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     if let Some(net) = &outcome.net {
         all.insert("net".to_owned(), change(&net.interval));
     }
+    let name = |metric: Metric| if metric == Metric::Cpu { judged.to_owned() } else { metric.name().to_owned() };
     let wall = (!all.contains_key("wall") && outcome.wall.interval.n > 0).then(|| change(&outcome.wall.interval));
     Answered {
         verdict: outcome.verdict,
-        metric: match outcome.metric {
-            Metric::Cpu => judged.to_owned(),
-            Metric::Net => "net".to_owned(),
-            Metric::Wall => "wall".to_owned(),
-        },
+        metric: name(outcome.metric),
         estimate_pct: percent(outcome.estimate),
         low_pct: percent(outcome.low),
         high_pct: percent(outcome.high),
         pairs: outcome.pairs,
         decided_after_s: outcome.elapsed_s,
         more_needed_s: outcome.forecast.map(|forecast| forecast.seconds_more),
-        metrics: Metrics { judged: all, wall },
+        judged: outcome.judged.iter().map(|&metric| name(metric)).collect(),
+        metrics: Metrics { all, wall },
         reasons: outcome.reasons.iter().map(ToString::to_string).collect(),
     }
 }

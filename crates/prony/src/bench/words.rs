@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prony_bench::{Options, Report, Spread, Summary};
 use prony_stats::Interval;
 use prony_stats::histogram::Histogram;
-use prony_stats::judge::{Outcome, Verdict};
+use prony_stats::judge::{Metric, Outcome, Verdict};
 
 use crate::numbers::{count, thousands};
 
@@ -146,19 +146,21 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
     }
 }
 
-/// Each metric with its interval; the judged ones first.
+/// Each metric with its interval, and which were judged. `judged`: what the first is called.
 pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     let first = if judged == "cpu" { "CPU" } else { judged };
-    let mut row = |name: &str, interval: &Interval, note: &str| {
-        let text = change(interval);
-        let _ = writeln!(out, "  {name:5} {text}{note}");
+    let mut row = |name: &str, metric: Metric| {
+        let Some(block) = metric.of(outcome) else { return };
+        let note = if outcome.judged.contains(&metric) { "" } else { ", not judged" };
+        let _ = writeln!(out, "  {name:5} {}{note}", change(&block.interval));
     };
-    row(first, &outcome.cpu.interval, "");
-    if let Some(net) = &outcome.net {
-        row("net", &net.interval, "");
+    // A worker that tells of wall time only has the same of both.
+    if first != "wall" {
+        row(first, Metric::Cpu);
     }
+    row("net", Metric::Net);
     if outcome.wall.interval.n > 0 {
-        row("wall", &outcome.wall.interval, ", not judged");
+        row("wall", Metric::Wall);
     }
     for reason in &outcome.reasons {
         let _ = writeln!(out, "  {reason}");
@@ -274,9 +276,14 @@ pub fn hint(options: &Options, report: &Report) -> Option<String> {
             "--duet lets both runs of a pair take turns on one CPU, so that noise falls on both alike".to_owned(),
         );
     }
-    let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5)?;
-    let seconds = (options.plan.budget_s + forecast.seconds_more).ceil();
-    (options.runs.is_none() && seconds < 3600.0).then(|| format!("--max-time {seconds}s may be enough"))
+    let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5);
+    let seconds = forecast.map(|forecast| (options.plan.budget_s + forecast.seconds_more).ceil());
+    let seconds = seconds.filter(|&seconds| options.runs.is_none() && seconds < 3600.0);
+    let more = seconds.map(|seconds| format!("--max-time {seconds}s may be enough"));
+    let by_cpu = options.plan.metric.is_none() && !unclear.outcome.judged.contains(&Metric::Cpu);
+    let by_cpu = by_cpu.then(|| "--metric cpu judges CPU time, which other work disturbs less".to_owned());
+    let hints: Vec<String> = more.into_iter().chain(by_cpu).collect();
+    (!hints.is_empty()).then(|| hints.join("; "))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use prony_stats::judge::Metric;
 
 use super::TrustArgs;
 use super::limits::amount;
@@ -19,7 +20,8 @@ Examples:
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
 
 Commands run in turns, in random order, until it is known which is faster or the time is up. A is the first command;
-every other one is compared with it. What is judged is CPU time, and wall time without the wait for a CPU.
+every other one is compared with it. What is judged is what the user waits for: wall time without the wait for a CPU, with
+CPU time where that is most of it; and wall time as it is where the wait is not known, as of threads that run at once.
 
 Exit codes:
   0  B is faster, or the same within --margin; or one command was measured
@@ -36,7 +38,7 @@ pub struct BenchArgs {
     pub commands: Vec<String>,
 
     /// Replay this demo against two builds instead of running commands
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "What runs")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "What runs")]
     pub demo: Option<PathBuf>,
 
     /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s]
@@ -48,6 +50,10 @@ pub struct BenchArgs {
     /// Claim a difference where there is none in at most so many of all cases
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "How long and how sure")]
     pub alpha: f64,
+    /// Judge this metric alone: wall, cpu or net, which is wall time without the wait for a CPU
+    /// [default: what the user waits for]
+    #[arg(long, value_name = "METRIC", value_parser = metric, help_heading = "How long and how sure")]
+    pub metric: Option<Metric>,
     /// Run every command exactly so often, however long it takes
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How long and how sure")]
     pub runs: Option<u32>,
@@ -212,6 +218,11 @@ pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').ok_or_else(expected)?;
     let share = number.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(expected()) }
+}
+
+/// Reads the name of a metric.
+pub fn metric(text: &str) -> Result<Metric, String> {
+    Metric::from_name(text).ok_or_else(|| "expected wall, cpu or net".to_owned())
 }
 
 fn parameter(text: &str) -> Result<Parameter, String> {

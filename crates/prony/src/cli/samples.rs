@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use prony_stats::judge::Metric;
 
-use super::bench::percent;
+use super::bench::{metric, percent};
 
 const FORMATS: &str = "\
 Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine or Google Benchmark; the text of
@@ -40,6 +41,10 @@ pub struct CompareArgs {
     /// Claim a difference where there is none in at most so many of all cases
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
+    /// Judge this metric of each run alone: wall, cpu or net, which is wall time without the wait for a CPU
+    /// [default: what was judged when it was measured; of runs that are no pairs, their values]
+    #[arg(long, value_name = "METRIC", value_parser = metric)]
+    pub metric: Option<Metric>,
     /// A section for each value of this metadata or parameter
     #[arg(long, value_name = "KEY")]
     pub group_by: Option<String>,
@@ -58,6 +63,9 @@ pub struct StatsArgs {
     /// Samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// Of each run take this time for its value: wall, cpu or net [default: the metric that was judged alone, or the values]
+    #[arg(long, value_name = "METRIC", value_parser = metric)]
+    pub metric: Option<Metric>,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
@@ -91,6 +99,9 @@ pub struct CheckSamplesArgs {
     /// Samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// Of each run take this time for its value: wall, cpu or net [default: the metric that was judged alone, or the values]
+    #[arg(long, value_name = "METRIC", value_parser = metric)]
+    pub metric: Option<Metric>,
     /// The smallest difference that a comparison should be able to see
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     pub margin: f64,

@@ -8,6 +8,7 @@ fn args(files: usize) -> CompareArgs {
         files: vec![PathBuf::from("x.json"); files],
         margin: 0.01,
         alpha: 0.05,
+        metric: None,
         group_by: None,
         markdown: false,
         json: false,

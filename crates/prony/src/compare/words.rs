@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use prony_stats::Interval;
-use prony_stats::judge::Verdict;
+use prony_stats::judge::{Metric, Verdict};
 use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_stats::stored::Answer;
 use prony_text::{Untrusted, printable_line};
 
 use super::{Asked, Compared};
-use crate::bench::words::{Scale, change, digits, to_percent};
+use crate::bench::words::{Scale, change, digits, metrics, to_percent};
 use crate::numbers::{count, thousands};
 
 /// The answer: a sentence for one comparison, a table for several.
@@ -161,19 +161,12 @@ fn rests_on(answer: &Answer) -> String {
 fn details(out: &mut String, one: &Compared<'_>) {
     match &one.answer {
         Some(Answer::Paired(outcome)) => {
-            let wall = one.b.metric() == "wall";
-            let mut line = |name: &str, interval: &Interval, note: &str| {
-                let _ = writeln!(out, "  {name:5} {}{note}", change(interval));
-            };
-            if wall {
-                line("CPU", &outcome.cpu.interval, "");
-                if let Some(net) = &outcome.net {
-                    line("net", &net.interval, "");
+            if Metric::from_name(one.b.metric()).is_some() {
+                metrics(out, outcome, "cpu");
+            } else {
+                for reason in &outcome.reasons {
+                    let _ = writeln!(out, "  {reason}");
                 }
-                line("wall", &outcome.wall.interval, ", not judged");
-            }
-            for reason in &outcome.reasons {
-                let _ = writeln!(out, "  {reason}");
             }
         }
         Some(Answer::Unpaired(comparison)) => {

@@ -12,7 +12,7 @@ use prony_stats::{serial, sign_test};
 use prony_text::Untrusted;
 use serde::Serialize;
 
-use super::load_all;
+use super::load_all_by;
 use crate::bench::words::{Scale, change, to_percent};
 use crate::cli::CheckSamplesArgs;
 use crate::exit::Exit;
@@ -56,7 +56,7 @@ struct Checked<'a> {
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &CheckSamplesArgs) -> Result<Exit, Failure> {
-    let files = load_all("check", &args.files)?;
+    let files = load_all_by("check", &args.files, args.metric)?;
     let all: Vec<Checked<'_>> = files
         .iter()
         .flat_map(|file| {

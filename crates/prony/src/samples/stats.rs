@@ -10,7 +10,7 @@ use prony_stats::sign_test;
 use prony_text::Untrusted;
 use serde::Serialize;
 
-use super::load_all;
+use super::load_all_by;
 use crate::bench::words::{Scale, signed};
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
@@ -45,7 +45,7 @@ struct Stats<'a> {
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &StatsArgs) -> Result<Exit, Failure> {
-    let files = load_all("read", &args.files)?;
+    let files = load_all_by("read", &args.files, args.metric)?;
     let all: Vec<Stats<'_>> = files
         .iter()
         .flat_map(|file| file.samples.benchmarks.iter().filter_map(|benchmark| Stats::of(&file.name, benchmark)))

@@ -25,6 +25,41 @@ fn a_slower_command_is_a_finding_and_a_faster_one_is_good() {
 }
 
 #[test]
+fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
+    let place = Place::new();
+    place.burn();
+    let compare = |more: &[&str]| {
+        let commands = ["./burn -t 2 100000", "./burn -t 2 -s 100 100000"];
+        place.prony(&[&["bench", "--runs", "12"], more, &commands].concat())
+    };
+    let answer = compare(&["--json", "--export-json", "s.json"]);
+    let json = answer.json();
+    assert_eq!(
+        (answer.code, json["verdict"].as_str(), json["metric"].as_str()),
+        (Some(1), Some("slower"), Some("wall"))
+    );
+    assert_eq!(json["judged"], serde_json::json!(["wall"]), "{json}");
+    // The file is judged by the same, and by whatever else is asked for.
+    assert_eq!(place.prony(&["compare", "s.json"]).code, Some(1));
+    for metric in ["cpu", "wall"] {
+        let judged = place.prony(&["compare", "--json", "--metric", metric, "s.json"]).json();
+        assert_eq!(judged["comparisons"][0]["metric"], metric, "{judged}");
+        assert_eq!(judged["comparisons"][0]["judged"]["paired"]["judged"], serde_json::json!([metric]), "{judged}");
+        let stats = place.prony(&["stats", "--json", "--metric", metric, "s.json"]).json();
+        assert_eq!(stats[0]["metric"], metric, "{stats}");
+    }
+    // Threads that run at once have no net time.
+    let answer = place.prony(&["stats", "--metric", "net", "s.json"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.stderr.contains("no run of `./burn -t 2 100000` has the metric net"), "{answer:?}");
+    let by_cpu = compare(&["--metric", "cpu", "--json", "--export-json", "cpu.json"]).json();
+    assert_eq!((by_cpu["metric"].as_str(), &by_cpu["judged"]), (Some("cpu"), &serde_json::json!(["cpu"])));
+    let again = place.prony(&["compare", "--json", "cpu.json"]).json();
+    assert_eq!((&again["comparisons"][0]["metric"], &again["verdict"]), (&by_cpu["metric"], &by_cpu["verdict"]));
+    assert_eq!(compare(&["--metric", "speed"]).code, Some(2));
+}
+
+#[test]
 fn the_judge_stops_long_before_the_time_is_up() {
     let place = Place::new();
     let json = place.prony(&["bench", "--json", "--shell", "--max-time", "60s", ":", SLOW]).json();

@@ -39,6 +39,13 @@ impl Place {
         fs::set_permissions(self.path(name), fs::Permissions::from_mode(0o755)).expect("it is ours");
     }
 
+    /// The program of known work, compiled to `./burn`.
+    fn burn(&self) {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../../subjects/burn/burn.c");
+        let built = Command::new("cc").args(["-O1", "-pthread", "-o"]).arg(self.path("burn")).arg(source).status();
+        assert!(built.expect("cc is there: apt-get install gcc libc6-dev").success());
+    }
+
     /// The command, to be run here.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::series::Seen;
 use crate::interval::Interval;
@@ -22,15 +22,50 @@ pub enum Verdict {
 }
 
 /// What was measured of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// Time on a core.
+    /// Time on a core; of values that are no times of a process, these.
     Cpu,
     /// Wall time minus the wait for a core.
     Net,
     /// Wall time.
     Wall,
+}
+
+impl Metric {
+    /// As files and options have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Metric::Cpu => "cpu",
+            Metric::Net => "net",
+            Metric::Wall => "wall",
+        }
+    }
+
+    /// From its name.
+    pub fn from_name(name: &str) -> Option<Metric> {
+        [Metric::Cpu, Metric::Net, Metric::Wall].into_iter().find(|metric| metric.name() == name)
+    }
+
+    /// What alone can be judged of values that are called `name` and are no times of processes; `None` where they are
+    /// such times. In a `duet` processes are known by their CPU time.
+    pub fn only(name: &str, duet: bool) -> Option<Metric> {
+        match name {
+            "wall" | "net" => None,
+            "cpu" if duet => None,
+            _ => Some(Metric::Cpu),
+        }
+    }
+
+    /// Of an outcome.
+    pub fn of(self, outcome: &Outcome) -> Option<&MetricBlock> {
+        match self {
+            Metric::Cpu => Some(&outcome.cpu),
+            Metric::Net => outcome.net.as_ref(),
+            Metric::Wall => Some(&outcome.wall),
+        }
+    }
 }
 
 /// The answer of a look.
@@ -40,6 +75,8 @@ pub struct Outcome {
     pub verdict: Verdict,
     /// The metric that the next three are of: the one that decided.
     pub metric: Metric,
+    /// The metrics that had a say.
+    pub judged: Vec<Metric>,
     /// Log ratio ln(B/A); not a number without pairs.
     pub estimate: f64,
     /// Lower bound; infinite with too few pairs.
@@ -58,7 +95,7 @@ pub struct Outcome {
     pub cpu: MetricBlock,
     /// Signs; `None` where a run's wait could not be told.
     pub net: Option<MetricBlock>,
-    /// Signed ranks; never judged.
+    /// Signed ranks.
     pub wall: MetricBlock,
     /// What to know about the verdict.
     pub reasons: Vec<Reason>,
@@ -90,7 +127,7 @@ pub struct Forecast {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// The interval of one metric lies below 0, that of the other above.
+    /// The interval of one metric lies below 0, that of the other above; net time decided.
     OppositeSigns {
         /// CPU time, estimated.
         cpu: f64,
@@ -104,8 +141,15 @@ pub enum Reason {
         /// The least that can decide at this look.
         needed: usize,
     },
-    /// Only CPU time was judged, because the wait for a core was not known of every run.
+    /// Wall time was judged, because the wait for a core was not known of every run.
     NetUnknown,
+    /// Nothing of what was to be judged is known of every run.
+    Unknown,
+    /// CPU time differs where it is not what is waited for.
+    CpuDiffers {
+        /// Its estimate.
+        cpu: f64,
+    },
     /// Pairs without a usable CPU time.
     LeftOut {
         /// How many.
@@ -124,8 +168,10 @@ impl fmt::Display for Reason {
                 percent(net)
             ),
             Reason::TooFewPairs { pairs, needed } => write!(f, "{pairs} pairs, of at least {needed} that can decide"),
-            Reason::NetUnknown => {
-                f.write_str("judged on CPU time alone: the wait for a core is not known of every run")
+            Reason::NetUnknown => f.write_str("judged on wall time: the wait for a core is not known of every run"),
+            Reason::Unknown => f.write_str("what the user waits for is not known of every run"),
+            Reason::CpuDiffers { cpu } => {
+                write!(f, "CPU time differs by {:+.2} %, and is not what is waited for", percent(cpu))
             }
             Reason::LeftOut { pairs } => write!(f, "{pairs} pairs left out: no CPU time was counted"),
         }
@@ -140,10 +186,12 @@ pub(super) struct Evidence {
     pub elapsed_s: f64,
     pub pairs: usize,
     pub margin: f64,
+    /// The only metric to judge.
+    pub asked: Option<Metric>,
+    /// CPU time is most of net time.
+    pub computes: bool,
     pub cpu: Seen,
     pub net: Option<Seen>,
-    /// Its absence is worth a word: replays never have it.
-    pub net_expected: bool,
     pub wall: Seen,
     pub left_out: usize,
 }
@@ -167,19 +215,23 @@ impl Evidence {
             disturbed: seen.disturbed,
         };
         let (cpu, net, wall) = (block(self.cpu), self.net.map(block), block(self.wall));
-        let (verdict, metric, headline) = self.decide(cpu.interval, net.map(|net| net.interval), &mut reasons);
-        if verdict == Verdict::Unclear && cpu.interval.n < self.cpu.needed {
-            reasons.push(Reason::TooFewPairs { pairs: cpu.interval.n, needed: self.cpu.needed });
+        let judged = self.judged();
+        let (verdict, metric, headline) = self.decide(&judged, &mut reasons);
+        let seen = self.seen(metric);
+        let judged_n = seen.difference.map_or(0, |interval| interval.n);
+        if verdict == Verdict::Unclear && !judged.is_empty() && judged_n < seen.needed {
+            reasons.push(Reason::TooFewPairs { pairs: judged_n, needed: seen.needed });
         }
-        if net.is_none() && self.net_expected && self.pairs > 0 {
+        if judged == [Metric::Wall] && self.asked.is_none() && self.pairs > 0 {
             reasons.push(Reason::NetUnknown);
         }
-        if self.left_out > 0 {
+        if self.left_out > 0 && judged.contains(&Metric::Cpu) {
             reasons.push(Reason::LeftOut { pairs: self.left_out });
         }
         Outcome {
             verdict,
             metric,
+            judged,
             estimate: headline.estimate,
             low: headline.low,
             high: headline.high,
@@ -194,41 +246,90 @@ impl Evidence {
         }
     }
 
-    fn decide(&self, cpu: Interval, net: Option<Interval>, reasons: &mut Vec<Reason>) -> (Verdict, Metric, Interval) {
-        let direction = |interval: &Interval| if interval.low > 0.0 { Verdict::Slower } else { Verdict::Faster };
-        let differs = |interval: &Interval| {
-            let precise = interval.width() <= interval.estimate.abs().max(PRECISE_MARGINS * self.margin);
-            interval.excludes(0.0) && (precise || self.last)
-        };
-        match net.filter(|net| differs(net)) {
-            Some(net) if cpu.excludes(0.0) => {
-                if direction(&cpu) != direction(&net) {
-                    reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, net: net.estimate });
-                    return farther(Verdict::Unclear, cpu, Some(net));
-                }
-                if net.width() < cpu.width() {
-                    return (direction(&net), Metric::Net, net);
-                }
-                return (direction(&cpu), Metric::Cpu, cpu);
-            }
-            Some(net) => return (direction(&net), Metric::Net, net),
-            None if differs(&cpu) => return (direction(&cpu), Metric::Cpu, cpu),
-            None => {}
+    /// What has a say; what the user waits for comes last. Empty where that is not known.
+    fn judged(&self) -> Vec<Metric> {
+        let known = |seen: &Seen| seen.difference.is_some();
+        match (self.asked, &self.net) {
+            (Some(Metric::Net), None) => Vec::new(),
+            (Some(metric), _) => vec![metric],
+            (None, Some(_)) if self.computes => vec![Metric::Cpu, Metric::Net],
+            (None, Some(_)) => vec![Metric::Net],
+            (None, None) if known(&self.wall) => vec![Metric::Wall],
+            (None, None) => Vec::new(),
         }
-        let agrees =
-            |interval: &Interval| interval.lies_within(self.margin) && (self.last || interval.width() <= self.margin);
-        match (self.cpu.agreement, self.net.map(|net| net.agreement)) {
-            (Some(cpu), None) if agrees(&cpu) => (Verdict::Same, Metric::Cpu, cpu),
-            (Some(cpu), Some(Some(net))) if agrees(&cpu) && agrees(&net) => farther(Verdict::Same, cpu, Some(net)),
+    }
+
+    fn seen(&self, metric: Metric) -> &Seen {
+        match metric {
+            Metric::Cpu => &self.cpu,
+            Metric::Net => self.net.as_ref().unwrap_or(&self.cpu),
+            Metric::Wall => &self.wall,
+        }
+    }
+
+    fn decide(&self, judged: &[Metric], reasons: &mut Vec<Reason>) -> (Verdict, Metric, Interval) {
+        let cpu = self.cpu.difference.unwrap_or(UNKNOWN);
+        let found = match judged {
+            [] => {
+                reasons.push(Reason::Unknown);
+                (Verdict::Unclear, Metric::Cpu, cpu)
+            }
+            &[only] => self.by_one(only),
+            _ => self.by_cpu_and_net(reasons),
+        };
+        let told = judged.contains(&Metric::Cpu) || self.asked.is_some();
+        if !told && cpu.excludes(0.0) && direction(&cpu) != found.0 {
+            reasons.push(Reason::CpuDiffers { cpu: cpu.estimate });
+        }
+        found
+    }
+
+    fn by_one(&self, metric: Metric) -> (Verdict, Metric, Interval) {
+        let seen = self.seen(metric);
+        let interval = seen.difference.unwrap_or(UNKNOWN);
+        match seen.agreement {
+            _ if self.differs(&interval) => (direction(&interval), metric, interval),
+            Some(agreement) if self.agrees(&agreement) => (Verdict::Same, metric, agreement),
+            _ => (Verdict::Unclear, metric, interval),
+        }
+    }
+
+    fn by_cpu_and_net(&self, reasons: &mut Vec<Reason>) -> (Verdict, Metric, Interval) {
+        let [cpu, net] = [Metric::Cpu, Metric::Net].map(|metric| self.seen(metric).difference.unwrap_or(UNKNOWN));
+        let contradict = cpu.excludes(0.0) && net.excludes(0.0) && direction(&cpu) != direction(&net);
+        if contradict {
+            reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, net: net.estimate });
+        }
+        match (self.differs(&cpu), self.differs(&net)) {
+            (_, true) if !cpu.excludes(0.0) || contradict || net.width() < cpu.width() => {
+                return (direction(&net), Metric::Net, net);
+            }
+            (_, true) => return (direction(&cpu), Metric::Cpu, cpu),
+            // Net time will be known better at the next look, and it decides.
+            (true, false) if contradict => return farther(Verdict::Unclear, cpu, net),
+            (true, false) => return (direction(&cpu), Metric::Cpu, cpu),
+            (false, false) => {}
+        }
+        match (self.cpu.agreement, self.net.and_then(|net| net.agreement)) {
+            (Some(cpu), Some(net)) if self.agrees(&cpu) && self.agrees(&net) => farther(Verdict::Same, cpu, net),
             _ => farther(Verdict::Unclear, cpu, net),
         }
+    }
+
+    fn differs(&self, interval: &Interval) -> bool {
+        let precise = interval.width() <= interval.estimate.abs().max(PRECISE_MARGINS * self.margin);
+        interval.excludes(0.0) && (precise || self.last)
+    }
+
+    fn agrees(&self, interval: &Interval) -> bool {
+        interval.lies_within(self.margin) && (self.last || interval.width() <= self.margin)
     }
 
     /// n ≈ 14 (σ/δ)² pairs find a difference δ nine times in ten at the levels of several looks: 14 = (2.4 + 1.3)².
     ///
     /// δ is the nearer of the two ways out: how far the estimate is from 0, and from the margin.
     fn forecast(&self, verdict: Verdict, metric: Metric, headline: Interval) -> Option<Forecast> {
-        let seen = if metric == Metric::Net { self.net? } else { self.cpu };
+        let seen = self.seen(metric);
         let deviation = seen.deviation?;
         if verdict != Verdict::Unclear || self.pairs == 0 {
             return None;
@@ -239,16 +340,18 @@ impl Evidence {
         let run = self.pairs as f64 / headline.n.max(1) as f64;
         let formula = 14.0 * (deviation / delta).powi(2) * run;
         // Never less than a tenth more, as what is there did not do.
-        let pairs = formula.max(1.1 * self.pairs as f64).max(self.cpu.needed as f64).ceil();
+        let pairs = formula.max(1.1 * self.pairs as f64).max(seen.needed as f64).ceil();
         let more = pairs - self.pairs as f64;
         Some(Forecast { pairs: pairs as usize, seconds_more: more * self.elapsed_s / self.pairs as f64 })
     }
 }
 
+/// Of an interval that excludes 0.
+fn direction(interval: &Interval) -> Verdict {
+    if interval.low > 0.0 { Verdict::Slower } else { Verdict::Faster }
+}
+
 /// The interval that reaches farther from 0 speaks for both.
-fn farther(verdict: Verdict, cpu: Interval, net: Option<Interval>) -> (Verdict, Metric, Interval) {
-    match net {
-        Some(net) if net.reach() > cpu.reach() => (verdict, Metric::Net, net),
-        _ => (verdict, Metric::Cpu, cpu),
-    }
+fn farther(verdict: Verdict, cpu: Interval, net: Interval) -> (Verdict, Metric, Interval) {
+    if net.reach() > cpu.reach() { (verdict, Metric::Net, net) } else { (verdict, Metric::Cpu, cpu) }
 }

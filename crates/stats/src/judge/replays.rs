@@ -2,7 +2,7 @@
 
 use super::outcome::{Evidence, Outcome};
 use super::series::{Seen, Series, Test};
-use super::{Look, Looks, Plan, Ratio};
+use super::{Look, Looks, Metric, Plan, Ratio};
 use crate::frames::quiet::Stretches;
 use crate::interval::Interval;
 use crate::sign_flips::{self, Pair};
@@ -18,7 +18,7 @@ const LIVE_GROWTH: f64 = 1.1;
 
 /// Takes pairs of replays, is asked at set times, and answers once, as [`super::Judge`] does of runs.
 ///
-/// Judged is CPU time in the frames in which the machine was fast, with the signs of whole pairs flipped
+/// Judged is CPU time, as a replay waits for nothing, in the frames in which the machine was fast, with the signs of whole pairs flipped
 /// ([`crate::sign_flips`]). How long the machine's disturbances are and how often they come is
 /// not known before; of all frames, or a half, a quarter … of the pairs of each, that share is judged which
 /// promises the smallest error.
@@ -131,9 +131,10 @@ impl Look for ReplayJudge {
             elapsed_s,
             pairs,
             margin: self.plan.margin,
+            asked: Some(Metric::Cpu),
+            computes: true,
             cpu: self.cpu(share),
             net: None,
-            net_expected: false,
             wall: self.wall.look(share),
             left_out: pairs - self.stretches.pairs(),
         };

@@ -13,8 +13,6 @@ pub(super) struct Series {
     pub ratios: Vec<Ratio>,
     /// Pairs whose ratio is not finite.
     pub left_out: usize,
-    /// Among how many metrics the error of a difference is divided.
-    pub metrics: f64,
     /// What is left for a difference in this metric.
     difference: Boundary,
     /// What is left for agreement within the margin, which all metrics must show.
@@ -22,8 +20,6 @@ pub(super) struct Series {
     test: Test,
     /// What the last look rested on, by place.
     looked_at: Vec<Weight>,
-    /// Ratios left out and taken in order, so that a look can be repeated.
-    taken: Vec<bool>,
 }
 
 /// How a metric is judged.
@@ -56,39 +52,32 @@ pub(super) struct Seen {
 }
 
 impl Series {
+    /// `metrics`: among how many the error of a difference is divided.
     pub fn new(test: Test, alpha: f64, metrics: f64) -> Series {
         Series {
             ratios: Vec::new(),
             left_out: 0,
-            metrics,
             difference: Boundary::new(alpha / metrics),
             agreement: Boundary::new(alpha),
             test,
             looked_at: Vec::new(),
-            taken: Vec::new(),
         }
     }
 
-    /// Starts anew with the error divided among `metrics`.
-    pub fn spend_on(&mut self, alpha: f64, metrics: f64) {
-        self.metrics = metrics;
-        self.difference = Boundary::new(alpha / metrics);
-        self.agreement = Boundary::new(alpha);
+    /// From here on all of `alpha` that is not spent at a `share` of the budget, by whatever was judged until now.
+    pub fn resume(&mut self, alpha: f64, share: f64) {
+        self.difference = Boundary::resume(alpha, share);
+        self.agreement = Boundary::resume(alpha, share);
+    }
+
+    /// All of `alpha` from the beginning.
+    pub fn spend_all(&mut self, alpha: f64) {
+        self.difference = Boundary::new(alpha);
     }
 
     pub fn push(&mut self, ratio: Ratio) {
         let usable = ratio.log.is_finite() && ratio.level.is_finite();
-        self.taken.push(usable);
         if usable { self.ratios.push(ratio) } else { self.left_out += 1 }
-    }
-
-    /// Takes over the first `pairs` pairs of another series.
-    pub fn take(&mut self, all: &Series, pairs: usize) {
-        let taken = &all.taken[..pairs];
-        let usable = taken.iter().filter(|&&usable| usable).count();
-        self.ratios = all.ratios[..usable].to_vec();
-        self.left_out = pairs - usable;
-        self.taken = taken.to_vec();
     }
 
     /// The log ratios at the given places, ascending.

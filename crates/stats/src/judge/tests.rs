@@ -2,8 +2,10 @@ use super::*;
 use crate::Seed;
 use crate::noise::{Machine, NOISES, Noise, uniform};
 
+mod waited_for;
+
 fn plan() -> Plan {
-    Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0 }
+    Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0, metric: None }
 }
 
 fn compare(noise: Noise, effect: f64, seed: u64) -> Outcome {
@@ -184,19 +186,19 @@ fn around(centre: f64, n: usize) -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn metrics_that_contradict_each_other_are_unclear() {
+fn where_metrics_contradict_each_other_net_time_decides() {
     let outcome = judge_of(around(0.03, 40).map(|log| pair(log, Some(-log)))).finish(2.0);
-    assert_eq!(outcome.verdict, Verdict::Unclear);
+    assert_eq!((outcome.verdict, outcome.metric), (Verdict::Faster, Metric::Net));
     assert!(matches!(outcome.reasons[..], [Reason::OppositeSigns { cpu, net }] if cpu > 0.0 && net < 0.0));
     assert_eq!(outcome.reasons[0].to_string(), "CPU time and net time contradict each other: +3.05 % and -2.96 %");
 }
 
 #[test]
-fn without_net_time_all_of_alpha_is_for_cpu_time() {
+fn without_net_time_all_of_alpha_is_for_wall_time() {
     let with = judge_of(around(0.0, 60).map(|log| pair(log, Some(log)))).finish(2.0);
     let without = judge_of(around(0.0, 60).map(|log| pair(log, None))).finish(2.0);
-    assert_eq!(with.cpu.interval.confidence, 0.975);
-    assert_eq!((without.cpu.interval.confidence, without.net), (0.95, None));
+    assert_eq!((with.cpu.interval.confidence, with.judged), (0.975, vec![Metric::Cpu, Metric::Net]));
+    assert_eq!((without.wall.interval.confidence, without.judged), (0.95, vec![Metric::Wall]));
     assert_eq!(without.reasons, [Reason::NetUnknown]);
 }
 
@@ -230,10 +232,7 @@ fn nothing_and_little_are_unclear() {
     assert!(nothing.verdict == Verdict::Unclear && nothing.estimate.is_nan() && nothing.forecast.is_none());
     let little = judge_of([pair(0.5, None), pair(f64::NAN, None)]).finish(1.0);
     assert_eq!((little.verdict, little.pairs, little.low), (Verdict::Unclear, 2, f64::NEG_INFINITY));
-    assert_eq!(
-        little.reasons,
-        [Reason::TooFewPairs { pairs: 1, needed: 6 }, Reason::NetUnknown, Reason::LeftOut { pairs: 1 }]
-    );
+    assert_eq!(little.reasons, [Reason::TooFewPairs { pairs: 1, needed: 6 }, Reason::NetUnknown]);
 }
 
 #[test]

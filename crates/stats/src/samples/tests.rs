@@ -264,14 +264,17 @@ fn facts() -> impl Strategy<Value = Value> {
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
     let times = (option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3));
-    (any::<String>(), facts(), facts(), option::of(any::<String>()), times, vec(any::<String>(), 0..3)).prop_map(
-        |(prony_version, machine, tuning, pairing, (budget_s, pairs_done_s), warnings)| Circumstances {
+    let metric = option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Net), Just(Metric::Wall)]);
+    let judged = (times, metric);
+    (any::<String>(), facts(), facts(), option::of(any::<String>()), judged, vec(any::<String>(), 0..3)).prop_map(
+        |(prony_version, machine, tuning, pairing, ((budget_s, pairs_done_s), metric), warnings)| Circumstances {
             version: PronyVersion,
             prony_version,
             machine,
             tuning,
             pairing,
             budget_s,
+            metric,
             pairs_done_s,
             warnings,
         },

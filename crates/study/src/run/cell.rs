@@ -154,7 +154,7 @@ impl Stand<'_> {
                 cleanup: None,
                 parameters: self.parameters(claim),
             }],
-            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0 },
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0, metric: None },
             runs: Some(1),
             warmup_runs: 0,
             value_s_min: VALUE_S_MIN,
