@@ -3,14 +3,13 @@
 //! `docs/formats/recorded.md` draws the file. What cannot be believed (another owner, a mode that lets others write, a
 //! symbolic link) is as good as an empty list.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, FlockOperation, Mode, OFlags, flock, fstat, ftruncate, openat};
-use rustix::io::Errno;
+use prony_machine::own::{self, NotOurs, Whose};
+use rustix::fs::{FlockOperation, flock, ftruncate};
 use rustix::process::geteuid;
 
 /// Why the list cannot be used.
@@ -19,16 +18,9 @@ pub enum KnownError {
     /// There is no place for it.
     #[error("the user has no home directory, and XDG_STATE_HOME names none")]
     NoHome,
-    /// Somebody else may have written it.
-    #[error("`{path}`: expected {expected}, found {found}")]
-    NotOwn {
-        /// The file or directory.
-        path: String,
-        /// What it has to be.
-        expected: String,
-        /// What it is.
-        found: String,
-    },
+    /// Somebody else may have written it, or it cannot be opened.
+    #[error(transparent)]
+    NotOurs(#[from] NotOurs),
     /// The demo cannot be read.
     #[error("cannot read the demo: {0}")]
     Demo(#[from] io::Error),
@@ -89,7 +81,7 @@ impl KnownDemos {
         if !own {
             return Ok(false);
         }
-        let Some(list) = self.open(OFlags::RDONLY)? else { return Ok(false) };
+        let Some(list) = self.open()? else { return Ok(false) };
         flock(&list, FlockOperation::LockShared).map_err(|error| self.failed("lock", error.into()))?;
         let entries = self.entries(&list)?;
         let entry = self.entry(demo)?;
@@ -102,12 +94,8 @@ impl KnownDemos {
     /// [`KnownError`] when the list cannot be written, or not be believed.
     pub fn add(&self, demo: &File) -> Result<(), KnownError> {
         let entry = self.entry(demo)?;
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&self.folder)
-            .map_err(|error| self.failed_at("create", &self.folder, error))?;
-        let Some(list) = self.open(OFlags::RDWR | OFlags::CREATE)? else { return Ok(()) };
+        own::make_directory(&self.folder, 0o700)?;
+        let list = private(&self.path(), own::open_lock(&self.path(), Whose::Ours)?)?;
         flock(&list, FlockOperation::LockExclusive).map_err(|error| self.failed("lock", error.into()))?;
         let mut entries = self.entries(&list)?;
         if entries.chunks_exact(ENTRY_BYTES).any(|found| found == entry) {
@@ -125,23 +113,13 @@ impl KnownDemos {
     }
 
     /// The list itself, if it is there and nobody else's.
-    fn open(&self, flags: OFlags) -> Result<Option<File>, KnownError> {
-        let careful = OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = match openat(CWD, &self.folder, OFlags::DIRECTORY | OFlags::RDONLY | careful, Mode::empty()) {
-            Ok(folder) => folder,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(self.failed_at("open", &self.folder, error.into())),
-        };
-        expect_own(&self.folder, folder.as_fd(), FileType::Directory, 0o700)?;
-        // Without NONBLOCK a pipe of this name would keep us waiting.
-        let opened = openat(&folder, "recorded", flags | careful | OFlags::NONBLOCK, Mode::from_raw_mode(0o600));
-        let list: OwnedFd = match opened {
-            Ok(list) => list,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(error) => return Err(self.failed("open", error.into())),
-        };
-        expect_own(&self.path(), list.as_fd(), FileType::RegularFile, 0o600)?;
-        Ok(Some(File::from(list)))
+    fn open(&self) -> Result<Option<File>, KnownError> {
+        let opened = own::check_directory(&self.folder, 0o700).and_then(|()| own::open(&self.path(), Whose::Ours));
+        match opened {
+            Ok(list) => private(&self.path(), list).map(Some),
+            Err(NotOurs::Io { error, .. }) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Whole entries of the list, no more than it may have.
@@ -186,38 +164,20 @@ impl KnownDemos {
     }
 
     fn failed(&self, what: &'static str, error: io::Error) -> KnownError {
-        self.failed_at(what, &self.path(), error)
-    }
-
-    fn failed_at(&self, what: &'static str, path: &Path, error: io::Error) -> KnownError {
-        KnownError::System { what, path: path.display().to_string(), error }
+        KnownError::System { what, path: self.path().display().to_string(), error }
     }
 }
 
 /// Bits of a mode: group and others may write.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 
-fn expect_own(path: &Path, file: std::os::fd::BorrowedFd, kind: FileType, mode: u32) -> Result<(), KnownError> {
-    let not_own =
-        |expected: String, found: String| KnownError::NotOwn { path: path.display().to_string(), expected, found };
-    let found = fstat(file).map_err(|error| KnownError::System {
-        what: "look at",
-        path: path.display().to_string(),
-        error: error.into(),
-    })?;
-    let found_kind = FileType::from_raw_mode(found.st_mode);
-    if found_kind != kind {
-        return Err(not_own(format!("{kind:?}"), format!("{found_kind:?}")));
+/// The file, unless others may read or write it.
+fn private(path: &Path, file: File) -> Result<File, KnownError> {
+    let found = file.metadata()?.mode() & 0o7777;
+    match found & 0o077 {
+        0 => Ok(file),
+        _ => Err(NotOurs::Permissions { path: path.to_owned(), expected: 0o600, found }.into()),
     }
-    let user = geteuid().as_raw();
-    if found.st_uid != user {
-        return Err(not_own(format!("user {user} to own it"), format!("user {}", found.st_uid)));
-    }
-    let found = found.st_mode & 0o7777;
-    if found & 0o077 != 0 {
-        return Err(not_own(format!("mode {mode:04o}"), format!("{found:04o}")));
-    }
-    Ok(())
 }
 
 /// The home directory that `/etc/passwd` names, if it is there.
@@ -296,13 +256,13 @@ mod tests {
         known.add(&recorded).expect("the directory is writable");
         fs::set_permissions(known.path(), Permissions::from_mode(0o620)).expect("it is ours");
         let error = known.contains(&recorded).expect_err("the group may write").to_string();
-        assert!(error.ends_with("/state/prony/recorded`: expected mode 0600, found 0620"), "{error}");
+        assert!(error.ends_with("/state/prony/recorded: expected permissions 600 or fewer, found 620"), "{error}");
         assert!(known.add(&recorded).is_err());
 
         fs::set_permissions(known.path(), Permissions::from_mode(0o600)).expect("it is ours");
         fs::set_permissions(&known.folder, Permissions::from_mode(0o777)).expect("it is ours");
         let error = known.contains(&recorded).expect_err("others may replace the list").to_string();
-        assert!(error.ends_with("/state/prony`: expected mode 0700, found 0777"), "{error}");
+        assert!(error.ends_with("/state/prony: expected permissions 700 or fewer, found 777"), "{error}");
 
         fs::set_permissions(&known.folder, Permissions::from_mode(0o700)).expect("it is ours");
         let elsewhere = place.path().join("elsewhere");
