@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test` and `fleet` do so by themselves.
 
-.PHONY: demo test fleet bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo test fleet fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 demo:
 	@scripts/demo
@@ -29,12 +29,19 @@ bench-enet:
 bench-limits:
 	@scripts/bench-limits
 
+# Every parser of outside bytes against mutated input. Needs a nightly compiler and cargo-fuzz.
+fuzz:
+	@scripts/fuzz
+
 check:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo clippy -p prony-preload --features hooks -- -D warnings
 	cargo clippy -p prony-enet-host --features tokio --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	# Built, not only checked: that it links shows that no target lacks its entry. This compiler does; running them takes
+	# `scripts/fuzz` and a nightly one.
+	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)
 
 setup:
 	@scripts/setup test
