@@ -61,6 +61,11 @@ impl Driver {
         &self.socket
     }
 
+    /// When the driver was made.
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+
     /// Time as the host has it: since the driver was made.
     pub fn now(&self) -> Duration {
         self.started.elapsed()
@@ -135,6 +140,9 @@ impl Driver {
     /// As [`Socket::receive`].
     pub fn receive(&mut self, also: impl FnMut(usize)) -> io::Result<usize> {
         let count = self.socket.receive()?;
+        if count == 0 {
+            return Ok(0);
+        }
         let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
         self.host.prefetch(datagrams, prefetch, also);
         Ok(count)
@@ -155,7 +163,7 @@ impl Driver {
                 look(&mut self.host, transmit, &datagram.bytes);
                 filled += 1;
             }
-            if filled == BATCH || transmit.is_none() {
+            if filled == BATCH || transmit.is_none() && filled > 0 {
                 self.socket.send(&self.outbox[..filled]);
                 filled = 0;
             }

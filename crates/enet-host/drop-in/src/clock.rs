@@ -2,21 +2,31 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::exported;
 
 /// What is added to the time since the first call.
 static OFFSET_MS: AtomicU32 = AtomicU32::new(0);
 
-fn elapsed_ms() -> u32 {
+/// The first call.
+pub fn started() -> Instant {
     static STARTED: OnceLock<Instant> = OnceLock::new();
-    STARTED.get_or_init(Instant::now).elapsed().as_millis() as u32
+    *STARTED.get_or_init(Instant::now)
+}
+
+fn elapsed_ms() -> u32 {
+    started().elapsed().as_millis() as u32
 }
 
 /// The time in milliseconds, which wraps.
 pub fn now_ms() -> u32 {
     elapsed_ms().wrapping_add(OFFSET_MS.load(Relaxed))
+}
+
+/// The time that programs were told, or would have been, when `elapsed` had passed since [`started`].
+pub fn at_ms(elapsed: Duration) -> u32 {
+    (elapsed.as_millis() as u32).wrapping_add(OFFSET_MS.load(Relaxed))
 }
 
 exported! {

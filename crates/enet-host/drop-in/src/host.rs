@@ -55,8 +55,8 @@ pub fn behind(host: *mut layout::Host) -> *mut Host {
 }
 
 impl Host {
-    /// Takes over what the program set since.
-    pub unsafe fn read_settings(host: *mut Host) {
+    /// Takes over what the program set since, and shows the time.
+    pub unsafe fn read_settings(host: *mut Host, now: Duration) {
         // SAFETY: the caller's host is one, and nobody else uses it now.
         let Host { seen, driver, mirror, checksum: known_checksum, compressor: known_compressor, .. } =
             unsafe { &mut *host };
@@ -76,8 +76,9 @@ impl Host {
             settings.compressor = is_set.then(|| Box::new(Foreign::new(seen.compressor)) as _);
         }
         mirror.mtu = seen.mtu;
-        seen.service_time = clock::now_ms();
-        mirror.offset_ms = seen.service_time.wrapping_sub(driver.now().as_millis() as u32);
+        // As `enet_time_get` would have said at `now`, without another look at the clock.
+        seen.service_time = clock::at_ms(now + driver.started().duration_since(clock::started()));
+        mirror.offset_ms = seen.service_time.wrapping_sub(now.as_millis() as u32);
     }
 
     /// Shows what changed of the host itself, and frees what nobody needs.
@@ -179,7 +180,7 @@ impl Host {
         // SAFETY: as above.
         unsafe {
             let now = (*host).driver.now();
-            Host::read_settings(host);
+            Host::read_settings(host, now);
             (*host).driver.host_mut().handle_timeout(now);
             Host::transmit(host, now);
             let Host { driver, mirror, .. } = &mut *host;
@@ -230,12 +231,17 @@ impl Host {
             if !event.is_null() && Host::dispatch(host, event) {
                 return Ok(true);
             }
-            let until = (*host).driver.now() + Duration::from_millis(timeout_ms.into());
+            let mut until = None;
             let mut received = 0;
             loop {
                 let passed = Host::pass(host);
                 if !event.is_null() && Host::dispatch(host, event) {
                     return Ok(true);
+                }
+                if timeout_ms == 0 && passed.is_ok_and(|(_, count)| count == 0) {
+                    // All that was due was sent before the socket was looked at.
+                    Host::settle(host);
+                    return Ok(false);
                 }
                 // With an event, what was taken in is acknowledged together with what the program sends now.
                 Host::transmit(host, (*host).driver.now());
@@ -250,6 +256,7 @@ impl Host {
                 if count == BATCH && received < RECEIVED_A_CALL {
                     continue;
                 }
+                let until = *until.get_or_insert(now + Duration::from_millis(timeout_ms.into()));
                 if now >= until {
                     return Ok(false);
                 }
@@ -270,6 +277,8 @@ exported! {
         if peer_count > PEERS_MAX {
             return null_mut();
         }
+        // Before the host's own, so that the one never runs ahead of the other.
+        clock::started();
         let options = SocketOptions::default();
         let asked = if address.is_null() { None } else { Some((*address).to_socket_address()) };
         let socket = match asked {
@@ -342,7 +351,7 @@ exported! {
         data: u32,
     ) -> *mut layout::Peer, else null_mut(), {
         let host = behind(host);
-        Host::read_settings(host);
+        Host::read_settings(host, (*host).driver.now());
         let to = (*address).to_socket_address();
         let asked = (*host).driver.host_mut().connect(to, channels.clamp(1, CHANNELS_MAX), data);
         let Ok(peer) = asked else { return null_mut() };
@@ -388,7 +397,7 @@ exported! {
         // The host forgets the old one before it is destroyed; a new one may be where the old one was.
         (*behind(host)).compressor = null_mut();
         (*behind(host)).driver.host_mut().settings_mut().compressor = None;
-        Host::read_settings(behind(host));
+        Host::read_settings(behind(host), (*behind(host)).driver.now());
         if let (false, Some(destroy)) = (old.context.is_null(), old.destroy) {
             destroy(old.context);
         }
@@ -437,7 +446,7 @@ pub unsafe fn flush(host: *mut layout::Host) {
     // SAFETY: the caller's host is one.
     unsafe {
         let now = (*host).driver.now();
-        Host::read_settings(host);
+        Host::read_settings(host, now);
         Host::transmit(host, now);
         Host::settle(host);
     }

@@ -1,5 +1,6 @@
 //! What programs see of peers: written where it changed, and read again where they may write.
 
+use std::mem::offset_of;
 use std::ptr::{addr_of_mut, from_ref, null_mut};
 
 use prony_enet::{Host, Patience, PeerSettings};
@@ -78,7 +79,10 @@ impl Mirror {
 
     /// Has what is shown of the peer at `slot` brought near.
     pub fn prefetch(&self, slot: usize) {
-        prefetch(self.peers.wrapping_add(slot).cast_const().cast(), size_of::<layout::Peer>());
+        let peer = self.peers.wrapping_add(slot).cast_const().cast::<u8>();
+        // What changes with a datagram lies in front, but for one field.
+        prefetch(peer, offset_of!(layout::Peer, reliable_data_in_transit) + 4);
+        prefetch(peer.wrapping_add(offset_of!(layout::Peer, total_waiting_data)), 8);
         prefetch(from_ref(&self.shown[slot]).cast(), size_of::<Shown>());
     }
 
