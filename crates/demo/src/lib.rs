@@ -8,6 +8,8 @@ mod file;
 mod frame;
 mod op;
 mod record;
+#[cfg(feature = "file")]
+mod state_archive;
 
 #[cfg(feature = "file")]
 pub mod address;
@@ -25,3 +27,5 @@ pub use file::*;
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};
 pub use record::{HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, Record, WAIT_FOREVER, part_size};
+#[cfg(feature = "file")]
+pub use state_archive::{ArchiveError, ArchiveLimits, Member, MemberKind, StateArchiveWalk};

@@ -1,13 +1,13 @@
 //! State directories in a demo are tar archives: names and contents may be rewritten, the numbers
 //! of a header may not, and its checksum has to follow.
 
+use crate::file::read_up_to as fill;
+pub(super) use crate::state_archive::BLOCK_BYTES;
+use crate::state_archive::{CHECKSUM, SIZE, checksum, number};
 use std::io::{self, Read};
 
-pub(super) const BLOCK_BYTES: usize = 512;
 /// Name, link name, user, group and prefix of a `ustar` header (POSIX pax, "ustar Interchange Format").
 pub(super) const TEXTS: [std::ops::Range<usize>; 5] = [0..100, 157..257, 265..297, 297..329, 345..500];
-const SIZE: std::ops::Range<usize> = 124..136;
-const CHECKSUM: std::ops::Range<usize> = 148..156;
 
 /// Bytes of a content that are given at once.
 const CONTENT_BYTES: usize = 1 << 18;
@@ -33,7 +33,7 @@ pub(super) fn walk<E: From<io::Error>>(
     let mut buffer = vec![0; CONTENT_BYTES];
     loop {
         let found = fill(&mut from, &mut header)?;
-        let size = octal(&header[SIZE]).filter(|_| octal(&header[CHECKSUM]) == Some(checksum(&header)));
+        let size = number(&header[SIZE]).filter(|_| number(&header[CHECKSUM]) == Some(checksum(&header)));
         match size {
             _ if found == 0 => return Ok(()),
             _ if found == BLOCK_BYTES && header.iter().all(|&byte| byte == 0) => {
@@ -79,20 +79,6 @@ fn contents<E: From<io::Error>>(
     }
 }
 
-/// Reads until `buffer` is full or the stream ends.
-fn fill(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut found = 0;
-    while found < buffer.len() {
-        match from.read(&mut buffer[found..]) {
-            Ok(0) => break,
-            Ok(read) => found += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(found)
-}
-
 /// Makes the checksum of a header right again.
 pub(super) fn mend(header: &mut [u8; BLOCK_BYTES]) {
     let sum = checksum(header);
@@ -107,26 +93,6 @@ pub(super) fn entry_name(header: &[u8; BLOCK_BYTES]) -> Vec<u8> {
         prefix if prefix.is_empty() => field(0..100),
         prefix => [prefix, b"/".to_vec(), field(0..100)].concat(),
     }
-}
-
-/// Digits, ended by a space or zero byte; GNU's base-256 form begins with a byte above 127.
-fn octal(field: &[u8]) -> Option<u64> {
-    if field[0] & 0x80 != 0 {
-        return field[1..]
-            .iter()
-            .try_fold(u64::from(field[0] & 0x7f), |value, &byte| value.checked_mul(256)?.checked_add(byte.into()));
-    }
-    let digits = field.iter().skip_while(|&&byte| byte == b' ').take_while(|byte| byte.is_ascii_digit());
-    digits
-        .map(|&digit| u64::from(digit - b'0'))
-        .try_fold(0u64, |value, digit| if digit < 8 { value.checked_mul(8)?.checked_add(digit) } else { None })
-}
-
-/// The sum of the header's bytes, its own checksum counted as spaces.
-fn checksum(header: &[u8]) -> u64 {
-    let spaces = CHECKSUM.len() as u64 * u64::from(b' ');
-    let outside = header.iter().enumerate().filter(|(place, _)| !CHECKSUM.contains(place));
-    spaces + outside.map(|(_, &byte)| u64::from(byte)).sum::<u64>()
 }
 
 #[cfg(test)]
@@ -201,14 +167,5 @@ mod tests {
         assert_eq!(entry_name(&header), b"name");
         header[345..348].copy_from_slice(b"a/b");
         assert_eq!(entry_name(&header), b"a/b/name");
-    }
-
-    #[test]
-    fn sizes_may_be_octal_or_base_256() {
-        assert_eq!(octal(b"00000000017\0"), Some(15));
-        assert_eq!(octal(b"      17 "), Some(15));
-        assert_eq!(octal(&[0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 2]), Some(258));
-        assert_eq!(octal(&[0xff; 12]), None);
-        assert_eq!(octal(b"9"), None);
     }
 }

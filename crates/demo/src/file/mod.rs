@@ -18,6 +18,7 @@ mod writer;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use block::read_up_to;
 pub use edit::{RewriteError, rewrite, rewrite_with};
 pub use error::{BlockProblem, DemoError, WriteError};
 pub use header::Header;
