@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use prony_replay::{ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::{Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -32,6 +32,8 @@ pub struct Build {
 pub struct DemoOptions {
     /// The demo.
     pub demo: PathBuf,
+    /// What it may take of this machine.
+    pub limits: Limits,
     /// A and B.
     pub builds: [Build; 2],
     /// Take the demo for one that this user recorded here.
@@ -102,6 +104,7 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
         trusted: options.trusted,
         keep_code_variables: options.keep_code_variables,
+        limits: options.limits,
         ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())
     });
     let mut bench = Replays::new(options);

@@ -41,6 +41,11 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
+    /// Set when somebody asks, for those who look now and then.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.asked)
+    }
+
     /// Readable from when somebody asked.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.told.as_fd()

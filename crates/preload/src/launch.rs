@@ -230,10 +230,20 @@ impl Launched {
         }
     }
 
-    /// Sends a signal to a process that is not a direct child.
+    /// Sends a signal to a process that the shared memory names, if it descends from this one: what stands there a
+    /// server wrote, and it may name whom it likes.
     pub fn signal_process(pid: i32, signal: i32) {
-        // SAFETY: the worst a stale number does is to reach a process of the same user.
-        unsafe { libc::kill(pid, signal) };
+        // SAFETY: the descriptor is new and ours; as long as it is open, the number belongs to the same process.
+        unsafe {
+            let fd = libc::syscall(libc::SYS_pidfd_open, pid, 0) as RawFd;
+            if fd < 0 {
+                return;
+            }
+            let process = OwnedFd::from_raw_fd(fd);
+            if Launched::runs(pid) {
+                libc::syscall(libc::SYS_pidfd_send_signal, process.as_raw_fd(), signal, std::ptr::null::<()>(), 0);
+            }
+        }
     }
 
     /// Waits until the started process has ended, at most this long.
@@ -298,11 +308,40 @@ impl Launched {
         others_run
     }
 
-    /// True if the process still runs (and is not a zombie).
+    /// True if the process descends from this one and still runs (and is not a zombie).
     pub fn runs(pid: i32) -> bool {
-        std::fs::read_to_string(format!("/proc/{pid}/stat"))
-            .is_ok_and(|stat| !stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('Z')))
+        match parent_and_state(pid) {
+            Some((_, b'Z' | b'X')) | None => false,
+            Some((parent, _)) => descends(parent),
+        }
     }
+}
+
+/// Generations that are looked at.
+const GENERATIONS: usize = 1000;
+
+/// True for this process and its descendants, as far as those in between live; a process whose parent died is this
+/// one's child (see [`Launched::adopt_orphans`]).
+fn descends(mut pid: i32) -> bool {
+    for _ in 0..GENERATIONS {
+        if pid == std::process::id() as i32 {
+            return true;
+        }
+        match parent_and_state(pid) {
+            Some((parent, _)) if parent > 0 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Parent and state of a process: what follows its name, which may hold anything, in `/proc/PID/stat`.
+fn parent_and_state(pid: i32) -> Option<(i32, u8)> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
+    let mut fields = stat.rsplit(") ").next()?.split(' ');
+    let state = fields.next()?.bytes().next()?;
+    Some((fields.next()?.parse().ok()?, state))
 }
 
 impl Drop for Launched {

@@ -17,4 +17,4 @@ pub use channel::*;
 #[cfg(not(feature = "hooks"))]
 pub use launch::{Launch, Launched};
 #[cfg(not(feature = "hooks"))]
-pub use outside::{Channel, Counted, Divergence, Mapped, Moment, Reach, ThreadState};
+pub use outside::{Channel, Counted, Divergence, DrainError, Fault, Mapped, Moment, Reach, Run, ThreadState};

@@ -1,4 +1,7 @@
 //! The channel as the process outside holds it.
+//!
+//! The server writes to all of it, and nothing keeps it from writing nonsense. So its size is sealed, every value is
+//! read once, bytes are copied before anybody looks into them, and what decides how much is read is kept here.
 
 use crate::channel::{
     CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES, Report, Stop,
@@ -97,6 +100,9 @@ pub struct Channel {
     tape: Option<OwnedFd>,
     control: Mapped,
     rings: Vec<Option<Mapped>>,
+    /// Bytes read of each ring. What the shared memory says of it is for the writer.
+    tails: Vec<u64>,
+    frame_capacity: u64,
 }
 
 /// A file in memory that an unrelated process can map.
@@ -104,8 +110,80 @@ fn memory_file(name: &str) -> io::Result<OwnedFd> {
     let name = CString::new(name).map_err(io::Error::other)?;
     // SAFETY: the name is a C string; the descriptor is new and ours.
     unsafe {
-        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC);
+        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
         if fd < 0 { Err(io::Error::last_os_error()) } else { Ok(OwnedFd::from_raw_fd(fd)) }
+    }
+}
+
+/// Seals of memory that both sides write: it keeps its size, as reading behind the end of a file that was cut ends a
+/// process.
+const KEEPS_SIZE: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+/// Seals of memory that servers only read, or change in a copy of their own: another one may get it after them.
+const KEEPS_CONTENT: i32 = KEEPS_SIZE | libc::F_SEAL_WRITE;
+
+fn seal(memory: BorrowedFd, seals: i32) -> io::Result<()> {
+    // SAFETY: acts on the descriptor alone.
+    match unsafe { libc::fcntl(memory.as_raw_fd(), libc::F_ADD_SEALS, seals) } {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}
+
+/// Something in the shared memory that the library does not write: the server did, by mistake or on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The value.
+    pub what: &'static str,
+    /// Slot of the thread that it belongs to.
+    pub slot: usize,
+    /// The largest value it can have.
+    pub limit: u64,
+    /// The value it has.
+    pub found: u64,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Fault { what, slot, limit, found } = self;
+        write!(f, "{what} in slot {slot} of the shared memory: expected at most {limit}, found {found}")
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why the rings could not be read.
+#[derive(Debug)]
+pub enum DrainError {
+    /// The system said so.
+    System(io::Error),
+    /// They hold what no recorder writes.
+    Fault(Fault),
+}
+
+impl From<Fault> for DrainError {
+    fn from(fault: Fault) -> DrainError {
+        DrainError::Fault(fault)
+    }
+}
+
+/// Bytes in the ring of a thread, which the thread may still change: they are copied before they are looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    start: *const u8,
+    length: usize,
+    ring: std::marker::PhantomData<&'a Mapped>,
+}
+
+impl Run<'_> {
+    /// Copies them behind what is there.
+    pub fn append_to(&self, bytes: &mut Vec<u8>) {
+        bytes.reserve(self.length);
+        // SAFETY: the ring is mapped twice in a row, so that as many bytes as it holds lie behind `start`, and there is
+        // room for them behind `bytes`. Whatever is copied is a valid byte.
+        unsafe {
+            self.start.copy_to_nonoverlapping(bytes.as_mut_ptr().add(bytes.len()), self.length);
+            bytes.set_len(bytes.len() + self.length);
+        }
     }
 }
 
@@ -154,6 +232,14 @@ impl Channel {
         memory_file("prony-tape").map(File::from)
     }
 
+    /// The tape is complete: from here on nobody changes it.
+    ///
+    /// # Errors
+    /// When the kernel refuses, as for a file of another kind.
+    pub fn seal_tape(tape: &File) -> io::Result<()> {
+        seal(tape.as_fd(), KEEPS_CONTENT)
+    }
+
     /// A file in memory that holds the library's image, to be preloaded.
     ///
     /// # Errors
@@ -162,6 +248,7 @@ impl Channel {
         let fd = memory_file("prony-preload")?;
         let mut file = File::from(fd);
         io::Write::write_all(&mut file, image)?;
+        seal(file.as_fd(), KEEPS_CONTENT)?;
         Ok(file.into())
     }
 
@@ -170,11 +257,12 @@ impl Channel {
         let bytes = FRAMES_OFFSET + (frames as usize * size_of::<FrameTime>()).next_multiple_of(4096).max(4096);
         let file = File::from(memory.try_clone()?);
         file.set_len(bytes as u64)?;
+        seal(memory.as_fd(), KEEPS_SIZE)?;
         let control = Mapped::of(memory.as_fd(), 0, CONTROL_BYTES, false)?;
         let tape_bytes = tape.map(File::metadata).transpose()?.map_or(0, |data| data.len());
         let tape = tape.map(File::try_clone).transpose()?.map(OwnedFd::from);
         let rings = std::iter::repeat_with(|| None).take(THREADS).collect();
-        let channel = Channel { memory, tape, control, rings };
+        let channel = Channel { memory, tape, control, rings, tails: vec![0; THREADS], frame_capacity: frames };
         // SAFETY: the mapping is as large as the type, zeroed, and not yet shared.
         let control = unsafe { &mut *channel.control_ptr() };
         control.magic = MAGIC;
@@ -212,29 +300,40 @@ impl Channel {
 
     /// Hands out what the threads have written since the last time, in runs of whole or cut
     /// records: index of the process, slot of the thread, bytes. Returns how many bytes it was.
-    pub fn drain(&mut self, mut each: impl FnMut(u32, usize, &[u8])) -> io::Result<usize> {
+    ///
+    /// # Errors
+    /// When a ring cannot be mapped, or the server has written over what the library says of it.
+    pub fn drain(&mut self, mut each: impl FnMut(u32, usize, Run)) -> Result<usize, DrainError> {
         let used = self.control().thread_slots_used.load(Ordering::Acquire) as usize;
         let mut total = 0;
         for place in 0..used.min(THREADS) {
             let slot = &self.control().threads[place];
             let head = slot.head.0.load(Ordering::Acquire);
-            let tail = slot.tail.0.load(Ordering::Relaxed);
+            let tail = self.tails[place];
             if head == tail {
                 continue;
             }
+            let fault = |what, limit: u64, found| Fault { what, slot: place, limit, found };
+            let length = head.wrapping_sub(tail);
+            if length > RING_BYTES as u64 {
+                return Err(fault("bytes of a ring", RING_BYTES as u64, length).into());
+            }
             let process = slot.process.load(Ordering::Relaxed);
+            if process as usize >= PROCESSES {
+                return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
+            }
             if self.rings[place].is_none() {
                 let offset = CONTROL_BYTES + place * RING_BYTES;
-                self.rings[place] = Some(Mapped::of(self.memory.as_fd(), offset, RING_BYTES, true)?);
+                let ring = Mapped::of(self.memory.as_fd(), offset, RING_BYTES, true).map_err(DrainError::System)?;
+                self.rings[place] = Some(ring);
             }
             let Some(ring) = &self.rings[place] else { continue };
-            let length = ((head - tail) as usize).min(RING_BYTES);
-            // SAFETY: the writer has published these bytes and leaves them alone until the tail
-            // moves past them; the double mapping makes them one run.
-            let bytes = unsafe { std::slice::from_raw_parts(ring.start.add(tail as usize & (RING_BYTES - 1)), length) };
-            each(process, place, bytes);
+            // SAFETY: the place lies in the first of the two mappings.
+            let start = unsafe { ring.start.add(tail as usize & (RING_BYTES - 1)) };
+            each(process, place, Run { start, length: length as usize, ring: std::marker::PhantomData });
+            self.tails[place] = head;
             self.control().threads[place].tail.0.store(head, Ordering::Release);
-            total += length;
+            total += length as usize;
         }
         Ok(total)
     }
@@ -266,12 +365,12 @@ impl Channel {
 
     /// True if process `index` ended its story itself: by `exit`, or at the end of its records.
     pub fn ended(&self, index: usize) -> bool {
-        self.control().processes[index].state.load(Ordering::Acquire) == 2
+        self.control().processes.get(index).is_some_and(|process| process.state.load(Ordering::Acquire) == 2)
     }
 
     /// Changes whenever a replay gets on.
     pub fn progress(&self) -> u64 {
-        self.counted().records + self.control().frames.load(Ordering::Relaxed)
+        self.counted().records.wrapping_add(self.control().frames.load(Ordering::Relaxed))
     }
 
     /// What all threads have counted.
@@ -281,7 +380,7 @@ impl Channel {
         let counts: Vec<&crate::channel::Counts> =
             ended.chain(self.control().threads[..used].iter().map(|slot| &slot.counts)).collect();
         let sum = |pick: fn(&crate::channel::Counts) -> &AtomicU64| {
-            counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).sum()
+            counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
         };
         Counted {
             records: sum(|counts| &counts.records),
@@ -331,20 +430,26 @@ impl Channel {
 
     /// Times of the frames so far.
     pub fn frames(&self) -> io::Result<Vec<FrameTime>> {
-        let count = self.control().frames.load(Ordering::Acquire) as usize;
+        // The player stops counting where there is no more room.
+        let count = self.control().frames.load(Ordering::Acquire).min(self.frame_capacity) as usize;
         if count == 0 {
             return Ok(Vec::new());
         }
         let bytes = (count * size_of::<FrameTime>()).next_multiple_of(4096);
         let mapped = Mapped::of(self.memory.as_fd(), FRAMES_OFFSET, bytes, false)?;
-        // SAFETY: the player published `count` entries before the count.
-        Ok(unsafe { std::slice::from_raw_parts(mapped.start.cast::<FrameTime>(), count) }.to_vec())
+        let frames = mapped.start.cast::<FrameTime>();
+        // SAFETY: as many entries lie in the mapping, and any bytes make one.
+        Ok((0..count).map(|frame| unsafe { frames.add(frame).read_volatile() }).collect())
     }
 
     /// The first divergence, once it is complete.
     pub fn divergence(&self) -> Option<Divergence> {
-        let report = &self.control().report;
-        (report.state.load(Ordering::Acquire) == 2).then(|| Divergence::of(report))
+        if self.control().report.state.load(Ordering::Acquire) != 2 {
+            return None;
+        }
+        // SAFETY: the report lies in the mapping, and any bytes make one. The copy is nobody else's.
+        let report = unsafe { Box::new((&raw const (*self.control_ptr()).report).read_volatile()) };
+        Some(Divergence::of(&report))
     }
 
     /// Sleeps a little, without missing what is already there.
@@ -447,11 +552,100 @@ impl Divergence {
             byte: (report.byte != u64::MAX).then_some(report.byte),
             expected_bytes: report.expected_bytes,
             found_bytes: report.found_bytes,
-            window_start: report.window_start,
+            window_start: report.window_start.min(report.byte),
             expected: cut(&report.expected, report.expected_len),
             found: cut(&report.found, report.found_len),
             detail: text(&cut(&report.detail, report.detail_len)),
             callers: report.caller.iter().take(report.callers as usize).map(|caller| text(caller)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn channel() -> Channel {
+        Channel::to_record(&[], Reach::default()).expect("the kernel has memory")
+    }
+
+    fn drained(channel: &mut Channel) -> Result<Vec<u8>, Fault> {
+        let mut bytes = Vec::new();
+        match channel.drain(|_, _, run| run.append_to(&mut bytes)) {
+            Ok(_) => Ok(bytes),
+            Err(DrainError::Fault(fault)) => Err(fault),
+            Err(DrainError::System(error)) => panic!("{error}"),
+        }
+    }
+
+    #[test]
+    fn nobody_changes_the_size_of_what_a_server_holds_nor_the_content_of_what_another_gets() {
+        let channel = channel();
+        let memory = File::from(channel.memory.try_clone().expect("a descriptor"));
+        for bytes in [0, 1 << 40] {
+            assert!(memory.set_len(bytes).is_err());
+        }
+        let tape = Channel::tape_file().expect("memory");
+        io::Write::write_all(&mut &tape, b"tape").expect("it grows until it is complete");
+        Channel::seal_tape(&tape).expect("it is one of ours");
+        let library = File::from(Channel::library_file(b"image").expect("memory"));
+        for file in [&tape, &library] {
+            assert!(std::os::unix::fs::FileExt::write_at(file, b"x", 0).is_err());
+            assert!(file.set_len(0).is_err());
+        }
+    }
+
+    #[test]
+    fn what_a_ring_holds_is_handed_out_once_whatever_its_writer_says() {
+        let mut channel = channel();
+        let ring = Mapped::of(channel.memory.as_fd(), CONTROL_BYTES, RING_BYTES, true).expect("memory");
+        // SAFETY: the ring is twice as long as it says.
+        unsafe { ring.start.copy_from(b"records".as_ptr(), 7) };
+        channel.control().thread_slots_used.store(u32::MAX, Ordering::Relaxed);
+        channel.control().threads[0].head.0.store(7, Ordering::Relaxed);
+        assert_eq!(drained(&mut channel), Ok(b"records".to_vec()));
+        channel.control().threads[0].tail.0.store(0, Ordering::Relaxed);
+        assert_eq!(drained(&mut channel), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn places_that_no_recorder_writes_are_faults() {
+        for (head, process) in [(RING_BYTES as u64 + 1, 0), (u64::MAX, 0), (8, PROCESSES as u32)] {
+            let mut channel = channel();
+            channel.control().thread_slots_used.store(3, Ordering::Relaxed);
+            channel.control().threads[2].head.0.store(head, Ordering::Relaxed);
+            channel.control().threads[2].process.store(process, Ordering::Relaxed);
+            let fault = drained(&mut channel).expect_err("nonsense");
+            assert!(fault.slot == 2 && fault.found > fault.limit, "{fault}");
+        }
+    }
+
+    #[test]
+    fn counts_beyond_what_there_is_are_cut() {
+        let tape = Channel::tape_file().expect("memory");
+        let channel = Channel::to_replay(&[], &tape, 3, false).expect("memory");
+        let control = channel.control();
+        control.frames.store(u64::MAX, Ordering::Relaxed);
+        control.ended_counts.records.store(u64::MAX, Ordering::Relaxed);
+        control.threads[0].counts.records.store(u64::MAX, Ordering::Relaxed);
+        control.thread_slots_used.store(u32::MAX, Ordering::Relaxed);
+        control.processes_used.store(u32::MAX, Ordering::Relaxed);
+        control.report.state.store(2, Ordering::Relaxed);
+        assert_eq!(channel.frames().expect("mapped").len(), 3);
+        assert_eq!(channel.processes().len(), PROCESSES);
+        assert!(!channel.ended(usize::from(u16::MAX)));
+        let _ = (channel.progress(), channel.counted(), channel.threads(), channel.divergence());
+    }
+
+    #[test]
+    fn only_descendants_are_taken_for_servers() {
+        use crate::launch::Launched;
+        let mut child = std::process::Command::new("sleep").arg("1000").spawn().expect("sleep is everywhere");
+        let pid = child.id() as i32;
+        assert!(Launched::runs(pid) && !Launched::runs(1) && !Launched::runs(-1) && !Launched::runs(0));
+        Launched::signal_process(1, 0);
+        Launched::signal_process(pid, libc::SIGKILL);
+        assert!(!child.wait().expect("it is ours").success());
+        assert!(!Launched::runs(pid));
     }
 }

@@ -25,7 +25,7 @@ pub use profile::{ProfileArgs, ProfileVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 pub use study::{StudyArgs, StudyVerb};
 
-use crate::numbers::duration;
+use crate::numbers::{duration, size};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -202,12 +202,17 @@ pub struct ReplayArgs {
     /// Empty this state directory of the demo and restore it where it was recorded, not in a place of its own
     #[arg(long, value_name = "DIR", help_heading = "How it runs")]
     pub restore_in_place: Vec<PathBuf>,
+    /// Restore the set-user-id and set-group-id bits of files in them too
+    #[arg(long, help_heading = "How it runs")]
+    pub restore_set_ids: bool,
     /// Let the server print
     #[arg(long, help_heading = "How it runs")]
     pub show_output: bool,
 
     #[command(flatten)]
     pub trust: TrustArgs,
+    #[command(flatten)]
+    pub limits: DemoLimits,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
@@ -222,6 +227,23 @@ pub struct TrustArgs {
     /// Let a build have the variables of the recording that load code, as LD_PRELOAD; without it, yours count
     #[arg(long, requires = "demo", help_heading = "What the demo may choose")]
     pub keep_code_variables: bool,
+}
+
+/// What a demo may take of this machine.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct DemoLimits {
+    /// Refuse a demo whose records take more memory
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "What a demo may take")]
+    pub max_memory: u64,
+    /// Refuse a demo whose state archives have more bytes, or more entries than one for each KiB of it
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "What a demo may take")]
+    pub max_state: u64,
+}
+
+impl From<DemoLimits> for prony_replay::Limits {
+    fn from(limits: DemoLimits) -> prony_replay::Limits {
+        prony_replay::Limits { memory_bytes: limits.max_memory, state_bytes: limits.max_state }
+    }
 }
 
 /// Look into a demo, or make another file of it.

@@ -33,6 +33,29 @@ pub fn significant(value: f64) -> String {
     format!("{rounded:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
 }
 
+/// Bytes as `500MB` or `4GiB`.
+///
+/// # Errors
+/// What is expected instead.
+pub fn size(text: &str) -> Result<u64, String> {
+    const UNITS: [(&str, u64); 9] = [
+        ("KiB", 1 << 10),
+        ("MiB", 1 << 20),
+        ("GiB", 1 << 30),
+        ("TiB", 1 << 40),
+        ("kB", 1_000),
+        ("MB", 1_000_000),
+        ("GB", 1_000_000_000),
+        ("TB", 1_000_000_000_000),
+        ("B", 1),
+    ];
+    let wrong = || "expected a number and a unit, as 500MB or 4GiB".to_owned();
+    let (number, unit) =
+        UNITS.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit))).ok_or_else(wrong)?;
+    let number: u64 = number.trim_end().parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).ok_or_else(|| "expected a size below 16 EiB".to_owned())
+}
+
 /// `1.02 MB`, decimal as disks are sold.
 pub fn bytes(number: u64) -> String {
     match number {
@@ -159,5 +182,15 @@ mod tests {
         let spread = Spread::of((1..=100).map(f64::from)).expect("there are values");
         assert_eq!(spread, Spread { min: 1.0, median: 50.5, p99: 99.0, max: 100.0, n: 100 });
         assert_eq!(Spread::of([]), None);
+    }
+
+    #[test]
+    fn sizes_have_units() {
+        assert_eq!(size("4GiB"), Ok(4 << 30));
+        assert_eq!(size("500 MB"), Ok(500_000_000));
+        assert_eq!(size("0B"), Ok(0));
+        for wrong in ["", "4", "GiB", "-1B", "1.5GB", "4gib", "99999999TiB"] {
+            assert!(size(wrong).is_err(), "{wrong}");
+        }
     }
 }

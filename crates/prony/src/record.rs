@@ -1,9 +1,9 @@
 //! `prony record`: shows what a recording left.
 
 use std::fmt::Write;
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 
-use prony_demo::FrameRule;
+use prony_demo::{FrameRule, WriteError};
 use prony_replay::{Reach, RecordError, RecordOptions};
 use prony_text::Untrusted;
 use serde_json::json;
@@ -119,6 +119,7 @@ fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
 pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
     let options = RecordOptions {
         output: args.output.clone(),
+        replace: args.force,
         command: args.command.clone(),
         state: args.state.clone(),
         limit: args.limit,
@@ -136,7 +137,15 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
 fn failure(args: &RecordArgs, error: &RecordError) -> Failure {
     match error {
         RecordError::Program(error) => Failure::program("record", error),
+        RecordError::Write { path, error: WriteError::Io(error) } if error.kind() == ErrorKind::AlreadyExists => {
+            let left = args.output.display();
+            Failure::new(format!("cannot write {path}: file exists")).hint(format!(
+                "a recording that was cut leaves {left}.partial: `prony replay --allow-truncated {left}.partial` tries what it has, --force replaces it"
+            ))
+        }
         RecordError::Write { path, error } => Failure::write(path.as_ref(), error),
+        RecordError::Channel { path, .. } => Failure::new(format!("cannot record: {error}"))
+            .hint(format!("`prony replay --allow-truncated {path}` replays that")),
         RecordError::NotAttached { .. } => Failure::new(format!("cannot record: {error}"))
             .hint("start it without prony first: it may miss a file or a library"),
         RecordError::State(error) => {

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use prony_bench::Interrupt;
 use prony_demo::tolerance::{Rules, ToleranceSummary};
-use prony_replay::{ReplayError, ReplayOptions, TapeError};
+use prony_replay::{ReplayError, ReplayOptions, StateError, TapeError};
 use prony_text::{Untrusted, printable_line};
 
 use crate::cli::ReplayArgs;
@@ -239,6 +240,7 @@ fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
 /// # Errors
 /// What kept it from running.
 pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let options = ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
@@ -252,6 +254,9 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         keep_code_variables: args.trust.keep_code_variables,
         restore_in_place: args.restore_in_place.clone(),
         ignore_environment: args.ignore_environment,
+        limits: args.limits.into(),
+        restore_set_ids: args.restore_set_ids,
+        stop: Some(interrupt.flag()),
     };
     let mut line = ProgressLine::new(!args.show_output);
     prony_replay::replay(&options, &mut |progress| line.show(progress)).map_err(|error| failure(args, &error))
@@ -274,7 +279,18 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ),
         ReplayError::FewDescriptors => cannot().hint("`ulimit -n 1024` raises it for this shell"),
         ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),
-        ReplayError::State(_) | ReplayError::System { .. } => cannot(),
+        ReplayError::State(StateError::TooLarge { .. } | StateError::TooMany { .. }) => {
+            cannot().hint("--max-state raises the limit, for a demo that you trust")
+        }
+        ReplayError::Tape(TapeError::TooLarge { .. }) => {
+            cannot().hint("--max-memory raises the limit, for a demo that you trust")
+        }
+        ReplayError::State(StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. })
+        | ReplayError::Tape(
+            TapeError::MoreThanStated { .. } | TapeError::Threads { .. } | TapeError::Record { .. },
+        ) => cannot().hint("no recording is like this: somebody made or altered the demo"),
+        ReplayError::Channel { .. } => cannot().hint("the build writes to memory that is not its own: a stray pointer, or worse"),
+        ReplayError::Interrupted | ReplayError::State(_) | ReplayError::System { .. } => cannot(),
     }
 }
 

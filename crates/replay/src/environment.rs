@@ -203,7 +203,7 @@ pub(crate) fn withhold(environment: &mut Pairs, path: bool, own: impl Fn(&OsStr)
     environment.retain_mut(|(name, value)| {
         // No recording has such a name. To a program it is the part before `=`, with another value.
         let forged = name.as_bytes().contains(&b'=');
-        if !forged && !loads_code(name.as_bytes()) && !(path && name == "PATH") {
+        if !(forged || loads_code(name.as_bytes()) || path && name == "PATH") {
             return true;
         }
         match own(name).filter(|_| !forged) {

@@ -1,24 +1,11 @@
 //! The files a server opened: listed with size and hash when recording, looked for when replaying.
 
+use crate::regular::{self, FileError};
 use prony_demo::{FileEntry, FileRole, Head, PartKind, Parts};
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-
-/// Why a file could not be listed.
-#[derive(Debug, thiserror::Error)]
-pub enum FilesError {
-    /// It cannot be read.
-    #[error("cannot read `{path}`: {error}")]
-    Unreadable {
-        /// The file.
-        path: String,
-        /// What the system said.
-        error: io::Error,
-    },
-}
 
 const O_ACCMODE: u32 = 3;
 
@@ -75,18 +62,54 @@ fn under(path: &Path, folders: &[PathBuf]) -> bool {
     folders.iter().any(|folder| path.starts_with(folder))
 }
 
-/// Size and BLAKE3 hash of a file.
+/// Size and BLAKE3 hash of a regular file.
 fn fingerprint(path: &Path) -> Option<(u64, [u8; 32])> {
+    let (mut file, _) = regular::open(path).ok()?;
     let mut hasher = blake3::Hasher::new();
-    let size = io::copy(&mut fs::File::open(path).ok()?, &mut hasher).ok()?;
+    let size = io::copy(&mut file, &mut hasher).ok()?;
     Some((size, *hasher.finalize().as_bytes()))
+}
+
+/// How a file of this machine differs from that of the recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Difference {
+    /// It cannot be read here.
+    Missing,
+    /// Something else has its name.
+    NotRegular,
+    /// It has another content.
+    Changed,
+}
+
+/// Largest file of `/proc` or `/sys` that is compared: all of it has to be read to learn its size.
+const MOST_MADE_UP_BYTES: u64 = 1 << 20;
+
+/// Compares a file with what was recorded of it. The size comes first: content is read only where that is equal.
+fn difference(path: &Path, entry: &FileEntry) -> Option<Difference> {
+    let (file, size) = match regular::open(path) {
+        Ok((file, data)) => (file, data.len()),
+        Err(FileError::NotRegular) => return Some(Difference::NotRegular),
+        Err(_) => return Some(Difference::Missing),
+    };
+    let made_up = entry.size_bytes <= MOST_MADE_UP_BYTES && regular::is_made_up(&file);
+    if size != entry.size_bytes && !made_up {
+        return Some(Difference::Changed);
+    }
+    let mut hasher = blake3::Hasher::new();
+    match io::copy(&mut file.take(entry.size_bytes + 1), &mut hasher) {
+        Err(_) => Some(Difference::Missing),
+        Ok(size) if size == entry.size_bytes && *hasher.finalize().as_bytes() == entry.hash => None,
+        Ok(_) => Some(Difference::Changed),
+    }
 }
 
 /// How the files of this machine differ from those of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
-    /// Files that the server read and that are not here.
+    /// Files that the server read and that cannot be read here.
     pub(crate) missing: Vec<String>,
+    /// Those in whose place something else stands: a directory, a pipe, a device.
+    pub(crate) not_regular: Vec<String>,
     /// Files that have another content.
     pub(crate) changed: Vec<String>,
 }
@@ -96,12 +119,51 @@ pub(crate) fn differences(manifest: &[FileEntry]) -> Differences {
     let mut found = Differences::default();
     for entry in manifest.iter().filter(|entry| entry.role == FileRole::Read) {
         let path = PathBuf::from(std::ffi::OsString::from_vec(entry.path.clone()));
-        let shown = path.display().to_string();
-        match fingerprint(&path) {
-            None => found.missing.push(shown),
-            Some((size, hash)) if (size, hash) != (entry.size_bytes, entry.hash) => found.changed.push(shown),
-            Some(_) => {}
-        }
+        let list = match difference(&path, entry) {
+            None => continue,
+            Some(Difference::Missing) => &mut found.missing,
+            Some(Difference::NotRegular) => &mut found.not_regular,
+            Some(Difference::Changed) => &mut found.changed,
+        };
+        list.push(path.display().to_string());
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(path: &Path, content: &[u8]) -> FileEntry {
+        FileEntry {
+            path: path.as_os_str().as_bytes().to_vec(),
+            size_bytes: content.len() as u64,
+            hash: *blake3::hash(content).as_bytes(),
+            role: FileRole::Read,
+        }
+    }
+
+    #[test]
+    fn a_file_is_read_only_where_its_size_is_the_recorded_one() {
+        let scratch = tempfile::tempdir().expect("the temporary directory is writable");
+        let path = scratch.path().join("map");
+        std::fs::write(&path, b"dm1").expect("writable");
+        assert_eq!(difference(&path, &entry(&path, b"dm1")), None);
+        assert_eq!(difference(&path, &entry(&path, b"dm2")), Some(Difference::Changed));
+        assert_eq!(difference(&path, &entry(&path, b"dm")), Some(Difference::Changed));
+        // A tebibyte of zeros would take minutes.
+        std::fs::File::create(&path).and_then(|file| file.set_len(1 << 40)).expect("a file of holes");
+        assert_eq!(difference(&path, &entry(&path, b"dm1")), Some(Difference::Changed));
+        let gone = scratch.path().join("gone");
+        assert_eq!(difference(&gone, &entry(&gone, b"")), Some(Difference::Missing));
+        assert_eq!(difference(scratch.path(), &entry(&path, b"")), Some(Difference::NotRegular));
+    }
+
+    #[test]
+    fn files_whose_size_the_kernel_does_not_know_are_compared() {
+        let path = Path::new("/proc/version");
+        let content = std::fs::read(path).expect("it is there");
+        assert_eq!(difference(path, &entry(path, &content)), None);
+        assert_eq!(difference(path, &entry(path, &content[1..])), Some(Difference::Changed));
+    }
 }

@@ -1,11 +1,12 @@
 //! What kind of program a command runs, and whether its calls can be hooked.
 
+use crate::regular::{self, FileError};
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use object::read::{ReadCache, ReadRef};
 use object::{Endianness, Object};
 use std::ffi::{OsStr, OsString};
-use std::fs;
-use std::io;
+use std::fs::{self, File};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ pub enum ProgramError {
     Unreadable {
         /// The program.
         path: String,
-        /// What the system said.
-        error: io::Error,
+        /// Why.
+        error: FileError,
     },
     /// Its runtime does not call libc, or in no order that could be repeated.
     #[error("`{path}` {what}")]
@@ -79,13 +80,22 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
         .ok_or_else(|| ProgramError::NotFound(shown, search.to_string_lossy().into_owned()))
 }
 
+/// What the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
+const FIRST_LINE_BYTES: u64 = 256;
+
 /// Returns the build id of what will run, or says why it cannot be hooked.
 fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     let shown = || path.display().to_string();
     let runtime = |what| ProgramError::Runtime { path: shown(), what };
     let unhookable = |what| ProgramError::Unhookable { path: shown(), what };
-    let bytes = fs::read(path).map_err(|error| ProgramError::Unreadable { path: shown(), error })?;
-    if let Some(line) = bytes.strip_prefix(b"#!") {
+    let unreadable = |error| ProgramError::Unreadable { path: shown(), error };
+    let file = regular::open_object(path).map_err(unreadable)?;
+    let file_mode = file.metadata().map_err(|error| unreadable(error.into()))?.permissions().mode();
+    // Only what is looked at is read.
+    let bytes = &ReadCache::new(file);
+    let length = bytes.len().unwrap_or(0).min(FIRST_LINE_BYTES);
+    let first = bytes.read_bytes_at(0, length).unwrap_or_default();
+    if let Some(line) = first.strip_prefix(b"#!") {
         let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
         let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if depth > 3 {
@@ -93,19 +103,18 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
         }
         return examine(Path::new(OsStr::from_bytes(interpreter)), depth + 1);
     }
-    let file_mode = fs::metadata(path).map(|data| data.permissions().mode()).unwrap_or_default();
     if file_mode & 0o6000 != 0 {
         return Err(unhookable("is set-user-id or set-group-id, for which the loader ignores LD_PRELOAD"));
     }
-    let header = FileHeader64::<Endianness>::parse(&*bytes)
+    let header = FileHeader64::<Endianness>::parse(bytes)
         .map_err(|_| unhookable("is neither a 64-bit ELF program nor a script"))?;
     let endian = header.endian().map_err(|_| unhookable("is a damaged ELF file"))?;
     let expected = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
     if header.e_machine(endian) != expected {
         return Err(unhookable("is built for another architecture"));
     }
-    let segments = header.program_headers(endian, &*bytes).map_err(|_| unhookable("is a damaged ELF file"))?;
-    let sections = header.sections(endian, &*bytes).ok();
+    let segments = header.program_headers(endian, bytes).map_err(|_| unhookable("is a damaged ELF file"))?;
+    let sections = header.sections(endian, bytes).ok();
     let has_section = |name: &[u8]| {
         sections.as_ref().is_some_and(|sections| {
             sections.iter().any(|section| sections.section_name(endian, section).is_ok_and(|found| found == name))
@@ -117,8 +126,8 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
         return Err(unhookable("is linked statically, so nothing can be preloaded into it"));
     }
-    let object = object::read::elf::ElfFile64::<Endianness>::parse(&*bytes).ok();
-    let libraries: Vec<String> = needed(&bytes, header, endian);
+    let object = object::read::elf::ElfFile64::<Endianness, _>::parse(bytes).ok();
+    let libraries: Vec<String> = needed(bytes, header, endian);
     if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
         return Err(runtime(
             "starts a Java virtual machine, whose threads and collector make calls in an order no replay can follow",
@@ -128,7 +137,7 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
 }
 
 /// Names of the libraries the program is linked against.
-fn needed(bytes: &[u8], header: &FileHeader64<Endianness>, endian: Endianness) -> Vec<String> {
+fn needed<'a>(bytes: impl ReadRef<'a>, header: &FileHeader64<Endianness>, endian: Endianness) -> Vec<String> {
     let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
     let Ok(Some((dynamic, link))) = sections.dynamic(endian, bytes) else { return Vec::new() };
     let Ok(strings) = sections.strings(endian, bytes, link) else { return Vec::new() };
@@ -142,13 +151,14 @@ fn needed(bytes: &[u8], header: &FileHeader64<Endianness>, endian: Endianness) -
 
 /// GNU build id of an object file; empty when it has none.
 pub(crate) fn build_id(path: &Path) -> Vec<u8> {
-    let Ok(bytes) = fs::read(path) else { return Vec::new() };
-    let object = object::read::elf::ElfFile64::<Endianness>::parse(&*bytes).ok();
+    let Ok(file) = regular::open_object(path) else { return Vec::new() };
+    let bytes = &ReadCache::new(file);
+    let object = object::read::elf::ElfFile64::<Endianness, _>::parse(bytes).ok();
     object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default()
 }
 
 /// Code of an object file: place in the file and bytes of each executable section.
-pub(crate) fn code_sections(bytes: &[u8]) -> Vec<(u64, &[u8])> {
+pub(crate) fn code_sections(bytes: &ReadCache<File>) -> Vec<(u64, &[u8])> {
     let Ok(header) = FileHeader64::<Endianness>::parse(bytes) else { return Vec::new() };
     let Ok(endian) = header.endian() else { return Vec::new() };
     let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };

@@ -4,7 +4,9 @@
 //! the code is decoded from the start of each section: x86 code decoded in order falls into step.
 
 use crate::program::code_sections;
-use std::fs;
+use crate::regular;
+use object::read::ReadCache;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,7 +41,7 @@ pub(crate) fn objects_with_raw_calls(objects: &[Loaded]) -> Vec<PathBuf> {
     objects
         .iter()
         .filter(|object| !is_ordinary(&object.path))
-        .filter(|object| fs::read(&object.path).is_ok_and(|bytes| has_raw_call(&bytes)))
+        .filter(|object| regular::open_object(&object.path).is_ok_and(|file| has_raw_call(&ReadCache::new(file))))
         .map(|object| object.path.clone())
         .collect()
 }
@@ -88,12 +90,12 @@ fn holds_raw_call(address: u64, code: &[u8]) -> bool {
 }
 
 #[cfg(target_arch = "x86_64")]
-fn has_raw_call(bytes: &[u8]) -> bool {
+fn has_raw_call(bytes: &ReadCache<File>) -> bool {
     code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code))
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn has_raw_call(bytes: &[u8]) -> bool {
+fn has_raw_call(bytes: &ReadCache<File>) -> bool {
     const SVC_0: [u8; 4] = 0xd400_0001u32.to_le_bytes();
     code_sections(bytes).iter().any(|(_, code)| code.chunks_exact(4).any(|word| word == SVC_0))
 }
@@ -106,7 +108,7 @@ mod tests {
     fn libc_is_full_of_system_calls_and_the_test_itself_is_not_libc() {
         let objects = loaded_objects(std::process::id() as i32).expect("own maps can be read");
         let libc = objects.iter().find(|object| is_ordinary(&object.path)).expect("a test is linked against libc");
-        assert!(has_raw_call(&fs::read(&libc.path).expect("it is mapped, so it can be read")));
+        assert!(has_raw_call(&ReadCache::new(File::open(&libc.path).expect("it is mapped, so it can be read"))));
         assert!(!objects_with_raw_calls(&objects).contains(&libc.path));
     }
 

@@ -6,13 +6,14 @@ use crate::files::Opened;
 use crate::known::KnownDemos;
 use crate::library;
 use crate::merge::Merger;
+use crate::partial;
 use crate::program::{self, Program, ProgramError};
 use crate::raw_calls::{self, Loaded};
 use crate::report::{Progress, RecordReport, Warning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
-use prony_preload::{Channel, Launch, Launched, Moment, Reach};
+use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -32,6 +33,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 pub struct RecordOptions {
     /// Where the demo goes.
     pub output: PathBuf,
+    /// Replace what has that name, and what an earlier recording that was cut has left.
+    pub replace: bool,
     /// The server and its arguments.
     pub command: Vec<OsString>,
     /// Directories to archive at the start.
@@ -85,6 +88,16 @@ pub enum RecordError {
         program: String,
         /// How it ended.
         exit: String,
+    },
+    /// The server wrote over what the recorder in it had written down.
+    #[error(
+        "the server overwrote the memory that it shares with the recorder: {fault}; `{path}` holds what came before"
+    )]
+    Channel {
+        /// The file; it keeps every record that came before.
+        path: String,
+        /// What was wrong.
+        fault: Fault,
     },
     /// Something of the system failed.
     #[error("cannot {what}: {error}")]
@@ -149,9 +162,9 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     describe_machine(&mut header);
 
-    let partial = state::partial_path(&options.output);
+    let partial = partial::path_of(&options.output);
     let write = |error| RecordError::Write { path: partial.display().to_string(), error };
-    let file = state::create_private(&partial).map_err(|error| write(error.into()))?;
+    let file = partial::create(&partial, options.replace).map_err(|error| write(error.into()))?;
     let mut writer = Writer::new(file, &header, WriterOptions { level: options.level }).map_err(write)?;
     for (number, path) in state.iter().enumerate() {
         state::archive(&mut writer, number as u32, path)?;
@@ -205,9 +218,10 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         Ok(ended) => ended,
         Err(broken) => {
             recording.end_server();
-            return Err(match broken {
-                Broken::Write(error) => write(error),
-                Broken::System(what, error) => RecordError::System { what, error },
+            return Err(match (broken, recording.writer.flush_block()) {
+                (Broken::Write(error), _) | (Broken::Channel(_), Err(error)) => write(error),
+                (Broken::System(what, error), _) => RecordError::System { what, error },
+                (Broken::Channel(fault), Ok(())) => RecordError::Channel { path: partial.display().to_string(), fault },
             });
         }
     };
@@ -217,7 +231,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         return Err(RecordError::NotAttached { program, exit: describe(ended) });
     }
     let mut report = recording.finish(ended, &state, write)?;
-    fs::rename(&partial, &options.output)
+    partial::complete(&partial, &options.output, options.replace)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
     // The demo is good all the same.
     if let Err(error) = KnownDemos::of_user().and_then(|known| known.add(&File::open(&options.output)?)) {
@@ -256,11 +270,28 @@ impl Asked {
 enum Broken {
     Write(WriteError),
     System(&'static str, io::Error),
+    /// The server wrote nonsense to the shared memory.
+    Channel(Fault),
 }
 
 impl From<WriteError> for Broken {
     fn from(error: WriteError) -> Broken {
         Broken::Write(error)
+    }
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Broken {
+        Broken::Channel(fault)
+    }
+}
+
+impl From<DrainError> for Broken {
+    fn from(error: DrainError) -> Broken {
+        match error {
+            DrainError::System(error) => Broken::System("map the ring of a thread", error),
+            DrainError::Fault(fault) => Broken::Channel(fault),
+        }
     }
 }
 
@@ -402,10 +433,7 @@ impl Recording {
     /// Takes what the threads have written into the demo; returns how many bytes it was.
     fn gather(&mut self, all: bool) -> Result<usize, Broken> {
         let merger = &mut self.merger;
-        let gathered = self
-            .channel
-            .drain(|process, slot, bytes| merger.add(process, slot, bytes))
-            .map_err(|error| Broken::System("map the ring of a thread", error))?;
+        let gathered = self.channel.drain(|process, slot, run| merger.add(process, slot, run))?;
         self.latest = Moment::now();
         self.raw_bytes += gathered as u64;
         let Recording { writer, opened, notes, started, latest, stamped, outputs, output_bytes, .. } = self;
@@ -413,7 +441,7 @@ impl Recording {
             let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let op = Op::from_number(head.op);
             match op.map(Op::class) {
-                Some(Class::Clock) => return writer.push(process, record),
+                Some(Class::Clock) => return Ok(writer.push(process, record)?),
                 Some(Class::Output) if head.ret > 0 => {
                     *outputs += 1;
                     *output_bytes += sent_bytes(record);
@@ -430,7 +458,7 @@ impl Recording {
             stamped.clear();
             stamped.extend_from_slice(record);
             stamped[16..24].copy_from_slice(&time.to_le_bytes());
-            writer.push(process, stamped)
+            Ok::<(), Broken>(writer.push(process, stamped)?)
         })?;
         Ok(gathered)
     }

@@ -6,16 +6,19 @@ use crate::environment::{self, Withheld};
 use crate::facts::flags_lacking;
 use crate::files;
 use crate::known::KnownDemos;
+use crate::layout::LayoutError;
 use crate::library;
+use crate::limits::Limits;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
 use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
-use crate::run::{Observed, Outcome, Setup, run_once};
-use crate::state::{Restored, StateError};
+use crate::run::{Broken, Observed, Outcome, Setup, run_once};
+use crate::scratch;
+use crate::state::{Restored, Restoring, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, FileRole, Header, Truncation};
-use prony_preload::Launched;
+use prony_preload::{Fault, Launched};
 use prony_text::Untrusted;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
@@ -23,7 +26,8 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 /// What to replay and how.
@@ -53,6 +57,12 @@ pub struct ReplayOptions {
     pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
     pub ignore_environment: bool,
+    /// What the demo may take of this machine.
+    pub limits: Limits,
+    /// Files of the state keep their bits for set-user-id and set-group-id.
+    pub restore_set_ids: bool,
+    /// Set when somebody asks to stop.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl ReplayOptions {
@@ -73,6 +83,9 @@ impl ReplayOptions {
             keep_code_variables: false,
             restore_in_place: Vec::new(),
             ignore_environment: true,
+            limits: Limits::default(),
+            restore_set_ids: false,
+            stop: None,
         }
     }
 }
@@ -110,6 +123,17 @@ pub enum ReplayError {
     /// The library did not come up in the build.
     #[error("`{0}` ended before the player came up in it")]
     NotAttached(String),
+    /// The build wrote over what the player in it had counted.
+    #[error("`{program}` overwrote the memory that it shares with prony: {fault}")]
+    Channel {
+        /// The program.
+        program: String,
+        /// What was wrong.
+        fault: Fault,
+    },
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// Something of the system failed.
     #[error("cannot run `{program}`: {error}")]
     System {
@@ -155,6 +179,9 @@ impl fmt::Display for Foreign {
     }
 }
 
+/// What killed replays have left is looked for once.
+static SWEPT: Once = Once::new();
+
 /// Replays a demo. `progress` is called a few times a second.
 ///
 /// # Errors
@@ -190,7 +217,7 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with_tape(options, |demo| Ok(Arc::new(Tape::of(demo)?)))
+        Replayer::with_tape(options, |demo| Ok(Arc::new(Tape::of(demo, options.limits.memory_bytes)?)))
     }
 
     /// Another build on the same demo, which is laid out only once. `options` may differ in all but the demo.
@@ -254,10 +281,14 @@ impl<'a> Replayer<'a> {
         let tape = lay_out(&mut demo)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let differences = files::differences(&manifest);
-        let missing = differences.missing.first().map(|first| match differences.missing.len() - 1 {
-            0 => format!("the server read `{first}`, which is not there"),
-            more => format!("the server read `{first}` and {more} more, which is not there"),
-        });
+        let told = |files: &[String], what: &str| {
+            files.first().map(|first| match files.len() - 1 {
+                0 => format!("the server read `{first}`, which is {what}"),
+                more => format!("the server read `{first}` and {more} more, which is {what}"),
+            })
+        };
+        let missing = told(&differences.missing, "not there")
+            .or_else(|| told(&differences.not_regular, "not a regular file here"));
         for changed in &differences.changed {
             let text = format!("`{changed}` is not the file that was recorded: its content differs");
             warnings.push(Warning { text });
@@ -312,22 +343,43 @@ impl<'a> Replayer<'a> {
             output: (!options.show_output).then_some(&self.nowhere),
             tolerant: options.tolerance.is_some(),
             watchdog: options.watchdog,
+            stop: options.stop.as_deref(),
         };
+        let restoring = Restoring {
+            in_place: &options.restore_in_place,
+            limits: options.limits,
+            set_ids: options.restore_set_ids,
+            stop: options.stop.as_deref(),
+        };
+        SWEPT.call_once(scratch::sweep);
         Launched::adopt_orphans();
         for run in 1..=options.repeat {
-            let state = Restored::from_demo(demo, &options.restore_in_place)?;
+            let state = Restored::from_demo(demo, restoring).map_err(|error| match error {
+                StateError::Restore { error: LayoutError::Interrupted, .. } => ReplayError::Interrupted,
+                error => ReplayError::State(error),
+            })?;
+            if run == 1 && state.set_ids_taken > 0 {
+                let files = state.set_ids_taken;
+                report.warnings.push(Warning {
+                    text: format!(
+                        "the state has {files} set-user-id or set-group-id files, which were restored without these bits"
+                    ),
+                });
+            }
             if !cwd.is_dir() {
                 return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
             }
             let mut show = |records| {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
             };
-            let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|error| {
-                match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
+            let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
+                Broken::Interrupted => ReplayError::Interrupted,
+                Broken::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
+                Broken::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
                     (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
                     (false, io::ErrorKind::PermissionDenied, _) => ReplayError::Mount(error),
                     _ => in_system(error),
-                }
+                },
             })?;
             if !outcome.attached {
                 return Err(ReplayError::NotAttached(program.path.display().to_string()));

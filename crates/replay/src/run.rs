@@ -3,13 +3,14 @@
 use crate::merge::Merger;
 use crate::tape::Tape;
 use prony_demo::Head;
-use prony_preload::{Channel, Counted, Divergence, FrameTime, Launch, Launched, ThreadState};
+use prony_preload::{Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, ThreadState};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// What to run, the same for every repetition.
@@ -24,6 +25,38 @@ pub(crate) struct Setup<'a> {
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
     pub(crate) watchdog: Duration,
+    /// Set when somebody asks to stop.
+    pub(crate) stop: Option<&'a AtomicBool>,
+}
+
+/// Why a replay was not brought to an end.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    System(io::Error),
+    /// The build wrote nonsense to the shared memory.
+    Channel(Fault),
+    Interrupted,
+}
+
+impl From<io::Error> for Broken {
+    fn from(error: io::Error) -> Broken {
+        Broken::System(error)
+    }
+}
+
+impl From<Fault> for Broken {
+    fn from(fault: Fault) -> Broken {
+        Broken::Channel(fault)
+    }
+}
+
+impl From<DrainError> for Broken {
+    fn from(error: DrainError) -> Broken {
+        match error {
+            DrainError::System(error) => Broken::System(error),
+            DrainError::Fault(fault) => Broken::Channel(fault),
+        }
+    }
 }
 
 /// An output that differs from the recorded one in a tolerant run.
@@ -78,7 +111,7 @@ pub(crate) fn run_once(
     tape: &Tape,
     mounts: &[(PathBuf, PathBuf)],
     progress: &mut dyn FnMut(u64),
-) -> io::Result<Outcome> {
+) -> Result<Outcome, Broken> {
     let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant)?;
     let launch = Launch {
         argv: setup.argv,
@@ -93,7 +126,8 @@ pub(crate) fn run_once(
     let start = Instant::now();
     let mut server = launch.start(&channel, setup.library)?;
     let mut merger = Merger::default();
-    let mut observed = Vec::new();
+    let mut observed = Observations { all: Vec::new(), bytes: 0, limit: tape.output_bytes };
+    let mut broken = None;
     let mut progressed_at = start;
     let mut last = 0;
     let mut cpu_last = 0.0;
@@ -103,8 +137,13 @@ pub(crate) fn run_once(
     loop {
         let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
         status = server.wait_for(interval)?;
-        if setup.tolerant {
-            gather(&mut channel, &mut merger, &mut observed)?;
+        if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            broken = Some(Broken::Interrupted);
+        } else if setup.tolerant {
+            broken = observed.gather(&mut channel, &mut merger).err();
+        }
+        if broken.is_some() {
+            break;
         }
         if status.is_some() && (channel.divergence().is_some() || !server.reap_orphans(&channel.processes())) {
             break;
@@ -132,8 +171,8 @@ pub(crate) fn run_once(
         }
     }
     let wall_s = start.elapsed().as_secs_f64();
-    if setup.tolerant {
-        gather(&mut channel, &mut merger, &mut observed)?;
+    if setup.tolerant && broken.is_none() {
+        broken = observed.gather(&mut channel, &mut merger).err();
     }
     let complete = tape.processes.iter().all(|&process| channel.ended(usize::from(process)));
     server.kill_group();
@@ -151,6 +190,9 @@ pub(crate) fn run_once(
     while server.reap_orphans(&channel.processes()) {
         Channel::pause(Duration::from_millis(1));
     }
+    if let Some(broken) = broken {
+        return Err(broken);
+    }
     let divergence = channel.divergence();
     let undisturbed = divergence.is_none() && starved.is_none();
     Ok(Outcome {
@@ -164,7 +206,7 @@ pub(crate) fn run_once(
         attached: channel.attached(),
         divergence,
         starved,
-        observed,
+        observed: observed.all,
     })
 }
 
@@ -172,17 +214,32 @@ const fn libc_sigkill() -> i32 {
     signal_hook::consts::SIGKILL
 }
 
-fn gather(channel: &mut Channel, merger: &mut Merger, observed: &mut Vec<Observed>) -> io::Result<()> {
-    // Each slot's records are complete in themselves; the order of the process does not matter.
-    channel.drain(|process, slot, bytes| merger.add(process, slot, bytes))?;
-    let Ok(()) = merger.take::<std::convert::Infallible>(true, |process, record| {
-        let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
-        if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {
-            observed.push(Observed { process, record: head.order, message: head.aux, bytes: out.bytes.to_vec() });
-        }
-        Ok(())
-    });
-    Ok(())
+/// Outputs that differ, in a tolerant run.
+struct Observations {
+    all: Vec<Observed>,
+    bytes: u64,
+    /// As many as were recorded: the player hands out none but those that are as long as the recorded ones.
+    limit: u64,
+}
+
+impl Observations {
+    fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), Broken> {
+        // Each slot's records are complete in themselves; the order of the process does not matter.
+        channel.drain(|process, slot, run| merger.add(process, slot, run))?;
+        merger.take(true, |process, record| {
+            let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
+            if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {
+                self.bytes += out.bytes.len() as u64;
+                if self.bytes > self.limit {
+                    let what = "bytes of outputs that differ";
+                    return Err(Fault { what, slot: 0, limit: self.limit, found: self.bytes }.into());
+                }
+                let bytes = out.bytes.to_vec();
+                self.all.push(Observed { process, record: head.order, message: head.aux, bytes });
+            }
+            Ok(())
+        })
+    }
 }
 
 /// CPU seconds of a process so far, over all of its threads.

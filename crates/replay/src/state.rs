@@ -1,16 +1,18 @@
 //! Directories that a server writes and reads back: archived when recording starts, and laid over
 //! the real ones for each replay.
 
-use prony_demo::{Demo, WriteError, Writer};
+use crate::layout::{LayoutError, Manner, lay_out};
+use crate::limits::Limits;
+use crate::program;
+use crate::scratch::Scratch;
+use prony_demo::{ArchiveError, ArchiveLimits, Demo, MemberKind, StateArchiveWalk, WriteError, Writer};
 use prony_text::Untrusted;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tempfile::TempDir;
+use std::path::{Component, Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Why state could not be kept or brought back.
 #[derive(Debug, thiserror::Error)]
@@ -28,8 +30,8 @@ pub enum StateError {
     Restore {
         /// The directory.
         path: String,
-        /// What the system said.
-        error: io::Error,
+        /// Why.
+        error: LayoutError,
     },
     /// A directory that was to be restored in place is none of the demo's.
     #[error("`{directory}` is no state directory of the demo, which has {}", listed(.state))]
@@ -45,6 +47,44 @@ pub enum StateError {
         /// The directory that was named.
         path: String,
     },
+    /// No directory can have this name.
+    #[error("state directory `{path}`: expected an absolute path without `..`")]
+    Path {
+        /// What the demo says.
+        path: String,
+    },
+    /// More directories than a demo is believed to have.
+    #[error("expected at most {limit} state directories, found {found}")]
+    Directories {
+        /// How many it may have.
+        limit: usize,
+        /// How many it has.
+        found: usize,
+    },
+    /// The archives are larger than is allowed.
+    #[error("the demo's state: expected at most {limit} bytes, found {}", shown(.found))]
+    TooLarge {
+        /// Bytes that are allowed.
+        limit: u64,
+        /// Bytes that the demo states; `None` for one that states none and has more.
+        found: Option<u64>,
+    },
+    /// The archives have more entries than is allowed.
+    #[error("the demo's state: expected at most {limit} entries, found more")]
+    TooMany {
+        /// Entries that are allowed.
+        limit: u64,
+    },
+    /// The archives hold more than the demo states.
+    #[error("the demo's state: expected the {stated} bytes that it states, found more")]
+    MoreThanStated {
+        /// Bytes that it states.
+        stated: u64,
+    },
+}
+
+fn shown(found: &Option<u64>) -> String {
+    found.map_or_else(|| "more".to_owned(), |bytes| bytes.to_string())
 }
 
 fn listed(directories: &[PathBuf]) -> String {
@@ -115,21 +155,6 @@ fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: SystemTime) ->
     archive.append_data(&mut header, "mtime", record.as_bytes())
 }
 
-/// What [`append_mtime`] has said of this entry.
-fn mtime_of<R: Read>(entry: &mut tar::Entry<'_, R>) -> io::Result<Option<SystemTime>> {
-    let Some(extensions) = entry.pax_extensions()? else { return Ok(None) };
-    for extension in extensions {
-        let extension = extension?;
-        let value = extension.value().ok().filter(|_| extension.key() == Ok("mtime"));
-        if let Some((seconds, nanoseconds)) = value.and_then(|value| value.split_once('.'))
-            && let (Ok(seconds), Ok(nanoseconds)) = (seconds.parse(), nanoseconds.parse())
-        {
-            return Ok(UNIX_EPOCH.checked_add(Duration::new(seconds, nanoseconds)));
-        }
-    }
-    Ok(None)
-}
-
 /// A program in the state of a demo that runs as its owner or group, whoever starts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetIdFile {
@@ -148,29 +173,24 @@ const SET_ID_FILES_MAX: usize = 100;
 /// [`StateError::Restore`] when an archive cannot be read.
 pub fn set_id_files<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Vec<SetIdFile>, StateError> {
     let mut found = Vec::new();
-    for (number, directory) in state_directories(demo).iter().enumerate() {
-        set_id_files_of(demo, number as u32, directory, &mut found)
-            .map_err(|error| StateError::Restore { path: directory.display().to_string(), error })?;
+    let directories = state_directories(demo);
+    // Nothing is laid out, so the demo may have what it states, or any amount if it was cut: one piece is held at a time.
+    let mut left = ArchiveLimits { bytes: stated_bytes(demo).unwrap_or(u64::MAX), entries: u64::MAX };
+    check(&directories)?;
+    for (number, directory) in directories.iter().enumerate() {
+        let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
+        let failed =
+            |error: ArchiveError| StateError::Restore { path: directory.display().to_string(), error: error.into() };
+        while let Some(member) = archive.next_member().map_err(failed)? {
+            let is_file = matches!(member.kind, MemberKind::File { .. });
+            if is_file && member.mode & 0o6000 != 0 && found.len() < SET_ID_FILES_MAX {
+                let path = member.path.iter().fold(directory.clone(), |path, name| path.join(program::os(name)));
+                found.push(SetIdFile { path, mode: member.mode });
+            }
+        }
+        left.bytes -= archive.used().bytes.min(left.bytes);
     }
     Ok(found)
-}
-
-fn set_id_files_of<R: Read + Seek>(
-    demo: &mut Demo<R>,
-    number: u32,
-    directory: &Path,
-    found: &mut Vec<SetIdFile>,
-) -> io::Result<()> {
-    let mut archive = tar::Archive::new(demo.state_archive(number));
-    for entry in archive.entries()? {
-        let entry = entry?;
-        let mode = entry.header().mode()? & 0o7777;
-        if entry.header().entry_type().is_file() && mode & 0o6000 != 0 && found.len() < SET_ID_FILES_MAX {
-            let path = entry.path()?;
-            found.push(SetIdFile { path: directory.join(path.strip_prefix(".").unwrap_or(&path)), mode });
-        }
-    }
-    Ok(())
 }
 
 fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> {
@@ -202,113 +222,130 @@ fn named(directories: &[PathBuf], asked: &[PathBuf]) -> Result<Vec<bool>, StateE
     Ok(named)
 }
 
+/// Most state directories of one demo: each is mounted.
+const MOST_DIRECTORIES: usize = 256;
+
 /// State directories brought back for one replay; gone when dropped.
 #[derive(Debug)]
 pub(crate) struct Restored {
-    _scratch: Option<TempDir>,
+    _scratch: Option<Scratch>,
     /// What to mount where.
     pub(crate) mounts: Vec<(PathBuf, PathBuf)>,
-    /// Mount points that were not there.
-    made: Vec<PathBuf>,
+    /// Files that lost their bits for set-user-id or set-group-id.
+    pub(crate) set_ids_taken: u64,
+}
+
+/// How state is brought back.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Restoring<'a> {
+    /// Those that are laid out in the real directory instead of in a scratch place to be mounted over it.
+    pub(crate) in_place: &'a [PathBuf],
+    pub(crate) limits: Limits,
+    pub(crate) set_ids: bool,
+    pub(crate) stop: Option<&'a std::sync::atomic::AtomicBool>,
 }
 
 impl Restored {
-    /// Lays out every state directory of a demo: in a scratch place to be mounted over the real
-    /// one, or, where it is among `in_place`, in the real one.
-    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, in_place: &[PathBuf]) -> Result<Restored, StateError> {
+    /// Lays out every state directory of a demo.
+    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, how: Restoring) -> Result<Restored, StateError> {
         let directories = state_directories(demo);
-        let in_place = named(&directories, in_place)?;
-        let mut restored = Restored { _scratch: None, mounts: Vec::new(), made: Vec::new() };
+        let in_place = named(&directories, how.in_place)?;
+        let mut restored = Restored { _scratch: None, mounts: Vec::new(), set_ids_taken: 0 };
         if directories.is_empty() {
             return Ok(restored);
         }
-        let failed = |path: &Path, error| StateError::Restore { path: path.display().to_string(), error };
-        let scratch = tempfile::Builder::new()
-            .prefix("prony-state-")
-            .tempdir()
-            .map_err(|error| failed(&std::env::temp_dir(), error))?;
-        for (number, path) in directories.iter().enumerate() {
-            let target = if in_place[number] { path.clone() } else { scratch.path().join(number.to_string()) };
-            restored
-                .lay_out(demo, number as u32, path, &target, in_place[number])
-                .map_err(|error| failed(path, error))?;
+        let mut left = allowed(demo, &directories, &how.limits)?;
+        let system = |path: &Path, error: io::Error| StateError::Restore {
+            path: path.display().to_string(),
+            error: ArchiveError::Io(error).into(),
+        };
+        let scratch = Scratch::new().map_err(|error| system(&std::env::temp_dir(), error))?;
+        for (number, (path, in_place)) in directories.iter().zip(in_place).enumerate() {
+            let target = if in_place { path.clone() } else { scratch.path().join(number.to_string()) };
+            prepare(&scratch, path, &target, in_place).map_err(|error| system(path, error))?;
+            let root = File::open(&target).map_err(|error| system(path, error))?;
+            let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
+            let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: how.set_ids, stop: how.stop };
+            let laid_out = lay_out(&mut archive, &root, manner);
+            let used = archive.used();
+            restored.set_ids_taken += laid_out.map_err(|error| too_large(demo, &how.limits, path, error))?;
+            left.bytes -= used.bytes.min(left.bytes);
+            left.entries -= used.entries.min(left.entries);
+            if !in_place {
+                restored.mounts.push((target, path.clone()));
+            }
         }
         restored._scratch = Some(scratch);
         Ok(restored)
     }
+}
 
-    fn lay_out<R: Read + Seek>(
-        &mut self,
-        demo: &mut Demo<R>,
-        number: u32,
-        path: &Path,
-        target: &Path,
-        in_place: bool,
-    ) -> io::Result<()> {
+/// What all archives of a demo may take: what it states, if that is within the limits.
+fn allowed<R: Read + Seek>(
+    demo: &Demo<R>,
+    directories: &[PathBuf],
+    limits: &Limits,
+) -> Result<ArchiveLimits, StateError> {
+    check(directories)?;
+    let stated = stated_bytes(demo);
+    match stated.filter(|&stated| stated > limits.state_bytes) {
+        Some(found) => Err(StateError::TooLarge { limit: limits.state_bytes, found: Some(found) }),
+        None => Ok(ArchiveLimits { bytes: stated.unwrap_or(limits.state_bytes), entries: limits.state_entries() }),
+    }
+}
+
+/// The number and the names of state directories are as a recording has them.
+fn check(directories: &[PathBuf]) -> Result<(), StateError> {
+    if directories.len() > MOST_DIRECTORIES {
+        return Err(StateError::Directories { limit: MOST_DIRECTORIES, found: directories.len() });
+    }
+    let plain = |part: Component| matches!(part, Component::RootDir | Component::Normal(_));
+    let zero = |path: &Path| std::os::unix::ffi::OsStrExt::as_bytes(path.as_os_str()).contains(&0);
+    if let Some(path) =
+        directories.iter().find(|path| !path.is_absolute() || !path.components().all(plain) || zero(path))
+    {
+        return Err(StateError::Path { path: path.display().to_string() });
+    }
+    Ok(())
+}
+
+/// Bytes of all archives; a demo that was cut does not say.
+fn stated_bytes<R: Read + Seek>(demo: &Demo<R>) -> Option<u64> {
+    demo.trailer().map(|trailer| trailer.totals.state_bytes)
+}
+
+/// Says whose limit an archive went beyond.
+fn too_large<R: Read + Seek>(demo: &Demo<R>, limits: &Limits, path: &Path, error: LayoutError) -> StateError {
+    match (error, stated_bytes(demo)) {
+        (LayoutError::Archive(ArchiveError::MoreBytes { .. }), Some(stated)) => StateError::MoreThanStated { stated },
+        (LayoutError::Archive(ArchiveError::MoreBytes { .. }), None) => {
+            StateError::TooLarge { limit: limits.state_bytes, found: None }
+        }
+        (LayoutError::Archive(ArchiveError::MoreEntries { .. }), _) => {
+            StateError::TooMany { limit: limits.state_entries() }
+        }
+        (error, _) => StateError::Restore { path: path.display().to_string(), error },
+    }
+}
+
+/// Makes the empty directory that an archive is laid out in, and the one that it is mounted over.
+fn prepare(scratch: &Scratch, path: &Path, target: &Path, in_place: bool) -> io::Result<()> {
+    if !in_place {
         if !path.is_dir() {
-            let first_missing = path.ancestors().take_while(|path| !path.exists()).last();
-            fs::create_dir_all(path)?;
-            self.made.extend(first_missing.map(Path::to_owned));
+            scratch.make_elsewhere(path)?;
         }
-        if in_place {
-            for entry in fs::read_dir(path)? {
-                let entry = entry?;
-                if entry.file_type()?.is_dir() {
-                    fs::remove_dir_all(entry.path())?;
-                } else {
-                    fs::remove_file(entry.path())?;
-                }
-            }
+        return fs::create_dir(target);
+    }
+    if !path.is_dir() {
+        fs::create_dir_all(path)?;
+    }
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            fs::remove_dir_all(entry.path())?;
         } else {
-            fs::create_dir(target)?;
-            self.mounts.push((target.to_owned(), path.to_owned()));
-        }
-        let mut archive = tar::Archive::new(demo.state_archive(number));
-        archive.set_preserve_permissions(true);
-        archive.set_preserve_mtime(true);
-        archive.set_preserve_ownerships(is_root());
-        archive.unpack(target)?;
-        let mut archive = tar::Archive::new(demo.state_archive(number));
-        for (place, entry) in archive.entries()?.enumerate() {
-            let mut entry = entry?;
-            if place == 0 && is_root() {
-                // The directory itself was made by us; a server that gave root up must still own it.
-                let (owner, group) = (entry.header().uid()? as u32, entry.header().gid()? as u32);
-                std::os::unix::fs::chown(target, Some(owner), Some(group))?;
-                fs::set_permissions(target, fs::Permissions::from_mode(entry.header().mode()?))?;
-            }
-            if let Some(changed) = mtime_of(&mut entry)? {
-                File::open(target.join(entry.path()?))?.set_modified(changed)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Drop for Restored {
-    fn drop(&mut self) {
-        for made in &self.made {
-            // Only what is still empty: nothing of a person's is removed.
-            let _ = fs::remove_dir(made);
+            fs::remove_file(entry.path())?;
         }
     }
-}
-
-/// The owner of our own process entry tells who we are.
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").is_ok_and(|data| data.uid() == 0)
-}
-
-/// A file beside the demo that is renamed to it when complete.
-pub(crate) fn partial_path(output: &Path) -> PathBuf {
-    let mut name = output.as_os_str().to_owned();
-    name.push(".partial");
-    PathBuf::from(name)
-}
-
-/// Creates the file of a demo, for its owner only.
-pub(crate) fn create_private(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    fs::OpenOptions::new().create(true).write(true).truncate(true).read(true).mode(0o600).open(path)
+    Ok(())
 }

@@ -1,8 +1,8 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
 use crate::order::Turns;
-use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op};
-use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, TapeHead, TapeStream};
+use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
+use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -21,6 +21,36 @@ pub enum TapeError {
         bytes: u64,
         /// What the system said.
         error: io::Error,
+    },
+    /// The records are more than is allowed.
+    #[error("the demo's records: expected at most {limit} bytes, found {}", .found.map_or("more".to_owned(), |bytes| bytes.to_string()))]
+    TooLarge {
+        /// Bytes that are allowed.
+        limit: u64,
+        /// Bytes that the demo states; `None` for one that states fewer, or none, and has more.
+        found: Option<u64>,
+    },
+    /// The records are more than the demo states.
+    #[error("the demo's records: expected the {stated} bytes that it states, found more")]
+    MoreThanStated {
+        /// Bytes that it states.
+        stated: u64,
+    },
+    /// More threads than a demo is believed to have.
+    #[error("the demo's threads: expected at most {limit}, found more")]
+    Threads {
+        /// Threads that are allowed.
+        limit: usize,
+    },
+    /// A record that no recorder writes, and that the player would be led astray by.
+    #[error("record {order} of process {process}: {what}")]
+    Record {
+        /// Index of the process.
+        process: u16,
+        /// Place of the record in its process.
+        order: u64,
+        /// What is wrong with it.
+        what: &'static str,
     },
     /// No call was recorded.
     #[error("the demo has no records")]
@@ -71,11 +101,20 @@ impl Process {
 
 /// Bytes of a stream gathered before they are written.
 const HELD_BYTES: usize = 1 << 18;
+/// The same over all streams.
+const ALL_HELD_BYTES: usize = 1 << 26;
+/// Most streams of a tape: threads that ever lived, over all processes.
+const MOST_STREAMS: usize = 1 << 18;
 
 impl Tape {
     /// Reads the demo twice: once to know how long each stream is, once to write it. A cut demo
-    /// gives the tape of its whole blocks.
-    pub(crate) fn of<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Tape, TapeError> {
+    /// gives the tape of its whole blocks. `limit`: bytes that it may take.
+    pub(crate) fn of<R: Read + Seek>(demo: &mut Demo<R>, limit: u64) -> Result<Tape, TapeError> {
+        let stated = demo.trailer().map(|trailer| trailer.totals.raw_bytes);
+        if let Some(found) = stated.filter(|&stated| stated > limit) {
+            return Err(TapeError::TooLarge { limit, found: Some(found) });
+        }
+        let mut bytes = 0;
         let rule = demo.header().frame_rule;
         let mut streams: BTreeMap<(u16, u16), Stream> = BTreeMap::new();
         let mut processes: BTreeMap<u16, Process> = BTreeMap::new();
@@ -91,7 +130,17 @@ impl Tape {
         let mut turns = Turns::default();
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
+            bytes += record.len() as u64;
+            match stated {
+                Some(stated) if bytes > stated => return Err(TapeError::MoreThanStated { stated }),
+                None if bytes > limit => return Err(TapeError::TooLarge { limit, found: None }),
+                _ => {}
+            }
             let Some((head, class)) = playable(record) else { continue };
+            check(index, &head, record)?;
+            if streams.len() > MOST_STREAMS {
+                return Err(TapeError::Threads { limit: MOST_STREAMS });
+            }
             let process = processes.entry(index).or_insert_with(|| Process::new(rule));
             process.frames += u64::from(process.framer.ends_frame(&head));
             process.turns += u64::from(turns.begins(index, &head));
@@ -110,10 +159,12 @@ impl Tape {
         (tape.main_process, tape.frames) = (main, process.frames);
         tape.processes = processes.keys().copied().collect();
         let bytes = lay_out(&mut streams, &mut processes);
-        tape.write(demo, rule, streams, processes).map_err(|error| match error {
-            Failed::Demo(error) => TapeError::Demo(error),
-            Failed::Io(error) => TapeError::Memory { bytes, error },
-        })?;
+        tape.write(demo, rule, streams, processes).and_then(|()| Ok(Channel::seal_tape(&tape.file)?)).map_err(
+            |error| match error {
+                Failed::Demo(error) => TapeError::Demo(error),
+                Failed::Io(error) => TapeError::Memory { bytes, error },
+            },
+        )?;
         Ok(tape)
     }
 
@@ -129,6 +180,7 @@ impl Tape {
             process.framer = Framer::new(rule);
         }
         let mut turns = Turns::default();
+        let mut held = 0;
         let mut records = demo.records();
         while let Some((index, record)) = records.next()? {
             let Some((mut head, _)) = playable(record) else { continue };
@@ -146,8 +198,15 @@ impl Tape {
             }
             stream.held.extend_from_slice(&head.to_bytes());
             stream.held.extend_from_slice(&record[HEAD_BYTES..]);
+            held += record.len();
             if stream.held.len() >= HELD_BYTES {
+                held -= stream.held.len();
                 stream.flush(&self.file)?;
+            } else if held >= ALL_HELD_BYTES {
+                held = 0;
+                for stream in streams.values_mut() {
+                    stream.flush(&self.file)?;
+                }
             }
         }
         for stream in streams.values_mut() {
@@ -192,6 +251,21 @@ fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
     let head = Head::from_bytes(record)?;
     let class = Op::from_number(head.op).map(Op::class);
     (class != Some(Class::Note)).then_some((head, class))
+}
+
+/// The player walks over parts as over memory of its own, and finds the server's process by its index.
+fn check(process: u16, head: &Head, record: &[u8]) -> Result<(), TapeError> {
+    let end = Parts::new(record).fold(HEAD_BYTES, |end, part| end + part_size(part.bytes.len()));
+    let what = if end != record.len() {
+        "expected parts that fill it"
+    } else if head.op & !OP_MASK != 0 {
+        "the number of its call is none"
+    } else if usize::from(process) >= PROCESSES {
+        "expected a process below 32,768"
+    } else {
+        return Ok(());
+    };
+    Err(TapeError::Record { process, order: head.order, what })
 }
 
 /// Gives every stream and every list of owners its place; returns the bytes of all.

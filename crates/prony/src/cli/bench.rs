@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use prony_stats::judge::Metric;
 
-use super::TrustArgs;
 use super::limits::amount;
+use super::{DemoLimits, TrustArgs};
 use crate::numbers::duration;
 
 const BENCH_EXAMPLES: &str = "\
@@ -40,6 +40,8 @@ pub struct BenchArgs {
     /// Replay this demo against two builds instead of running commands
     #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "What runs")]
     pub demo: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: DemoLimits,
 
     /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "How long and how sure")]

@@ -9,7 +9,7 @@ use prony_machine::CpuSet;
 use prony_profile::Component;
 use regex_lite::Regex;
 
-use super::{FrameRange, TrustArgs};
+use super::{DemoLimits, FrameRange, TrustArgs};
 use crate::numbers::duration;
 
 const PROFILE_USAGE: &str = "prony profile [OPTIONS] -- COMMAND...
@@ -73,6 +73,8 @@ pub struct TakeArgs {
     /// Only samples in these frames of the replay: the slowest as p99, or 312, 300..320, 300.., ..20
     #[arg(long, value_name = "p99|A..B", requires = "demo", value_parser = frames, help_heading = "What is sampled")]
     pub frames: Option<Frames>,
+    #[command(flatten)]
+    pub limits: DemoLimits,
     /// Sample a process that runs, and what it starts
     #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..), help_heading = "What is sampled")]
     pub attach: Option<i32>,

@@ -33,7 +33,7 @@ fn every_failure_names_the_thing_and_the_next_step() {
     for error in [
         ProgramError::NoCommand,
         ProgramError::NotFound("srv".to_owned(), "/usr/bin:/bin".to_owned()),
-        ProgramError::Unreadable { path: "/srv/run".to_owned(), error: Error::from_raw_os_error(13) },
+        ProgramError::Unreadable { path: "/srv/run".to_owned(), error: Error::from_raw_os_error(13).into() },
         ProgramError::Unhookable {
             path: "/srv/run".to_owned(),
             what: "is linked statically, so nothing can be preloaded into it",

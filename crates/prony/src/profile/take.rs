@@ -123,6 +123,8 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
         restore_in_place: Vec::new(),
         show_output: false,
         trust: TrustArgs { trust_demo, ..args.trust },
+        restore_set_ids: false,
+        limits: args.limits,
         json: false,
     };
     // Replays are started by this thread, and only what it starts is sampled, from its `execve` on.

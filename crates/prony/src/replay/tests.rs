@@ -229,8 +229,20 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
         }),
         ReplayError::Tape(TapeError::Memory { bytes: 84_000_000, error: Error::from_raw_os_error(12) }),
         ReplayError::Tape(TapeError::Empty),
+        ReplayError::Tape(TapeError::TooLarge { limit: 1 << 30, found: Some(2_700_000_000) }),
+        ReplayError::Tape(TapeError::Record { process: 0, order: 3, what: "expected parts that fill it" }),
+        ReplayError::State(StateError::TooLarge { limit: 1 << 30, found: None }),
+        ReplayError::State(StateError::MoreThanStated { stated: 2048 }),
+        ReplayError::Channel {
+            program: program(),
+            fault: prony_replay::Fault { what: "bytes of a ring", slot: 3, limit: 8_388_608, found: u64::MAX },
+        },
+        ReplayError::Interrupted,
         ReplayError::Program(prony_replay::ProgramError::NotFound("./new".to_owned(), "that very place".to_owned())),
-        ReplayError::State(prony_replay::StateError::Restore { path: "/srv/state".to_owned(), error: denied() }),
+        ReplayError::State(prony_replay::StateError::Restore {
+            path: "/srv/state".to_owned(),
+            error: prony_replay::LayoutError::Member { name: "maps".to_owned(), error: denied() },
+        }),
         ReplayError::NotTrusted(prony_replay::Foreign::Command(vec!["sh".into()])),
         ReplayError::NotTrusted(prony_replay::Foreign::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
         ReplayError::State(prony_replay::StateError::NotOfTheDemo {

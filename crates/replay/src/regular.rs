@@ -1,0 +1,87 @@
+//! Opening files that a demo or a server named: regular ones only, and none that could keep us waiting.
+
+use rustix::fs::{FsWord, OFlags, PROC_SUPER_MAGIC};
+use std::fs::{self, File, Metadata};
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Largest program or library that is looked into; those with all their debug information stay below.
+pub(crate) const MOST_OBJECT_BYTES: u64 = 4 << 30;
+
+/// Why a file is not read.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// The system said so.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A directory, pipe, device or socket.
+    #[error("expected a regular file")]
+    NotRegular,
+    /// More than is read of one file.
+    #[error("expected at most {limit} bytes, found {bytes}")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+        /// What is read at most.
+        limit: u64,
+    },
+}
+
+/// Opens a regular file for reading, and follows links, as libraries have them. Nothing else is opened, since some
+/// devices act and some pipes wait when they are.
+pub(crate) fn open(path: &Path) -> Result<(File, Metadata), FileError> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(FileError::NotRegular);
+    }
+    // It may have become something else meanwhile.
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::options().read(true).custom_flags(flags.bits().cast_signed()).open(path)?;
+    let data = file.metadata()?;
+    if data.is_file() { Ok((file, data)) } else { Err(FileError::NotRegular) }
+}
+
+/// The same for a program or library.
+pub(crate) fn open_object(path: &Path) -> Result<File, FileError> {
+    let (file, data) = open(path)?;
+    match data.len() {
+        bytes if bytes > MOST_OBJECT_BYTES => Err(FileError::TooLarge { bytes, limit: MOST_OBJECT_BYTES }),
+        _ => Ok(file),
+    }
+}
+
+/// True for files that the kernel makes up while they are read; the size it states of them says nothing.
+pub(crate) fn is_made_up(file: &File) -> bool {
+    /// `SYSFS_MAGIC` of Linux.
+    const SYSFS: FsWord = 0x6265_6572;
+    rustix::fs::fstatfs(file).is_ok_and(|system| [PROC_SUPER_MAGIC, SYSFS].contains(&system.f_type))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let scratch = tempfile::tempdir().expect("the temporary directory is writable");
+        let pipe = scratch.path().join("pipe");
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe");
+        let link = scratch.path().join("link");
+        std::os::unix::fs::symlink("/dev/zero", &link).expect("a link");
+        for path in [&pipe, &link, &scratch.path().to_owned()] {
+            assert!(matches!(open(path), Err(FileError::NotRegular)), "{}", path.display());
+        }
+        let large = scratch.path().join("large");
+        File::create(&large).and_then(|file| file.set_len(MOST_OBJECT_BYTES + 1)).expect("a file of holes");
+        assert!(open(&large).is_ok());
+        assert!(matches!(open_object(&large), Err(FileError::TooLarge { .. })));
+    }
+
+    #[test]
+    fn the_kernel_makes_up_what_proc_holds() {
+        let (file, data) = open(Path::new("/proc/self/status")).expect("it is there");
+        assert!(data.len() == 0 && is_made_up(&file));
+        let own = open(&std::env::current_exe().expect("the test runs")).expect("it is a file").0;
+        assert!(!is_made_up(&own));
+    }
+}
