@@ -200,7 +200,8 @@ pub struct Replayer<'a> {
     environment: Vec<(OsString, OsString)>,
     cwd: PathBuf,
     program: Program,
-    library: OwnedFd,
+    /// Replays side by side share it: another copy lies in other pages, and frames differ by what their caches make of that.
+    library: Arc<OwnedFd>,
     nowhere: File,
     /// A file of the recording that is not there, and how many more.
     missing: Option<String>,
@@ -217,7 +218,11 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with_tape(options, |demo| Ok(Arc::new(Tape::of(demo, options.limits.memory_bytes)?)))
+        Replayer::with(options, |demo, program| {
+            let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
+            let tape = Arc::new(Tape::of(demo, options.limits.memory_bytes)?);
+            Ok((tape, Arc::new(library::in_memory().map_err(in_system)?)))
+        })
     }
 
     /// Another build on the same demo, which is laid out only once. `options` may differ in all but the demo.
@@ -225,12 +230,12 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn beside(&self, options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with_tape(options, |_| Ok(Arc::clone(&self.tape)))
+        Replayer::with(options, |_, _| Ok((Arc::clone(&self.tape), Arc::clone(&self.library))))
     }
 
-    fn with_tape(
+    fn with(
         options: &'a ReplayOptions,
-        lay_out: impl FnOnce(&mut Demo<BufReader<File>>) -> Result<Arc<Tape>, ReplayError>,
+        lay_out: impl FnOnce(&mut Demo<BufReader<File>>, &Program) -> Result<(Arc<Tape>, Arc<OwnedFd>), ReplayError>,
     ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
         let listed = file.try_clone().map_err(DemoError::Io)?;
@@ -278,7 +283,7 @@ impl<'a> Replayer<'a> {
 
         let mut reasons = Vec::new();
         examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
-        let tape = lay_out(&mut demo)?;
+        let (tape, library) = lay_out(&mut demo, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let differences = files::differences(&manifest);
         let told = |files: &[String], what: &str| {
@@ -297,7 +302,6 @@ impl<'a> Replayer<'a> {
             }
         }
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-        let library = library::in_memory().map_err(in_system)?;
         let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
         Ok(Replayer {
             options,

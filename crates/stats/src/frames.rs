@@ -2,6 +2,11 @@
 //!
 //! Replays run in pairs, one of either build, in random order. Everything here follows from that: a log ratio of two replays,
 //! or of frame i in both, is as likely to have either sign where there is no difference.
+//!
+//! A comparison says many things, and α is for all of them together: eight tenths for the verdict on the whole, one for frames that
+//! stand out, one for the intervals of the mean frame and of the quantiles. So a build compared with itself is called
+//! different, as a whole or in any part, with probability α at most (Bonferroni). The verdict gets most, as
+//! it is what is asked; a frame or a maximum that differs does so by far more than its noise.
 
 mod maxima;
 pub(crate) mod quiet;
@@ -15,6 +20,13 @@ use crate::signed_rank;
 
 /// Frames to which durations are scaled, as in the ReHLDS measurements of May 2015.
 pub const NORMAL_FRAMES: f64 = 120_000.0;
+
+/// The share of α that the verdict on whole replays has.
+pub const VERDICT_SHARE: f64 = 0.8;
+/// What frames that stand out have.
+const CHANGED_SHARE: f64 = 0.1;
+/// What each interval has: of the mean frame and of three quantiles.
+const INTERVAL_SHARE: f64 = 0.1 / 4.0;
 
 /// What is known of the frames of two builds. Times are seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -31,10 +43,9 @@ pub struct FrameComparison {
     pub ratio: Interval,
     /// The frame of the middle, the slowest of a hundred, the slowest of all.
     pub quantiles: Vec<QuantileChange>,
-    /// Frames that differ, the largest difference in seconds first.
+    /// Frames that differ by something else than the typical frame does: where to look for the cause. The largest
+    /// difference in seconds first. What all frames have in common, noise of the pair among it, is in `ratio`.
     pub changed: Vec<FrameChange>,
-    /// Frames that moved apart from what all frames together did: where to look for the cause.
-    pub apart: Vec<FrameChange>,
 }
 
 /// One build over its replays.
@@ -102,34 +113,33 @@ pub enum FrameError {
 
 /// Compares aligned frame times, in seconds: `a[p]` and `b[p]` are the replays of pair p.
 ///
-/// `alpha`: error of each interval, and chance that any frame is named that does not differ. Equal `seed`, equal answer.
+/// `alpha`: chance that anything is called different that is not, together with a verdict that
+/// spends [`VERDICT_SHARE`] of it; also the error of the times of each build. Equal `seed`, equal answer.
 ///
 /// # Errors
 /// [`FrameError`] when the replays do not match.
 pub fn compare(a: &[Vec<f64>], b: &[Vec<f64>], alpha: f64, seed: u64) -> Result<FrameComparison, FrameError> {
     let frames = check(a, b)?;
-    let differences: Vec<Vec<f64>> = a.iter().zip(b).map(|(a, b)| log_ratios(a, b)).collect();
-    let apart: Vec<Vec<f64>> = differences.iter().map(|logs| without_common(logs)).collect();
+    let apart: Vec<Vec<f64>> = a.iter().zip(b).map(|(a, b)| without_common(&log_ratios(a, b))).collect();
     let at_frame = |replays: &[Vec<f64>], frame: usize| {
         median(&replays.iter().map(|replay| replay[frame]).collect::<Vec<_>>()).unwrap_or(f64::NAN)
     };
-    let named = |differences: &[Vec<f64>]| {
-        let found = maxima::adjusted_p_values(differences, seed).into_iter().enumerate().filter(|&(_, p)| p <= alpha);
-        let mut changes: Vec<FrameChange> = found
-            .map(|(frame, p)| FrameChange { frame, a_s: at_frame(a, frame), b_s: at_frame(b, frame), p })
-            .collect();
-        changes.sort_by(|x, y| (y.b_s - y.a_s).abs().total_cmp(&(x.b_s - x.a_s).abs()));
-        changes
-    };
+    let of_changed = CHANGED_SHARE * alpha;
+    let chances = maxima::adjusted_p_values(&apart, of_changed, seed).into_iter().enumerate();
+    let mut changed: Vec<FrameChange> = chances
+        .filter(|&(_, p)| p <= of_changed)
+        .map(|(frame, p)| FrameChange { frame, a_s: at_frame(a, frame), b_s: at_frame(b, frame), p })
+        .collect();
+    changed.sort_by(|x, y| (y.b_s - y.a_s).abs().total_cmp(&(x.b_s - x.a_s).abs()));
+    let of_interval = INTERVAL_SHARE * alpha;
     Ok(FrameComparison {
         frames,
         pairs: a.len(),
         a: build(a, alpha),
         b: build(b, alpha),
-        ratio: paired(a, b, alpha, |replay| replay.iter().sum()),
-        quantiles: [0.5, 0.99, 1.0].map(|p| quantile(a, b, alpha, p)).to_vec(),
-        changed: named(&differences),
-        apart: named(&apart),
+        ratio: paired(a, b, of_interval, |replay| replay.iter().sum()),
+        quantiles: [0.5, 0.99, 1.0].map(|p| quantile(a, b, of_interval, p)).to_vec(),
+        changed,
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event, Interrupt};
 use prony_machine::Tree;
-use prony_stats::frames::{FrameChange, FrameComparison};
+use prony_stats::frames::FrameComparison;
 use prony_stats::judge::Plan;
 use serde::Serialize;
 
@@ -185,27 +185,24 @@ fn by_frame(out: &mut String, frames: &FrameComparison) {
             change(&quantile.ratio)
         );
     }
-    let mut list = |title: &str, changes: &[FrameChange]| {
-        if changes.is_empty() {
-            return;
-        }
-        let _ = writeln!(out, "  {}{title}:", count(changes.len() as u64, "frame"));
-        for change in changes.iter().take(LISTED) {
-            let scale = Scale::of(change.a_s, "second");
-            let _ = writeln!(
-                out,
-                "    frame {:>7}  {} → {}",
-                thousands(change.frame as u64),
-                scale.value(change.a_s),
-                scale.value(change.b_s)
-            );
-        }
-        if changes.len() > LISTED {
-            let _ = writeln!(out, "    and {} more", thousands((changes.len() - LISTED) as u64));
-        }
-    };
-    list(" differ", &frames.changed);
-    list(" moved apart from the others", &frames.apart);
+    if frames.changed.is_empty() {
+        return;
+    }
+    let changed = count(frames.changed.len() as u64, "frame");
+    let _ = writeln!(out, "  {changed} that did not change as the typical frame did:");
+    for change in frames.changed.iter().take(LISTED) {
+        let scale = Scale::of(change.a_s, "second");
+        let _ = writeln!(
+            out,
+            "    frame {:>7}  {} → {}",
+            thousands(change.frame as u64),
+            scale.value(change.a_s),
+            scale.value(change.b_s)
+        );
+    }
+    if frames.changed.len() > LISTED {
+        let _ = writeln!(out, "    and {} more", thousands((frames.changed.len() - LISTED) as u64));
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -3,6 +3,7 @@
 use super::outcome::{Evidence, Outcome};
 use super::series::{Seen, Series, Test};
 use super::{Look, Looks, Metric, Plan, Ratio};
+use crate::frames::VERDICT_SHARE;
 use crate::frames::quiet::Stretches;
 use crate::interval::Interval;
 use crate::sign_flips::{self, Pair};
@@ -39,6 +40,8 @@ pub struct ReplayJudge {
 impl ReplayJudge {
     /// No pairs yet.
     pub fn new(plan: Plan) -> ReplayJudge {
+        // What is said of frames beside the verdict has the rest.
+        let plan = Plan { alpha: VERDICT_SHARE * plan.alpha, ..plan };
         ReplayJudge {
             plan,
             stretches: Stretches::default(),
