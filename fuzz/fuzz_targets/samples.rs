@@ -5,6 +5,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use prony_stats::export;
+use prony_stats::judge::Metric;
 use prony_stats::samples::Samples;
 use prony_stats::stored::{Question, answer};
 
@@ -15,5 +16,8 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = (export::hyperfine(&samples), export::csv(&samples), export::markdown(&samples, &[]));
     let (a, b) = (&samples.benchmarks[0], &samples.benchmarks[samples.benchmarks.len() - 1]);
     let paired = samples.circumstances.as_ref();
-    let _ = answer(&[Question { a, b, paired }, Question { a: b, b: a, paired: None }], 0.05, 0.01);
+    let questions = [Question { a, b, paired }, Question { a: b, b: a, paired: None }];
+    for metric in [None, Some(Metric::Cpu), Some(Metric::Net), Some(Metric::Wall)] {
+        let _ = answer(&questions, 0.05, 0.01, metric);
+    }
 });
