@@ -21,8 +21,8 @@ const HOLE_BYTES_LEAST: u64 = 16 << 20;
 const EXPANSION_MOST: u64 = 16;
 /// And so long in any case.
 const EXPANDED_BYTES_MOST: u64 = 1 << 30;
-/// Each byte of the line table may become a row of 24 bytes.
-const LINE_BYTES_MOST: u64 = 128 << 20;
+/// Each byte of the line table may become a row of 24 bytes, so this may take 768 MiB.
+const LINE_BYTES_MOST: u64 = 32 << 20;
 /// The longest name of a function that is taken.
 const NAME_BYTES_MOST: usize = 64 << 10;
 /// All names of a file may be so many times as long as it: symbols share their ends.
@@ -269,7 +269,7 @@ mod tests {
         for (name, states, bytes, found) in [
             (".debug_info", 3 * giga, 3 << 20, Some(("uncompressed debug information", 48 << 20))),
             (".debug_info", 3 * giga, 900 << 20, Some(("uncompressed debug information", giga))),
-            (".debug_line", 200 << 20, 100 << 20, Some(("line table", 128 << 20))),
+            (".debug_line", 200 << 20, 100 << 20, Some(("line table", 32 << 20))),
             (".debug_info", 10 << 20, kilo << 10, None),
         ] {
             let file = compressed(name, states);

@@ -194,8 +194,9 @@ impl Place {
     fn prony(&self, verb: &str, arguments: &[&str]) -> Output {
         let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
         command.args(verb.split(' ')).args(arguments.iter().map(|argument| named(argument)));
-        // Its limits are kept here, and nothing of this machine's is replaced.
-        command.current_dir(self.0.path()).env("XDG_DATA_HOME", self.0.path()).stdin(Stdio::null());
+        // Its limits and its list of recorded demos are kept here, and nothing of this machine's is replaced.
+        let place = self.0.path();
+        command.current_dir(place).env("XDG_DATA_HOME", place).env("XDG_STATE_HOME", place).stdin(Stdio::null());
         command.output().expect("the command is built")
     }
 }
