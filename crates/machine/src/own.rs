@@ -3,8 +3,8 @@
 //! What lies there under a name that can be guessed is somebody else's until its owner, its kind and its permissions say
 //! otherwise. No link is followed, and nothing is opened that could make its opener wait.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -118,6 +118,61 @@ pub fn open(path: &Path, whose: Whose) -> Result<File, NotOurs> {
 /// As [`open`].
 pub fn open_lock(path: &Path, whose: Whose) -> Result<File, NotOurs> {
     open_with(OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600), path, whose)
+}
+
+/// The text of a lock file is a number.
+const LOCK_BYTES_MOST: u64 = 32;
+
+/// A lock that one process at a time has. The kernel takes it back when its holder ends in any way.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+/// Why a lock was not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum LockError {
+    /// What lies in its place is no lock file of ours, or cannot be used.
+    #[error(transparent)]
+    NotOurs(#[from] NotOurs),
+    /// Another process has it.
+    #[error("{}: held by process {}", path.display(), pid.map_or("?".to_owned(), |pid| pid.to_string()))]
+    Busy {
+        /// The lock file.
+        path: PathBuf,
+        /// Who, as far as the file tells.
+        pid: Option<u32>,
+    },
+}
+
+impl Lock {
+    /// Takes the lock of a file, which is made if need be and tells who has it.
+    ///
+    /// # Errors
+    /// [`LockError::Busy`] at once, without waiting, when another process has it; otherwise as [`open`].
+    pub fn take(path: &Path, whose: Whose) -> Result<Lock, LockError> {
+        let mut file = open_lock(path, whose)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // What it does not tell is unknown.
+                let _ = file.take(LOCK_BYTES_MOST).read_to_string(&mut holder);
+                return Err(LockError::Busy { path: path.to_owned(), pid: holder.trim().parse().ok() });
+            }
+            Err(TryLockError::Error(error)) => return Err(io_error(path)(error).into()),
+        }
+        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io_error(path))?;
+        Ok(Lock { file })
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is starting has a copy of the descriptor until it executes
+        // its program, and the lock belongs to all copies. What cannot be given back here is when they are closed.
+        let _ = self.file.unlock();
+    }
 }
 
 /// Looks whether what lies at a path, if anything, is a file, without opening it.
@@ -252,6 +307,19 @@ mod tests {
         chown(&given, Some(65534), None).expect("run as root: only root gives a directory to another user");
         let given = make_directory(&given, 0o700).expect_err("it is another user's").to_string();
         assert!(given.ends_with("expected a directory of user 0, found one of user 65534"), "{given}");
+    }
+
+    #[test]
+    fn a_lock_is_given_back_while_a_child_that_is_being_started_has_a_copy_of_it() {
+        let place = place();
+        let path = place.path().join("lock");
+        let lock = Lock::take(&path, Whose::Ours).expect("nobody has it");
+        // What fork(2) leaves in the child until it executes its program.
+        let _copy = lock.file.try_clone().expect("descriptors are left");
+        let busy = Lock::take(&path, Whose::Ours).expect_err("it is taken").to_string();
+        assert!(busy.ends_with(&format!("lock: held by process {}", std::process::id())), "{busy}");
+        drop(lock);
+        Lock::take(&path, Whose::Ours).expect("it was given back");
     }
 
     #[test]

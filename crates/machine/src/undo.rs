@@ -8,7 +8,7 @@
 mod allowed;
 
 use std::collections::BTreeSet;
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::Tree;
-use crate::own::{self, NotOurs, Whose};
+use crate::own::{self, LockError, NotOurs, Whose};
 use crate::tune::Knob;
 
 const FILE: &str = "machine.undo";
@@ -145,10 +145,10 @@ pub enum UndoError {
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
     /// Another process tunes or restores this machine.
-    #[error("process {pid} is tuning this machine")]
+    #[error("{} is tuning this machine", pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Busy {
-        /// That process.
-        pid: String,
+        /// That process, as far as it is told.
+        pid: Option<u32>,
     },
 }
 
@@ -224,7 +224,7 @@ fn boot_id(tree: &Tree) -> String {
 /// The right to change the machine: one process at a time has it.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    _lock: own::Lock,
 }
 
 impl Lock {
@@ -232,20 +232,12 @@ impl Lock {
     pub(crate) fn take(tree: &Tree) -> Result<Lock, UndoError> {
         let directory = directory(tree);
         own::make_directory(&directory, directory_mode(tree))?;
-        let path = directory.join(LOCK);
-        let mut file = own::open_lock(&path, Whose::Ours)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut pid = String::new();
-                file.read_to_string(&mut pid).map_err(io_error(&path))?;
-                return Err(UndoError::Busy { pid: pid.trim().to_owned() });
-            }
-            Err(TryLockError::Error(error)) => return Err(io_error(&path)(error)),
-        }
-        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io_error(&path))?;
+        let lock = own::Lock::take(&directory.join(LOCK), Whose::Ours).map_err(|error| match error {
+            LockError::NotOurs(error) => UndoError::NotOurs(error),
+            LockError::Busy { pid, .. } => UndoError::Busy { pid },
+        })?;
         sweep_away_temporaries(&directory);
-        Ok(Lock { _file: file })
+        Ok(Lock { _lock: lock })
     }
 }
 

@@ -42,6 +42,9 @@ fn undo_failure(verb: &str, error: &UndoError) -> Failure {
         UndoError::NotOurs(
             NotOurs::Kind { path, .. } | NotOurs::Owner { path, .. } | NotOurs::Permissions { path, .. },
         ) => failure.hint(format!("look at who made {} before you remove it", path.display())),
-        UndoError::Busy { pid } => failure.hint(format!("it puts everything back when it ends; `kill {pid}` ends it")),
+        UndoError::Busy { pid: Some(pid) } => {
+            failure.hint(format!("it puts everything back when it ends; `kill {pid}` ends it"))
+        }
+        UndoError::Busy { pid: None } => failure.hint("it puts everything back when it ends"),
     }
 }

@@ -11,12 +11,12 @@ mod schema;
 mod union;
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, TryLockError};
-use std::io::{self, Read, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use prony_machine::own::{self, NotOurs, Whose};
+use prony_machine::own::{self, Lock, LockError, NotOurs, Whose};
 use prony_stats::Interval;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
@@ -38,8 +38,6 @@ const NOT_PLANNED: &str = "not in the study any more";
 const PLANNED: &str = "planned";
 /// How often a cell that failed by chance is run in all.
 const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
-/// The text of a lock file is a number.
-const LOCK_BYTES_MOST: u64 = 32;
 /// How long another process may hold the file while it writes.
 const BUSY: Duration = Duration::from_secs(10);
 
@@ -82,12 +80,12 @@ pub enum LedgerError {
         bytes: u64,
     },
     /// Somebody runs its cells now.
-    #[error("{}: process {pid} runs its cells", path.display())]
+    #[error("{}: {} runs its cells", path.display(), pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Busy {
         /// The ledger.
         path: PathBuf,
-        /// Who, as far as it is told; 0 where it is not.
-        pid: u32,
+        /// Who, as far as it is told.
+        pid: Option<u32>,
     },
     /// It belongs to another machine.
     #[error("{}: expected the ledger of `{expected}`, found that of `{found}`", path.display())]
@@ -129,7 +127,7 @@ struct Writer {
     owner: Owner,
     owner_json: String,
     /// Locked as long as we run; the kernel unlocks it however we end.
-    _lock: File,
+    _lock: Lock,
 }
 
 /// A cell as a ledger knows it: by names, which mean the same on every machine and in a study that has grown.
@@ -659,23 +657,12 @@ fn end_attempt(
         .execute(params![key, attempt, now_s(), ended, message])
 }
 
-/// Takes the lock beside the ledger, which the kernel gives back when its holder ends in any way.
-fn lock(path: &Path) -> Result<File, LedgerError> {
-    let beside = path.with_extension("lock");
-    let io = |error| LedgerError::Io { path: beside.clone(), error };
-    let mut file = own::open_lock(&beside, Whose::Anybodys)?;
-    match file.try_lock() {
-        Ok(()) => {
-            file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(io)?;
-            Ok(file)
-        }
-        Err(TryLockError::WouldBlock) => {
-            let mut holder = String::new();
-            let _ = file.take(LOCK_BYTES_MOST).read_to_string(&mut holder);
-            Err(LedgerError::Busy { path: path.to_owned(), pid: holder.trim().parse().unwrap_or(0) })
-        }
-        Err(TryLockError::Error(error)) => Err(io(error)),
-    }
+/// Takes the lock beside the ledger.
+fn lock(path: &Path) -> Result<Lock, LedgerError> {
+    Lock::take(&path.with_extension("lock"), Whose::Anybodys).map_err(|error| match error {
+        LockError::NotOurs(error) => LedgerError::NotOurs(error),
+        LockError::Busy { pid, .. } => LedgerError::Busy { path: path.to_owned(), pid },
+    })
 }
 
 /// Refuses what is no ledger of this format, whole and without anything else in it.
