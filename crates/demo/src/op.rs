@@ -230,6 +230,7 @@ ops! {
     272 NoteObject "note: object loaded" Note;
     273 NoteFile "note: file opened" Note;
     274 NoteUnrecordable "note: cannot be recorded" Note;
+    275 NoteCovered "note: recorded another way" Note;
 }
 
 impl Op {

@@ -209,6 +209,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         objects: Vec::new(),
         raw_calls_trapped: false,
         notes: Vec::new(),
+        covered: Vec::new(),
         stamped: Vec::new(),
         raw_bytes: 0,
         outputs: 0,
@@ -306,7 +307,10 @@ struct Recording {
     objects: Vec<Loaded>,
     /// The kernel reports raw system calls, from whatever object.
     raw_calls_trapped: bool,
+    /// What could not be recorded.
     notes: Vec<String>,
+    /// What was recorded another way, and said so.
+    covered: Vec<String>,
     /// The record being stamped.
     stamped: Vec<u8>,
     raw_bytes: u64,
@@ -436,7 +440,7 @@ impl Recording {
         let gathered = self.channel.drain(|process, slot, run| merger.add(process, slot, run))?;
         self.latest = Moment::now();
         self.raw_bytes += gathered as u64;
-        let Recording { writer, opened, notes, started, latest, stamped, outputs, output_bytes, .. } = self;
+        let Recording { writer, opened, notes, covered, started, latest, stamped, outputs, output_bytes, .. } = self;
         merger.take(all, |process, record| {
             let Some(head) = Head::from_bytes(record) else { return Ok(()) };
             let op = Op::from_number(head.op);
@@ -452,6 +456,7 @@ impl Recording {
                 Some(Op::NoteFile) => opened.note(&head, record),
                 Some(Op::OpenFile) if head.ret >= 0 => opened.note(&head, record),
                 Some(Op::NoteUnrecordable) => notes.extend(note_text(record)),
+                Some(Op::NoteCovered) => covered.extend(note_text(record)),
                 _ => {}
             }
             let time = started.ns_until(head.time, latest);
@@ -481,6 +486,7 @@ impl Recording {
             })
             .collect();
         self.notes.dedup();
+        self.covered.dedup();
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {
             self.notes.push(format!(
@@ -504,7 +510,7 @@ impl Recording {
                 (None, None) => Exit::Cut,
             },
             duration_ns,
-            notes: std::mem::take(&mut self.notes),
+            notes: self.notes.drain(..).chain(self.covered.drain(..)).collect(),
             ..Trailer::default()
         };
         let (file, totals) = self.writer.finish(&trailer).map_err(&write)?;

@@ -301,6 +301,7 @@ impl<'a> Replayer<'a> {
                 reasons.push(format!("`{changed}` changed since the recording"));
             }
         }
+        reasons.extend(tape.uncovered.iter().map(|note| format!("the recording missed something: {note}")));
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
         let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
         Ok(Replayer {

@@ -1,7 +1,7 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
 use crate::order::Turns;
-use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
+use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, PartKind, Parts, part_size};
 use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -73,6 +73,8 @@ pub(crate) struct Tape {
     pub(crate) recorded_ns: u64,
     /// Bytes that were sent, over all processes.
     pub(crate) output_bytes: u64,
+    /// What the recorder could not record, as far as that speaks against the demo.
+    pub(crate) uncovered: Vec<String>,
 }
 
 /// What one thread takes on the tape.
@@ -103,6 +105,8 @@ impl Process {
 const HELD_BYTES: usize = 1 << 18;
 /// The same over all streams.
 const ALL_HELD_BYTES: usize = 1 << 26;
+/// Most notes of a demo that are repeated.
+const MOST_NOTES: usize = 16;
 /// Most streams of a tape: threads that ever lived, over all processes.
 const MOST_STREAMS: usize = 1 << 18;
 
@@ -126,6 +130,7 @@ impl Tape {
             processes: Vec::new(),
             recorded_ns: 0,
             output_bytes: 0,
+            uncovered: Vec::new(),
         };
         let mut turns = Turns::default();
         let mut records = demo.records();
@@ -136,7 +141,12 @@ impl Tape {
                 None if bytes > limit => return Err(TapeError::TooLarge { limit, found: None }),
                 _ => {}
             }
-            let Some((head, class)) = playable(record) else { continue };
+            let Some((head, class)) = playable(record) else {
+                if tape.uncovered.len() < MOST_NOTES {
+                    tape.uncovered.extend(uncovered(record));
+                }
+                continue;
+            };
             check(index, &head, record)?;
             if streams.len() > MOST_STREAMS {
                 return Err(TapeError::Threads { limit: MOST_STREAMS });
@@ -251,6 +261,13 @@ fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
     let head = Head::from_bytes(record)?;
     let class = Op::from_number(head.op).map(Op::class);
     (class != Some(Class::Note)).then_some((head, class))
+}
+
+/// The text of a note of what could not be recorded, and without which a replay goes another way.
+fn uncovered(record: &[u8]) -> Option<String> {
+    let head = Head::from_bytes(record).filter(|head| head.op == Op::NoteUnrecordable as u16 && head.aux != 0)?;
+    let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
+    (head.size as usize == record.len()).then(|| String::from_utf8_lossy(part.bytes).into_owned())
 }
 
 /// The player walks over parts as over memory of its own, and finds the server's process by its index.

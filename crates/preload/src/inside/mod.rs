@@ -12,6 +12,7 @@ mod descriptors;
 mod ending;
 mod epoll;
 mod hooks;
+mod notes;
 mod objects;
 mod player;
 mod process;

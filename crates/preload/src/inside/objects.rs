@@ -1,12 +1,12 @@
 //! The objects of the process: which of them make calls that are not the server's, and whether any
 //! of them asks the kernel behind libc's back.
 
-use super::process::{self, control, enter, errno, leave, set_errno};
-use super::recorder::{self, Piece};
+use super::hooks;
+use super::notes;
+use super::process::{self, control, errno, set_errno};
 use super::report::{self, Text};
 use super::thread::{Aside, RECORDING};
 use crate::channel::Control;
-use prony_demo::{Op, PartKind};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -243,11 +243,9 @@ pub unsafe fn note_raw_call(number: c_int, address: *mut c_void) {
         line.hex(address as usize);
     }
     let used = line.used;
-    let (thread, recording) = enter();
-    if recording {
-        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), used);
-        recorder::emit(thread, Op::NoteUnrecordable, -1, number as u32, 0, &[note]);
+    if hooks::is_harmless(number.into()) {
+        notes::doubtful(&[&text[..used]]);
+    } else {
+        notes::uncovered_call(number as u32, &[&text[..used]]);
     }
-    leave(thread);
-    report::say(&[&text[..used]]);
 }

@@ -148,6 +148,9 @@ unsafe fn attach(index: u32) {
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     // A program that this process ran before may have had threads; their numbers stay taken.
     (*slot()).threads.fetch_max(1, Ordering::Relaxed);
+    // Its threads are gone, and with them who had the baton.
+    (*slot()).baton.store(0, Ordering::Relaxed);
+    (*slot()).impatient.store(0, Ordering::Relaxed);
     super::epoll::map_table();
     super::descriptors::inherit();
     if mode() == thread::REPLAYING {

@@ -173,11 +173,15 @@ fn a_system_call_without_libc_is_named_while_recording() {
     let address = free_address();
     let names = scratch.write("names", "answer\n");
     let server = Server::new([compiled(&scratch, "answers.c", &["-DRAW"]), address.port().to_string(), names]);
-    let (recording, _) = record_with(&scratch, &server, &[], |stop| {
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
         ask(address, ANSWERS, stop);
         quit(address);
     });
     assert!(recording.said.contains("unrecorded system call 318"), "the call is named: {recording}");
+    // What it got is not in what it sent; nobody knows that beforehand.
+    let answer = replay(&scratch, &demo, &[], &[]);
+    assert_eq!((answer.code, &answer.answer["verdict"]), (3, &"weak".into()), "{answer}");
+    assert!(answer.answer["reasons"].to_string().contains("unrecorded system call 318"), "{answer}");
 }
 
 #[test]

@@ -2,12 +2,15 @@
 //! copies of descriptors. Each is a small program of `subjects/calls` that answers questions.
 
 use std::net::{SocketAddr, UdpSocket};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::calls::compiled;
-use crate::recording::{Recording, Server, Stop, record_with, replay};
-use crate::scratch::{Scratch, Turn, free_address};
+use crate::recording::{Recording, Server, Stop, prony, record_with, replay};
+use crate::scratch::{Scratch, Turn, free_address, run};
 
 /// Questions that a recording holds.
 const QUESTIONS: usize = 30;
@@ -33,6 +36,18 @@ fn recorded(scratch: &Scratch, address: SocketAddr, command: Vec<String>, flags:
     let (recording, demo) = record_with(scratch, &Server::new(command), flags, |stop| ask(address, stop));
     assert_eq!(recording.code, 0, "the server runs as it does by itself: {recording}");
     (recording, demo)
+}
+
+/// What the demo says about itself.
+fn notes(scratch: &Scratch, demo: &Path) -> Value {
+    let info = run(prony().args(["demo", "info", "--json"]).arg(demo).current_dir(scratch.path()));
+    serde_json::from_str::<Value>(&info).expect("the answer is JSON")["notes"].clone()
+}
+
+fn assert_noted(scratch: &Scratch, demo: &Path, text: &str) {
+    let notes = notes(scratch, demo);
+    let found = notes.as_array().is_some_and(|all| all.iter().any(|note| note.as_str() == Some(text)));
+    assert!(found, "expected a note `{text}` among {notes}");
 }
 
 #[test]
@@ -62,6 +77,7 @@ fn a_plugin_loaded_with_deep_binding_is_recorded() {
     let command = vec![plugins(&scratch), address.port().to_string(), "plugin.so".into()];
     let (_, demo) = recorded(&scratch, address, command, &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
+    assert_noted(&scratch, &demo, "plugin.so is loaded without RTLD_DEEPBIND, so that what it calls is seen");
 }
 
 #[test]
@@ -70,9 +86,10 @@ fn a_namespace_of_its_own_is_refused_by_name() {
     let scratch = Scratch::new("namespaces");
     let address = free_address();
     let command = vec![plugins(&scratch), address.port().to_string(), "plugin.so".into(), "other-namespace".into()];
-    let (recording, _) = record_with(&scratch, &Server::new(command), &[], |_| {});
+    let (recording, demo) = record_with(&scratch, &Server::new(command), &[], |_| {});
     assert_eq!(recording.code, 1, "the server sees that it cannot load its plugin: {recording}");
     assert!(recording.said.contains("dlmopen(plugin.so) is not recorded"), "{recording}");
+    assert_noted(&scratch, &demo, "dlmopen(plugin.so) is not recorded: it would bring another libc");
 }
 
 #[test]
@@ -85,4 +102,29 @@ fn registrations_belong_to_what_is_behind_an_epoll_descriptor() {
         let (_, demo) = recorded(&scratch, address, command, &[]);
         replay(&scratch, &demo, &[], &[]).assert_identical();
     }
+}
+
+#[test]
+fn a_script_that_becomes_a_server_with_threads_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("wrapper");
+    let address = free_address();
+    let server = compiled(&scratch, "crew.c", &[]);
+    let script = "#!/bin/sh\nhere=$(dirname \"$0\")\necho \"from $here\"\nexec \"$SERVER\" \"$@\"\n";
+    let script = scratch.write("server.sh", script);
+    run(Command::new("chmod").args(["+x", &script]));
+    let server = Server::new([script, address.port().to_string()]).with_variable("SERVER", server);
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| ask(address, stop));
+    assert_eq!(recording.code, 0, "{recording}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_program_with_threads_that_becomes_another_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("replaced");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "crew.c", &[]), address.port().to_string(), "exec".to_owned()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
 }

@@ -3,11 +3,13 @@
 //! the server as a file in memory. Devices are part of the conversation.
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
+use super::super::notes;
 use super::super::player;
 use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
+use super::super::thread::Aside;
 use libc::{FILE, c_char, c_int, c_void, mode_t, off_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
@@ -387,23 +389,16 @@ hooks! {
     }
 }
 
-/// Notes, once for each kind and caller, something that a replay cannot bring back.
+/// Notes something that a replay cannot bring back, and who asked for it.
 pub(super) unsafe fn cannot_record(what: &'static [u8], detail: usize) {
-    let (thread, recording) = enter();
-    if recording {
-        let before = errno();
-        let mut text = [0; 200];
-        let mut line = report::Text { to: &mut text, used: 0 };
-        line.put(what);
-        line.put(b" of ");
-        line.decimal(detail as u64);
-        line.put(b" bytes");
-        report::put_caller(&mut line);
-        let length = line.used;
-        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), length);
-        recorder::emit(thread, Op::NoteUnrecordable, -1, 0, 0, &[note]);
-        report::say(&[&text[..length]]);
-        set_errno(before);
-    }
-    leave(thread);
+    let mut text = [0; 200];
+    let mut line = report::Text { to: &mut text, used: 0 };
+    line.put(what);
+    line.put(b" of ");
+    line.decimal(detail as u64);
+    line.put(b" bytes");
+    let _aside = Aside::step();
+    report::put_caller(&mut line);
+    let length = line.used;
+    notes::doubtful(&[&text[..length]]);
 }

@@ -1,10 +1,10 @@
 //! Who and where the server is, and its randomness.
 
+use super::super::notes;
 use super::super::objects;
-use super::super::process::{enter, errno, leave, set_errno, threaded};
+use super::super::process::{errno, set_errno, threaded};
 use super::super::real::hooks;
-use super::super::recorder::{self, Piece};
-use super::super::report;
+use super::super::recorder::Piece;
 use super::{asked, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
@@ -239,7 +239,9 @@ pub(in super::super) unsafe fn raw(
             0
         }
         libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
-            say_once(&IO_URING_SAID, b"io_uring is answered with ENOSYS: what moves through it cannot be recorded");
+            if !IO_URING_SAID.swap(true, Ordering::Relaxed) {
+                notes::covered(&[b"io_uring is answered with ENOSYS: what moves through it cannot be recorded"]);
+            }
             set_errno(libc::ENOSYS);
             -1
         }
@@ -307,7 +309,7 @@ fn is_plain_wait(operation: c_int) -> bool {
 }
 
 /// System calls that bring nothing from outside, or nothing that varies.
-fn is_harmless(number: c_long) -> bool {
+pub fn is_harmless(number: c_long) -> bool {
     [
         libc::SYS_futex,
         libc::SYS_membarrier,
@@ -352,20 +354,4 @@ fn is_harmless(number: c_long) -> bool {
         libc::SYS_exit,
     ]
     .contains(&number)
-}
-
-/// Tells the person and the demo something, the first time.
-unsafe fn say_once(said: &AtomicBool, text: &'static [u8]) {
-    if said.swap(true, Ordering::Relaxed) {
-        return;
-    }
-    let (thread, recording) = enter();
-    if recording {
-        let before = errno();
-        let note = Piece::Bytes(PartKind::Path, text.as_ptr(), text.len());
-        recorder::emit(thread, Op::NoteUnrecordable, -1, 0, 0, &[note]);
-        report::say(&[text]);
-        set_errno(before);
-    }
-    leave(thread);
 }

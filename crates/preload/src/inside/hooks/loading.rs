@@ -4,9 +4,9 @@
 //! knows from the return address. So the hooks here run in front of the real function and then jump
 //! to it, instead of calling it.
 
+use super::super::notes;
 use super::super::process;
 use super::super::real::Real;
-use super::super::report;
 use super::super::thread::{ASIDE, Aside};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -27,7 +27,7 @@ unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
     if process::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
         *flags &= !DEEP_BINDING;
-        report::say(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that what it calls is seen"]);
+        notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that what it calls is seen"]);
     }
     let _aside = Aside::step();
     DLOPEN.address()
@@ -39,7 +39,7 @@ unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
     let asked = &mut *request;
     if process::mode() != ASIDE {
         if asked.namespace != libc::LM_ID_BASE {
-            report::say(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
+            notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
             // What `dlerror` says then.
             asked.path = c"dlmopen under prony: a second libc".as_ptr();
         }

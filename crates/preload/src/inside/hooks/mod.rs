@@ -14,6 +14,7 @@ mod time;
 mod wait;
 
 pub use file::redirect_standard_input;
+pub use identity::is_harmless;
 
 use super::baton;
 use super::descriptors;

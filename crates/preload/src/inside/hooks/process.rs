@@ -2,6 +2,7 @@
 //! another program leaves the recording there; what the server learns of it is recorded.
 
 use super::super::epoll;
+use super::super::notes;
 use super::super::objects;
 use super::super::player;
 use super::super::process::{self, become_child, enter, errno, exiting, leave, set_errno};
@@ -136,6 +137,10 @@ unsafe fn executed(
             return -1;
         }
         followed_as = if follow { process::index() + 1 } else { 0 };
+        if follow && (*thread).index != 0 {
+            // The new program's records are those of thread 0, which in a replay waits for what never comes.
+            notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
+        }
         recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path)]);
     } else {
         let answer = player::take(thread, Op::Exec, -1);

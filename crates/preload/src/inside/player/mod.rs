@@ -89,6 +89,7 @@ pub unsafe fn start_thread(thread: *mut Thread) {
     let resume = (*slot()).resume.load(Ordering::Relaxed);
     if (*thread).index == 0 && resume != 0 {
         (*thread).cursor = (TAPE_BASE + resume as usize) as *mut Head;
+        turns::resume_turn(thread);
     }
 }
 

@@ -134,6 +134,16 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
     }
 }
 
+/// The thread goes on with the program that its process runs now. The turn that it had as the program
+/// before is still its own: nobody else is there who could have ended it.
+pub(super) unsafe fn resume_turn(thread: *mut Thread) {
+    let turn = (*slot()).order.load(Ordering::SeqCst);
+    if (*thread).ordered && turn < (*thread).turn_count && owner_of(thread, turn).load(Ordering::SeqCst) == 0 {
+        (*(*thread).slot).turn.store(turn, Ordering::Relaxed);
+        (*thread).held = Some(turn);
+    }
+}
+
 /// The thread comes to a place where others go on, or to its end.
 pub unsafe fn leave_turn(thread: *mut Thread) {
     if let Some(turn) = (*thread).held.take() {
