@@ -2,7 +2,9 @@
  *
  * The programs that include it each bring one thing that a recorder may miss, and answer with what
  * comes of it, so that a replay that misses it sends other bytes. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>

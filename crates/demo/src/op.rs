@@ -82,6 +82,9 @@ ops! {
     5 Times "times" Clock;
     6 Getrusage "getrusage" Clock;
     7 TimespecGet "timespec_get" Clock;
+    8 Rdtsc "rdtsc" Clock;
+    9 Rdpid "rdpid" Clock;
+    10 Cpuid "cpuid" Clock;
 
     // waits and sleeps
     16 Select "select" Wait;
@@ -149,6 +152,7 @@ ops! {
     122 OpenDevice "open device" Descriptor;
     123 OpenFile "open file" Descriptor;
     124 CloseFile "close file" Descriptor;
+    125 PidfdOpen "pidfd_open" Descriptor;
 
     // identity and randomness
     144 Getrandom "getrandom" Identity;
@@ -176,6 +180,10 @@ ops! {
     166 TimerGettime "timer_gettime" Identity;
     167 Getitimer "getitimer" Identity;
     168 TimerGetoverrun "timer_getoverrun" Identity;
+    169 Rdrand "rdrand" Identity;
+    170 Rdseed "rdseed" Identity;
+    171 SchedSetaffinity "sched_setaffinity" Identity;
+    172 Setpgid "setpgid" Identity;
 
     // names
     176 Getaddrinfo "getaddrinfo" Name;
@@ -231,6 +239,7 @@ ops! {
     273 NoteFile "note: file opened" Note;
     274 NoteUnrecordable "note: cannot be recorded" Note;
     275 NoteCovered "note: recorded another way" Note;
+    276 NoteProcessor "note: what the processor is asked is recorded" Note;
 }
 
 impl Op {

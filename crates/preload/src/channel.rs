@@ -16,7 +16,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// First bytes of the control page; changes with every change of a layout in this file.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c1");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c2");
 /// Where the channel is mapped inside the server.
 pub const BASE: usize = 0x2000_0000_0000;
 /// Where the tape of a replay is mapped inside the server.
@@ -87,11 +87,18 @@ pub struct Control {
     pub ended_counts: Counts,
     /// Frames measured so far.
     pub frames: AtomicU64,
-    /// 1 when the library asks for the objects of its process to be searched for raw system
-    /// calls, 2 when none was found, 3 when some were. A futex.
+    /// 1: instructions that ask the processor are recorded, or answered.
+    pub processor: u32,
+    /// Who uses the fields below: nobody, or one of the `SCAN` numbers. A futex.
     pub scan: AtomicU32,
-    /// Process that asks for the scan.
+    /// Process whose objects are to be searched.
     pub scan_pid: AtomicI32,
+    /// Answer: an object makes system calls of its own.
+    pub raw_calls: AtomicU32,
+    /// Answer: how many there are of `sites`.
+    pub site_count: AtomicU32,
+    /// Answer: where the objects ask the processor, [`DOUBTFUL`] among them.
+    pub sites: [AtomicU64; SITES],
     /// Taken while a thread slot is being chosen.
     pub slot_lock: AtomicU32,
     /// Why the replay ended early, if it did.
@@ -103,6 +110,23 @@ pub struct Control {
 }
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
+
+/// In [`Control::scan`]: nobody asks.
+pub const SCAN_FREE: u32 = 0;
+/// In [`Control::scan`]: somebody is about to ask.
+pub const SCAN_CLAIMED: u32 = 1;
+/// In [`Control::scan`]: the objects of a program that begins are to be searched.
+pub const SCAN_PROGRAM: u32 = 2;
+/// In [`Control::scan`]: the objects are to be searched again, as one was loaded.
+pub const SCAN_LOADED: u32 = 3;
+/// In [`Control::scan`]: the answer is there.
+pub const SCAN_ANSWERED: u32 = 4;
+/// In [`Control::scan`]: nobody answers any more.
+pub const SCAN_CLOSED: u32 = 5;
+/// Instructions of one process that are followed.
+pub const SITES: usize = 4096;
+/// Bit of a site that may be no instruction.
+pub const DOUBTFUL: u64 = 1 << 63;
 
 /// One process under preload.
 #[repr(C)]

@@ -11,6 +11,8 @@ mod inside;
 mod launch;
 #[cfg(not(feature = "hooks"))]
 mod outside;
+#[cfg(not(feature = "hooks"))]
+mod scans;
 mod ticks;
 
 pub use channel::*;
@@ -18,3 +20,5 @@ pub use channel::*;
 pub use launch::{Launch, Launched};
 #[cfg(not(feature = "hooks"))]
 pub use outside::{Channel, Counted, Divergence, DrainError, Fault, Mapped, Moment, Reach, Run, ThreadState};
+#[cfg(not(feature = "hooks"))]
+pub use scans::{ScanRequest, Scans, Site};

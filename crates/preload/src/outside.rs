@@ -12,6 +12,7 @@ use std::ffi::{CString, c_void};
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -24,8 +25,15 @@ pub struct Mapped {
 
 // SAFETY: the mapping belongs to the value alone; what others may change in it is atomic.
 unsafe impl Send for Mapped {}
+// SAFETY: as for `Send`; shared references lead to atomics only, or to fields that nobody changes any more.
+unsafe impl Sync for Mapped {}
 
 impl Mapped {
+    /// Its first byte.
+    pub(crate) fn start(&self) -> *mut u8 {
+        self.start
+    }
+
     fn of(fd: BorrowedFd, offset: usize, length: usize, twice: bool) -> io::Result<Mapped> {
         let total = if twice { 2 * length } else { length };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
@@ -98,7 +106,7 @@ impl Moment {
 pub struct Channel {
     memory: OwnedFd,
     tape: Option<OwnedFd>,
-    control: Mapped,
+    control: Arc<Mapped>,
     rings: Vec<Option<Mapped>>,
     /// Bytes read of each ring. What the shared memory says of it is for the writer.
     tails: Vec<u64>,
@@ -208,19 +216,30 @@ impl Channel {
         unsafe {
             (*channel.control_ptr()).follow_exec = u32::from(reach.follow_exec);
             (*channel.control_ptr()).side_by_side = u32::from(reach.threads_side_by_side);
+            (*channel.control_ptr()).processor = u32::from(cfg!(target_arch = "x86_64"));
         }
         Ok(channel)
     }
 
     /// A channel for a replay of `tape`, with room for the times of `frames` frames. With
-    /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`].
+    /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`]. With
+    /// `processor`, instructions that ask it are answered from the tape.
     ///
     /// # Errors
     /// When the kernel has no memory for it.
-    pub fn to_replay(excluded: &[&[u8]], tape: &File, frames: u64, tolerant: bool) -> io::Result<Channel> {
+    pub fn to_replay(
+        excluded: &[&[u8]],
+        tape: &File,
+        frames: u64,
+        tolerant: bool,
+        processor: bool,
+    ) -> io::Result<Channel> {
         let channel = Channel::new(Mode::Replay, excluded, Some(tape), frames)?;
         // SAFETY: nobody else has the mapping yet.
-        unsafe { (*channel.control_ptr()).tolerant = u32::from(tolerant) };
+        unsafe {
+            (*channel.control_ptr()).tolerant = u32::from(tolerant);
+            (*channel.control_ptr()).processor = u32::from(processor);
+        }
         Ok(channel)
     }
 
@@ -258,7 +277,7 @@ impl Channel {
         let file = File::from(memory.try_clone()?);
         file.set_len(bytes as u64)?;
         seal(memory.as_fd(), KEEPS_SIZE)?;
-        let control = Mapped::of(memory.as_fd(), 0, CONTROL_BYTES, false)?;
+        let control = Arc::new(Mapped::of(memory.as_fd(), 0, CONTROL_BYTES, false)?);
         let tape_bytes = tape.map(File::metadata).transpose()?.map_or(0, |data| data.len());
         let tape = tape.map(File::try_clone).transpose()?.map(OwnedFd::from);
         let rings = std::iter::repeat_with(|| None).take(THREADS).collect();
@@ -281,6 +300,11 @@ impl Channel {
             at = end;
         }
         Ok(channel)
+    }
+
+    /// The control area, for whoever answers requests beside the one who reads the rings.
+    pub(crate) fn shared_control(&self) -> Arc<Mapped> {
+        Arc::clone(&self.control)
     }
 
     fn control_ptr(&self) -> *mut Control {
@@ -336,20 +360,6 @@ impl Channel {
             total += length as usize;
         }
         Ok(total)
-    }
-
-    /// The process that waits to have its objects searched for raw system calls, if one does.
-    pub fn scan_wanted(&self) -> Option<i32> {
-        let control = self.control();
-        (control.scan.load(Ordering::Acquire) == 1).then(|| control.scan_pid.load(Ordering::Relaxed))
-    }
-
-    /// Answers the process that waits for the search.
-    pub fn scan_done(&self, found: bool) {
-        let word = &self.control().scan;
-        word.store(if found { 3 } else { 2 }, Ordering::Release);
-        // SAFETY: wakes whoever sleeps on the word.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 
     /// True once the library has come up in the server.

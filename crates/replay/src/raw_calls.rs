@@ -3,38 +3,12 @@
 //! Two bytes of data or of a longer instruction look like a system call every 64 KiB of code, so
 //! the code is decoded from the start of each section: x86 code decoded in order falls into step.
 
+use crate::objects::{Loaded, is_ordinary};
 use crate::program::code_sections;
 use crate::regular;
 use object::read::ReadCache;
-use std::fs::{self, File};
-use std::io;
-use std::path::{Path, PathBuf};
-
-/// An object file that a process has mapped.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Loaded {
-    pub(crate) path: PathBuf,
-}
-
-/// The files that a process has mapped as code, by their paths.
-pub(crate) fn loaded_objects(pid: i32) -> io::Result<Vec<Loaded>> {
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps"))?;
-    let mut found: Vec<Loaded> = maps
-        .lines()
-        .filter(|line| line.split(' ').nth(1).is_some_and(|access| access.contains('x')))
-        .filter_map(|line| line.find('/').map(|at| Loaded { path: PathBuf::from(&line[at..]) }))
-        .filter(|object| object.path.is_file())
-        .collect();
-    found.sort();
-    found.dedup();
-    Ok(found)
-}
-
-/// True for the objects from which system calls ordinarily come.
-fn is_ordinary(path: &Path) -> bool {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    ["libc.so.", "ld-linux", "libpthread.so."].iter().any(|ordinary| name.starts_with(ordinary))
-}
+use std::fs::File;
+use std::path::PathBuf;
 
 /// The objects of a process that hold a system call instruction of their own.
 pub(crate) fn objects_with_raw_calls(objects: &[Loaded]) -> Vec<PathBuf> {
@@ -103,10 +77,11 @@ fn has_raw_call(bytes: &ReadCache<File>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::objects::{loaded_objects, mapped_code};
 
     #[test]
     fn libc_is_full_of_system_calls_and_the_test_itself_is_not_libc() {
-        let objects = loaded_objects(std::process::id() as i32).expect("own maps can be read");
+        let objects = loaded_objects(&mapped_code(std::process::id() as i32).expect("own maps can be read"));
         let libc = objects.iter().find(|object| is_ordinary(&object.path)).expect("a test is linked against libc");
         assert!(has_raw_call(&ReadCache::new(File::open(&libc.path).expect("it is mapped, so it can be read"))));
         assert!(!objects_with_raw_calls(&objects).contains(&libc.path));

@@ -6,14 +6,15 @@ use crate::files::Opened;
 use crate::known::KnownDemos;
 use crate::library;
 use crate::merge::Merger;
+use crate::objects::{self, Loaded};
 use crate::partial;
 use crate::program::{self, Program, ProgramError};
-use crate::raw_calls::{self, Loaded};
+use crate::raw_calls;
 use crate::report::{Progress, RecordReport, Warning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
-use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach};
+use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach, ScanRequest, Scans};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -199,6 +200,8 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     })?;
 
     let mut recording = Recording {
+        scans: channel.scans(),
+        excluded: header.excluded_objects.clone(),
         channel,
         server,
         writer,
@@ -304,6 +307,9 @@ struct Recording {
     opened: Opened,
     started: Moment,
     latest: Moment,
+    scans: Scans,
+    /// Beginnings of the names of objects whose calls are not the server's.
+    excluded: Vec<Vec<u8>>,
     objects: Vec<Loaded>,
     /// The kernel reports raw system calls, from whatever object.
     raw_calls_trapped: bool,
@@ -331,8 +337,8 @@ impl Recording {
         let mut kill_at = None;
         let mut ended = None;
         loop {
-            if let Some(pid) = self.channel.scan_wanted() {
-                self.search_objects(pid);
+            if let Some(request) = self.scans.wanted() {
+                self.search_objects(request);
             }
             let gathered = self.gather(false)?;
             let now = Instant::now();
@@ -400,12 +406,25 @@ impl Recording {
         }
     }
 
-    fn search_objects(&mut self, pid: i32) {
-        let found = raw_calls::loaded_objects(pid).unwrap_or_default();
-        let raw = raw_calls::objects_with_raw_calls(&found);
-        self.raw_calls_trapped |= !raw.is_empty();
-        self.channel.scan_done(!raw.is_empty());
-        self.keep_objects(found);
+    fn search_objects(&mut self, request: ScanRequest) {
+        let code = objects::mapped_code(request.pid).unwrap_or_default();
+        let excluded: Vec<&[u8]> = self.excluded.iter().map(Vec::as_slice).collect();
+        let sites = objects::sites(&code, &excluded);
+        let found = objects::loaded_objects(&code);
+        let mut raw_calls = false;
+        if request.loaded {
+            self.look_at_new(found);
+        } else {
+            raw_calls = !raw_calls::objects_with_raw_calls(&found).is_empty();
+            self.raw_calls_trapped |= raw_calls;
+            self.keep_objects(found);
+        }
+        let left_out = self.scans.answer(raw_calls, &sites);
+        if left_out > 0 {
+            self.notes.push(format!(
+                "{left_out} more instructions ask the processor for time, randomness or its number than can be recorded"
+            ));
+        }
     }
 
     fn keep_objects(&mut self, found: Vec<Loaded>) {
@@ -418,7 +437,10 @@ impl Recording {
     /// reported, so the objects are named.
     fn search_new_objects(&mut self) {
         let Some(&pid) = self.channel.processes().iter().find(|&&pid| pid > 0 && Launched::runs(pid)) else { return };
-        let mut new = raw_calls::loaded_objects(pid).unwrap_or_default();
+        self.look_at_new(objects::loaded_objects(&objects::mapped_code(pid).unwrap_or_default()));
+    }
+
+    fn look_at_new(&mut self, mut new: Vec<Loaded>) {
         new.retain(|object| self.objects.binary_search(object).is_err());
         if new.is_empty() {
             return;

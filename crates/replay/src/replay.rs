@@ -14,6 +14,7 @@ use crate::record::EBADF;
 use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
 use crate::run::{Broken, Observed, Outcome, Setup, run_once};
 use crate::scratch;
+use crate::sockets;
 use crate::state::{Restored, Restoring, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
@@ -377,6 +378,7 @@ impl<'a> Replayer<'a> {
             let mut show = |records| {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
             };
+            let _left = sockets::Free::of(&tape.sockets, cwd);
             let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
                 Broken::Interrupted => ReplayError::Interrupted,
                 Broken::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },

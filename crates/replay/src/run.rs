@@ -1,16 +1,19 @@
 //! One replay: a build on a tape, until it ends, diverges or starves.
 
 use crate::merge::Merger;
+use crate::objects;
 use crate::tape::Tape;
 use prony_demo::Head;
-use prony_preload::{Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, ThreadState};
+use prony_preload::{Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, Scans, ThreadState};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// What to run, the same for every repetition.
@@ -112,7 +115,7 @@ pub(crate) fn run_once(
     mounts: &[(PathBuf, PathBuf)],
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome, Broken> {
-    let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant)?;
+    let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant, tape.processor)?;
     let launch = Launch {
         argv: setup.argv,
         executable: setup.executable,
@@ -124,6 +127,7 @@ pub(crate) fn run_once(
         dies_with_us: true,
     };
     let start = Instant::now();
+    let _searcher = tape.processor.then(|| Searcher::start(channel.scans(), setup.excluded));
     let mut server = launch.start(&channel, setup.library)?;
     let mut merger = Merger::default();
     let mut observed = Observations { all: Vec::new(), bytes: 0, limit: tape.output_bytes };
@@ -208,6 +212,41 @@ pub(crate) fn run_once(
         starved,
         observed: observed.all,
     })
+}
+
+/// A thread that searches the objects of the build as they are loaded.
+struct Searcher {
+    scans: Scans,
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Searcher {
+    fn start(scans: Scans, excluded: &[&[u8]]) -> Searcher {
+        let excluded: Vec<Vec<u8>> = excluded.iter().map(|name| name.to_vec()).collect();
+        let over = Arc::new(AtomicBool::new(false));
+        let (ended, waiting) = (Arc::clone(&over), scans.clone());
+        let thread = std::thread::spawn(move || {
+            let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
+            while !ended.load(Ordering::Relaxed) {
+                if let Some(request) = waiting.wait(LOOK) {
+                    let code = objects::mapped_code(request.pid).unwrap_or_default();
+                    waiting.answer(false, &objects::sites(&code, &excluded));
+                }
+            }
+        });
+        Searcher { scans, over, thread: Some(thread) }
+    }
+}
+
+impl Drop for Searcher {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        self.scans.close();
+        if let Some(Err(panic)) = self.thread.take().map(JoinHandle::join) {
+            std::panic::resume_unwind(panic);
+        }
+    }
 }
 
 const fn libc_sigkill() -> i32 {

@@ -1,12 +1,14 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
 use crate::order::Turns;
+use crate::sockets;
 use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, PartKind, Parts, part_size};
 use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
 
 /// Why a demo could not be laid out.
 #[derive(Debug, thiserror::Error)]
@@ -75,6 +77,10 @@ pub(crate) struct Tape {
     pub(crate) output_bytes: u64,
     /// What the recorder could not record, as far as that speaks against the demo.
     pub(crate) uncovered: Vec<String>,
+    /// What the processor was asked is recorded.
+    pub(crate) processor: bool,
+    /// Paths that Unix sockets were bound to.
+    pub(crate) sockets: Vec<PathBuf>,
 }
 
 /// What one thread takes on the tape.
@@ -131,6 +137,8 @@ impl Tape {
             recorded_ns: 0,
             output_bytes: 0,
             uncovered: Vec::new(),
+            processor: false,
+            sockets: Vec::new(),
         };
         let mut turns = Turns::default();
         let mut records = demo.records();
@@ -142,6 +150,7 @@ impl Tape {
                 _ => {}
             }
             let Some((head, class)) = playable(record) else {
+                tape.processor |= Head::from_bytes(record).is_some_and(|head| head.op == Op::NoteProcessor as u16);
                 if tape.uncovered.len() < MOST_NOTES {
                     tape.uncovered.extend(uncovered(record));
                 }
@@ -156,6 +165,9 @@ impl Tape {
             process.turns += u64::from(turns.begins(index, &head));
             streams.entry((index, head.thread)).or_default().bytes += record.len() as u64;
             tape.records += 1;
+            if tape.sockets.len() < sockets::MOST_PATHS {
+                tape.sockets.extend(sockets::bound_path(&head, record));
+            }
             tape.recorded_ns = tape.recorded_ns.max(head.time);
             if class == Some(Class::Output) && head.ret > 0 {
                 tape.output_bytes += record.len() as u64 - HEAD_BYTES as u64;

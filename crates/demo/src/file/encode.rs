@@ -362,6 +362,8 @@ impl Clock {
         let id = match Op::from_number(head.op) {
             Some(Op::ClockGettime) => head.aux,
             Some(Op::Clock) => 2,
+            // Not nanoseconds.
+            Some(Op::Rdtsc) => u32::MAX,
             _ => 0,
         };
         let owner = matches!(id, 2 | 3).then_some((process, head.thread));
@@ -372,7 +374,7 @@ impl Clock {
 /// The unit in nanoseconds that the values of a clock are multiples of; `None` when it is no clock.
 fn clock_unit(op: Op, value: i64) -> Option<i64> {
     let unit = match op {
-        Op::ClockGettime | Op::TimespecGet => 1,
+        Op::ClockGettime | Op::TimespecGet | Op::Rdtsc => 1,
         Op::Gettimeofday | Op::Clock => 1000,
         Op::Time => 1_000_000_000,
         _ => return None,

@@ -10,6 +10,7 @@
 //! that wait, until one of them has lost its patience.
 
 use super::process::{self, control, errno, set_errno, slot};
+use super::recorder;
 use super::stuck::{LOOK, Stuck};
 use super::thread::{RECORDING, Thread};
 use crate::channel::{self, WAITS_FOR_READER};
@@ -46,9 +47,10 @@ pub unsafe fn keep(thread: *mut Thread) {
     }
 }
 
-/// The thread may block.
+/// The thread may block, and may never come back: what it has read of clocks is written down first.
 #[inline(always)]
 pub unsafe fn give(thread: *mut Thread) {
+    recorder::close_run(thread);
     if IN_USE.load(Ordering::Relaxed) {
         pass_on(thread);
     }

@@ -14,11 +14,18 @@ mod epoll;
 mod hooks;
 mod notes;
 mod objects;
+mod pids;
 mod player;
 mod process;
+#[cfg(target_arch = "x86_64")]
+mod processor;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "processor_elsewhere.rs"]
+mod processor;
 mod real;
 mod recorder;
 mod report;
+mod search;
 mod signals;
 mod stuck;
 mod thread;

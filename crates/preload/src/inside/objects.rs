@@ -2,11 +2,11 @@
 //! of them asks the kernel behind libc's back.
 
 use super::hooks;
-use super::notes;
 use super::process::{self, control, errno, set_errno};
 use super::report::{self, Text};
 use super::thread::{Aside, RECORDING};
-use crate::channel::Control;
+use super::{notes, processor, search};
+use crate::channel::{Control, SCAN_PROGRAM};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -111,24 +111,20 @@ unsafe fn protection_of(address: usize) -> c_int {
 static LIBC_START: AtomicUsize = AtomicUsize::new(0);
 static LIBC_END: AtomicUsize = AtomicUsize::new(0);
 
-/// Asks the recorder whether any object of this process holds a system call instruction of its
-/// own, and if so has the kernel report the calls that do not come from libc.
+/// Has the objects of this process searched. If any of them holds a system call instruction of its own, the kernel
+/// reports the calls that do not come from libc.
 ///
 /// The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
 /// where it can find something. It ends with the thread, and does not follow `exec`.
-pub unsafe fn watch_raw_calls() {
-    if process::mode() != RECORDING {
-        return;
-    }
-    let _aside = Aside::step();
-    let control = control();
-    (*control).scan_pid.store(libc::getpid(), Ordering::Relaxed);
-    (*control).scan.store(1, Ordering::Release);
-    let word = (*control).scan.as_ptr();
-    let until = libc::timespec { tv_sec: 5, tv_nsec: 0 };
-    libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &until);
-    if (*control).scan.load(Ordering::Acquire) == 3 {
-        trap_raw_calls();
+pub unsafe fn watch() {
+    let recording = process::mode() == RECORDING;
+    if recording || (*control()).processor != 0 {
+        let raw_calls = search::ask(SCAN_PROGRAM);
+        processor::watched();
+        if recording && raw_calls {
+            let _aside = Aside::step();
+            trap_raw_calls();
+        }
     }
 }
 

@@ -161,7 +161,7 @@ unsafe fn attach(index: u32) {
     (*slot()).state.store(1, Ordering::Release);
     hooks::redirect_standard_input();
     attach_thread(0);
-    objects::watch_raw_calls();
+    objects::watch();
 }
 
 unsafe extern "C" {

@@ -9,6 +9,7 @@
 use super::baton;
 use super::player;
 use super::process::{self, errno, set_errno};
+use super::processor;
 use super::recorder::{self, Piece};
 use super::thread::{self, ASIDE, REPLAYING, Thread};
 use prony_demo::{Op, PartKind};
@@ -41,6 +42,30 @@ fn is_fault(signal: c_int) -> bool {
         .contains(&signal)
 }
 
+/// An action that is a handler.
+fn handled(action: libc::sigaction) -> Option<libc::sigaction> {
+    (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN).then_some(action)
+}
+
+/// Keeps the action of a signal that the library takes over.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn keep(signal: c_int, action: libc::sigaction) {
+    (*ACTIONS.set.get())[signal as usize] = handled(action);
+}
+
+/// A signal that the library has taken over comes for the server: its handler runs, or what happens without one.
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    if (*ACTIONS.set.get())[signal as usize].is_some() {
+        return run_handler(signal, info, context);
+    }
+    let _aside = thread::Aside::step();
+    let mut action: libc::sigaction = std::mem::zeroed();
+    action.sa_sigaction = libc::SIG_DFL;
+    libc::sigaction(signal, &action, std::ptr::null_mut());
+    libc::raise(signal);
+}
+
 /// `sigaction` as the server sees it.
 pub unsafe fn change(
     signal: c_int,
@@ -49,6 +74,17 @@ pub unsafe fn change(
     real: impl Fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
 ) -> c_int {
     let place = signal as usize;
+    if signal == libc::SIGTRAP && processor::catches() {
+        // The kernel keeps calling us, and we call whoever is set here.
+        let before = (*ACTIONS.set.get())[place];
+        if !new.is_null() {
+            (*ACTIONS.set.get())[place] = handled(*new);
+        }
+        if !old.is_null() {
+            *old = before.unwrap_or_else(|| std::mem::zeroed());
+        }
+        return 0;
+    }
     if is_fault(signal) || place == 0 || place >= SIGNALS {
         return real(signal, new, old);
     }
@@ -56,11 +92,12 @@ pub unsafe fn change(
     let before = *set;
     // Both pointers may be the same, so what is asked for is copied first.
     let asked = if new.is_null() { None } else { Some(*new) };
-    let handled = asked.filter(|asked| asked.sa_sigaction != libc::SIG_DFL && asked.sa_sigaction != libc::SIG_IGN);
+    let handled = asked.and_then(handled);
     let failed = match asked {
         None => real(signal, new, old),
         Some(mut installed) => {
             libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
+            libc::sigdelset(&mut installed.sa_mask, libc::SIGTRAP);
             if process::mode() == REPLAYING {
                 // Nothing real may end or interrupt a replay; ignored children would not be waited for.
                 let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;

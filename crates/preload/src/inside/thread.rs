@@ -88,8 +88,8 @@ pub struct Thread {
     /// Player: the turn that the thread has.
     pub held: Option<u64>,
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
-    /// `clock` and `timespec_get`.
-    pub clocks: [i64; 16],
+    /// `clock` and `timespec_get`; `rdtsc` and `rdpid`.
+    pub clocks: [i64; 18],
     /// Player: no turn is waited for until the thread's next wait, see `player::take_sync`.
     pub loose: bool,
     /// Player: bytes that the call under way offers to send.

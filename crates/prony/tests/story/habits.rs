@@ -1,7 +1,9 @@
 //! What servers bring along besides plain calls: functions of libc that they export themselves, plugins,
 //! copies of descriptors. Each is a small program of `subjects/calls` that answers questions.
 
+use std::fs::Permissions;
 use std::net::{SocketAddr, UdpSocket};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::calls::compiled;
-use crate::recording::{Recording, Server, Stop, prony, record_with, replay};
+use crate::recording::{Recording, Server, Stop, prony, record_with, replay, replay_by};
 use crate::scratch::{Scratch, Turn, free_address, run};
 
 /// Questions that a recording holds.
@@ -127,4 +129,95 @@ fn a_program_with_threads_that_becomes_another_replays_identically() {
     let command = vec![compiled(&scratch, "crew.c", &[]), address.port().to_string(), "exec".to_owned()];
     let (_, demo) = recorded(&scratch, address, command, &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+/// Compiles `processor.c` without symbols, and the plugin that it loads.
+fn asking(scratch: &Scratch, flags: &[&str]) -> (String, String) {
+    let plugin = compiled(scratch, "stamped.c", &["-shared", "-fPIC", "-s"]);
+    (compiled(scratch, "processor.c", &[&["-s"], flags].concat()), plugin)
+}
+
+#[test]
+fn what_a_server_asks_the_processor_is_recorded() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("processor");
+    let address = free_address();
+    let (server, plugin) = asking(&scratch, &[]);
+    let arguments = [address.port().to_string(), plugin.clone()];
+    let (_, demo) = recorded(&scratch, address, [vec![server.clone()], arguments.to_vec()].concat(), &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+    // Another build, in which all of it lies elsewhere.
+    let (other, _) = asking(&scratch, &["-DOTHER_BUILD", "-O1"]);
+    replay(&scratch, &demo, &[], &[vec![other], arguments.to_vec()].concat()).assert_identical();
+    // Each kind is told once for each object.
+    let notes = notes(&scratch, &demo).to_string();
+    for told in ["(rdtsc)", "(rdrand)"] {
+        let name = server.rsplit('/').next().expect("a path has a last part");
+        assert!(notes.contains(name) && notes.contains(told), "{notes}");
+    }
+    assert!(notes.contains(plugin.rsplit('/').next().expect("a path has a last part")), "{notes}");
+}
+
+#[test]
+fn the_random_device_of_cpp_is_recorded() {
+    let _turn = Turn::take();
+    for linked in ["-fPIC", "-static-libstdc++"] {
+        let scratch = Scratch::new("device");
+        let address = free_address();
+        let server = compiled(&scratch, "device.cpp", &[linked, "-std=c++20"]);
+        let (_, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
+        replay(&scratch, &demo, &[], &[]).assert_identical();
+    }
+}
+
+#[test]
+fn children_of_every_make_replay_identically() {
+    let _turn = Turn::take();
+    for how in ["fork", "vfork", "clone", "raw-clone", "raw-clone3", "raw-vfork", "pidfd"] {
+        let scratch = Scratch::new(&format!("children-{how}"));
+        let address = free_address();
+        let server = compiled(&scratch, "children.c", &[]);
+        let command = vec![server, address.port().to_string(), scratch.arg("written"), how.to_owned()];
+        let (_, demo) = recorded(&scratch, address, command, &[]);
+        replay(&scratch, &demo, &[], &[]).assert_identical();
+    }
+}
+
+#[test]
+fn a_socket_that_is_bound_to_a_path_is_a_file_in_a_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("paths");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "paths.c", &[]), address.port().to_string(), scratch.arg("socket")];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    let left = scratch.path().join("socket");
+    std::fs::remove_file(&left).expect("the server left its last socket");
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+    assert!(!left.exists(), "a replay leaves no socket behind");
+}
+
+#[test]
+fn a_state_directory_has_its_own_permissions_in_a_replay_without_root() {
+    const NOBODY: u32 = 65534;
+    let _turn = Turn::take();
+    for permissions in [0o700, 0o750, 0o755, 0o2770] {
+        let scratch = Scratch::new("modes");
+        let address = free_address();
+        let state = scratch.directory("state");
+        scratch.write("state/secret", "");
+        // The recorder makes its files in the scratch directory, as that user.
+        for path in [scratch.path(), Path::new(&state), &scratch.path().join("state/secret")] {
+            chown(path, Some(NOBODY), Some(NOBODY)).expect("run as root: only root gives a directory to another user");
+        }
+        let set = |path: &str, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is there");
+        set(&scratch.arg("state/secret"), 0o640);
+        set(&state, permissions);
+        let command = [compiled(&scratch, "modes.c", &[]), address.port().to_string(), state.clone()];
+        let server = Server::new(command).with_state(state.clone()).by_user(NOBODY);
+        let (recording, demo) = record_with(&scratch, &server, &[], |stop| ask(address, stop));
+        assert_eq!(recording.code, 0, "{recording}");
+        // Where the replay lays the directory out nothing of this is left.
+        set(&state, 0o711);
+        replay_by(&scratch, &demo, &[], &[], Some(NOBODY)).assert_identical();
+    }
 }

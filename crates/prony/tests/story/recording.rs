@@ -27,17 +27,30 @@ pub struct Server {
     pub environment: Vec<(&'static str, String)>,
     /// The directory it writes to, if it does.
     pub state: Option<String>,
+    /// The user that records and replays it, if that is another one.
+    pub user: Option<u32>,
 }
 
 impl Server {
     /// A server that writes nowhere and needs no variables.
     pub fn new<S: Into<String>>(command: impl IntoIterator<Item = S>) -> Server {
-        Server { command: command.into_iter().map(Into::into).collect(), environment: Vec::new(), state: None }
+        Server {
+            command: command.into_iter().map(Into::into).collect(),
+            environment: Vec::new(),
+            state: None,
+            user: None,
+        }
     }
 
     /// Names the directory it writes to.
     pub fn with_state(mut self, directory: String) -> Server {
         self.state = Some(directory);
+        self
+    }
+
+    /// Has another user record it; only root can.
+    pub fn by_user(mut self, user: u32) -> Server {
+        self.user = Some(user);
         self
     }
 
@@ -132,6 +145,7 @@ pub fn record_with(
     command.arg("--").args(&server.command);
     command.envs(server.environment.iter().map(|(name, value)| (name, value)));
     command.current_dir(scratch.path());
+    become_user(&mut command, scratch, server.user);
 
     let deadline = Instant::now() + Duration::from_secs(RECORD_SECONDS) + PATIENCE;
     let mut recorder = Running::start(command, scratch.path().join("record"));
@@ -201,11 +215,17 @@ impl std::fmt::Display for Replay {
 ///
 /// Runs in `/` and without the recording's variables, as a user would a day later.
 pub fn replay(scratch: &Scratch, demo: &Path, flags: &[&str], command: &[String]) -> Replay {
+    replay_by(scratch, demo, flags, command, None)
+}
+
+/// As [`replay`], by another user.
+pub fn replay_by(scratch: &Scratch, demo: &Path, flags: &[&str], command: &[String], user: Option<u32>) -> Replay {
     let mut prony = prony();
     prony.args(["replay", "--json"]).args(flags).arg(demo).current_dir("/");
     if !command.is_empty() {
         prony.arg("--").args(command);
     }
+    become_user(&mut prony, scratch, user);
     let mut running = Running::start(prony, scratch.path().join("replay"));
     let deadline = Instant::now() + PATIENCE;
     let status = loop {
@@ -222,6 +242,13 @@ pub fn replay(scratch: &Scratch, demo: &Path, flags: &[&str], command: &[String]
         answer.as_object_mut().map(|answer| answer.remove(list));
     }
     Replay { code: status.code().unwrap_or(-1), answer, said: running.said() }
+}
+
+/// Another user cannot write the list of demos that this one has, so it keeps one in the scratch directory.
+fn become_user(command: &mut Command, scratch: &Scratch, user: Option<u32>) {
+    if let Some(user) = user {
+        command.uid(user).gid(user).env("XDG_STATE_HOME", scratch.arg("lists"));
+    }
 }
 
 /// The `prony` command under test, which keeps its list of demos with the tests and not in the person's home.

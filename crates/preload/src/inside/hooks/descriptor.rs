@@ -41,7 +41,7 @@ pub(super) unsafe fn pair(
 }
 
 /// A call that makes one descriptor that is not a socket.
-unsafe fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
+pub(super) unsafe fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
     let fd =
         recorded(op, -1, aux, || real() as isize, |_| [], |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other))
             as c_int;

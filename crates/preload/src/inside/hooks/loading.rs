@@ -6,6 +6,7 @@
 
 use super::super::notes;
 use super::super::process;
+use super::super::processor;
 use super::super::real::Real;
 use super::super::thread::{ASIDE, Aside};
 use libc::{c_char, c_int, c_void};
@@ -28,6 +29,9 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *m
     if process::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
         *flags &= !DEEP_BINDING;
         notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that what it calls is seen"]);
+    }
+    if process::mode() != ASIDE {
+        processor::watch_loading();
     }
     let _aside = Aside::step();
     DLOPEN.address()

@@ -20,8 +20,8 @@ unsafe fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sigh
     if libc::sigaction(signal, &new, &mut old) == -1 { libc::SIG_ERR } else { old.sa_sigaction }
 }
 
-/// Changes the signals that are blocked, all but the one by which the kernel reports raw system
-/// calls: blocked, it ends the process.
+/// Changes the signals that are blocked, all but those by which the kernel reports raw system
+/// calls and what the processor is asked: blocked, they end the process.
 unsafe fn masked(
     how: c_int,
     set: *const sigset_t,
@@ -33,12 +33,13 @@ unsafe fn masked(
     }
     let mut asked = *set;
     libc::sigdelset(&mut asked, libc::SIGSYS);
+    libc::sigdelset(&mut asked, libc::SIGTRAP);
     real(how, &asked, old)
 }
 
 /// Sends a signal to this process or another. In a replay only what has no handler is sent: the
 /// tape delivers the rest.
-unsafe fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
+pub(super) unsafe fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
     recorded(
         Op::Kill,
         -1,

@@ -57,8 +57,29 @@ unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, 
         0,
         real,
         |_| [Piece::some(PartKind::Addr, address.cast(), length as usize), local_address(fd, &mut local)],
-        |_, _| {},
+        |_, failed| {
+            if op == Op::Bind && failed == 0 {
+                leave_file(address, length);
+            }
+        },
     ) as c_int
+}
+
+/// A Unix socket that is bound to a path is a file there, which the server may look at, open to others, and remove.
+unsafe fn leave_file(address: *const sockaddr, length: socklen_t) {
+    let mut path = [0u8; size_of::<libc::sockaddr_un>()];
+    let family = size_of::<libc::sa_family_t>();
+    let length = (length as usize).min(path.len()).saturating_sub(family);
+    if address.is_null() || length == 0 || i32::from((*address).sa_family) != libc::AF_UNIX {
+        return;
+    }
+    address.byte_add(family).cast::<u8>().copy_to_nonoverlapping(path.as_mut_ptr(), length);
+    // Names that begin with a zero byte are no files. One that is there already stays as it is.
+    if path[0] != 0 {
+        let before = errno();
+        libc::mknod(path.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0);
+        set_errno(before);
+    }
 }
 
 /// `getsockname` and `getpeername`.

@@ -115,6 +115,8 @@ pub(super) fn clock_place(op: u16, clock: u32) -> Option<usize> {
         Op::Time => Some(13),
         Op::Clock => Some(14),
         Op::TimespecGet => Some(15),
+        Op::Rdtsc => Some(16),
+        Op::Rdpid => Some(17),
         _ => None,
     }
 }

@@ -131,6 +131,8 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
         | Op::Fcntl
         | Op::EpollCtl
         | Op::TimerfdSettime
+        | Op::SchedSetaffinity
+        | Op::Setpgid
         | Op::Kill => {
             return without(thread, 0);
         }

@@ -1,0 +1,486 @@
+//! What the server asks the processor itself: time stamps (`RDTSC`, `RDTSCP`), randomness (`RDRAND`, `RDSEED`), and
+//! which processor it runs on (`RDPID`, `RDTSCP`, and the leaves of `CPUID` that number processors).
+//!
+//! The process outside finds the instructions in the objects of this one. The first byte of each is replaced by a
+//! breakpoint, and the handler of SIGTRAP does what the instruction would have done, or answers from the tape. It is an
+//! `int3`, not an invalid instruction: hypervisors have a look at those.
+//!
+//! For plugins, the function that the loader calls for debuggers, when all objects are mapped and none has run yet,
+//! gets a breakpoint as well, with the first call of `dlopen`.
+
+use super::player;
+use super::process::{control, errno, mode, set_errno};
+use super::recorder::{self, Piece};
+use super::report::{self, Text};
+use super::thread::{self, ASIDE, Aside, RECORDING, REPLAYING, Thread};
+use super::{notes, search, signals};
+use crate::channel::{DOUBTFUL, SCAN_LOADED, SITES};
+use libc::{c_int, c_void};
+use prony_demo::Op;
+use std::arch::asm;
+use std::arch::x86_64::__cpuid_count;
+use std::cell::UnsafeCell;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+const BREAKPOINT: u8 = 0xcc;
+
+/// What an instruction asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asks {
+    Rdtsc,
+    Rdtscp,
+    Rdpid,
+    Rdrand,
+    Rdseed,
+    Cpuid,
+}
+
+/// An instruction.
+#[derive(Debug, Clone, Copy)]
+struct Instruction {
+    address: usize,
+    asks: Asks,
+    /// Number of the register that gets the answer, as instructions have it.
+    register: u8,
+    /// Bytes of that register that are written.
+    width: u8,
+    length: u8,
+}
+
+impl Instruction {
+    /// The instruction whose bytes are these.
+    fn decode(address: usize, bytes: &[u8; 5]) -> Option<Instruction> {
+        let (mut at, mut width, mut repeated, mut rex) = (0, 4, false, 0);
+        loop {
+            match bytes[at] {
+                0x66 => width = 2,
+                0xf3 => repeated = true,
+                byte @ 0x40..=0x4f => rex = byte,
+                0x0f => break,
+                _ => return None,
+            }
+            at += 1;
+            if at > 2 {
+                return None;
+            }
+        }
+        // `REX.W`
+        width = if rex & 8 != 0 { 8 } else { width };
+        let operand = bytes[at + 2];
+        let (asks, length) = match (bytes[at + 1], operand) {
+            (0x31, _) => (Asks::Rdtsc, 2),
+            (0xa2, _) => (Asks::Cpuid, 2),
+            (0x01, 0xf9) => (Asks::Rdtscp, 3),
+            (0xc7, 0xf0..=0xf7) if !repeated => (Asks::Rdrand, 3),
+            (0xc7, 0xf8..=0xff) if repeated => (Asks::Rdpid, 3),
+            (0xc7, 0xf8..=0xff) => (Asks::Rdseed, 3),
+            _ => return None,
+        };
+        // `REX.B`
+        let register = operand & 7 | (rex & 1) << 3;
+        let width = if asks == Asks::Rdpid { 8 } else { width };
+        Some(Instruction { address, asks, register, width, length: at as u8 + length })
+    }
+}
+
+/// The instructions that are followed, in order of their addresses. One list is read while the other is made.
+struct Lists {
+    lists: [UnsafeCell<[Option<Instruction>; SITES]>; 2],
+    counts: [AtomicUsize; 2],
+    current: AtomicUsize,
+}
+
+// SAFETY: a list is written by the one thread that has claimed the search, and read once it is the current one.
+unsafe impl Sync for Lists {}
+
+static LISTS: Lists = Lists {
+    lists: [const { UnsafeCell::new([None; SITES]) }; 2],
+    counts: [AtomicUsize::new(0), AtomicUsize::new(0)],
+    current: AtomicUsize::new(0),
+};
+
+/// The handler of SIGTRAP is ours.
+static CATCHES: AtomicBool = AtomicBool::new(false);
+/// Where the loader tells that objects have come or gone, 0 before the first `dlopen`.
+static LOADER: AtomicUsize = AtomicUsize::new(0);
+/// The objects at the last search, as a sum over the loader's list.
+static OBJECTS: AtomicUsize = AtomicUsize::new(0);
+
+unsafe fn current<'a>() -> &'a [Option<Instruction>] {
+    let which = LISTS.current.load(Ordering::Acquire);
+    &(&*LISTS.lists[which].get())[..LISTS.counts[which].load(Ordering::Acquire)]
+}
+
+unsafe fn find(address: usize) -> Option<Instruction> {
+    let list = current();
+    let at = list.partition_point(|it| it.is_some_and(|it| it.address < address));
+    list.get(at).copied().flatten().filter(|it| it.address == address)
+}
+
+/// True if handlers of SIGTRAP are kept by this library and not by the kernel.
+pub fn catches() -> bool {
+    CATCHES.load(Ordering::Relaxed)
+}
+
+/// The objects were searched for the first time: says in the demo that what they ask is recorded.
+pub unsafe fn watched() {
+    let thread = thread::this();
+    if mode() == RECORDING && (*control()).processor != 0 {
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
+        (*thread).live = live;
+    }
+}
+
+/// A plugin is about to be loaded.
+pub unsafe fn watch_loading() {
+    if (*control()).processor == 0 || LOADER.load(Ordering::Relaxed) != 0 {
+        return;
+    }
+    let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
+    if debug.is_null() || (*debug).told == 0 || LOADER.swap((*debug).told, Ordering::Relaxed) != 0 {
+        return;
+    }
+    OBJECTS.store(objects(debug), Ordering::Relaxed);
+    catch();
+    if !write((*debug).told, BREAKPOINT) {
+        LOADER.store(0, Ordering::Relaxed);
+        notes::uncovered(&[b"what plugins ask the processor is not recorded: the loader cannot be watched"]);
+    }
+}
+
+/// What the loader keeps for debuggers (`struct r_debug` of `<link.h>`).
+#[repr(C)]
+struct Debug {
+    version: c_int,
+    first: *const Object,
+    told: usize,
+    state: c_int,
+}
+
+/// An object of the loader's list (`struct link_map`).
+#[repr(C)]
+struct Object {
+    base: usize,
+    name: *const libc::c_char,
+    dynamic: usize,
+    next: *const Object,
+}
+
+/// [`Debug::state`] when no object is on its way in or out.
+const CONSISTENT: c_int = 0;
+
+unsafe fn objects(debug: *const Debug) -> usize {
+    let mut sum = 0usize;
+    let mut object = (*debug).first;
+    while !object.is_null() {
+        sum = sum.wrapping_mul(31).wrapping_add((*object).dynamic);
+        object = (*object).next;
+    }
+    sum
+}
+
+/// The loader tells that the list has changed.
+unsafe fn loaded() {
+    let _aside = Aside::step();
+    let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
+    if mode() == ASIDE || debug.is_null() || (*debug).state != CONSISTENT {
+        return;
+    }
+    let sum = objects(debug);
+    if OBJECTS.swap(sum, Ordering::Relaxed) != sum {
+        search::ask(SCAN_LOADED);
+    }
+}
+
+/// Puts breakpoints at the sites that were found. The list is there before the first of them is.
+pub unsafe fn follow() {
+    let control = control();
+    if (*control).processor == 0 {
+        return;
+    }
+    let next = 1 - LISTS.current.load(Ordering::Relaxed);
+    let list = &mut *LISTS.lists[next].get();
+    let mut count = 0;
+    for site in &(&(*control).sites)[..((*control).site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
+        let site = site.load(Ordering::Relaxed);
+        let address = (site & !DOUBTFUL) as usize;
+        if site & DOUBTFUL != 0 {
+            say(b"may ask the processor, unrecorded: ", address, false);
+            continue;
+        }
+        let known = find(address).filter(|_| (address as *const u8).read() == BREAKPOINT);
+        // At most five bytes are looked at; behind the last of a page stands what the loader fills it up with.
+        let mut bytes = [0; 5];
+        let length = bytes.len().min(4096 - address % 4096);
+        (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
+        if let Some(found) = known.or_else(|| Instruction::decode(address, &bytes)) {
+            list[count] = Some(found);
+            count += 1;
+        }
+    }
+    list[..count].sort_unstable_by_key(|it| it.map_or(0, |it| it.address));
+    LISTS.counts[next].store(count, Ordering::Release);
+    LISTS.current.store(next, Ordering::Release);
+    if count > 0 {
+        catch();
+    }
+    for found in list[..count].iter().flatten() {
+        if (found.address as *const u8).read() != BREAKPOINT && !write(found.address, BREAKPOINT) {
+            say(b"asks the processor, unrecorded, as its code cannot be changed: ", found.address, false);
+        }
+    }
+}
+
+/// Changes one byte of code, while others may run it.
+unsafe fn write(address: usize, byte: u8) -> bool {
+    let page = (address & !4095) as *mut c_void;
+    let _aside = Aside::step();
+    if libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) != 0 {
+        return false;
+    }
+    (address as *mut u8).write_volatile(byte);
+    libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC) == 0
+}
+
+/// Names a place in an object.
+unsafe fn say(what: &'static [u8], address: usize, covered: bool) {
+    let mut text = [0; 300];
+    let mut line = Text { to: &mut text, used: 0 };
+    {
+        let _aside = Aside::step();
+        if !report::put_place(&mut line, address as *mut c_void) {
+            line.put(b"0x");
+            line.hex(address);
+        }
+    }
+    let used = line.used;
+    match covered {
+        true => notes::covered(&[&text[..used], what]),
+        false => notes::uncovered(&[what, &text[..used]]),
+    }
+}
+
+/// Takes SIGTRAP over; a handler that the server has for it is called for every trap that is not ours.
+unsafe fn catch() {
+    if CATCHES.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let _aside = Aside::step();
+    let mut action: libc::sigaction = std::mem::zeroed();
+    action.sa_sigaction = trapped as *const () as usize;
+    // Not on the stack of the server if it has another one for handlers: that of a coroutine may be small.
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
+    let mut before: libc::sigaction = std::mem::zeroed();
+    libc::sigaction(libc::SIGTRAP, &action, &mut before);
+    signals::keep(libc::SIGTRAP, before);
+    let mut own: libc::sigset_t = std::mem::zeroed();
+    libc::sigemptyset(&mut own);
+    libc::sigaddset(&mut own, libc::SIGTRAP);
+    libc::pthread_sigmask(libc::SIG_UNBLOCK, &own, std::ptr::null_mut());
+}
+
+/// Called by the kernel, behind the breakpoint.
+unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let before = errno();
+    let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+    let address = registers[libc::REG_RIP as usize] as usize - 1;
+    // The kernel's own word for a breakpoint; what a process sends says otherwise.
+    let breakpoint = (*info).si_code == SI_KERNEL;
+    if let Some(found) = find(address).filter(|_| breakpoint) {
+        answer(&found, registers);
+        registers[libc::REG_RIP as usize] = (address + usize::from(found.length)) as i64;
+    } else if breakpoint && address == LOADER.load(Ordering::Relaxed) {
+        loaded();
+        // The function does nothing but return.
+        let stack = registers[libc::REG_RSP as usize];
+        registers[libc::REG_RIP as usize] = (stack as *const i64).read();
+        registers[libc::REG_RSP as usize] = stack + 8;
+    } else {
+        signals::pass_on(signal, info, context);
+    }
+    set_errno(before);
+}
+
+const SI_KERNEL: c_int = 0x80;
+
+/// Numbers of registers in instructions, as the kernel's list has them.
+const REGISTERS: [c_int; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+type Registers = [libc::greg_t; 23];
+
+/// Does what the instruction would have done.
+unsafe fn answer(found: &Instruction, registers: &mut Registers) {
+    let thread = thread::this();
+    // Not the server's own: the library is inside one of its calls.
+    let own = (*thread).attached && (*thread).live != ASIDE;
+    let live = std::mem::replace(&mut (*thread).live, ASIDE);
+    let mut set = |register: c_int, value: u64| registers[register as usize] = value as i64;
+    match found.asks {
+        Asks::Rdtsc => {
+            let value = time_stamp(thread, own.then_some(live));
+            set(libc::REG_RAX, value & 0xffff_ffff);
+            set(libc::REG_RDX, value >> 32);
+        }
+        Asks::Rdtscp => {
+            let value = time_stamp(thread, own.then_some(live));
+            set(libc::REG_RAX, value & 0xffff_ffff);
+            set(libc::REG_RDX, value >> 32);
+            set(libc::REG_RCX, clock(thread, own.then_some(live), Op::Rdpid, 0, || which_processor()) & 0xffff_ffff);
+        }
+        Asks::Rdpid => {
+            let value = clock(thread, own.then_some(live), Op::Rdpid, 0, || which_processor());
+            set(REGISTERS[usize::from(found.register)], value);
+        }
+        Asks::Rdrand | Asks::Rdseed => {
+            let (value, carry) = random(thread, own.then_some(live), found);
+            give(found, registers, value, carry);
+        }
+        Asks::Cpuid => {
+            let [a, c] = [libc::REG_RAX, libc::REG_RCX].map(|register| registers[register as usize] as u32);
+            let answer = identified(thread, own.then_some(live), a, c);
+            for (register, value) in
+                [libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX].into_iter().zip(answer)
+            {
+                registers[register as usize] = i64::from(value);
+            }
+        }
+    }
+    (*thread).live = live;
+    if own && live == RECORDING {
+        say_first(found);
+    }
+}
+
+/// Says once for each kind of instruction and object that it is recorded. `CPUID` is in too many libraries.
+unsafe fn say_first(found: &Instruction) {
+    static SAID: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    if found.asks == Asks::Cpuid || LAST.load(Ordering::Relaxed) == found.address {
+        return;
+    }
+    LAST.store(found.address, Ordering::Relaxed);
+    let mut object: libc::Dl_info = std::mem::zeroed();
+    let known = {
+        let _aside = Aside::step();
+        libc::dladdr(found.address as *const c_void, &mut object) != 0
+    };
+    // Objects lie on pages, so there is room for the kind in their addresses.
+    let mark = (if known { object.dli_fbase as usize } else { found.address & !4095 }) + 1 + found.asks as usize;
+    for place in &SAID {
+        match place.compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => {
+                let what: &[u8] = match found.asks {
+                    Asks::Rdtsc | Asks::Rdtscp => b" asks the processor for the time (rdtsc): recorded",
+                    Asks::Rdpid | Asks::Cpuid => b" asks the processor for its number (rdpid): recorded",
+                    Asks::Rdrand => b" asks the processor for randomness (rdrand): recorded",
+                    Asks::Rdseed => b" asks the processor for randomness (rdseed): recorded",
+                };
+                say(what, found.address, true);
+                return;
+            }
+            Err(now) if now == mark => return,
+            Err(_) => {}
+        }
+    }
+}
+
+/// A value that behaves like a clock: with no record of it, the last one is given again. `live`: `None` if the server
+/// does not ask.
+unsafe fn clock(thread: *mut Thread, live: Option<u8>, op: Op, which: u32, real: impl FnOnce() -> u64) -> u64 {
+    match live {
+        Some(RECORDING) => {
+            let value = real();
+            recorder::emit_clock(thread, op, which, value as i64);
+            value
+        }
+        Some(REPLAYING) => player::clock(thread, op, which) as u64,
+        _ => real(),
+    }
+}
+
+unsafe fn time_stamp(thread: *mut Thread, live: Option<u8>) -> u64 {
+    clock(thread, live, Op::Rdtsc, 0, || core::arch::x86_64::_rdtsc())
+}
+
+/// What the kernel has the processor say of itself; `RDPID` and `RDTSCP` both give it.
+unsafe fn which_processor() -> u64 {
+    let mut number = 0;
+    core::arch::x86_64::__rdtscp(&mut number);
+    u64::from(number)
+}
+
+/// A random number, and whether the processor had one.
+unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> (u64, bool) {
+    let op = if found.asks == Asks::Rdrand { Op::Rdrand } else { Op::Rdseed };
+    if live == Some(REPLAYING) {
+        let answer = player::take(thread, op, -1);
+        let value = answer.read_value::<u64>().unwrap_or(0);
+        let carry = answer.ret() != 0;
+        player::done(thread, answer);
+        return (value, carry);
+    }
+    let (mut value, carry): (u64, u8);
+    match found.asks {
+        Asks::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
+        _ => asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
+    }
+    if found.width < 8 {
+        value &= (1 << (8 * found.width)) - 1;
+    }
+    if live == Some(RECORDING) {
+        recorder::emit(thread, op, -1, u32::from(found.width), i64::from(carry), &[Piece::value(&value)]);
+    }
+    (value, carry != 0)
+}
+
+/// Puts a random number into its register, and what `RDRAND` does to flags.
+fn give(found: &Instruction, registers: &mut Registers, value: u64, carry: bool) {
+    let place = &mut registers[REGISTERS[usize::from(found.register)] as usize];
+    *place = match found.width {
+        2 => *place & !0xffff | value as i64 & 0xffff,
+        // Writing half of a register clears the other one.
+        4 => value as i64 & 0xffff_ffff,
+        _ => value as i64,
+    };
+    const CARRY: i64 = 1;
+    // Carry, parity, adjust, zero, sign, overflow.
+    let flags = &mut registers[libc::REG_EFL as usize];
+    *flags = *flags & !0x8d5 | if carry { CARRY } else { 0 };
+}
+
+/// What `CPUID` answers: all of it comes from this processor but its number, which depends on where the thread runs
+/// (Intel SDM volume 2, CPUID; AMD APM volume 3, E.3 and E.4).
+unsafe fn identified(thread: *mut Thread, live: Option<u8>, leaf: u32, sub_leaf: u32) -> [u32; 4] {
+    let real = __cpuid_count(leaf, sub_leaf);
+    let mut answer = [real.eax, real.ebx, real.ecx, real.edx];
+    let number = |value: u32| clock(thread, live, Op::Cpuid, leaf, || u64::from(value)) as u32;
+    match leaf {
+        1 => answer[1] = answer[1] & 0x00ff_ffff | number(real.ebx >> 24) << 24,
+        0x0b | 0x1f | 0x8000_0026 => answer[3] = number(real.edx),
+        0x8000_001e => {
+            answer[0] = number(real.eax);
+            answer[1] = answer[1] & !0xff | number(real.ebx & 0xff);
+            answer[2] = answer[2] & !0xff | number(real.ecx & 0xff);
+        }
+        _ => {}
+    }
+    answer
+}

@@ -1,0 +1,151 @@
+/* Asks the processor for the time, for randomness and for its number, and answers with what it says.
+ *
+ *   processor PORT [PLUGIN]
+ *
+ * In its code stand the same bytes within other instructions and in tables, which must stay what they are, and
+ * it has a handler for breakpoints of its own. Built with OTHER_BUILD everything lies elsewhere.
+ */
+#include "questions.h"
+#include <cpuid.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdint.h>
+
+/* No unwind information, no size, no type: known by the call that leads there. Behind it a table. */
+__asm__(".text\n"
+        "bare_time_stamp:\n"
+        "    lfence\n"
+        "    rdtsc\n"
+        "    shl $32, %rdx\n"
+        "    or %rdx, %rax\n"
+        "    ret\n"
+        "table_in_code:\n"
+        "    .byte 0x0f, 0x31, 0x06, 0x0f, 0xa2, 0x0f, 0xc7, 0xf0\n");
+uint64_t bare_time_stamp(void);
+extern const unsigned char table_in_code[8];
+
+#ifdef OTHER_BUILD
+int padding(int number) {
+    for (int at = 0; at < 100; at++) number = number * 31 + at;
+    return number;
+}
+#endif
+
+static uint64_t time_stamp(void) {
+    uint32_t low, high;
+    __asm__ volatile("rdtsc" : "=a"(low), "=d"(high));
+    return (uint64_t)high << 32 | low;
+}
+
+static uint64_t time_stamp_and_number(uint32_t *number) {
+    uint32_t low, high;
+    __asm__ volatile("rdtscp" : "=a"(low), "=d"(high), "=c"(*number));
+    return (uint64_t)high << 32 | low;
+}
+
+/* The two bytes of RDTSC in a constant. */
+static uint32_t constant(void) {
+    uint32_t value;
+    __asm__ volatile("mov $0x0000310f, %0" : "=r"(value));
+    return value;
+}
+
+static uint64_t drawn(void) {
+    uint64_t wide;
+    uint32_t half;
+    uint16_t small = 0;
+    unsigned char worked;
+    do {
+        __asm__ volatile("rdrand %0; setc %1" : "=r"(wide), "=qm"(worked)::"cc");
+    } while (!worked);
+    __asm__ volatile("rdrand %0" : "=r"(half)::"cc");
+    register uint16_t twelfth __asm__("r12") = 0;
+    __asm__ volatile("rdrand %0" : "+r"(twelfth)::"cc");
+    small = twelfth;
+    return wide ^ (uint64_t)half << 16 ^ small;
+}
+
+static uint64_t seeded(void) {
+    unsigned a, b = 0, c, d;
+    uint64_t value = 0;
+    __get_cpuid_count(7, 0, &a, &b, &c, &d);
+    if (b & 1u << 18) __asm__ volatile("rdseed %0" : "=r"(value)::"cc");
+    return value;
+}
+
+static uint64_t number_of_processor(void) {
+    unsigned a, b, c = 0, d;
+    uint64_t value = 0;
+    __get_cpuid_count(7, 0, &a, &b, &c, &d);
+    if (c & 1u << 22) __asm__ volatile("rdpid %0" : "=r"(value));
+    return value;
+}
+
+static unsigned number_by_cpuid(void) {
+    unsigned a, b = 0, c, d;
+    __get_cpuid(1, &a, &b, &c, &d);
+    return b >> 24;
+}
+
+static volatile sig_atomic_t own_traps;
+
+static void on_trap(int number) {
+    (void)number;
+    own_traps = own_traps + 1;
+}
+
+static sem_t wanted, there;
+static uint64_t from_thread;
+
+static void *stamp(void *nothing) {
+    /* As threads do that leave signals to another one. */
+    sigset_t all;
+    sigfillset(&all);
+    must(pthread_sigmask(SIG_BLOCK, &all, NULL) == 0, "pthread_sigmask");
+    for (;;) {
+        while (sem_wait(&wanted) != 0) {
+        }
+        from_thread = time_stamp();
+        sem_post(&there);
+    }
+    return nothing;
+}
+
+static uint64_t (*plugged)(void);
+
+static void answer(unsigned number, char *text, size_t room) {
+    uint32_t processor;
+    sem_post(&wanted);
+    sem_wait(&there);
+    __asm__ volatile("int3");
+    uint64_t with_number = time_stamp_and_number(&processor);
+    int used = snprintf(text, room, "%u: %lx %lx %lx %u, drawn %lx %lx, on %lu %u, thread %lx, %d own, %x", number,
+                        time_stamp(), bare_time_stamp(), with_number, processor, drawn(), seeded(),
+                        number_of_processor(), number_by_cpuid(), from_thread, (int)own_traps, constant());
+    for (unsigned at = 0; at < sizeof table_in_code; at++) {
+        used += snprintf(text + used, room - (size_t)used, " %02x", table_in_code[at]);
+    }
+    if (plugged) snprintf(text + used, room - (size_t)used, ", plugged in at %lx", plugged());
+}
+
+int main(int count, char **arguments) {
+    if (count < 2) return 2;
+    struct sigaction action = {.sa_handler = on_trap}, kept;
+    pthread_t thread;
+    must(sigaction(SIGTRAP, &action, NULL) == 0 && sigaction(SIGTRAP, NULL, &kept) == 0, "sigaction");
+    must(kept.sa_handler == on_trap, "the handler of SIGTRAP");
+    if (count > 2) {
+        void *plugin = dlopen(arguments[2], RTLD_NOW);
+        must(plugin != NULL, "dlopen");
+        *(void **)&plugged = dlsym(plugin, "plugged");
+    }
+    sem_init(&wanted, 0, 0);
+    sem_init(&there, 0, 0);
+    must(pthread_create(&thread, NULL, stamp, NULL) == 0, "pthread_create");
+    int fd = open_socket(atoi(arguments[1]));
+    for (unsigned number = 0; answer_one(fd, number, answer); number++) {
+    }
+    return 0;
+}
