@@ -633,7 +633,7 @@ mod tests {
     #[test]
     fn counts_beyond_what_there_is_are_cut() {
         let tape = Channel::tape_file().expect("memory");
-        let channel = Channel::to_replay(&[], &tape, 3, false).expect("memory");
+        let channel = Channel::to_replay(&[], &tape, 3, false, false).expect("memory");
         let control = channel.control();
         control.frames.store(u64::MAX, Ordering::Relaxed);
         control.ended_counts.records.store(u64::MAX, Ordering::Relaxed);

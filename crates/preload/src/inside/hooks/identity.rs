@@ -2,9 +2,13 @@
 
 use super::super::notes;
 use super::super::objects;
-use super::super::process::{errno, set_errno, threaded};
+use super::super::pids;
+use super::super::process::{self, errno, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::Piece;
+use super::super::thread::this;
+use super::pid;
+use super::process as process_calls;
 use super::{asked, recorded, recorded_plain};
 use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
@@ -77,7 +81,9 @@ hooks! {
     }
 
     [__getpid] fn getpid() -> pid_t {
-        recorded_plain(Op::Getpid, -1, 0, || real::getpid() as isize) as pid_t
+        let pid = recorded_plain(Op::Getpid, -1, 0, || real::getpid() as isize) as pid_t;
+        pids::learn(pid, (*process::slot()).pid.load(Ordering::Relaxed));
+        pid
     }
 
     fn getppid() -> pid_t {
@@ -85,7 +91,9 @@ hooks! {
     }
 
     fn gettid() -> pid_t {
-        recorded_plain(Op::Gettid, -1, 0, || real::gettid() as isize) as pid_t
+        let tid = recorded_plain(Op::Gettid, -1, 0, || real::gettid() as isize) as pid_t;
+        pids::learn(tid, (*(*this()).slot).tid.load(Ordering::Relaxed));
+        tid
     }
 
     fn getpgrp() -> pid_t {
@@ -190,21 +198,73 @@ hooks! {
         e: usize,
         f: usize,
     ) -> c_long {
-        raw(number, [a, b, c, d, e, f], || real::syscall(number, a, b, c, d, e, f))
+        let [a, b, c, d, e, f] = meant(number, [a, b, c, d, e, f]);
+        let fork = |number, [a, b, c, d, e]: [usize; 5]| real::syscall(number, a, b, c, d, e, 0) as pid_t;
+        match process_calls::forked_by(number, [a, b, c, d, e], fork) {
+            Some(pid) => c_long::from(pid),
+            None => raw(number, [a, b, c, d, e, f], || real::syscall(number, a, b, c, d, e, f)),
+        }
     }
+}
+
+/// The arguments of a system call with the kernel's numbers of the processes and threads that the server means.
+fn meant(number: c_long, mut arguments: [usize; 6]) -> [usize; 6] {
+    const PROCESS: usize = 1; // `IOPRIO_WHO_PROCESS`
+    let places: &[usize] = match number {
+        libc::SYS_sched_getattr
+        | libc::SYS_sched_setattr
+        | libc::SYS_sched_getparam
+        | libc::SYS_sched_setparam
+        | libc::SYS_sched_getscheduler
+        | libc::SYS_sched_setscheduler
+        | libc::SYS_sched_rr_get_interval
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_prlimit64
+        | libc::SYS_process_vm_readv
+        | libc::SYS_process_vm_writev
+        | libc::SYS_get_robust_list
+        | libc::SYS_migrate_pages
+        | libc::SYS_move_pages => &[0],
+        libc::SYS_ptrace => &[1],
+        libc::SYS_ioprio_get | libc::SYS_ioprio_set if arguments[0] == PROCESS => &[1],
+        libc::SYS_kcmp => &[0, 1],
+        _ => &[],
+    };
+    for &place in places {
+        arguments[place] = pids::real(arguments[place] as pid_t) as usize;
+    }
+    arguments
 }
 
 /// What a server asks the kernel without a function of libc in between.
 pub(in super::super) unsafe fn raw(
     number: c_long,
     [a, b, c, d, e, f]: [usize; 6],
-    real: impl FnOnce() -> c_long,
+    real: impl Fn() -> c_long,
 ) -> c_long {
     match number {
         libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
         libc::SYS_gettid => c_long::from(libc::gettid()),
         libc::SYS_getpid => c_long::from(libc::getpid()),
         libc::SYS_getppid => c_long::from(libc::getppid()),
+        libc::SYS_getpgid => c_long::from(libc::getpgid(a as pid_t)),
+        libc::SYS_getsid => c_long::from(libc::getsid(a as pid_t)),
+        libc::SYS_setsid => c_long::from(libc::setsid()),
+        libc::SYS_setpgid => c_long::from(pid::setpgid(a as pid_t, b as pid_t)),
+        libc::SYS_kill => c_long::from(libc::kill(a as pid_t, b as c_int)),
+        libc::SYS_tkill => c_long::from(super::signal::sent(a as c_int, b as c_int, || real() as c_int)),
+        libc::SYS_tgkill => c_long::from(super::signal::sent(b as c_int, c as c_int, || real() as c_int)),
+        libc::SYS_sched_setaffinity => c_long::from(pid::sched_setaffinity(a as pid_t, b, c as *const c_void)),
+        libc::SYS_capget => c_long::from(pid::capget(a as *mut c_void, b as *mut c_void)),
+        libc::SYS_capset => c_long::from(pid::capset(a as *mut c_void, b as *const c_void)),
+        libc::SYS_pidfd_open => c_long::from(pid::pidfd_open(a as pid_t, b as c_uint)),
+        libc::SYS_pidfd_send_signal => {
+            c_long::from(pid::pidfd_send_signal(a as c_int, b as c_int, c as *mut c_void, d as c_uint))
+        }
+        libc::SYS_wait4 => c_long::from(libc::wait4(a as pid_t, b as *mut c_int, c as c_int, d as *mut libc::rusage)),
+        libc::SYS_waitid if e == 0 => {
+            c_long::from(libc::waitid(a as libc::idtype_t, b as libc::id_t, c as *mut _, d as c_int))
+        }
         libc::SYS_clock_gettime => c_long::from(libc::clock_gettime(a as c_int, b as *mut libc::timespec)),
         libc::SYS_gettimeofday => c_long::from(libc::gettimeofday(a as *mut libc::timeval, b as *mut _)),
         libc::SYS_read => libc::read(a as c_int, b as *mut c_void, c) as c_long,
@@ -326,6 +386,11 @@ pub fn is_harmless(number: c_long) -> bool {
         libc::SYS_memfd_create,
         libc::SYS_prctl,
         libc::SYS_seccomp,
+        libc::SYS_sched_getattr,
+        libc::SYS_sched_getparam,
+        libc::SYS_sched_getscheduler,
+        libc::SYS_prlimit64,
+        libc::SYS_ioprio_get,
         libc::SYS_capget,
         libc::SYS_capset,
         libc::SYS_setuid,
@@ -333,7 +398,6 @@ pub fn is_harmless(number: c_long) -> bool {
         libc::SYS_setresuid,
         libc::SYS_setresgid,
         libc::SYS_setgroups,
-        libc::SYS_sched_setaffinity,
         libc::SYS_sched_setscheduler,
         libc::SYS_sched_setattr,
         libc::SYS_ioprio_set,
@@ -350,7 +414,6 @@ pub fn is_harmless(number: c_long) -> bool {
         libc::SYS_renameat2,
         libc::SYS_copy_file_range,
         libc::SYS_keyctl,
-        libc::SYS_tgkill,
         libc::SYS_exit,
     ]
     .contains(&number)

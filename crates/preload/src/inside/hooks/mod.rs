@@ -6,6 +6,7 @@ mod file;
 mod identity;
 mod loading;
 mod name;
+mod pid;
 mod process;
 mod signal;
 mod socket;

@@ -1,50 +1,179 @@
 //! Processes: each child made by `fork` has a stream of its own in the demo. A child that runs
 //! another program leaves the recording there; what the server learns of it is recorded.
 
+use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
 use super::super::notes;
 use super::super::objects;
+use super::super::pids;
 use super::super::player;
 use super::super::process::{self, become_child, enter, errno, exiting, leave, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::thread::{Aside, Thread, this};
 use super::recorded;
 use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
-use libc::{FILE, c_char, c_int, id_t, pid_t, rusage, siginfo_t};
+use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, rusage, siginfo_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
-use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 
-unsafe fn forked(real: impl Fn() -> pid_t) -> pid_t {
+/// A child that is a copy of this process. `pidfd`: where the kernel puts a descriptor for it, null without. `real`
+/// learns whether this is a replay, in which there is no such descriptor.
+unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
     let (thread, recording) = enter();
     let pid;
     if recording {
         let index = process::next_index();
-        pid = real();
+        pid = real(false);
         let before = errno();
         if pid == 0 {
             become_child(index);
             objects::watch_thread();
         } else {
-            epoll::forked();
-            recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[]);
+            told_of_child(thread, pid, index, pidfd);
         }
         set_errno(before);
     } else {
         let answer = player::take(thread, Op::Fork, -1);
         let recorded = answer.value() as pid_t;
         let index = answer.aux();
-        player::done(thread, answer);
-        if recorded > 0 && real() == 0 {
-            become_child(index);
+        let own = if recorded > 0 { real(true) } else { -1 };
+        if own == 0 {
+            become_replayed_child(index, recorded);
             pid = 0;
         } else {
+            if recorded > 0 {
+                pids::learn(recorded, own);
+                give_pidfd(answer, pidfd);
+            }
             epoll::forked();
             pid = recorded;
         }
+        player::done(thread, answer);
     }
     leave(thread);
     pid
+}
+
+/// The parent goes on while it is recorded.
+unsafe fn told_of_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut c_int) {
+    epoll::forked();
+    let mut piece = Piece::Nothing;
+    if pid > 0 && !pidfd.is_null() {
+        descriptors::opened(*pidfd);
+        piece = Piece::value(&*pidfd);
+    }
+    recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[piece]);
+}
+
+unsafe fn become_replayed_child(index: u32, recorded: pid_t) {
+    become_child(index);
+    pids::learn(recorded, (*process::slot()).pid.load(Ordering::Relaxed));
+}
+
+/// Gives the parent the recorded descriptor of its child.
+unsafe fn give_pidfd(answer: player::Answer, pidfd: *mut c_int) {
+    if let Some(fd) = answer.read_value::<c_int>().filter(|_| !pidfd.is_null()) {
+        *pidfd = fd;
+        descriptors::stand_in(fd, StandIn::Other);
+    }
+}
+
+/// Flags of `clone` as the kernel has them (`linux/sched.h`).
+const VM: u64 = libc::CLONE_VM as u64;
+const SHARED: u64 = (libc::CLONE_VM | libc::CLONE_SIGHAND) as u64;
+const VFORK: u64 = libc::CLONE_VFORK as u64;
+const THREAD: u64 = libc::CLONE_THREAD as u64;
+const PIDFD: u64 = libc::CLONE_PIDFD as u64;
+
+/// The flags that a child of its own is made with: one that shares memory until it runs a program gets a copy, as
+/// `vfork` does. `None` for what is a thread, or goes on sharing.
+fn flags_of_child(flags: u64, replaying: bool) -> Option<u64> {
+    if flags & THREAD != 0 || flags & VM != 0 && flags & VFORK == 0 {
+        return None;
+    }
+    Some(flags & !SHARED & if replaying { !PIDFD } else { u64::MAX })
+}
+
+static SHARING_SAID: AtomicBool = AtomicBool::new(false);
+
+unsafe fn say_sharing() {
+    if !SHARING_SAID.swap(true, Ordering::Relaxed) {
+        notes::uncovered(&[
+            b"clone: what runs in the memory of another one, and is no thread of libc, is not recorded",
+        ]);
+    }
+}
+
+/// A system call that makes a child. `None` for any other. `real` makes a call of this number.
+pub unsafe fn forked_by(
+    number: c_long,
+    [a, b, c, d, e]: [usize; 5],
+    real: impl Fn(c_long, [usize; 5]) -> pid_t,
+) -> Option<pid_t> {
+    /// `struct clone_args`, as far as it goes.
+    type Arguments = [u64; 11];
+    match number {
+        libc::SYS_clone => {
+            let child = |replaying| flags_of_child(a as u64, replaying).filter(|_| b == 0);
+            if child(false).is_none() {
+                say_sharing();
+                return None;
+            }
+            let pidfd = if a as u64 & PIDFD != 0 { c as *mut c_int } else { null_mut() };
+            Some(forked(pidfd, |replaying| match child(replaying) {
+                Some(flags) => real(libc::SYS_clone, [flags as usize, b, c, d, e]),
+                None => -1,
+            }))
+        }
+        libc::SYS_clone3 => {
+            let mut arguments: Arguments = [0; 11];
+            (a as *const u8).copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), b.min(size_of::<Arguments>()));
+            // Flags, descriptor, and behind three more the stack.
+            let [flags, pidfd, _, _, _, stack, ..] = arguments;
+            let child = |replaying| flags_of_child(flags, replaying).filter(|_| stack == 0);
+            if child(false).is_none() || b > size_of::<Arguments>() {
+                say_sharing();
+                return None;
+            }
+            let pidfd = if flags & PIDFD != 0 { pidfd as *mut c_int } else { null_mut() };
+            Some(forked(pidfd, |replaying| {
+                let mut asked = arguments;
+                asked[0] = child(replaying).unwrap_or(flags);
+                real(libc::SYS_clone3, [(&raw const asked) as usize, b, c, d, e])
+            }))
+        }
+        #[cfg(target_arch = "x86_64")]
+        libc::SYS_fork | libc::SYS_vfork => Some(forked(null_mut(), |_| real(libc::SYS_fork, [0; 5]))),
+        _ => None,
+    }
+}
+
+/// What a child that `clone` makes begins with.
+struct Beginning {
+    function: extern "C" fn(*mut c_void) -> c_int,
+    argument: *mut c_void,
+    index: u32,
+    /// What the recording calls it, 0 while recording.
+    recorded: pid_t,
+}
+
+/// Runs in the child, on the stack that it was given.
+extern "C" fn begin(beginning: *mut c_void) -> c_int {
+    // SAFETY: the child has a copy of the memory in which its parent left this.
+    unsafe {
+        let Beginning { function, argument, index, recorded } = *beginning.cast::<Beginning>();
+        match recorded {
+            0 => {
+                become_child(index);
+                objects::watch_thread();
+            }
+            recorded => become_replayed_child(index, recorded),
+        }
+        leave(this());
+        _exit(function(argument))
+    }
 }
 
 /// What a status of `wait` and the resources of a child look like in a record.
@@ -73,6 +202,9 @@ unsafe fn waited(
         |answer, _| answer.copy_value(to),
     ) as pid_t;
     if found > 0 {
+        if libc::WIFEXITED(ended.status) || libc::WIFSIGNALED(ended.status) {
+            wait_for_replayed(found, 0);
+        }
         if !status.is_null() {
             *status = ended.status;
         }
@@ -81,6 +213,20 @@ unsafe fn waited(
         }
     }
     found
+}
+
+/// Waits for the end of a child that a replay has made. What it wrote to files the server may look for.
+unsafe fn wait_for_replayed(recorded: pid_t, options: c_int) {
+    let Some(own) = pids::known(recorded) else { return };
+    let before = errno();
+    let _aside = Aside::step();
+    let mut info: siginfo_t = std::mem::zeroed();
+    let options = libc::WEXITED | options & libc::WNOWAIT;
+    while libc::waitid(libc::P_PID, own as id_t, &mut info, options) == -1 && errno() == libc::EINTR {}
+    if options & libc::WNOWAIT == 0 {
+        pids::forget(recorded);
+    }
+    set_errno(before);
 }
 
 /// The environment of a program that stays under preload: the server's own, and two more.
@@ -182,7 +328,52 @@ static CHILDREN: [(AtomicPtr<FILE>, AtomicI32); 32] = [const { (AtomicPtr::new(n
 
 hooks! {
     [__fork] fn fork() -> pid_t {
-        forked(|| real::fork())
+        forked(null_mut(), |_| real::fork())
+    }
+
+    // The arguments behind the fourth are there if the flags say so.
+    fn clone(
+        function: extern "C" fn(*mut c_void) -> c_int,
+        stack: *mut c_void,
+        flags: c_int,
+        argument: *mut c_void,
+        parent_tid: *mut c_int,
+        storage: *mut c_void,
+        child_tid: *mut c_int,
+    ) -> c_int {
+        let given = flags as u32 as u64;
+        let child = |replaying| flags_of_child(given, replaying);
+        if child(false).is_none() {
+            say_sharing();
+            return real::clone(function, stack, flags, argument, parent_tid, storage, child_tid);
+        }
+        let pidfd = if given & PIDFD != 0 { parent_tid } else { null_mut() };
+        let start = |beginning: &mut Beginning| {
+            let flags = child(beginning.recorded != 0).unwrap_or(given) as c_int;
+            real::clone(begin, stack, flags, (&raw mut *beginning).cast(), parent_tid, storage, child_tid)
+        };
+        let mut beginning = Beginning { function, argument, index: 0, recorded: 0 };
+        let (thread, recording) = enter();
+        let pid;
+        if recording {
+            beginning.index = process::next_index();
+            pid = start(&mut beginning);
+            let before = errno();
+            told_of_child(thread, pid, beginning.index, pidfd);
+            set_errno(before);
+        } else {
+            let answer = player::take(thread, Op::Fork, -1);
+            pid = answer.value() as pid_t;
+            (beginning.index, beginning.recorded) = (answer.aux(), pid);
+            if pid > 0 {
+                pids::learn(pid, start(&mut beginning));
+                give_pidfd(answer, pidfd);
+            }
+            epoll::forked();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        pid
     }
 
     // A child of `vfork` shares the stack of its parent until it runs a program, which a hook that
@@ -232,14 +423,21 @@ hooks! {
     }
 
     fn waitid(kind: libc::idtype_t, id: id_t, info: *mut siginfo_t, options: c_int) -> c_int {
-        recorded(
+        let mut told: siginfo_t = std::mem::zeroed();
+        let to = if info.is_null() { &raw mut told } else { info };
+        let failed = recorded(
             Op::Wait,
             -1,
             id,
-            || real::waitid(kind, id, info, options) as isize,
-            |failed| [if failed == 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing }],
-            |answer, _| answer.copy_value(info),
-        ) as c_int
+            || real::waitid(kind, id, to, options) as isize,
+            |failed| [if failed == 0 { Piece::value(&*to) } else { Piece::Nothing }],
+            |answer, _| answer.copy_value(to),
+        ) as c_int;
+        let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&(*to).si_code);
+        if failed == 0 && (*to).si_pid() > 0 && ended {
+            wait_for_replayed((*to).si_pid(), options);
+        }
+        failed
     }
 
     fn execve(path: *const c_char, arguments: *const *const c_char, environment: *const *const c_char) -> c_int {

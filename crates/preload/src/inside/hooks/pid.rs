@@ -1,0 +1,196 @@
+//! Calls that name a process or a thread. Their outcome is that of the recording, if what they do to others cannot be
+//! done again, or is not wanted in a replay; the others are made for real, for the process that the server means.
+
+use super::super::pids;
+use super::super::process::{errno, set_errno};
+use super::super::real::hooks;
+use super::recorded_plain;
+use super::signal::sent;
+use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
+use prony_demo::Op;
+
+/// What the calls on capabilities begin with (`struct __user_cap_header_struct`).
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Capabilities {
+    version: u32,
+    pid: c_int,
+}
+
+/// The kernel writes the version that it wants to the header.
+unsafe fn on_capabilities(header: *mut c_void, call: impl FnOnce(*mut c_void) -> c_int) -> c_int {
+    let header: *mut Capabilities = header.cast();
+    if header.is_null() || pids::known((*header).pid).is_none() {
+        return call(header.cast());
+    }
+    let mut meant = Capabilities { pid: pids::real((*header).pid), ..*header };
+    let result = call((&raw mut meant).cast());
+    (*header).version = meant.version;
+    result
+}
+
+/// Whom `getpriority` and kin mean: only processes are named by a number of their own.
+fn whom(which: c_uint, who: id_t) -> id_t {
+    const PROCESS: c_uint = libc::PRIO_PROCESS as c_uint;
+    const GROUP: c_uint = libc::PRIO_PGRP as c_uint;
+    if [PROCESS, GROUP].contains(&which) { pids::real(who as pid_t) as id_t } else { who }
+}
+
+hooks! {
+    fn sched_getscheduler(pid: pid_t) -> c_int {
+        real::sched_getscheduler(pids::real(pid))
+    }
+
+    fn sched_setscheduler(pid: pid_t, policy: c_int, parameters: *const c_void) -> c_int {
+        real::sched_setscheduler(pids::real(pid), policy, parameters)
+    }
+
+    fn sched_getparam(pid: pid_t, to: *mut c_void) -> c_int {
+        real::sched_getparam(pids::real(pid), to)
+    }
+
+    fn sched_setparam(pid: pid_t, parameters: *const c_void) -> c_int {
+        real::sched_setparam(pids::real(pid), parameters)
+    }
+
+    fn sched_rr_get_interval(pid: pid_t, to: *mut libc::timespec) -> c_int {
+        real::sched_rr_get_interval(pids::real(pid), to)
+    }
+
+    // A replay chooses the CPUs of a process with several threads itself.
+    fn sched_setaffinity(pid: pid_t, length: size_t, set: *const c_void) -> c_int {
+        recorded_plain(Op::SchedSetaffinity, -1, 0, || real::sched_setaffinity(pid, length, set) as isize) as c_int
+    }
+
+    // Answers with the error, and leaves `errno` alone.
+    fn pthread_setaffinity_np(thread: libc::pthread_t, length: size_t, set: *const c_void) -> c_int {
+        let before = errno();
+        let failed = recorded_plain(Op::SchedSetaffinity, -1, 1, || {
+            match real::pthread_setaffinity_np(thread, length, set) {
+                0 => 0,
+                error => {
+                    set_errno(error);
+                    -1
+                }
+            }
+        });
+        let error = if failed == -1 { errno() } else { 0 };
+        set_errno(before);
+        error
+    }
+
+    fn getpriority(which: c_uint, who: id_t) -> c_int {
+        real::getpriority(which, whom(which, who))
+    }
+
+    fn setpriority(which: c_uint, who: id_t, priority: c_int) -> c_int {
+        real::setpriority(which, whom(which, who), priority)
+    }
+
+    [__setpgid] fn setpgid(pid: pid_t, group: pid_t) -> c_int {
+        recorded_plain(Op::Setpgid, -1, 0, || real::setpgid(pid, group) as isize) as c_int
+    }
+
+    [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
+        real::prlimit(pids::real(pid), which, new, old)
+    }
+
+    fn ptrace(request: c_uint, pid: pid_t, address: *mut c_void, data: *mut c_void) -> c_long {
+        real::ptrace(request, pids::real(pid), address, data)
+    }
+
+    fn capget(header: *mut c_void, data: *mut c_void) -> c_int {
+        on_capabilities(header, |header| real::capget(header, data))
+    }
+
+    fn capset(header: *mut c_void, data: *const c_void) -> c_int {
+        on_capabilities(header, |header| real::capset(header, data))
+    }
+
+    fn process_vm_readv(
+        pid: pid_t,
+        local: *const iovec,
+        local_count: c_ulong,
+        remote: *const iovec,
+        remote_count: c_ulong,
+        flags: c_ulong,
+    ) -> ssize_t {
+        real::process_vm_readv(pids::real(pid), local, local_count, remote, remote_count, flags)
+    }
+
+    fn process_vm_writev(
+        pid: pid_t,
+        local: *const iovec,
+        local_count: c_ulong,
+        remote: *const iovec,
+        remote_count: c_ulong,
+        flags: c_ulong,
+    ) -> ssize_t {
+        real::process_vm_writev(pids::real(pid), local, local_count, remote, remote_count, flags)
+    }
+
+    fn killpg(group: pid_t, signal: c_int) -> c_int {
+        sent(if group == 0 { -1 } else { -group }, signal, || real::killpg(group, signal))
+    }
+
+    fn sigqueue(pid: pid_t, signal: c_int, value: *mut c_void) -> c_int {
+        sent(pid, signal, || real::sigqueue(pid, signal, value))
+    }
+
+    fn tgkill(group: pid_t, thread: pid_t, signal: c_int) -> c_int {
+        sent(thread, signal, || real::tgkill(group, thread, signal))
+    }
+
+    fn pidfd_open(pid: pid_t, flags: c_uint) -> c_int {
+        super::descriptor::made(Op::PidfdOpen, 0, false, || real::pidfd_open(pid, flags))
+    }
+
+    fn pidfd_send_signal(fd: c_int, signal: c_int, information: *mut c_void, flags: c_uint) -> c_int {
+        sent(-1, signal, || real::pidfd_send_signal(fd, signal, information, flags))
+    }
+
+    // Paths below `/proc` name processes.
+    [stat64] fn stat(path: *const c_char, to: *mut c_void) -> c_int {
+        pids::in_path(path, |path| real::stat(path, to))
+    }
+
+    [lstat64] fn lstat(path: *const c_char, to: *mut c_void) -> c_int {
+        pids::in_path(path, |path| real::lstat(path, to))
+    }
+
+    [__xstat64] fn __xstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
+        pids::in_path(path, |path| real::__xstat(version, path, to))
+    }
+
+    [__lxstat64] fn __lxstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
+        pids::in_path(path, |path| real::__lxstat(version, path, to))
+    }
+
+    [fstatat64] fn fstatat(folder: c_int, path: *const c_char, to: *mut c_void, flags: c_int) -> c_int {
+        pids::in_path(path, |path| real::fstatat(folder, path, to, flags))
+    }
+
+    fn statx(folder: c_int, path: *const c_char, flags: c_int, mask: c_uint, to: *mut c_void) -> c_int {
+        pids::in_path(path, |path| real::statx(folder, path, flags, mask, to))
+    }
+
+    fn access(path: *const c_char, mode: c_int) -> c_int {
+        pids::in_path(path, |path| real::access(path, mode))
+    }
+
+    fn faccessat(folder: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
+        pids::in_path(path, |path| real::faccessat(folder, path, mode, flags))
+    }
+
+    fn readlink(path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
+        pids::in_path(path, |path| real::readlink(path, to, length))
+    }
+
+    fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
+        pids::in_path(path, |path| real::readlinkat(folder, path, to, length))
+    }
+
+    fn opendir(path: *const c_char) -> *mut c_void {
+        pids::in_path(path, |path| real::opendir(path))
+    }
+}
