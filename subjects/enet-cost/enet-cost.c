@@ -1,9 +1,11 @@
 /* What single calls of an ENet library cost, and what it does under abuse: written against the public functions, so
  * that LD_LIBRARY_PATH picks which libenet.so.7 is measured. Each case prints one line of JSON.
  *
- *   cc -O2 -o enet-cost enet-cost.c -lenet
+ *   cc -O2 -o enet-cost enet-cost.c -lenet -ldl
  *   enet-cost idle SLOTS        a call of enet_host_service without a client
- *   enet-cost tick SLOTS        the same once a millisecond, with a flush: what an idle server does in a tick
+ *   enet-cost ticks SLOTS LIBRARY LIBRARY
+ *                               the same once a millisecond, with a flush: what an idle server does in a tick, on two
+ *                               libraries in random turns, so that both find the same caches
  *   enet-cost stuck MIB         the same with one client that has stopped, for which so much is queued reliably
  *   enet-cost full SLOTS        a CONNECT when all slots are taken, with reading it
  *   enet-cost flood PER_S S     forged CONNECTs for so many seconds: how long an honest client waits meanwhile, and how
@@ -13,6 +15,7 @@
  * Times are CPU times of this thread around the calls that are measured. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <enet/enet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -119,19 +122,53 @@ static void idle(long slots) {
     enet_host_destroy(host);
 }
 
-static void idle_tick(long slots) {
-    ENetHost *host = server(slots);
-    enum { TICKS = 2000 };
-    static double each[TICKS];
-    for (int at = 0; at < TICKS; at++) {
+/* A host on a library of its own, and what a tick of it calls. */
+struct ticking {
+    ENetHost *host;
+    int (*service)(ENetHost *, ENetEvent *, enet_uint32);
+    void (*flush)(ENetHost *);
+};
+
+static void *symbol(void *library, const char *name) {
+    void *found = dlsym(library, name);
+    if (!found) fail("a library lacks a function");
+    return found;
+}
+
+static struct ticking ticking(const char *path, long slots) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) fail(dlerror());
+    int (*initialize)(void) = symbol(library, "enet_initialize");
+    ENetHost *(*create)(const ENetAddress *, size_t, size_t, enet_uint32, enet_uint32) = symbol(library, "enet_host_create");
+    ENetAddress address = {.host = ENET_HOST_ANY, .port = 0};
+    if (initialize() != 0) fail("a library does not start");
+    struct ticking made = {create(&address, slots, 0, 0, 0), symbol(library, "enet_host_service"), symbol(library, "enet_host_flush")};
+    if (!made.host) fail("no host: there are more slots than the library allows");
+    return made;
+}
+
+static void idle_ticks(long slots, char **paths) {
+    enum { TICKS = 2000, WARM_UP = 10 };
+    /* The third is what the measurement itself takes. */
+    static double each[3][TICKS];
+    struct ticking of[2] = {ticking(paths[0], slots), ticking(paths[1], slots)};
+    int done[3] = {0};
+    srandom(getpid());
+    while (done[0] < TICKS || done[1] < TICKS || done[2] < TICKS) {
+        int which = random() % 3;
+        if (done[which] == TICKS) continue;
+        ENetEvent event;
         double begin = cpu_s();
-        serve(host);
-        enet_host_flush(host);
-        each[at] = cpu_s() - begin;
+        if (which < 2) {
+            while (of[which].service(of[which].host, &event, 0) > 0) continue;
+            of[which].flush(of[which].host);
+        }
+        each[which][done[which]++] = cpu_s() - begin;
         tick();
     }
-    printf("{\"case\": \"tick\", \"slots\": %ld, \"us_a_call\": %.4f}\n", slots, median(each + 10, TICKS - 10) * 1e6);
-    enet_host_destroy(host);
+    double us[3];
+    for (int which = 0; which < 3; which++) us[which] = median(each[which] + WARM_UP, TICKS - WARM_UP) * 1e6;
+    printf("{\"case\": \"ticks\", \"slots\": %ld, \"us_a_call\": [%.4f, %.4f], \"us_of_nothing\": %.4f}\n", slots, us[0], us[1], us[2]);
 }
 
 static void stuck(long mib) {
@@ -320,11 +357,11 @@ int main(int count, char **words) {
     const char *name = count > 1 ? words[1] : "";
     if (enet_initialize() != 0) fail("the library does not start");
     if (!strcmp(name, "idle") && count == 3) idle(number(words[2], 1, 65535));
-    else if (!strcmp(name, "tick") && count == 3) idle_tick(number(words[2], 1, 65535));
+    else if (!strcmp(name, "ticks") && count == 5) idle_ticks(number(words[2], 1, 65535), words + 3);
     else if (!strcmp(name, "stuck") && count == 3) stuck(number(words[2], 1, 1024));
     else if (!strcmp(name, "full") && count == 3) full(number(words[2], 1, 60000));
     else if (!strcmp(name, "flood") && count == 4) flood(number(words[2], 1, 1000000), number(words[3], 2, 600));
     else if (!strcmp(name, "blind") && count == 2) blind();
-    else fail("expected idle SLOTS, tick SLOTS, stuck MIB, full SLOTS, flood PER_S SECONDS or blind");
+    else fail("expected idle SLOTS, ticks SLOTS LIBRARY LIBRARY, stuck MIB, full SLOTS, flood PER_S SECONDS or blind");
     return 0;
 }

@@ -7,6 +7,7 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::{NonNull, addr_of, addr_of_mut, null_mut};
 
 use prony_enet::wire::MTU_MAX;
+use rustix::io::Errno;
 
 use crate::address::Name;
 
@@ -16,12 +17,16 @@ pub const BATCH: usize = 64;
 /// One byte more than the longest datagram of the protocol, so that a longer one is seen to be so.
 const DATAGRAM_BYTES: usize = MTU_MAX as usize + 1;
 
-/// Room for one control message with a `u32` or a `u16`: CMSG_SPACE(4), on 64-bit machines 16 + 8.
+/// Room for one control message with a `u16`: CMSG_SPACE(2), on 64-bit machines 16 + 8.
 const CONTROL_BYTES: usize = 24;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(8))]
 struct Control([u8; CONTROL_BYTES]);
+
+/// One datagram. Each begins with a line of its own, which is all that a short one takes.
+#[repr(C, align(64))]
+struct Bytes([u8; DATAGRAM_BYTES]);
 
 /// Everything that recvmmsg writes to, at an address that does not change.
 #[repr(C)]
@@ -29,8 +34,7 @@ struct Arena {
     headers: [libc::mmsghdr; BATCH],
     iovecs: [libc::iovec; BATCH],
     names: [Name; BATCH],
-    controls: [Control; BATCH],
-    bytes: [[u8; DATAGRAM_BYTES]; BATCH],
+    bytes: [Bytes; BATCH],
 }
 
 /// Datagrams as they came.
@@ -38,6 +42,8 @@ pub(crate) struct Received {
     arena: NonNull<Arena>,
     /// Entries that hold a datagram.
     count: usize,
+    /// Entries, from the first on, whose lengths of names are those that the kernel left.
+    used: usize,
 }
 
 // SAFETY: the arena is owned by this value alone, and nothing in it belongs to a thread.
@@ -59,35 +65,66 @@ impl Received {
                 (*header).msg_name = addr_of_mut!((*at).names[entry]).cast();
                 (*header).msg_iov = addr_of_mut!((*at).iovecs[entry]);
                 (*header).msg_iovlen = 1;
-                (*header).msg_control = addr_of_mut!((*at).controls[entry]).cast();
             }
         }
-        // Every entry has its lengths set before its first use.
-        Received { arena, count: BATCH }
+        // Every entry has its length set before its first use.
+        Received { arena, count: 0, used: BATCH }
     }
 
-    /// Reads what is there, up to a batch, in place of what was read before.
-    pub fn read(&mut self, socket: BorrowedFd<'_>) -> io::Result<usize> {
-        let at = self.arena.as_ptr();
-        for entry in 0..self.count {
-            // SAFETY: in bounds of the arena, which is ours alone. The kernel left the lengths of what it wrote.
-            unsafe {
-                let header = addr_of_mut!((*at).headers[entry].msg_hdr);
-                (*header).msg_namelen = Name::CAPACITY as libc::socklen_t;
-                (*header).msg_controllen = CONTROL_BYTES as _;
-            }
-        }
+    /// Forgets what was read.
+    pub fn clear(&mut self) {
         self.count = 0;
-        // SAFETY: `headers` are BATCH valid headers, whose pointers lead into the arena, which outlives the call.
+    }
+
+    /// Reads one datagram, behind those that were read: the cheapest look, where nothing is expected. Fails with `EAGAIN`
+    /// where nothing is there.
+    #[inline]
+    pub fn read_one(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Errno> {
+        let (at, entry) = (self.arena.as_ptr(), self.count);
+        assert!(entry < BATCH, "a batch has {BATCH} entries");
+        let mut name_bytes = Name::CAPACITY as libc::socklen_t;
+        // SAFETY: in bounds of the arena, which is ours alone and outlives the call; the lengths are those of its entry.
+        let bytes = unsafe {
+            let (to, name) = (addr_of_mut!((*at).bytes[entry]), addr_of_mut!((*at).names[entry]));
+            let flags = libc::MSG_DONTWAIT;
+            libc::recvfrom(socket.as_raw_fd(), to.cast(), DATAGRAM_BYTES, flags, name.cast(), &raw mut name_bytes)
+        };
+        if bytes < 0 {
+            return Err(last_error());
+        }
+        // SAFETY: in bounds of the arena, which is ours alone.
+        unsafe {
+            let header = addr_of_mut!((*at).headers[entry]);
+            ((*header).msg_len, (*header).msg_hdr.msg_namelen) = (bytes as libc::c_uint, name_bytes);
+        }
+        self.count += 1;
+        self.used = self.used.max(self.count);
+        Ok(1)
+    }
+
+    /// Reads what is there, behind what was read, until the batch is full, and returns how many that were. Fails with
+    /// `EAGAIN` where nothing is there.
+    pub fn read(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Errno> {
+        let (at, first) = (self.arena.as_ptr(), self.count);
+        for entry in first..self.used {
+            // SAFETY: in bounds of the arena, which is ours alone. The kernel left the lengths of what it wrote.
+            unsafe { (*at).headers[entry].msg_hdr.msg_namelen = Name::CAPACITY as libc::socklen_t };
+        }
+        self.used = self.used.min(first);
+        let room = BATCH - first;
+        // SAFETY: from `first` on `headers` are so many valid headers, whose pointers lead into the arena, which outlives
+        // the call.
         let count = unsafe {
-            let headers = addr_of_mut!((*at).headers).cast::<libc::mmsghdr>();
-            libc::recvmmsg(socket.as_raw_fd(), headers, BATCH as _, libc::MSG_DONTWAIT as _, null_mut())
+            let headers = addr_of_mut!((*at).headers).cast::<libc::mmsghdr>().add(first);
+            libc::recvmmsg(socket.as_raw_fd(), headers, room as _, libc::MSG_DONTWAIT as _, null_mut())
         };
         if count < 0 {
-            return Err(io::Error::last_os_error());
+            return Err(last_error());
         }
-        self.count = (count as usize).min(BATCH);
-        Ok(self.count)
+        let count = (count as usize).min(room);
+        self.count += count;
+        self.used = self.count;
+        Ok(count)
     }
 
     /// Datagram `entry` of those read last, and its sender; `None` if that is of a family that is unknown here.
@@ -98,24 +135,15 @@ impl Received {
         let (header, name, bytes) =
             unsafe { (&(*at).headers[entry], &*addr_of!((*at).names[entry]), &*addr_of!((*at).bytes[entry])) };
         let length = (header.msg_len as usize).min(DATAGRAM_BYTES);
-        Some((name.decode(header.msg_hdr.msg_namelen as usize)?, &bytes[..length]))
+        Some((name.decode(header.msg_hdr.msg_namelen as usize)?, &bytes.0[..length]))
     }
+}
 
-    /// Datagrams that the kernel dropped for want of room since the socket was opened, if datagram `entry` tells.
-    pub fn overflow(&self, entry: usize) -> Option<u32> {
-        assert!(entry < self.count, "{} datagrams were read", self.count);
-        let at = self.arena.as_ptr();
-        // SAFETY: as in `datagram`; the header's control pointer and length are those of its control area, and the
-        // kernel's messages in it are whole.
-        unsafe {
-            let header = addr_of!((*at).headers[entry].msg_hdr);
-            let message = libc::CMSG_FIRSTHDR(header);
-            let is_count = !message.is_null()
-                && (*message).cmsg_level == libc::SOL_SOCKET
-                && (*message).cmsg_type == libc::SO_RXQ_OVFL;
-            is_count.then(|| libc::CMSG_DATA(message).cast::<u32>().read_unaligned())
-        }
-    }
+/// Why the last system call of this thread failed.
+#[inline]
+fn last_error() -> Errno {
+    // SAFETY: it leads to the thread's own number.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
 }
 
 impl Drop for Received {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use prony_enet::{Event, Host, Seed, Settings, Transmit};
 
 use crate::batch::{BATCH, Datagram};
+use crate::clock;
 use crate::prefetch::prefetch;
 use crate::socket::{OpenError, Socket, SocketOptions};
 
@@ -17,13 +18,16 @@ pub const RECEIVED_A_CALL: usize = 4096;
 /// A host, its socket and its clock.
 ///
 /// Nothing happens by itself: call [`Driver::service`] again and again.
+// What a call looks at that finds nothing to do comes first and together, as in the host.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Driver {
-    host: Host,
+    started: Duration,
     socket: Socket,
-    started: Instant,
+    host: Host,
     /// Datagrams that are sent together; their memory is used again.
     outbox: Vec<Datagram>,
+    started_at: Instant,
 }
 
 impl Driver {
@@ -42,16 +46,18 @@ impl Driver {
 
     /// A host over a socket.
     pub fn new(host: Host, socket: Socket) -> Driver {
-        Driver { host, socket, started: Instant::now(), outbox: Vec::new() }
+        Driver { started: clock::monotonic(), socket, host, outbox: Vec::new(), started_at: Instant::now() }
     }
 
     /// The host: its peers, settings and counts.
+    #[inline]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
     /// The host, to connect, send and disconnect. What that makes leaves with the next [`Driver::service`] or
     /// [`Driver::flush`].
+    #[inline]
     pub fn host_mut(&mut self) -> &mut Host {
         &mut self.host
     }
@@ -63,12 +69,13 @@ impl Driver {
 
     /// When the driver was made.
     pub fn started(&self) -> Instant {
-        self.started
+        self.started_at
     }
 
     /// Time as the host has it: since the driver was made.
+    #[inline]
     pub fn now(&self) -> Duration {
-        self.started.elapsed()
+        clock::monotonic().saturating_sub(self.started)
     }
 
     /// Sends and receives until something happened, at most for `timeout`; `None` if nothing did.
@@ -138,18 +145,29 @@ impl Driver {
     ///
     /// # Errors
     /// As [`Socket::receive`].
+    #[inline]
     pub fn receive(&mut self, also: impl FnMut(usize)) -> io::Result<usize> {
         let count = self.socket.receive()?;
-        if count == 0 {
-            return Ok(0);
+        if count > 0 {
+            self.prefetch(count, also);
         }
-        let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
-        self.host.prefetch(datagrams, prefetch, also);
         Ok(count)
     }
 
+    fn prefetch(&mut self, count: usize, also: impl FnMut(usize)) {
+        let datagrams = (0..count).filter_map(|entry| self.socket.datagram(entry));
+        self.host.prefetch(datagrams, prefetch, also);
+    }
+
     /// Sends what there is to send at `now`, and shows each datagram to `look`; a part of [`Driver::service`].
-    pub fn transmit(&mut self, now: Duration, mut look: impl FnMut(&mut Host, Transmit, &[u8])) {
+    #[inline]
+    pub fn transmit(&mut self, now: Duration, look: impl FnMut(&mut Host, Transmit, &[u8])) {
+        if self.host.may_transmit() {
+            self.transmit_all(now, look);
+        }
+    }
+
+    fn transmit_all(&mut self, now: Duration, mut look: impl FnMut(&mut Host, Transmit, &[u8])) {
         let nobody = SocketAddr::from(([0, 0, 0, 0], 0));
         let mut filled = 0;
         loop {

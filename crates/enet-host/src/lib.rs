@@ -28,6 +28,7 @@
 
 mod address;
 mod batch;
+mod clock;
 mod driver;
 mod prefetch;
 #[cfg(feature = "tokio")]

@@ -15,6 +15,10 @@ use crate::batch::{Datagram, Received, Sending};
 /// a short datagram takes in the kernel's account; a buffer of the stock library's 256 KiB holds some 340.
 const BUFFER_BYTES: usize = 8 << 20;
 
+/// Reads in a row that found nothing, after which the next is expected to find nothing either. One is not enough: who asks
+/// until nothing is left ends each round with one.
+const QUIET: u8 = 2;
+
 /// How a socket is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketOptions {
@@ -72,7 +76,7 @@ pub struct Traffic {
     pub received: u64,
     /// System calls that read.
     pub receive_calls: u64,
-    /// Datagrams that came when the receive buffer was full; known when a later one is read.
+    /// Datagrams that came when the receive buffer was full, modulo 2^32.
     pub overflowed: u64,
     /// Errors of others that reading told of: a port that nobody listens on, a network that is down.
     pub receive_errors: u64,
@@ -110,11 +114,11 @@ pub struct Socket {
     socket: OwnedFd,
     receive_buffer: Granted,
     send_buffer: Granted,
+    /// Reads since the last that found something, up to [`QUIET`].
+    empty_in_a_row: u8,
     received: Received,
-    sending: Sending,
     traffic: Traffic,
-    /// The kernel's count of datagrams dropped, which wraps.
-    overflow: u32,
+    sending: Sending,
 }
 
 impl Socket {
@@ -145,7 +149,6 @@ impl Socket {
             Ok(socket)
         };
         let socket = open().map_err(|errno| OpenError::Create(errno.into()))?;
-        tell_overflow(socket.as_fd()).map_err(OpenError::Create)?;
         let (receive, send) = (options.receive_buffer_bytes, options.send_buffer_bytes);
         // A size that is refused shows in what is granted.
         let _ = sockopt::set_socket_recv_buffer_size_force(&socket, receive)
@@ -163,7 +166,7 @@ impl Socket {
             received: Received::new(),
             sending: Sending::new(),
             traffic: Traffic::default(),
-            overflow: 0,
+            empty_in_a_row: 0,
         })
     }
 
@@ -185,40 +188,83 @@ impl Socket {
         self.send_buffer
     }
 
-    /// What went through.
+    /// What went through. Asks the kernel, which counts what it dropped.
     pub fn traffic(&self) -> Traffic {
-        self.traffic
+        Traffic { overflowed: overflowed(self.socket.as_fd()).unwrap_or(0).into(), ..self.traffic }
+    }
+
+    /// Errors of others that reading told of so far; one of the counts of [`Socket::traffic`].
+    pub fn receive_errors(&self) -> u64 {
+        self.traffic.receive_errors
+    }
+
+    /// Datagrams that the kernel refused so far; one of the counts of [`Socket::traffic`].
+    pub fn refused(&self) -> u64 {
+        self.traffic.refused
     }
 
     /// Reads what is there, up to [`crate::BATCH`] datagrams, and returns how many; what was read before is gone.
     ///
     /// # Errors
     /// What the kernel says, if the socket itself is broken. That a peer is not there is counted.
+    #[inline]
     pub fn receive(&mut self) -> io::Result<usize> {
+        self.received.clear();
+        if self.empty_in_a_row < QUIET {
+            return self.receive_batch();
+        }
+        self.traffic.receive_calls += 1;
+        match self.received.read_one(self.socket.as_fd()) {
+            Err(Errno::AGAIN) => Ok(0),
+            looked => self.receive_behind(looked),
+        }
+    }
+
+    fn receive_batch(&mut self) -> io::Result<usize> {
+        let count = self.read()?;
+        self.traffic.received += count as u64;
+        self.empty_in_a_row = if count == 0 { (self.empty_in_a_row + 1).min(QUIET) } else { 0 };
+        Ok(count)
+    }
+
+    /// Reads on after a look at a socket that was expected to be empty.
+    #[cold]
+    fn receive_behind(&mut self, looked: Result<usize, Errno>) -> io::Result<usize> {
+        match looked {
+            // A batch that is not full tells callers that nothing is left: so all of it is read.
+            Ok(one) => {
+                self.traffic.received += one as u64;
+                self.empty_in_a_row = 0;
+                self.receive_batch().map(|more| one + more)
+            }
+            Err(errno) if self.is_of_others(errno)? => Ok(0),
+            Err(_) => self.receive_batch(),
+        }
+    }
+
+    /// Reads until the batch is full, or nothing is left.
+    fn read(&mut self) -> io::Result<usize> {
         loop {
             self.traffic.receive_calls += 1;
             match self.received.read(self.socket.as_fd()) {
-                Ok(count) => {
-                    self.traffic.received += count as u64;
-                    if let Some(overflow) = count.checked_sub(1).and_then(|last| self.received.overflow(last)) {
-                        self.traffic.overflowed += u64::from(overflow.wrapping_sub(self.overflow));
-                        self.overflow = overflow;
-                    }
-                    return Ok(count);
-                }
-                Err(error) => match Errno::from_io_error(&error) {
-                    Some(Errno::AGAIN) => return Ok(0),
-                    Some(Errno::INTR) => {}
-                    // Errors of other machines, kept for the next call, udp(7) and ip(7). The next call reads on.
-                    Some(
-                        Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::NOBUFS,
-                    ) => {
-                        self.traffic.receive_errors += 1;
-                        return Ok(0);
-                    }
-                    _ => return Err(error),
-                },
+                Ok(count) => return Ok(count),
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(errno) if self.is_of_others(errno)? => return Ok(0),
+                Err(_) => {}
             }
+        }
+    }
+
+    /// Whether an error is one of other machines, which is counted: kept for the next call, udp(7) and ip(7), which reads on.
+    /// False where nothing happened but a signal.
+    fn is_of_others(&mut self, errno: Errno) -> io::Result<bool> {
+        match errno {
+            Errno::INTR => Ok(false),
+            Errno::CONNREFUSED | Errno::HOSTUNREACH | Errno::NETUNREACH | Errno::NETDOWN | Errno::NOBUFS => {
+                self.traffic.receive_errors += 1;
+                Ok(true)
+            }
+            _ => Err(errno.into()),
         }
     }
 
@@ -270,18 +316,18 @@ impl std::fmt::Debug for Socket {
     }
 }
 
-/// Has the kernel tell with each datagram how many it dropped before it.
-fn tell_overflow(socket: BorrowedFd<'_>) -> io::Result<()> {
-    let on: libc::c_int = 1;
-    // SAFETY: the option's value is one `int`, which outlives the call.
+/// Datagrams that the kernel dropped for want of room. `SO_RXQ_OVFL` would tell with each datagram, which made reading
+/// one dearer by a fiftieth.
+fn overflowed(socket: BorrowedFd<'_>) -> Option<u32> {
+    /// `SK_MEMINFO_VARS` and `SK_MEMINFO_DROPS`, <linux/sock_diag.h>; the option is there since Linux 4.12.
+    const COUNTS: usize = 9;
+    const DROPS: usize = 8;
+    let mut counts = [0_u32; COUNTS];
+    let mut bytes = size_of_val(&counts) as libc::socklen_t;
+    // SAFETY: the option's value are as many integers, and `bytes` says so; both outlive the call.
     let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_RXQ_OVFL,
-            (&raw const on).cast(),
-            size_of::<libc::c_int>() as libc::socklen_t,
-        )
+        let (level, option) = (libc::SOL_SOCKET, libc::SO_MEMINFO);
+        libc::getsockopt(socket.as_raw_fd(), level, option, counts.as_mut_ptr().cast(), &raw mut bytes)
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    (result == 0 && bytes as usize > DROPS * size_of::<u32>()).then_some(counts[DROPS])
 }

@@ -25,6 +25,7 @@ impl Ring {
         Ring { links: alloc::vec![Links { next: OUTSIDE, previous: NONE }; slots], head: NONE, tail: NONE, length: 0 }
     }
 
+    #[inline]
     pub fn len(&self) -> usize {
         self.length
     }

@@ -24,14 +24,18 @@ struct Entry {
 }
 
 /// At most one deadline a slot, in milliseconds.
+// What is looked at when nothing is due comes first.
+#[repr(C)]
 pub(crate) struct Wheel {
-    entries: Vec<Entry>,
-    heads: [[u32; BUCKETS]; LEVELS],
-    occupied: [u64; LEVELS],
+    /// Nothing is to do before, neither to fire nor to move to a lower level.
+    soonest: u64,
     /// Everything before has fired.
     now: u64,
     /// Entries touched so far.
     pub work: u64,
+    occupied: [u64; LEVELS],
+    entries: Vec<Entry>,
+    heads: [[u32; BUCKETS]; LEVELS],
 }
 
 impl Wheel {
@@ -41,6 +45,7 @@ impl Wheel {
             heads: [[NONE; BUCKETS]; LEVELS],
             occupied: [0; LEVELS],
             now: 0,
+            soonest: u64::MAX,
             work: 0,
         }
     }
@@ -91,6 +96,7 @@ impl Wheel {
     fn link(&mut self, slot: u32, deadline: u64) {
         self.work += 1;
         let tick = deadline.clamp(self.now, self.now + REACH_MS - 1);
+        self.soonest = self.soonest.min(tick);
         // The highest group of bits in which deadline and now differ.
         let level = match tick ^ self.now {
             0 => 0,
@@ -109,9 +115,20 @@ impl Wheel {
             Entry { deadline, next: head, previous: NONE, bucket: (level * BUCKETS + at) as u32 };
     }
 
+    /// Lets time pass until `now` if nothing is due until then: one look, where [`Wheel::pop`] takes one a level. False if
+    /// something may be due, and [`Wheel::pop`] has to be asked.
+    #[inline]
+    pub fn passes(&mut self, now: u64) -> bool {
+        let passes = now < self.soonest;
+        if passes {
+            self.now = self.now.max(now);
+        }
+        passes
+    }
+
     /// When there is something to do next: no later than the next deadline.
     pub fn next(&self) -> Option<u64> {
-        (0..LEVELS).filter_map(|level| self.next_of(level)).min()
+        (0..LEVELS).filter_map(|level| self.next_of(level)).min().map(|start| start.max(self.soonest))
     }
 
     /// When the next occupied bucket of `level` begins.
@@ -137,6 +154,7 @@ impl Wheel {
                 .unwrap_or((0, u64::MAX));
             if start > now {
                 self.now = self.now.max(now);
+                self.soonest = start;
                 return None;
             }
             self.now = start;
@@ -189,11 +207,17 @@ mod tests {
                 }
                 prop_assert_eq!(wheel.next().is_none(), set.is_empty());
                 now += passes * stretch;
+                if wheel.passes(now) {
+                    prop_assert!(set.values().all(|&deadline| deadline > now));
+                    prop_assert!(wheel.next().is_none_or(|next| next > now), "nobody is woken for nothing again and again");
+                    continue;
+                }
                 while let Some(fired) = wheel.pop(now) {
                     let deadline = set.remove(&fired);
                     prop_assert!(deadline.is_some_and(|deadline| deadline <= now));
                 }
                 prop_assert!(set.values().all(|&deadline| deadline > now));
+                prop_assert!(wheel.passes(now), "nothing is left that is due");
             }
         }
     }

@@ -153,9 +153,9 @@ impl Sockets {
                     }
                 }
                 for (place, shared) in sockets.iter_mut().enumerate().filter(|(_, shared)| shared.filled > 0) {
-                    let refused = shared.socket.traffic().refused;
+                    let refused = shared.socket.refused();
                     shared.send();
-                    if shared.socket.traffic().refused > refused {
+                    if shared.socket.refused() > refused {
                         self.closed.push(place);
                     }
                 }
@@ -189,13 +189,13 @@ impl Sockets {
             },
             Kind::Shared(sockets) => {
                 let socket = &mut sockets[place].socket;
-                let errors = socket.traffic().receive_errors;
+                let errors = socket.receive_errors();
                 for entry in 0..socket.receive()? {
                     if let Some((_, bytes)) = socket.datagram(entry) {
                         host.handle_datagram(now, from, bytes);
                     }
                 }
-                if socket.traffic().receive_errors > errors {
+                if socket.receive_errors() > errors {
                     self.closed.push(place);
                 }
             }

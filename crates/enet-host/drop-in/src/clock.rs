@@ -16,7 +16,7 @@ pub fn started() -> Instant {
 }
 
 fn elapsed_ms() -> u32 {
-    started().elapsed().as_millis() as u32
+    ms(started().elapsed())
 }
 
 /// The time in milliseconds, which wraps.
@@ -24,9 +24,16 @@ pub fn now_ms() -> u32 {
     elapsed_ms().wrapping_add(OFFSET_MS.load(Relaxed))
 }
 
+/// Milliseconds as programs have them: those that wrap.
+#[inline]
+pub fn ms(time: Duration) -> u32 {
+    (time.as_secs() as u32).wrapping_mul(1000).wrapping_add(time.subsec_millis())
+}
+
 /// The time that programs were told, or would have been, when `elapsed` had passed since [`started`].
+#[inline]
 pub fn at_ms(elapsed: Duration) -> u32 {
-    (elapsed.as_millis() as u32).wrapping_add(OFFSET_MS.load(Relaxed))
+    ms(elapsed).wrapping_add(OFFSET_MS.load(Relaxed))
 }
 
 exported! {

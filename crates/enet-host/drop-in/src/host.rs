@@ -34,19 +34,22 @@ const RECEIVE: u32 = 3;
 const NOTHING: layout::Event = layout::Event { kind: 0, peer: null_mut(), channel_id: 0, data: 0, packet: null_mut() };
 
 /// A host: what the program sees comes first, so a pointer to that is one to this.
+// What a call looks at that finds nothing to do follows at once, as in the driver.
 #[repr(C)]
 pub struct Host {
     seen: layout::Host,
-    pub driver: Driver,
-    pub mirror: Mirror,
+    is_in_service: bool,
+    /// When the driver was made, in the time that programs see.
+    started: Duration,
     /// Packets that may be freed.
     pub done: Arc<Done>,
     /// Events that the program's `intercept` made.
     intercepted: VecDeque<layout::Event>,
+    pub mirror: Mirror,
+    pub driver: Driver,
     /// What the settings were made from last.
     checksum: Option<ChecksumCallback>,
     compressor: *mut c_void,
-    is_in_service: bool,
 }
 
 /// The host behind what the program sees.
@@ -55,8 +58,18 @@ pub fn behind(host: *mut layout::Host) -> *mut Host {
 }
 
 impl Host {
-    /// Takes over what the program set since, and shows the time.
-    pub unsafe fn read_settings(host: *mut Host, now: Duration) {
+    /// Shows the time: what `enet_time_get` would have said at `now`, without another look at the clock.
+    #[inline]
+    unsafe fn show_time(host: *mut Host, now: Duration) {
+        // SAFETY: the caller's host is one, and nobody else uses it now.
+        let Host { seen, mirror, started, .. } = unsafe { &mut *host };
+        seen.service_time = clock::at_ms(now + *started);
+        // Both are counted from moments of their own.
+        mirror.offset_ms = seen.service_time.wrapping_sub(clock::ms(now));
+    }
+
+    /// Takes over what the program set since.
+    pub unsafe fn read_settings(host: *mut Host) {
         // SAFETY: the caller's host is one, and nobody else uses it now.
         let Host { seen, driver, mirror, checksum: known_checksum, compressor: known_compressor, .. } =
             unsafe { &mut *host };
@@ -76,12 +89,10 @@ impl Host {
             settings.compressor = is_set.then(|| Box::new(Foreign::new(seen.compressor)) as _);
         }
         mirror.mtu = seen.mtu;
-        // As `enet_time_get` would have said at `now`, without another look at the clock.
-        seen.service_time = clock::at_ms(now + driver.started().duration_since(clock::started()));
-        mirror.offset_ms = seen.service_time.wrapping_sub(now.as_millis() as u32);
     }
 
     /// Shows what changed of the host itself, and frees what nobody needs.
+    #[inline]
     pub unsafe fn settle(host: *mut Host) {
         // SAFETY: as above; the borrow ends before the program's callbacks may run.
         let done = unsafe {
@@ -95,6 +106,13 @@ impl Host {
         };
         // SAFETY: what is in `done` is referred to by nobody.
         unsafe { done.free() };
+    }
+
+    /// Whether there is an event to tell the program of, perhaps.
+    #[inline]
+    unsafe fn may_have_event(host: *mut Host) -> bool {
+        // SAFETY: as above.
+        unsafe { (*host).driver.host().may_have_event() || !(*host).intercepted.is_empty() }
     }
 
     /// Shows what changed of a peer.
@@ -118,7 +136,18 @@ impl Host {
     }
 
     /// Sends what there is to send.
+    #[inline]
     pub unsafe fn transmit(host: *mut Host, now: Duration) {
+        // SAFETY: as above.
+        unsafe {
+            if (*host).driver.host().may_transmit() {
+                Host::read_settings(host);
+                Host::transmit_all(host, now);
+            }
+        }
+    }
+
+    unsafe fn transmit_all(host: *mut Host, now: Duration) {
         // SAFETY: as above.
         let Host { seen, driver, mirror, .. } = unsafe { &mut *host };
         driver.transmit(now, |host, transmit, bytes| {
@@ -180,24 +209,39 @@ impl Host {
         // SAFETY: as above.
         unsafe {
             let now = (*host).driver.now();
-            Host::read_settings(host, now);
+            Host::show_time(host, now);
             (*host).driver.host_mut().handle_timeout(now);
             Host::transmit(host, now);
             let Host { driver, mirror, .. } = &mut *host;
             let count = driver.receive(|slot| mirror.prefetch(slot)).map_err(|_| ())?;
-            let mut result = Ok((now, count));
-            for entry in 0..count {
-                result = result.and(Host::take_in(host, now, entry).map(|()| (now, count)));
+            if count > 0 {
+                Host::take_in_all(host, now, count)?;
             }
-            result
+            Ok((now, count))
+        }
+    }
+
+    unsafe fn take_in_all(host: *mut Host, now: Duration, count: usize) -> Result<(), ()> {
+        // SAFETY: as above.
+        unsafe {
+            Host::read_settings(host);
+            (0..count).fold(Ok(()), |result, entry| result.and(Host::take_in(host, now, entry)))
         }
     }
 
     /// Tells the program of the next event, if there is one.
+    #[inline]
     unsafe fn dispatch(host: *mut Host, event: *mut layout::Event) -> bool {
         // SAFETY: as above; `event` can be written to.
         unsafe {
             event.write(NOTHING);
+            Host::may_have_event(host) && Host::dispatch_next(host, event)
+        }
+    }
+
+    unsafe fn dispatch_next(host: *mut Host, event: *mut layout::Event) -> bool {
+        // SAFETY: as above.
+        unsafe {
             if let Some(intercepted) = (*host).intercepted.pop_front() {
                 event.write(intercepted);
                 Host::settle(host);
@@ -308,9 +352,11 @@ exported! {
             return null_mut();
         }
         let peers = seen.peers;
+        let driver = Driver::new(hub, socket);
         let host = Box::into_raw(Box::new(Host {
             seen,
-            driver: Driver::new(hub, socket),
+            started: driver.started().duration_since(clock::started()),
+            driver,
             mirror: Mirror {
                 peers,
                 shown: vec![Shown::NOTHING; peer_count].into(),
@@ -351,7 +397,8 @@ exported! {
         data: u32,
     ) -> *mut layout::Peer, else null_mut(), {
         let host = behind(host);
-        Host::read_settings(host, (*host).driver.now());
+        Host::show_time(host, (*host).driver.now());
+        Host::read_settings(host);
         let to = (*address).to_socket_address();
         let asked = (*host).driver.host_mut().connect(to, channels.clamp(1, CHANNELS_MAX), data);
         let Ok(peer) = asked else { return null_mut() };
@@ -372,10 +419,8 @@ exported! {
         if (*host).is_in_service {
             return -1;
         }
-        (*host).is_in_service = true;
-        let happened = crate::guard(Err(()), || Host::service(host, event, timeout_ms));
-        (*host).is_in_service = false;
-        happened.map_or(-1, c_int::from)
+        let _in_service = InService::enter(host);
+        Host::service(host, event, timeout_ms).map_or(-1, c_int::from)
     }
 
     fn enet_host_flush(host: *mut layout::Host) -> (), else (), { flush(host) }
@@ -397,7 +442,7 @@ exported! {
         // The host forgets the old one before it is destroyed; a new one may be where the old one was.
         (*behind(host)).compressor = null_mut();
         (*behind(host)).driver.host_mut().settings_mut().compressor = None;
-        Host::read_settings(behind(host), (*behind(host)).driver.now());
+        Host::read_settings(behind(host));
         if let (false, Some(destroy)) = (old.context.is_null(), old.destroy) {
             destroy(old.context);
         }
@@ -440,13 +485,31 @@ exported! {
     }
 }
 
+/// Marks a host for as long as it is served, also when that panics.
+struct InService(*mut Host);
+
+impl InService {
+    unsafe fn enter(host: *mut Host) -> InService {
+        // SAFETY: the caller's host is one.
+        unsafe { (*host).is_in_service = true };
+        InService(host)
+    }
+}
+
+impl Drop for InService {
+    fn drop(&mut self) {
+        // SAFETY: the host was one at `enter`, and nobody destroys one that is served.
+        unsafe { (*self.0).is_in_service = false };
+    }
+}
+
 /// Sends what there is to send, now.
 pub unsafe fn flush(host: *mut layout::Host) {
     let host = behind(host);
     // SAFETY: the caller's host is one.
     unsafe {
         let now = (*host).driver.now();
-        Host::read_settings(host, now);
+        Host::show_time(host, now);
         Host::transmit(host, now);
         Host::settle(host);
     }

@@ -38,6 +38,7 @@ impl Done {
     }
 
     /// Whether there is one to free.
+    #[inline]
     pub fn is_any(&self) -> bool {
         self.is_any.load(Ordering::Relaxed)
     }

@@ -24,6 +24,14 @@ pub(super) struct Bandwidth {
     round: u64,
 }
 
+impl Bandwidth {
+    /// Whether it is time for another look.
+    #[inline]
+    pub fn is_to_be_looked_at(&self, now: u64) -> bool {
+        now - self.looked_at >= INTERVAL_MS
+    }
+}
+
 impl Host {
     /// Sets what the host can take and send, in bytes a second, 0 for any number. Peers are told.
     pub fn set_bandwidth(&mut self, incoming: u32, outgoing: u32) {
@@ -50,10 +58,10 @@ impl Host {
     }
 
     pub(super) fn throttle_bandwidth(&mut self) {
-        let elapsed_ms = self.now - self.bandwidth.looked_at;
-        if elapsed_ms < INTERVAL_MS {
+        if !self.bandwidth.is_to_be_looked_at(self.now) {
             return;
         }
+        let elapsed_ms = self.now - self.bandwidth.looked_at;
         let is_needed = self.bandwidth_due().is_some();
         self.bandwidth.looked_at = self.now;
         if !is_needed {
