@@ -21,6 +21,13 @@ impl From<SocketAddr> for Endpoint {
     }
 }
 
+impl Endpoint {
+    /// All of it; the middle of the last word, bits 16 to 31, is not used.
+    pub fn words(&self) -> [u64; 3] {
+        [self.high, self.low, self.port_and_scope]
+    }
+}
+
 /// The address without its port.
 pub(crate) fn words(address: IpAddr) -> (u64, u64) {
     let bits = match address {
@@ -29,9 +36,6 @@ pub(crate) fn words(address: IpAddr) -> (u64, u64) {
     };
     ((bits >> 64) as u64, bits as u64)
 }
-
-/// A peer as datagrams name it: the token is the host's own choice, and may repeat among endpoints.
-pub(crate) type Token = (Endpoint, u64);
 
 /// A connection as its CONNECT names it.
 pub(crate) type Attempt = (Endpoint, u64);

@@ -25,7 +25,7 @@ use hashbrown::HashMap;
 
 use crate::budget::Budget;
 use crate::connection::{Connection, Ending, Side, State};
-use crate::endpoint::{Attempt, Token, words};
+use crate::endpoint::{Attempt, Endpoint, words};
 use crate::free_slots::FreeSlots;
 use crate::half_open::HalfOpenTable;
 use crate::keyed::{Keyed, Random, Seed};
@@ -35,6 +35,7 @@ use crate::ring::Ring;
 use crate::settings::{Habits, Settings};
 use crate::slab::Slab;
 use crate::statistics::Statistics;
+use crate::token_table::{Target, TokenTable};
 use crate::wheel::Wheel;
 use crate::wire::{Body, CONTROL, Command, Header, MUST_ACKNOWLEDGE, NO_PEER, UNSEQUENCED};
 
@@ -106,13 +107,6 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
-/// Whom a token stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Slot(u32),
-    HalfOpen(u32),
-}
-
 /// All peers behind one socket.
 ///
 /// `now` of all calls is the time since any fixed moment; it must not go back. After [`Host::handle_datagram`],
@@ -135,7 +129,8 @@ pub struct Host {
     commands: Slab<Outgoing>,
     settings: Settings,
 
-    tokens: HashMap<Token, Target, Keyed>,
+    /// Peers as datagrams name them: the token is the host's own choice, and may repeat among endpoints.
+    tokens: TokenTable,
     attempts: HashMap<Attempt, Target, Keyed>,
     /// Peers of each address.
     addresses: HashMap<(u64, u64), u32, Keyed>,
@@ -181,7 +176,7 @@ impl Host {
             dispatch: Ring::new(slots),
             connected: Ring::new(slots),
             wheel: Wheel::new(slots),
-            tokens: HashMap::with_hasher(keyed),
+            tokens: TokenTable::new(keyed),
             attempts: HashMap::with_hasher(keyed),
             addresses: HashMap::with_hasher(keyed),
             broadcasts: Vec::new(),
@@ -293,6 +288,19 @@ impl Host {
 
     fn peer_of_mut(&mut self, slot: u32) -> Option<&mut Connection> {
         self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
+    }
+
+    /// Whom datagrams from `endpoint` with `token` mean.
+    fn target(&self, endpoint: Endpoint, token: u16) -> Option<Target> {
+        self.tokens.find(self.tokens.tag(&endpoint, token), |target| match target {
+            Target::Slot(slot) => {
+                self.peer_of(slot).is_some_and(|peer| peer.endpoint == endpoint && peer.local_id == token)
+            }
+            Target::HalfOpen(at) => self
+                .half_open
+                .get(at)
+                .is_some_and(|entry| entry.granted.peer == token && Endpoint::from(entry.address) == endpoint),
+        })
     }
 
     /// The slot of `peer`, if that is still its own.
@@ -506,7 +514,7 @@ impl Host {
         place.generation = place.generation.wrapping_add(1);
         place.outgoing_session = connection.outgoing_session;
         place.incoming_session = connection.incoming_session;
-        self.tokens.remove(&(connection.endpoint, connection.local_id.into()));
+        self.tokens.remove(self.tokens.tag(&connection.endpoint, connection.local_id), Target::Slot(slot));
         self.broadcasts.retain(|&(_, other)| other != slot);
         if connection.side == Side::Granted {
             self.attempts.remove(&(connection.endpoint, u32::from_be_bytes(connection.connect_id).into()));

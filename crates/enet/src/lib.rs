@@ -59,6 +59,7 @@ mod reassembly;
 mod round_trip;
 mod settings;
 mod statistics;
+mod token_table;
 mod unsequenced;
 
 mod crc32;

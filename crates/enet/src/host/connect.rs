@@ -88,7 +88,7 @@ impl Host {
         };
         connection.sender.control(&mut self.commands, Kind::Connect(Box::new(greeting), data), MUST_ACKNOWLEDGE);
         connection.state = State::Connecting;
-        self.tokens.insert((connection.endpoint, token.into()), Target::Slot(slot));
+        self.tokens.insert(self.tokens.tag(&connection.endpoint, token), Target::Slot(slot));
         if address.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) {
             self.broadcasts.push((token, slot));
         }
@@ -105,15 +105,15 @@ impl Host {
     /// A token for `slot` that no other peer at `address` has: its number if that is free, else one of at most `tries`.
     fn token(&mut self, address: SocketAddr, slot: u32, tries: u16) -> Option<u16> {
         let endpoint = address.into();
-        let is_free = |token: u16| !self.tokens.contains_key(&(endpoint, token.into()));
+        let is_free = |host: &Host, token: u16| host.target(endpoint, token).is_none();
         if let Ok(token) = u16::try_from(slot)
             && token < NO_PEER
-            && is_free(token)
+            && is_free(self, token)
         {
             return Some(token);
         }
         let start = self.random.below(NO_PEER.into()) as u16;
-        let found = (0..tries).find(|&step| is_free((start + step) % NO_PEER));
+        let found = (0..tries).find(|&step| is_free(self, (start + step) % NO_PEER));
         self.statistics.work += u64::from(found.unwrap_or(tries));
         found.map(|step| (start + step) % NO_PEER)
     }
@@ -134,11 +134,11 @@ impl Host {
             return Err(Dropped::TooManyOfAddress);
         }
         let entry = self.grant(slot, envelope, asked, data).ok_or(Dropped::TooManyOfAddress)?;
-        let token = (envelope.from.into(), u64::from(entry.granted.peer));
+        let token = self.tokens.tag(&envelope.from.into(), entry.granted.peer);
         let (at, evicted) = self.half_open.insert(entry, &mut self.random);
         if let Some(evicted) = evicted {
             self.statistics.evicted += 1;
-            self.forget(&evicted);
+            self.forget(at, &evicted);
         }
         self.tokens.insert(token, Target::HalfOpen(at));
         self.attempts.insert(attempt, Target::HalfOpen(at));
@@ -149,9 +149,10 @@ impl Host {
         self.addresses.get(&words(address.ip())).is_some_and(|&peers| peers >= self.settings.duplicate_peers)
     }
 
-    fn forget(&mut self, entry: &HalfOpen) {
+    /// Forgets whom `entry` is known as, which was the half-open one `at`.
+    fn forget(&mut self, at: u32, entry: &HalfOpen) {
         let endpoint = entry.address.into();
-        self.tokens.remove(&(endpoint, entry.granted.peer.into()));
+        self.tokens.remove(self.tokens.tag(&endpoint, entry.granted.peer), Target::HalfOpen(at));
         self.attempts.remove(&(endpoint, u32::from_be_bytes(entry.asked.connect_id).into()));
     }
 
@@ -251,7 +252,7 @@ impl Host {
             return None;
         }
         let entry = self.half_open.remove(at)?;
-        self.forget(&entry);
+        self.forget(at, &entry);
         let answered_at = match is_careful {
             // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
             true => (entry.answers == 1).then_some(entry.answered_at),
@@ -296,7 +297,7 @@ impl Host {
             connection.last_receive = Some(self.now.saturating_sub(phase));
         }
         let endpoint = connection.endpoint;
-        self.tokens.insert((endpoint, granted.peer.into()), Target::Slot(slot));
+        self.tokens.insert(self.tokens.tag(&endpoint, granted.peer), Target::Slot(slot));
         self.attempts.insert((endpoint, u32::from_be_bytes(asked.connect_id).into()), Target::Slot(slot));
         self.occupy(slot, connection);
         self.enter(slot, State::Connected);

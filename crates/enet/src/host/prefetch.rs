@@ -8,6 +8,7 @@ use core::net::SocketAddr;
 use core::ptr::from_ref;
 
 use super::*;
+use crate::token_table::Tag;
 
 /// Datagrams that are looked at ahead together.
 const DATAGRAMS_MAX: usize = 64;
@@ -21,11 +22,16 @@ impl Host {
         mut fetch: impl FnMut(*const u8, usize),
         mut also: impl FnMut(usize),
     ) {
-        let mut slots = [0; DATAGRAMS_MAX];
-        let mut found = 0;
+        let (mut tags, mut tagged) = ([Tag::NONE; DATAGRAMS_MAX], 0);
         for (from, datagram) in datagrams.take(DATAGRAMS_MAX) {
             let Some((header, _)) = Header::decode(datagram) else { continue };
-            if let Some(&Target::Slot(slot)) = self.tokens.get(&(from.into(), header.peer.into())) {
+            tags[tagged] = self.tokens.tag(&from.into(), header.peer);
+            fetch(self.tokens.place(tags[tagged]), 1);
+            tagged += 1;
+        }
+        let (mut slots, mut found) = ([0; DATAGRAMS_MAX], 0);
+        for &tag in &tags[..tagged] {
+            if let Some(Target::Slot(slot)) = self.tokens.guess(tag) {
                 slots[found] = slot;
                 found += 1;
                 fetch(from_ref(&self.slots[slot as usize]).cast(), size_of::<Slot>());

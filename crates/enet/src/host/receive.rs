@@ -56,8 +56,8 @@ impl Host {
         if header.peer == NO_PEER {
             return Ok((None, [0; 4]));
         }
-        let target = match self.tokens.get(&(from.into(), header.peer.into())) {
-            Some(&target) => target,
+        let target = match self.target(from.into(), header.peer) {
+            Some(target) => target,
             None => self
                 .broadcasts
                 .iter()
@@ -274,7 +274,7 @@ impl Host {
 
     /// The answer to our CONNECT.
     fn granted(&mut self, slot: u32, envelope: &Envelope, granted: &Greeting) -> Result<(), Dropped> {
-        let Host { slots, commands, .. } = self;
+        let Host { slots, commands, tokens, .. } = self;
         let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
         if connection.state != State::Connecting {
             return Ok(());
@@ -300,11 +300,11 @@ impl Host {
         connection.outgoing_bandwidth = granted.outgoing_bandwidth;
         connection.arrival = Some(0);
         if connection.address != envelope.from {
-            let token = u64::from(connection.local_id);
-            self.tokens.remove(&(connection.endpoint, token));
+            let (target, token) = (Target::Slot(slot), connection.local_id);
+            tokens.remove(tokens.tag(&connection.endpoint, token), target);
             connection.address = envelope.from;
             connection.endpoint = envelope.from.into();
-            self.tokens.insert((connection.endpoint, token), Target::Slot(slot));
+            tokens.insert(tokens.tag(&connection.endpoint, token), target);
         }
         self.broadcasts.retain(|&(_, other)| other != slot);
         self.enter(slot, State::Connected);
