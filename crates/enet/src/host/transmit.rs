@@ -7,10 +7,6 @@ use super::*;
 use crate::outgoing::{Filled, HEADER_BYTES, Sending};
 use crate::wire::COMMANDS_MAX;
 
-/// What part of its interval a ping may leave early with a packet: peers that are sent eight packets a second or more are
-/// never sent one by itself. With an eighth, ten packets a second were a race between the fifth and the timer.
-const EARLY_PING_PART: u32 = 4;
-
 /// Where a datagram goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
@@ -81,8 +77,10 @@ impl Host {
         // A packet takes a ping along that would soon leave by itself. An acknowledgement does not: those who ping together
         // would be pinged together.
         let rides_along = filled.commands > acknowledgements && settings.habits == Habits::Careful;
-        let early_ms = if rides_along { connection.ping_interval_ms / EARLY_PING_PART } else { 0 };
-        if !filled.is_full && connection.is_due_a_ping(now + u64::from(early_ms)) {
+        if rides_along {
+            connection.last_packet = Some(now);
+        }
+        if !filled.is_full && connection.is_due_a_ping(now, rides_along) {
             connection.sender.control(commands, Kind::Ping, MUST_ACKNOWLEDGE);
             let (sender, sending) = connection.sending();
             sender.fill(commands, body, &mut filled, now, &limits, sending);
@@ -129,11 +127,9 @@ impl Host {
 }
 
 impl Connection {
-    fn is_due_a_ping(&self, now: u64) -> bool {
-        let silent_for = self.last_receive.map(|last| now.saturating_sub(last));
-        self.state == State::Connected
-            && self.sender.is_done()
-            && silent_for.is_none_or(|silent| silent >= self.ping_interval_ms.into())
+    fn is_due_a_ping(&self, now: u64, rides_along: bool) -> bool {
+        let grace_ms = if rides_along { 0 } else { self.ping_grace_ms() };
+        self.state == State::Connected && self.sender.is_done() && now >= self.ping_due() + grace_ms
     }
 
     fn sending(&mut self) -> (&mut crate::outgoing::Sender, Sending<'_>) {

@@ -100,33 +100,53 @@ fn pings_of_peers_that_came_together_are_spread() {
     assert!(most < clients / 10, "{most} of {clients} peers in one millisecond");
 }
 
-/// Peers that are sent ten packets a second are due a ping each 500 ms: it leaves with a packet, not beside it.
-#[test]
-fn a_ping_that_is_almost_due_leaves_with_a_packet() {
-    let clients = 100;
-    let server = Host::new(clients, Settings::default(), &[1; 16]);
-    // Clients of the stock library ping when they must: each ping is answered by a datagram of its own.
-    let client = Host::new(clients, Settings { habits: Habits::Stock, ..Settings::default() }, &[2; 16]);
+/// Datagrams that a server of 100 clients sends and gets in ten seconds; it sends each a packet every 100 ms, until
+/// `packets_until_ms`. Clients have the habits of the stock library: each ping is answered by a datagram of its own, and each
+/// of their own pings comes after 500 ms.
+fn datagrams_of_ten_seconds(packets_until_ms: u64) -> (u64, u64) {
+    let server = Host::new(100, Settings::default(), &[1; 16]);
+    let client = Host::new(100, Settings { habits: Habits::Stock, ..Settings::default() }, &[2; 16]);
     let mut link = Link::new(vec![server, client], Faults::default(), 1);
-    let peers: Vec<_> = (0..clients).map(|_| link.connect(1).0).collect();
-    let (start, before) = (link.now_ms, link.hosts[0].statistics());
+    let peers: Vec<_> = (0..100).map(|_| link.connect(1).0).collect();
+    let mut start = link.now_ms;
+    let mut before = link.hosts[0].statistics();
+    // What is left from the time with packets is one ping at most.
     while link.now_ms < start + 10_000 {
         for (number, &peer) in peers.iter().enumerate() {
-            if (link.now_ms + number as u64).is_multiple_of(100) {
+            if link.now_ms < packets_until_ms && (link.now_ms + number as u64).is_multiple_of(100) {
                 link.hosts[0].send(peer, 0, Packet::unreliable(b"from the server")).unwrap();
             }
         }
         let until = link.now_ms + 1;
         link.step(until);
+        if packets_until_ms < u64::MAX && link.now_ms == packets_until_ms + 1000 {
+            (start, before) = (link.now_ms, link.hosts[0].statistics());
+        }
     }
     let after = link.hosts[0].statistics();
-    let (packets, answers) = (100 * clients as u64, 20 * clients as u64);
-    let pings = answers;
-    let datagrams = after.datagrams_sent - before.datagrams_sent;
-    assert!(datagrams <= packets + answers + answers / 10, "{datagrams} datagrams for {packets} packets");
-    // None is left out, and a quarter more at most: each is acknowledged, and beside that these clients send pings only.
-    let came = after.datagrams_received - before.datagrams_received;
-    assert!((2 * pings..=2 * pings + pings / 3).contains(&came), "{came} datagrams came");
+    (after.datagrams_sent - before.datagrams_sent, after.datagrams_received - before.datagrams_received)
+}
+
+/// Peers that are sent ten packets a second are due a ping after 500 ms: it leaves with the next packet, not beside it and
+/// not before.
+#[test]
+fn a_ping_that_is_due_leaves_with_the_next_packet() {
+    let (sent, came) = datagrams_of_ten_seconds(u64::MAX);
+    let (packets, answers) = (100 * 100, 20 * 100);
+    assert!(sent <= packets + answers + answers / 10, "{sent} datagrams for {packets} packets");
+    // Every sixth packet takes one along, and each is acknowledged; beside that these clients send pings only.
+    let pings = 10_000 / 600 * 100;
+    assert!((answers + pings..=answers + pings + pings / 10).contains(&came), "{came} datagrams came");
+}
+
+#[test]
+fn peers_that_are_sent_no_packets_are_pinged_on_time() {
+    for packets_until_ms in [0, 5000] {
+        let (sent, came) = datagrams_of_ten_seconds(packets_until_ms);
+        let pings = 20 * 100;
+        assert!((2 * pings - pings / 10..=2 * pings).contains(&sent), "{sent} datagrams sent");
+        assert!((2 * pings - pings / 10..=2 * pings).contains(&came), "{came} datagrams came");
+    }
 }
 
 #[test]
