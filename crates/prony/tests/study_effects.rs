@@ -201,6 +201,73 @@ fn a_difference_between_two_runs_is_found_where_it_is() {
     assert_eq!(code, 0, "a study is the same as itself");
 }
 
+/// Two builds on two workloads of one machine, five times each; `slower`: what the new build takes, `mood`: what everything does.
+fn of_one_machine(seed: u64, slower: f64, mood: f64) -> String {
+    let mut seed = Seed::new(seed);
+    let mut even = || (seed.bits() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
+    let mut text = String::from("Build,Map,Repeat,ms\n");
+    for repeat in 1..=5 {
+        for (workload, ms) in [("dm1", 20.0), ("ctf5", 70.0)] {
+            let block = mood * (1.0 + 0.06 * even());
+            for (build, gain) in [("old", 1.0), ("new", if workload == "dm1" { 1.71 } else { 1.92 } / slower)] {
+                let value = ms * block / gain * (1.0 + 0.01 * even());
+                let _ = writeln!(text, "{build},{workload},{repeat},{value:.4}");
+            }
+        }
+    }
+    text
+}
+
+impl Place {
+    fn import_one_machine(&self, name: &str, seed: u64, slower: f64, mood: f64) {
+        let file = format!("{name}.csv");
+        self.write(&file, &of_one_machine(seed, slower, mood));
+        let columns = ["--factor", "Build", "--workload", "Map", "--repeat", "Repeat", "--value", "ms"];
+        let (_, err, code) = self.study(&[&["import", &file, "-o", name][..], &columns].concat());
+        assert_eq!(code, 0, "{err}");
+    }
+}
+
+#[test]
+fn a_machine_that_is_slower_for_a_while_is_no_change_and_a_build_that_is_slower_is_one() {
+    let place = Place::new();
+    place.import_one_machine("old", 1, 1.0, 1.0);
+    place.import_one_machine("later", 2, 1.0, 1.02);
+    let (out, err, code) = place.study(&["diff", "old", "later"]);
+    assert_eq!(code, 3, "2 % slower, and blocks differ by as much: {out}{err}");
+    assert!(
+        out.contains("\nall together ") && out.contains("any false claim among all of these: at most 5 %\n"),
+        "{out}"
+    );
+    assert!(
+        out.contains(
+            "\none machine, and the two did not run at one time: from block to block all together changed by "
+        )
+    );
+    let answer = place.json(&["diff", "old", "later", "--json"]);
+    assert_eq!((&answer["drift"], &answer["verdict"]), (&"blocks".into(), &"unclear".into()));
+    assert!(answer["drift_pct"].as_f64().is_some_and(|drift| (1.0..5.0).contains(&drift)), "{answer:#}");
+    place.import_one_machine("slower", 3, 1.1, 1.0);
+    let (out, _, code) = place.study(&["diff", "old", "slower"]);
+    assert_eq!(code, 1, "{out}");
+    let effect = out.lines().find(|line| line.starts_with("Build: old → new ")).expect("there is one effect");
+    assert!(effect.ends_with("less"), "{out}");
+}
+
+#[test]
+fn without_repeats_a_diff_of_one_machine_says_why_it_claims_nothing() {
+    let place = Place::new();
+    for (name, slower) in [("old", 1.0), ("new", 2.0)] {
+        place.write(&format!("{name}.csv"), &format!("Build,Map,ms\na,dm1,{0}\na,ctf5,{0}\n", 10.0 * slower));
+        let (_, err, code) =
+            place.study(&["import", &format!("{name}.csv"), "-o", name, "--factor", "Build", "--workload", "Map"]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let (out, _, code) = place.study(&["diff", "old", "new"]);
+    assert_eq!(code, 3, "{out}");
+    assert!(out.contains("no repeats tell how the machine drifts: no change of a configuration is claimed"), "{out}");
+}
+
 #[test]
 fn a_history_marks_the_study_from_which_on_a_configuration_is_slower() {
     let place = Place::new();

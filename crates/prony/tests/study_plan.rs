@@ -84,6 +84,39 @@ fn factors_that_always_change_together_are_a_finding() {
 }
 
 #[test]
+fn a_plan_says_of_what_its_intervals_will_speak() {
+    let intervals = |repeats: u32, workloads: usize| {
+        let mut text = format!(
+            "title = 't'\nrepeats = {repeats}\nmetric = {{ name = 'cpu', unit = 'second', direction = 'lower' }}\n\
+             [[factor]]\nname = 'build'\nlevels = ['a', 'b']\n"
+        );
+        (0..workloads).for_each(|at| text += &format!("[[workload]]\nname = 'w{at}'\ncommand = '{{build}} {at}'\n"));
+        let (out, _, code) = Place::with(&text).plan(&[]);
+        let line = out.lines().find_map(|line| line.strip_prefix("  intervals ")).expect("it is told").to_owned();
+        (line, code)
+    };
+    let told = |text: &str, code| (text.to_owned(), code);
+    assert_eq!(intervals(1, 1), told("none: one machine, one workload, one repeat; `repeats = 5` gives one", 1));
+    assert_eq!(intervals(5, 1), told("for this workload, over 5 repeats; for other workloads: none from one", 0));
+    assert_eq!(
+        intervals(36, 2),
+        told("for these 2 workloads, over 36 repeats; for others like them: none from 2, it takes 3", 0)
+    );
+    assert_eq!(
+        intervals(5, 6),
+        told("for these 6 workloads, over 5 repeats; for others like them: by the spread of 6", 0)
+    );
+    assert_eq!(
+        intervals(1, 6),
+        told(
+            "none for these 6 workloads, as nothing is repeated: `repeats = 5` gives one; for others like them: by the \
+             spread of 6",
+            0
+        )
+    );
+}
+
+#[test]
 fn nothing_is_said_of_files_that_are_there() {
     let text = "title = 't'\nmetric = { name = 'cpu', unit = 'second', direction = 'lower' }\n\
                 [[workload]]\nname = 'w'\ndemo = 'a.demo'\nfiles = { map = 'maps/a' }\n";

@@ -75,7 +75,8 @@ impl Findings {
 
     /// The configuration to speak of first: the best of those that differ from the first, or else the one nearest to that.
     pub fn best(&self) -> Option<&Contrast> {
-        let found = self.against_first.iter().filter(|contrast| contrast.size.interval.low > 0.0);
+        let is_better = |size: &Size| size.interval.low > 0.0 && size.usual > 0.0;
+        let found = self.against_first.iter().filter(|contrast| is_better(&contrast.size));
         let best = found.max_by(|a, b| a.size.usual.total_cmp(&b.size.usual));
         best.or_else(|| self.against_first.iter().max_by(|a, b| a.size.usual.total_cmp(&b.size.usual)))
     }

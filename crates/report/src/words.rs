@@ -85,7 +85,7 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     };
     let name = &matrix.configurations[best.configuration].name;
     let interval = &best.size.interval;
-    let (tone, claim) = if interval.low > 0.0 {
+    let (tone, claim) = if interval.low > 0.0 && best.size.usual > 0.0 {
         (Tone::Good, better(&matrix.results.metric, name, first, best.size.usual))
     } else if best.on_each.is_some_and(|(low, _)| low > 0.0) {
         let claim = better(&matrix.results.metric, name, first, best.size.usual);
@@ -95,7 +95,7 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
             Tone::Plain,
             format!("{name} is the same as {first} within {}", percent(MARGIN * 100.0).trim_start_matches('+')),
         )
-    } else if interval.high < 0.0 && !interval.low.is_infinite() {
+    } else if interval.high < 0.0 && best.size.usual < 0.0 && !interval.low.is_infinite() {
         let claim = better(&matrix.results.metric, first, name, -best.size.usual);
         let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
         (Tone::Bad, format!("{claim}{among}"))
@@ -132,13 +132,12 @@ fn of_effect(matrix: &Matrix<'_>, effect: &Effect, unclear: &str) -> Verdict {
         let claim = better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.usual);
         (Tone::Bad, claim, (-size.interval.high, -size.interval.low), (-size.max, -size.min))
     };
-    let units = count(size.units.len(), over(size.over));
     let interval = match size.interval.width().is_finite() {
         true => format!("95 % interval {}", ratios(ends.0, ends.1)),
         false => "too few for an interval".to_owned(),
     };
     let unclear = unclear.replacen('U', "u", 1);
-    let basis = format!("{interval} over {units}, range {}; {unclear}", ratios(range.0, range.1));
+    let basis = format!("{interval} {}, range {}; {unclear}", scope(size), ratios(range.0, range.1));
     Verdict { tone, claim, basis }
 }
 
@@ -189,7 +188,15 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
             2 => " for both comparisons together".to_owned(),
             n => format!(" for all {n} comparisons together"),
         };
-        parts.push(format!("95 % interval {}{together}", ratios(size.interval.low, size.interval.high)));
+        let interval = ratios(size.interval.low, size.interval.high);
+        parts.push(match is_of_these(size) {
+            true => format!(
+                "95 % interval {interval} on these workloads, over {}{together}",
+                count(size.interval.n, "repeat")
+            ),
+            false => format!("95 % interval {interval}{together}"),
+        });
+        parts.extend(of_others(size));
     } else {
         parts.push("too few for an interval".to_owned());
     }
@@ -207,6 +214,31 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
         parts.push("each ran other workloads".to_owned());
     }
     parts.join("; ")
+}
+
+/// Whether the interval speaks of these very workloads, of which there are several.
+pub fn is_of_these(size: &Size) -> bool {
+    size.over == Over::Workloads && size.of == Over::Repeats
+}
+
+/// `on these 2 workloads`, `over 6 machines`.
+fn scope(size: &Size) -> String {
+    let units = count(size.units.len(), over(size.over));
+    if is_of_these(size) { format!("on these {units}") } else { format!("over {units}") }
+}
+
+/// What is known of workloads that were not measured, on one machine.
+fn of_others(size: &Size) -> Option<String> {
+    match (size.of, size.others, size.units.len()) {
+        (Over::Repeats, Some(others), _) => {
+            Some(format!("for other workloads like these {}", ratios(others.low, others.high)))
+        }
+        (Over::Repeats, None, 2) if is_of_these(size) => {
+            Some("two are too few to speak of others like them".to_owned())
+        }
+        (Over::Repeats, None, _) => Some("nothing is known of other workloads".to_owned()),
+        (Over::Machines | Over::Workloads, ..) => None,
+    }
 }
 
 fn pair_name(matrix: &Matrix<'_>, all: usize) -> String {
@@ -361,6 +393,7 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
     let results = matrix.results;
     let effects = &findings.effects;
     let mut remarks: Vec<String> = Vec::new();
+    remarks.extend(like_these(results, &effects.effects));
     let (found, rest): (Vec<&Interaction>, Vec<&Interaction>) =
         effects.interactions.iter().partition(|interaction| interaction.size.is_found(ALPHA));
     remarks.extend(found.iter().map(|interaction| depends(results, effects.conditional.as_slice(), interaction)));
@@ -405,6 +438,24 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
         ));
     }
     remarks
+}
+
+/// Of what the intervals of one machine speak, and what is known beyond.
+fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
+    let size = &effects.iter().find(|effect| is_of_these(&effect.size))?.size;
+    let these = format!("Intervals speak of these {}", count(size.units.len(), over(size.over)));
+    // Steps of a sweep are many.
+    let of_effect = |effect: &Effect| {
+        let (others, (factor, change)) = (effect.size.others?, change(results, effect));
+        (results.factors[effect.factor].numbers.is_none())
+            .then(|| format!("{factor} {change} {}", span(others.low, others.high)))
+    };
+    let others: Vec<String> = effects.iter().filter_map(of_effect).collect();
+    Some(match (size.others, others.as_slice()) {
+        (None, _) => format!("{these}; for others like them it takes {} or more.", prony_stats::effects::OTHERS_MIN),
+        (Some(_), []) => format!("{these}."),
+        (Some(_), others) => format!("{these}. For others like them: {}.", others.join("; ")),
+    })
 }
 
 /// Effects that rest on one edge, those of one edge together.

@@ -92,6 +92,66 @@ fn a_slower_build_is_called_slower_and_an_equal_one_the_same() {
     assert_eq!(report(&same).verdict().claim, "stock/stock/optimised is the same as stock/stock/stock within 1.0 %");
 }
 
+/// Two builds on one machine; each workload gains what stands for it, and cells scatter by 2 %.
+fn on_one_machine(gains: &[f64], repeats: u32) -> Results {
+    let mut results = small();
+    results.machines.truncate(1);
+    results.factors.truncate(1);
+    results.factors[0].levels = vec!["old".to_owned(), "new".to_owned()];
+    let workload = results.workloads[0].clone();
+    results.workloads =
+        (0..gains.len()).map(|at| prony_study::Workload { name: format!("map {at}"), ..workload.clone() }).collect();
+    let (cell, mut seed) = (results.cells[1].clone(), Seed::new(3));
+    results.cells.clear();
+    for (repeat, (workload, &gain)) in
+        (0..repeats).flat_map(|repeat| gains.iter().enumerate().map(move |one| (repeat, one)))
+    {
+        for level in 0..2 {
+            let scatter = (seed.bits() as f64 / u64::MAX as f64 - 0.5) * 0.07;
+            let value = (10.0 + 30.0 * workload as f64) * scatter.exp() / if level == 1 { gain } else { 1.0 };
+            let key = format!("{repeat:08x}{workload:04x}{level:04x}");
+            results.cells.push(Cell { key, repeat, workload, levels: vec![level], value: Some(value), ..cell.clone() });
+        }
+    }
+    results
+}
+
+#[test]
+fn the_headline_is_about_the_workloads_that_were_measured() {
+    // Of two that gain 71 and 92 % each, Student's interval over workloads was 0.9 to 3.6 times.
+    let two = on_one_machine(&[1.71, 1.92], 18);
+    let verdict = report(&two).verdict();
+    assert_eq!(verdict.claim, "new is 1.81× as fast as old");
+    let parts: Vec<&str> = verdict.basis.split("; ").collect();
+    assert_eq!((parts[0], parts[3]), ("1.69–1.93× over 2 workloads", "both workloads faster"));
+    assert!(parts[1].starts_with("95 % interval 1.7") || parts[1].starts_with("95 % interval 1.8"), "{verdict:?}");
+    assert!(parts[1].ends_with("× on these workloads, over 36 repeats"), "{verdict:?}");
+    assert_eq!(parts[2], "two are too few to speak of others like them");
+    let six = on_one_machine(&[1.2, 1.5, 1.71, 1.92, 2.0, 2.4], 3);
+    let basis = report(&six).verdict().basis;
+    assert!(basis.contains("× on these workloads, over 18 repeats; for other workloads like these 1."), "{basis}");
+    let markdown = report(&six).markdown();
+    assert!(
+        markdown.contains("- Intervals speak of these 6 workloads. For others like them: engine old → new +"),
+        "{markdown}"
+    );
+    let one = on_one_machine(&[1.71], 5);
+    let basis = report(&one).verdict().basis;
+    assert!(
+        basis.contains("over 5 repeats; 95 % interval 1.6") || basis.contains("over 5 repeats; 95 % interval 1.7"),
+        "{basis}"
+    );
+    assert!(basis.contains("; nothing is known of other workloads; the only workload faster"), "{basis}");
+}
+
+#[test]
+fn workloads_that_go_opposite_ways_are_not_called_faster_by_their_mean() {
+    // The mean gains, and most of them lose.
+    let opposite = on_one_machine(&[0.95, 0.95, 2.0], 18);
+    let claim = report(&opposite).verdict().claim;
+    assert_eq!(claim, "Unclear whether new is better than old");
+}
+
 /// Six factors of two levels, of which the last alone does something, in a benchmark that scatters: 64 configurations.
 fn many_configurations() -> Results {
     let mut results = small();

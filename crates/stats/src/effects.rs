@@ -6,11 +6,17 @@
 //! median of machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
 //! because pairs of one machine resemble each other: the tests show what it covers.
 //!
-//! With one machine the same is done over its workloads, with one workload over its repeats, and [`Size::over`] says so.
+//! With one machine its workloads are the units, with one workload its repeats, and [`Size::over`] says so. What is said
+//! of one machine is said of **these workloads**: they are what was asked about, and their repeats are what scatters (the
+//! module `repeats` has the formula), so two workloads with some repeats are known well however much they differ. What
+//! other workloads like these would give is a second question, which the spread of the workloads answers ([`Size::others`]):
+//! of two of them nearly nothing, as Student's quantile with one degree of freedom is 12.7. Where nothing was repeated
+//! the spread of the workloads is all there is, and [`Size::of`] says that.
 
 mod aliases;
 mod least_squares;
 mod pairs;
+mod repeats;
 mod student;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,7 +25,7 @@ use serde::Serialize;
 
 pub use aliases::{Alias, TERMS_MAX, Term, aliases};
 pub use least_squares::{Table, rows};
-pub use student::{chance, interval as student_interval};
+pub use student::interval as student_interval;
 
 use crate::interval::Interval;
 use crate::multiplicity::holm_adjusted;
@@ -27,6 +33,7 @@ use crate::quantile::median;
 use crate::samples::Better;
 use least_squares::Columns;
 use pairs::{Cells, Pair};
+use repeats::Spread;
 
 /// What was varied and what came out.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,9 +124,24 @@ pub struct Size {
     pub min: f64,
     /// The greatest.
     pub max: f64,
-    /// Student's interval of the mean of the units; without bounds where there is one unit only.
+    /// Student's interval of the mean of the units; without bounds where nothing scatters: one unit only, never repeated.
     pub interval: Interval,
-    /// Chance of a mean so far from 0 when there is no effect; `None` with one unit.
+    /// What the interval takes for drawn anew, and so what it speaks of: machines like these, workloads like these on the
+    /// only machine, or with `Repeats` the very machine and workloads that were measured.
+    pub of: Over,
+    /// Student's interval for other workloads like these, where `interval` speaks of these ones and there are
+    /// [`OTHERS_MIN`] of them.
+    pub others: Option<Interval>,
+    /// How one repeat of these workloads scatters, and with what freedom, where they are on one machine and were repeated.
+    #[serde(skip)]
+    pub one_repeat: Option<(f64, f64)>,
+    /// Standard error of the mean, in the interval; infinite where that has no bounds.
+    #[serde(skip)]
+    pub error: f64,
+    /// Degrees of freedom of that.
+    #[serde(skip)]
+    pub freedom: f64,
+    /// Chance of a mean so far from 0 when there is no effect; `None` where there is no interval.
     pub p: Option<f64>,
     /// The same for all questions together, by Holm's steps: set where there are more than 10.
     pub p_holm: Option<f64>,
@@ -200,6 +222,10 @@ pub struct Interaction {
     pub pairs: usize,
 }
 
+/// From how many workloads on something is said of others like them: Student's quantile for two is 12.7, and an interval that
+/// reaches nine times as far as the two lie apart says nothing.
+pub const OTHERS_MIN: usize = 3;
+
 /// From how many comparisons on Holm's steps are taken.
 pub const COMPARISONS_MAX: usize = 10;
 
@@ -271,6 +297,30 @@ impl Effects {
 }
 
 impl Size {
+    /// The same between two runs of a study that were not made at one time: one repeat of the one against one of the other.
+    ///
+    /// A machine has moods: it is faster for some minutes and slower for others. Inside a run all configurations meet
+    /// the same, block by block, and what is compared there is free of them. Two runs met different ones, and with one
+    /// machine that cannot be told from a change. How large moods are, blocks tell: by how much a block of the later run
+    /// differs from its like in the earlier. Were moods independent, means of R blocks would differ by 1/√R of that; but what
+    /// takes turns with other work has 1/f noise, of which longer stretches differ as much as short ones (Allan 1966, Proc.
+    /// IEEE 54), and what slows one workload slows all. So a run counts as one block: neither repeats nor workloads make the
+    /// error smaller. Twenty runs in a row on a busy machine differed by 1.0 to 1.9 times what independent blocks
+    /// would, and by 0.4 to 0.9 of this.
+    ///
+    /// Nothing bounds what happened between runs that lie apart: another kernel, another host. Over machines nothing is added:
+    /// each has moods of its own, and their spread is what the interval is made of. Without repeats nothing is known of
+    /// one machine, and the interval has no bounds.
+    #[must_use]
+    pub fn between_runs(mut self, alpha: f64) -> Size {
+        if self.over != Over::Machines {
+            let (deviation, freedom) = self.one_repeat.unwrap_or((f64::INFINITY, 0.0));
+            self.rest_on(&[Spread { variance_of_mean: deviation.powi(2), freedom }], alpha);
+            self.others = None;
+        }
+        self
+    }
+
     /// True where the mean is away from 0 by more than chance explains, with `alpha` for all questions together.
     pub fn is_found(&self, alpha: f64) -> bool {
         self.p_holm.or(self.p).is_some_and(|p| p <= alpha)
@@ -291,7 +341,7 @@ fn effect(
     let over = over(pairs)?;
     let (table, by_edge) = tabulated(pairs, over);
     let units = student::units(&table);
-    let mut size = student::size(over, &units, alpha)?;
+    let mut size = student::size(over, &units, pairs, alpha)?;
     let mut of_edges = Vec::new();
     for (edge, values) in by_edge {
         let values = least_squares::means(&values);
@@ -408,7 +458,7 @@ fn interaction(
         .collect();
     let over = over(&differences)?;
     let (table, _) = tabulated(&differences, over);
-    let size = student::size(over, &student::units(&table), alpha)?;
+    let size = student::size(over, &student::units(&table), &differences, alpha)?;
     Some(Interaction { factor, from, to, with, with_from, with_to, size, pairs: count(differences.iter()) })
 }
 
@@ -457,7 +507,7 @@ fn by_model(design: &Design, cells: &Cells, (factor, from, to): Step, alpha: f64
             Some((unit, value(to)? - value(from)?))
         })
         .collect();
-    let size = student::size(over, &units, alpha)?;
+    let size = student::size(over, &units, &[], alpha)?;
     Some(Effect {
         factor,
         from,

@@ -1,6 +1,8 @@
 //! The same study twice: what changed, for each configuration and for each effect.
 
-use prony_stats::effects::{self, COMPARISONS_MAX, Design, Factor, Interaction, Observation, Size};
+use std::collections::BTreeSet;
+
+use prony_stats::effects::{self, Design, Effect, Factor, Observation, Over, Size};
 use prony_stats::judge::Verdict;
 use prony_stats::multiplicity::holm_adjusted;
 
@@ -20,6 +22,32 @@ pub struct Diff {
     pub effects: Vec<EffectChange>,
     /// What only one of them has, a phrase each.
     pub left_out: Vec<String>,
+    /// How what the machine did between the two is in the changes.
+    pub drift: Drift,
+}
+
+/// How the drift between two studies that were not run at one time is part of what is said of them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Drift {
+    /// Each machine drifts by itself, which is in their spread.
+    Machines,
+    /// There is one machine: its runs differ by what their blocks differ by, as [`Size::between_runs`] has it.
+    Blocks {
+        /// Standard deviation of the change of all configurations from block to block, a log ratio.
+        deviation: f64,
+    },
+    /// There is one machine, and no repeats to tell: no change of a configuration is claimed.
+    Unknown,
+}
+
+impl Drift {
+    fn of(whole: &Size) -> Drift {
+        match (whole.over, whole.one_repeat) {
+            (Over::Machines, _) => Drift::Machines,
+            (_, Some((deviation, _))) => Drift::Blocks { deviation },
+            (_, None) => Drift::Unknown,
+        }
+    }
 }
 
 /// A configuration, and what became of it.
@@ -50,10 +78,14 @@ pub struct EffectChange {
 
 /// Compares the studies.
 ///
-/// `alpha`: chance to claim any change of a configuration, or any of an effect, where there is none: beyond ten of a kind
-/// by Holm's steps, else each by itself. `margin`: smaller changes count as none, a log ratio.
+/// `alpha`: chance to claim any change at all where there is none, of the whole, a configuration or an effect: Holm's steps
+/// over all of them. `margin`: smaller changes count as none, a log ratio. A claim is of a change beyond the margin: what a run
+/// keeps from its first block to its last, as the pages of memory that a build was given, is in no scatter that two runs
+/// show, and where each cell is a process of its own it is small.
 ///
-/// Cells of the two were not run in one block: what the machine did between them is in each change.
+/// Cells of the two were not run in one block: what the machine did between them is part of each change of the whole
+/// and of a configuration, see [`Size::between_runs`]. An effect is compared inside each study, in its blocks, which met
+/// one mood of the machine; its change is free of that, and blocks tell its error.
 ///
 /// # Errors
 /// [`JoinError`] when they are not of one kind, or have no cells in common.
@@ -64,20 +96,23 @@ pub fn diff(old: &Results, new: &Results, alpha: f64, margin: f64) -> Result<Dif
     for (levels, observations) in joined.configurations() {
         let described = joined.describe(levels);
         match change(&joined.design, &observations, alpha) {
-            Some(size) => configurations.push(Change { levels: described, size, verdict: Verdict::Unclear }),
+            Some(size) => {
+                let size = size.between_runs(alpha);
+                configurations.push(Change { levels: described, size, verdict: Verdict::Unclear });
+            }
             None => left_out.push(phrase(&described, &observations)),
         }
     }
     let all: Vec<&Observation> = joined.design.observations.iter().collect();
-    let Some(mut whole) = whole(&joined, &all, alpha) else { return Err(JoinError::NothingInCommon { study: 1 }) };
-    let found = effects::effects(&joined.design, alpha);
-    let of_study = found.interactions.into_iter().filter(|interaction| interaction.with == 0);
-    let mut effects: Vec<EffectChange> = of_study.map(|interaction| effect_change(&joined, interaction)).collect();
-    judge(configurations.iter_mut().map(|change| (&mut change.size, &mut change.verdict)).collect(), alpha, margin);
-    judge(effects.iter_mut().map(|change| (&mut change.size, &mut change.verdict)).collect(), alpha, margin);
+    let Some(whole) = whole(&joined, &all, alpha) else { return Err(JoinError::NothingInCommon { study: 1 }) };
+    let (drift, mut whole) = (Drift::of(&whole), whole.between_runs(alpha));
+    let mut effects = effect_changes(&joined, alpha);
     let mut verdict = Verdict::Unclear;
-    judge(vec![(&mut whole, &mut verdict)], alpha, margin);
-    Ok(Diff { whole, verdict, configurations, effects, left_out })
+    let of_configurations = configurations.iter_mut().map(|change| (&mut change.size, &mut change.verdict));
+    let of_effects = effects.iter_mut().map(|change| (&mut change.size, &mut change.verdict));
+    let all = std::iter::once((&mut whole, &mut verdict)).chain(of_configurations).chain(of_effects);
+    judge(all.collect(), alpha, margin);
+    Ok(Diff { whole, verdict, configurations, effects, left_out, drift })
 }
 
 /// Old to new on the machines and workloads that both have.
@@ -101,26 +136,43 @@ fn only_effect(design: &Design, observations: Vec<Observation>, factors: Vec<Fac
     Some(size)
 }
 
-fn effect_change(joined: &Joined, interaction: Interaction) -> EffectChange {
-    let factor = &joined.design.factors[interaction.factor];
-    EffectChange {
-        factor: factor.name.clone(),
-        from: factor.levels[interaction.from].clone(),
-        to: factor.levels[interaction.to].clone(),
-        size: interaction.size,
-        verdict: Verdict::Unclear,
-    }
+/// Each effect of the new study against that of the old, by the cells that both have.
+fn effect_changes(joined: &Joined, alpha: f64) -> Vec<EffectChange> {
+    let cell = |one: &Observation| (one.machine, one.workload, one.levels[1..].to_vec());
+    let cells = |study: usize| -> BTreeSet<_> {
+        joined.design.observations.iter().filter(|one| one.levels[0] == study).map(cell).collect()
+    };
+    let of_both: BTreeSet<_> = cells(0).intersection(&cells(1)).cloned().collect();
+    let factors = &joined.design.factors[1..];
+    let of_study = |study: usize| {
+        let own =
+            joined.design.observations.iter().filter(|one| one.levels[0] == study && of_both.contains(&cell(one)));
+        let observations = own.map(|one| Observation { levels: one.levels[1..].to_vec(), ..one.clone() }).collect();
+        effects::effects(&Design { factors: factors.to_vec(), observations, ..joined.design.clone() }, alpha).effects
+    };
+    let old = of_study(0);
+    let change = |new: Effect| {
+        let like =
+            |old: &&Effect| (old.factor, old.from, old.to, old.method) == (new.factor, new.from, new.to, new.method);
+        let factor = &factors[new.factor];
+        Some(EffectChange {
+            factor: factor.name.clone(),
+            from: factor.levels[new.from].clone(),
+            to: factor.levels[new.to].clone(),
+            size: new.size.more_than(&old.iter().find(like)?.size, alpha)?,
+            verdict: Verdict::Unclear,
+        })
+    };
+    of_study(1).into_iter().filter_map(change).collect()
 }
 
-/// Chances of all of a kind together, and from them the verdicts.
+/// Chances of all claims together, and from them the verdicts.
 fn judge(mut changes: Vec<(&mut Size, &mut Verdict)>, alpha: f64, margin: f64) {
-    let chances: Vec<f64> = changes.iter().map(|(size, _)| size.p.unwrap_or(1.0)).collect();
-    let adjusted = holm_adjusted(&chances);
-    let several = changes.len() > COMPARISONS_MAX;
-    for ((size, verdict), adjusted) in changes.iter_mut().zip(adjusted) {
-        size.p_holm = size.p.filter(|_| several).map(|_| adjusted);
+    // What has no chance of its own still is a question that was asked.
+    let chances: Vec<f64> = changes.iter().map(|(size, _)| size.chance_beyond(margin).unwrap_or(1.0)).collect();
+    for ((size, verdict), adjusted) in changes.iter_mut().zip(holm_adjusted(&chances)) {
+        size.p_holm = size.p.map(|_| adjusted);
         **verdict = match size.interval.estimate > 0.0 {
-            // First, as cells of two studies always differ by a little: nothing held the machine still in between.
             _ if size.interval.lies_within(margin) => Verdict::Same,
             _ if !size.is_found(alpha) => Verdict::Unclear,
             true => Verdict::Faster,

@@ -25,7 +25,7 @@ pub mod slurm;
 pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};
 pub use join::JoinError;
-pub use plan::{Basis, Block, Estimate, LeftOut, Plan, PlanError, Planned, Reason};
+pub use plan::{Basis, Block, Estimate, Intervals, LeftOut, Plan, PlanError, Planned, Reason};
 pub use results::{
     Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, RESULTS_FILE, Results, Role, State,
     Workload,

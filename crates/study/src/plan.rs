@@ -10,6 +10,7 @@ mod select;
 use std::collections::BTreeMap;
 
 use prony_stats::Seed;
+use prony_stats::effects::{OTHERS_MIN, Over};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -206,6 +207,29 @@ impl Digests<'_> {
             let levels = self.grid.configuration(configuration);
             self.study.task_digest(workload, &levels, self.contents).expect("a plan's indices lead somewhere")
         })
+    }
+}
+
+/// Of what the intervals of a plan's effects will speak, if all of its cells have a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Intervals {
+    /// As [`prony_stats::effects::Size::of`] has it; `None`: there will be none.
+    pub of: Option<Over>,
+    /// On one machine: whether there will be one for other workloads like these.
+    pub others: bool,
+}
+
+impl Study {
+    /// What intervals the cells of this study will give.
+    pub fn intervals(&self) -> Intervals {
+        let of = match (self.machines.len(), self.workloads.len(), self.repeats) {
+            (2.., ..) => Some(Over::Machines),
+            (_, _, 2..) => Some(Over::Repeats),
+            (_, 2.., _) => Some(Over::Workloads),
+            _ => None,
+        };
+        let one_machine = matches!(of, Some(Over::Repeats | Over::Workloads));
+        Intervals { of, others: one_machine && self.workloads.len() >= OTHERS_MIN }
     }
 }
 

@@ -60,11 +60,12 @@ Examples:
 
 A block is machine × repeat × workload. Each of its configurations runs once, in an order drawn from the seed; before
 them runs one that does not count, and among them one a second time, for the A/A pair. An edge is a pair of levels that
-some block holds with all else equal.
+some block holds with all else equal. On one machine intervals speak of the workloads that are measured, and take
+repeats; for other workloads like them it takes three.
 
 Exit codes:
   0  planned
-  1  planned, and the effect of some level cannot be told from others
+  1  planned, and the effect of some level cannot be told from others, or there will be no interval of any
   2  the study cannot be read, or there is nothing to run";
 
 /// Show what a study would run, and what it could tell.

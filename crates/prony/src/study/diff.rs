@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::path::Path;
 
 use prony_stats::judge::Verdict;
-use prony_study::diff::{Change, Diff, EffectChange, diff};
+use prony_study::diff::{Change, Diff, Drift, EffectChange, diff};
 use prony_study::{JoinError, Metric, Results};
 use serde::Serialize;
 
 use super::found::{self, Percent, bounds, columns, levels, range, units, usual, word};
+use crate::bench::words::{digits, to_percent};
 use crate::cli::study::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -44,8 +45,11 @@ pub fn unfit(first: &Path, other: &Path, error: &JoinError) -> Failure {
     }
 }
 
+/// Effects have a say only where one gains less: one that is not known makes no known configuration doubtful.
 fn exit(difference: &Diff) -> Exit {
-    Exit::of(difference.configurations.iter().map(|change| change.verdict).chain([difference.verdict]))
+    let worse = difference.effects.iter().map(|change| change.verdict).filter(|&verdict| verdict == Verdict::Slower);
+    let configurations = difference.configurations.iter().map(|change| change.verdict);
+    Exit::of(configurations.chain([difference.verdict]).chain(worse))
 }
 
 fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
@@ -71,12 +75,39 @@ fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
     }
     let _ = writeln!(
         out,
-        "\nover {} {}; same: within ±{} %; the two did not run in one block: what the machine did between them is in it",
-        difference.whole.interval.n,
+        "\nover {} {}; same: within ±{} %; any false claim among all of these: at most {} %\n{}",
+        difference.whole.units.len(),
         units(&difference.whole),
         (args.margin * 1e4).round() / 1e2,
+        (args.alpha * 1e4).round() / 1e2,
+        drift(difference.drift),
     );
     out
+}
+
+/// Why the changes are known no better.
+fn drift(drift: Drift) -> String {
+    match drift {
+        Drift::Machines => {
+            "the two did not run at one time: what each machine did between them is in the spread of machines"
+                .to_owned()
+        }
+        Drift::Blocks { deviation } => format!(
+            "one machine, and the two did not run at one time: from block to block all together changed by {} % (standard \
+             deviation),\nwhich may be the machine, so a configuration is known no better than from one block of each; \
+             effects are compared within blocks",
+            digits_of(to_percent(deviation)),
+        ),
+        Drift::Unknown => {
+            "one machine, the two did not run at one time, and no repeats tell how the machine drifts: no change \
+                           of a configuration is claimed"
+                .to_owned()
+        }
+    }
+}
+
+fn digits_of(percent: f64) -> String {
+    format!("{percent:.*}", digits(percent))
 }
 
 /// What is said of an effect: it is no time.
@@ -101,6 +132,10 @@ struct Answered<'a> {
     configurations: Vec<Configuration<'a>>,
     effects: Vec<Effect<'a>>,
     left_out: &'a [String],
+    /// Where the drift between the two runs is: `machines`, `blocks` or `unknown`.
+    drift: &'static str,
+    /// Standard deviation from block to block, where that is it.
+    drift_pct: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -154,5 +189,14 @@ fn answer<'a>(args: &DiffArgs, new: &'a Results, difference: &'a Diff) -> Answer
             })
             .collect(),
         left_out: &difference.left_out,
+        drift: match difference.drift {
+            Drift::Machines => "machines",
+            Drift::Blocks { .. } => "blocks",
+            Drift::Unknown => "unknown",
+        },
+        drift_pct: match difference.drift {
+            Drift::Blocks { deviation } => Some(to_percent(deviation)),
+            Drift::Machines | Drift::Unknown => None,
+        },
     }
 }

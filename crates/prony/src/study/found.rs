@@ -49,8 +49,12 @@ pub struct Percent {
     pub over: Over,
     /// How many of them.
     pub n: usize,
+    /// What the interval takes for drawn anew: with `repeats` it speaks of these very workloads.
+    pub of: Over,
+    /// The interval for other workloads like these, where the other one speaks of these.
+    pub like_these_pct: Option<[f64; 2]>,
     pub p: Option<f64>,
-    /// Of all questions together; null up to ten.
+    /// Of all questions together; null up to ten, but of `diff`, whose changes are beyond the margin.
     pub p_holm: Option<f64>,
     /// Away from 0 by more than chance explains.
     pub found: bool,
@@ -69,7 +73,9 @@ impl Percent {
             high_pct: bound(size.interval.high),
             confidence: size.interval.confidence,
             over: size.over,
-            n: size.interval.n,
+            n: size.units.len(),
+            of: size.of,
+            like_these_pct: size.others.and_then(|others| Some([bound(others.low)?, bound(others.high)?])),
             p: size.p,
             p_holm: size.p_holm,
             found: size.is_found(alpha),

@@ -43,6 +43,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let design = &planned.plan.design;
     Ok(match design.main_rank {
         Some(rank) if rank < design.main_effects => Exit::Finding,
+        _ if !planned.study.factors.is_empty() && planned.study.intervals().of.is_none() => Exit::Finding,
         _ => Exit::Good,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::student::Spread;
+use super::repeats::Spread;
 use super::{Design, Observation};
 use crate::samples::Better;
 

@@ -80,30 +80,63 @@ fn intervals_hold_with_failed_cells() {
     }
 }
 
+/// One machine, whose workloads gain 0.2 and 0.3 more or less each; the second scatters three times as much as the first.
+/// The design, and the mean gain of its very workloads.
+fn on_one_machine(workloads: usize, repeats: u32, seed: &mut Seed) -> (Design, f64) {
+    let (mut observations, mut gains) = (Vec::new(), Vec::new());
+    for workload in 0..workloads {
+        let (gain, scatter) = (0.2 + 0.3 * normal(seed), if workload == 1 { 0.06 } else { 0.02 });
+        gains.push(gain);
+        for repeat in 0..repeats {
+            let block = workload as f64 + 0.1 * normal(seed);
+            for level in 0..2 {
+                let ln_value = block - gain * level as f64 + scatter * normal(seed);
+                observations.push(Observation { machine: 0, workload, repeat, levels: vec![level], ln_value });
+            }
+        }
+    }
+    let truth = gains.iter().sum::<f64>() / workloads as f64;
+    let factors = vec![factor("engine", 2)];
+    (Design { factors, observations, better: Better::Lower, comparable_workloads: false }, truth)
+}
+
 #[test]
-fn intervals_over_workloads_or_repeats_hold_for_the_only_machine() {
-    // The only machine's own effect is not 0.2, so the truth is taken from its draw.
-    let mut held = [0, 0];
+fn an_interval_of_one_machine_holds_what_its_very_workloads_gain() {
     const STUDIES: u64 = 2000;
-    for at in 0..STUDIES {
-        let mut seed = Seed::new(at);
-        let mut design = Imitated { machines: 1, workloads: 6, repeats: 2, extra: 0.0, lost: 0.0 }.design(&mut seed);
-        let mut again = Seed::new(at);
-        let _ = normal(&mut again);
-        let truth = 0.2 + 0.1 * normal(&mut again);
-        let found = effects(&design, 0.05).effects.remove(0);
-        assert_eq!(found.size.over, Over::Workloads);
-        held[0] += usize::from(!found.size.interval.excludes(truth));
-        let workload = truth + 0.03 * normal(&mut again);
-        design = Imitated { machines: 1, workloads: 1, repeats: 5, extra: 0.0, lost: 0.0 }.design(&mut Seed::new(at));
-        let found = effects(&design, 0.05).effects.remove(0);
-        assert_eq!((found.size.over, found.size.units.len()), (Over::Repeats, 5));
-        held[1] += usize::from(!found.size.interval.excludes(workload));
+    for (workloads, repeats) in [(1, 5), (2, 2), (2, 5), (6, 2), (6, 5)] {
+        let (mut held, mut like_these, mut reaches) = (0, 0, Vec::new());
+        for at in 0..STUDIES {
+            let (design, truth) = on_one_machine(workloads, repeats, &mut Seed::new(at));
+            let size = effects(&design, 0.05).effects.remove(0).size;
+            assert_eq!(size.of, Over::Repeats);
+            assert_eq!(size.over, if workloads == 1 { Over::Repeats } else { Over::Workloads });
+            assert_eq!(size.others.is_some(), workloads > 2, "one or two workloads tell nothing of others");
+            held += usize::from(!size.interval.excludes(truth));
+            like_these += usize::from(size.others.is_some_and(|others| !others.excludes(0.2)));
+            reaches.push(size.interval.width() / 2.0);
+        }
+        // Satterthwaite's freedom is an estimate, which of two by two repeats is a rough one: a little to the safe side.
+        let share = |count: usize| count as f64 / STUDIES as f64;
+        assert!((0.935..=0.98).contains(&share(held)), "{workloads} × {repeats}: {}", share(held));
+        if workloads > 2 {
+            assert!((0.935..=0.965).contains(&share(like_these)), "{workloads} × {repeats}: {}", share(like_these));
+        }
+        // Workloads differ by 0.3, which is no reason to know these ones badly.
+        let median = median(&reaches).expect("there are studies");
+        let within = if repeats == 2 { 0.3 } else { 0.1 };
+        assert!(median < within, "{workloads} × {repeats}: ± {median}");
     }
-    for count in held {
-        let share = count as f64 / STUDIES as f64;
-        assert!((0.93..=0.97).contains(&share), "{share}");
-    }
+}
+
+#[test]
+fn without_repeats_the_spread_of_workloads_is_all_there_is() {
+    let (design, _) = on_one_machine(3, 1, &mut Seed::new(1));
+    let size = effects(&design, 0.05).effects.remove(0).size;
+    assert_eq!((size.over, size.of, size.others, size.one_repeat), (Over::Workloads, Over::Workloads, None, None));
+    assert_eq!(Some(size.interval), student_interval(&size.units.iter().map(|unit| unit.1).collect::<Vec<_>>(), 0.05));
+    let (design, _) = on_one_machine(1, 1, &mut Seed::new(1));
+    let size = effects(&design, 0.05).effects.remove(0).size;
+    assert_eq!((size.p, size.chance_beyond(0.01), size.interval.high), (None, None, f64::INFINITY));
 }
 
 #[test]

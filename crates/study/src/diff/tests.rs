@@ -1,3 +1,5 @@
+use prony_stats::Seed;
+
 use super::*;
 use crate::results::{Cell, Direction, Machine, Metric, Role, State, Workload};
 
@@ -106,4 +108,116 @@ fn studies_of_other_things_are_refused() {
     new.factors[0].name = "library".to_owned();
     let error = diff(&old, &new, 0.05, 0.02).expect_err("factors differ").to_string();
     assert_eq!(error, "expected the factors `engine`, found `library`");
+}
+
+fn normal(seed: &mut Seed) -> f64 {
+    (0..12).map(|_| seed.below(1 << 20) as f64 / f64::from(1 << 20)).sum::<f64>() - 6.0
+}
+
+/// How fast a machine is from block to block, with 1/f noise (Voss and Clarke 1978): each octave is drawn anew half as often
+/// as the one before, and all are equally strong.
+struct Moods {
+    seed: Seed,
+    octaves: [f64; 12],
+    blocks: usize,
+}
+
+impl Moods {
+    fn new(seed: u64) -> Moods {
+        let mut seed = Seed::new(seed);
+        Moods { octaves: std::array::from_fn(|_| normal(&mut seed)), seed, blocks: 0 }
+    }
+
+    fn of_next_block(&mut self) -> f64 {
+        self.blocks += 1;
+        for (octave, value) in self.octaves.iter_mut().enumerate() {
+            if self.blocks.is_multiple_of(1 << octave) {
+                *value = normal(&mut self.seed);
+            }
+        }
+        0.01 * self.octaves.iter().sum::<f64>()
+    }
+
+    /// The next run of a study on this machine: so many levels and repeats, two workloads of which the second scatters three
+    /// times as much. The last level takes e^`more` times as long, everything e^`all` times.
+    fn run(&mut self, (levels, repeats): (usize, u32), more: f64, all: f64) -> Results {
+        let mut found = study("one machine", |_, _, _| 1.0);
+        let first = found.cells[0].clone();
+        found.machines.truncate(1);
+        found.factors[0].levels = (0..levels).map(|level| format!("engine-{level}")).collect();
+        found.cells.clear();
+        for (repeat, workload) in (0..repeats).flat_map(|repeat| [(repeat, 0), (repeat, 1)]) {
+            let mood = self.of_next_block();
+            for level in 0..levels {
+                let own = 0.1 * level as f64 + if level + 1 == levels { more } else { 0.0 };
+                // One cell in twenty is hit by something.
+                let hit = if self.seed.below(20) == 0 { 0.03 } else { 0.0 };
+                let noise = [0.005, 0.015][workload] * normal(&mut self.seed) + hit;
+                let value = (workload as f64 + own + all + mood + noise).exp();
+                let key = found.cells.len().to_string();
+                found.cells.push(Cell {
+                    key,
+                    workload,
+                    repeat,
+                    levels: vec![level],
+                    value: Some(value),
+                    ..first.clone()
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Whether a diff claims anything.
+fn claims(found: &Diff) -> bool {
+    let configurations = found.configurations.iter().map(|change| change.verdict);
+    let mut all = configurations.chain(found.effects.iter().map(|change| change.verdict)).chain([found.verdict]);
+    all.any(|verdict| matches!(verdict, Verdict::Faster | Verdict::Slower))
+}
+
+#[test]
+fn runs_of_one_study_differ_in_anything_as_seldom_as_promised() {
+    const RUNS: usize = 401;
+    for shape in [(2, 5), (4, 3), (4, 2), (2, 3)] {
+        let mut moods = Moods::new(14);
+        let runs: Vec<Results> = (0..RUNS).map(|_| moods.run(shape, 0.0, 0.0)).collect();
+        let wrong = runs
+            .windows(2)
+            .filter(|pair| claims(&diff(&pair[0], &pair[1], 0.05, 0.01).expect("they are of one kind")))
+            .count();
+        // 5 % of 400; with three standard errors it would be 33.
+        assert!(wrong <= 20, "{shape:?}: {wrong} of {}", RUNS - 1);
+    }
+}
+
+#[test]
+fn what_changed_between_runs_on_one_machine_is_found() {
+    const RUNS: usize = 40;
+    for (shape, last) in [((2, 5), "engine-1"), ((4, 3), "engine-3")] {
+        let mut moods = Moods::new(15);
+        let (mut of_level, mut of_all) = (0, 0);
+        for _ in 0..RUNS {
+            let old = moods.run(shape, 0.0, 0.0);
+            let level = diff(&old, &moods.run(shape, 0.1, 0.0), 0.05, 0.01).expect("they are of one kind");
+            let is_less = |effect: &EffectChange| effect.to == last && effect.verdict == Verdict::Slower;
+            of_level += usize::from(level.effects.iter().any(is_less));
+            // Of everything together moods must be told apart, so it takes more.
+            let all = diff(&old, &moods.run(shape, 0.0, 0.4), 0.05, 0.01).expect("they are of one kind");
+            of_all += usize::from(all.verdict == Verdict::Slower);
+        }
+        let most = RUNS * 9 / 10;
+        assert!(of_level >= most && of_all >= most, "{shape:?}: {of_level} and {of_all} of {RUNS}");
+    }
+}
+
+#[test]
+fn without_repeats_nothing_is_claimed_of_one_machine() {
+    let mut moods = Moods::new(16);
+    let [mut old, mut new] = [0.0, 0.5].map(|all| moods.run((4, 3), 0.0, all));
+    for study in [&mut old, &mut new] {
+        study.cells.retain(|cell| cell.repeat == 0);
+    }
+    let found = diff(&old, &new, 0.05, 0.02).expect("they are of one kind");
+    assert_eq!((found.verdict, found.drift), (Verdict::Unclear, Drift::Unknown));
 }

@@ -79,8 +79,9 @@ Examples:
 
 Percentages are of speed-up: +91 % is 1.91 times as fast. Cells that differ in one factor and nothing else are compared on
 each machine and workload. A machine counts once: usual is the median of machines, the range goes from the least to the
-greatest over machines and edges, and the interval is Student's over machines; with one machine it is over workloads, with
-one workload over repeats. An edge is a pair of configurations that differ in that factor only.
+greatest over machines and edges, and the interval is Student's over machines. With one machine, usual and range are over
+its workloads, and the interval speaks of these very workloads, over their repeats; without repeats it is over
+workloads. An edge is a pair of configurations that differ in that factor only.
 
 Exit codes:
   0  told
@@ -109,13 +110,15 @@ Examples:
   prony study diff old/ new/ --margin 2% --json
 
 Factors, levels, workloads and machines are matched by name. Percentages are of speed-up of the new study. Its cells did
-not run among those of the old one: what the machine did between the two is in the difference.
+not run among those of the old one. With several machines, what each did between the two is in their spread. With one it
+cannot be told from a change: its runs are taken to differ as their blocks do, which takes repeats, and a configuration is
+known no better than from one block of each. Effects are compared within blocks, and are free of that.
 
 Exit codes:
   0  faster, or the same within --margin
-  1  a configuration, or all together, is slower
+  1  a configuration, or all together, is slower, or an effect is less
   2  could not compare: another metric, other factors, nothing in common
-  3  unclear";
+  3  unclear: the last line says what the machine has to do with it";
 
 /// Say what changed between two runs of a study.
 #[derive(Debug, Args)]

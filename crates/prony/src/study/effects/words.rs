@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use prony_stats::effects::{Effect, Interaction, Method, Work};
+use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, Work};
 use prony_text::{Untrusted, printable_line};
 
 use super::Found;
@@ -30,6 +30,7 @@ pub fn text(found: &Found) -> String {
         let [usual, min, max] = [whole.size.usual, whole.size.min, whole.size.max].map(times);
         let _ = writeln!(out, "\nall of it, first levels to last: usually {usual} × as fast, {min} … {max}");
     }
+    out += &scope(found);
     depends(&mut out, found);
     rests(&mut out, found);
     apart(&mut out, found);
@@ -64,12 +65,30 @@ fn effects(found: &Found) -> String {
     columns(&rows)
 }
 
+/// Of what the intervals of one machine speak, and what is known of other workloads.
+fn scope(found: &Found) -> String {
+    let of_these = |effect: &&Effect| effect.size.over == Over::Workloads && effect.size.of == Over::Repeats;
+    let Some(first) = found.effects.effects.iter().find(of_these) else { return String::new() };
+    let these = format!(
+        "\nintervals speak of these {} workloads, over their repeats; for others like them",
+        first.size.units.len()
+    );
+    if first.size.others.is_none() {
+        return format!("{these} it takes {OTHERS_MIN} or more\n");
+    }
+    let others = found.effects.effects.iter().filter_map(|effect| {
+        let others = Size { interval: effect.size.others?, ..effect.size.clone() };
+        Some([format!("  {}", found.factor(effect.factor)), steps(found, effect), bounds(&others)])
+    });
+    these + ":\n" + &columns(&others.collect::<Vec<_>>())
+}
+
 fn steps(found: &Found, effect: &Effect) -> String {
     format!("{} → {}", found.shown(effect.factor, effect.from), found.shown(effect.factor, effect.to))
 }
 
 fn rests_on(effect: &Effect) -> String {
-    let over = format!("{} {}", effect.size.interval.n, units(&effect.size));
+    let over = format!("{} {}", effect.size.units.len(), units(&effect.size));
     match effect.method {
         Method::Model => format!("{over}, a model of all cells: it has no edge"),
         Method::Edges => {

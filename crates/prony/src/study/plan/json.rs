@@ -30,6 +30,7 @@ pub fn answer(planned: &Planned, with_cells: bool) -> Value {
         };
         json!({ "seconds": estimate.seconds(), "machine_seconds": machines, "earlier_cells": cells })
     });
+    let intervals = study.intervals();
     let mut answer = json!({
         "title": study.title,
         "metric": study.metric,
@@ -44,6 +45,8 @@ pub fn answer(planned: &Planned, with_cells: bool) -> Value {
         "estimate": estimate,
         "left_out": left_out.collect::<Vec<_>>(),
         "design": design(study, &plan.design),
+        // What intervals will take for drawn anew: with `repeats` they speak of these very workloads.
+        "intervals": json!({ "of": intervals.of, "like_these": intervals.others }),
     });
     if with_cells {
         answer["plan"] = cells(planned);

@@ -2,8 +2,9 @@
 
 use std::fmt::Write;
 
+use prony_stats::effects::{OTHERS_MIN, Over};
 use prony_study::file::{Factor, Study};
-use prony_study::{Alias, Basis, Direction, Edges, Effect, Estimate, LeftOut, Plan, Reason, Role};
+use prony_study::{Alias, Basis, Direction, Edges, Effect, Estimate, Intervals, LeftOut, Plan, Reason, Role};
 use prony_text::{Untrusted, printable_line};
 
 use super::Planned;
@@ -28,7 +29,35 @@ pub fn text(planned: &Planned) -> String {
         row(&mut out, if at == 0 { "left out" } else { "" }, &left_out_words(left_out));
     }
     design(&mut out, study, plan);
+    if !study.factors.is_empty() {
+        row(&mut out, "intervals", &intervals(study));
+    }
     out
+}
+
+/// What effects will be known of, told before anything has run.
+fn intervals(study: &Study) -> String {
+    let Intervals { of, others } = study.intervals();
+    let workloads = study.workloads.len() as u64;
+    let like_these = match (others, workloads) {
+        (true, _) => format!("others like them: by the spread of {workloads}"),
+        (false, 1) => "other workloads: none from one".to_owned(),
+        (false, _) => format!("others like them: none from {workloads}, it takes {OTHERS_MIN}"),
+    };
+    match of {
+        Some(Over::Machines) => format!("for machines like these {}", study.machines.len()),
+        Some(Over::Repeats) => format!(
+            "for {}, over {}; for {like_these}",
+            if workloads == 1 { "this workload".to_owned() } else { format!("these {workloads} workloads") },
+            count(u64::from(study.repeats), "repeat"),
+        ),
+        Some(Over::Workloads) => {
+            format!(
+                "none for these {workloads} workloads, as nothing is repeated: `repeats = 5` gives one; for {like_these}"
+            )
+        }
+        None => "none: one machine, one workload, one repeat; `repeats = 5` gives one".to_owned(),
+    }
 }
 
 const UNKNOWN_TIME: &str = "unknown: `seconds_per_cell` in the study, or --earlier, tells how long a cell takes";
