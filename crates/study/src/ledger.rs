@@ -635,10 +635,12 @@ fn done(transaction: &Transaction, claimed: &Claim, measured: &Measured) -> rusq
     let origin = serde_json::to_string(&measured.origin).unwrap_or_default();
     transaction
         .prepare_cached(
-            "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3, seconds = ?4,
-             origin = ?5 WHERE key = ?1",
+            // From claim to claim: its samples and the wait for the disk are part of what a cell takes. A clock that was set
+            // back tells nothing.
+            "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3, origin = ?5,
+             seconds = max(?4, ?7 - (SELECT claimed_s FROM attempt WHERE key = ?1 AND attempt = ?6)) WHERE key = ?1",
         )?
-        .execute(params![key, measured.value, spread, measured.seconds, origin])?;
+        .execute(params![key, measured.value, spread, measured.seconds, origin, claimed.attempt, now_s()])?;
     transaction
         .prepare_cached("DELETE FROM streak WHERE levels = (SELECT levels FROM cell WHERE key = ?1)")?
         .execute([key])?;

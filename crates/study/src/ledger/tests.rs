@@ -47,6 +47,26 @@ fn orphan(path: &Path) {
 }
 
 #[test]
+fn a_cell_takes_from_its_claim_to_its_end() {
+    let (_place, path) = place();
+    let mut ledger = planned(&path, &[cell(0, &[0]), cell(1, &[1])]);
+    let connection = Connection::open(&path).expect("it is a database");
+    let measured = Measured { value: 2.5, seconds: 0.1, ..Measured::default() };
+    for (earlier_s, at_least) in [(30.0, 30.0), (-1e9, 0.1)] {
+        let claimed = take(&mut ledger).expect("one waits");
+        connection
+            .execute("UPDATE attempt SET claimed_s = claimed_s - ?1 WHERE ended IS NULL", [earlier_s])
+            .expect("nobody else writes");
+        ledger.done(&claimed, &measured).expect("the disk is not full");
+        let key = &claimed.row.key;
+        let seconds: f64 = connection
+            .query_row("SELECT seconds FROM cell WHERE key = ?1", [key], |row| row.get(0))
+            .expect("it is done");
+        assert!((at_least..at_least + 20.0).contains(&seconds), "{seconds}");
+    }
+}
+
+#[test]
 fn cells_run_in_the_order_of_the_plan_and_none_twice() {
     let (_place, path) = place();
     let cells: Vec<Row> = (0..3).map(|number| cell(number, &[number])).collect();

@@ -36,28 +36,55 @@ impl Estimate {
 impl Plan {
     /// How long it will take: by what `earlier` cells took, otherwise by what the study states.
     ///
-    /// Workloads are matched by name. `None` when neither says anything.
+    /// A cell takes what the median of its configuration on its workload took, by names; of one that never ran, what
+    /// the median of its workload took, or of all. Configurations may differ by far, and a sweep does.
+    ///
+    /// `None` when neither says anything.
     pub fn estimate(&self, study: &Study, earlier: Option<&Results>) -> Option<Estimate> {
-        let mut took: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for cell in earlier.into_iter().flat_map(|earlier| &earlier.cells) {
-            let workload = earlier.and_then(|earlier| earlier.workloads.get(cell.workload));
-            if let (State::Done, Some(workload), Some(seconds)) = (&cell.state, workload, cell.seconds) {
-                took.entry(&workload.name).or_default().push(seconds);
-            }
-        }
-        let all: Vec<f64> = took.values().flatten().copied().collect();
-        let (otherwise, basis) = match (median(&all), study.seconds_per_cell) {
-            (Some(median), _) => (median, Basis::Earlier(all.len())),
+        let took = earlier.map(Took::of).unwrap_or_default();
+        let (otherwise, basis) = match (median(&took.all), study.seconds_per_cell) {
+            (Some(median), _) => (median, Basis::Earlier(took.all.len())),
             (None, stated) => (stated?, Basis::Stated),
         };
-        let typical: BTreeMap<&str, f64> =
-            took.iter().filter_map(|(name, seconds)| Some((*name, median(seconds)?))).collect();
+        let mut known: BTreeMap<(usize, &[usize]), f64> = BTreeMap::new();
         let mut machine_seconds = vec![0.0; study.machines.len()];
         for block in &self.blocks {
-            let name = study.workloads[block.workload].name.as_str();
-            let seconds = typical.get(name).copied().unwrap_or(otherwise);
-            machine_seconds[block.machine] += seconds * block.cells.len() as f64;
+            let workload = study.workloads[block.workload].name.as_str();
+            for cell in &block.cells {
+                let typical = known.entry((block.workload, &cell.levels)).or_insert_with(|| {
+                    let levels: Vec<&str> = study.names(&cell.levels).collect();
+                    let own = took.of_configuration.get(&(workload, levels)).or_else(|| took.of_workload.get(workload));
+                    own.and_then(|seconds| median(seconds)).unwrap_or(otherwise)
+                });
+                machine_seconds[block.machine] += *typical;
+            }
         }
         Some(Estimate { machine_seconds, basis })
+    }
+}
+
+/// Seconds of cells that are done, by names.
+#[derive(Debug, Default)]
+struct Took<'a> {
+    of_configuration: BTreeMap<(&'a str, Vec<&'a str>), Vec<f64>>,
+    of_workload: BTreeMap<&'a str, Vec<f64>>,
+    all: Vec<f64>,
+}
+
+impl<'a> Took<'a> {
+    fn of(earlier: &'a Results) -> Took<'a> {
+        let mut took = Took::default();
+        for cell in earlier.cells.iter().filter(|cell| cell.state == State::Done) {
+            let (Some(workload), Some(seconds)) = (earlier.workloads.get(cell.workload), cell.seconds) else {
+                continue;
+            };
+            let levels = earlier.factors.iter().zip(&cell.levels);
+            let levels: Option<Vec<&str>> =
+                levels.map(|(factor, &level)| factor.levels.get(level).map(String::as_str)).collect();
+            took.of_configuration.entry((&workload.name, levels.unwrap_or_default())).or_default().push(seconds);
+            took.of_workload.entry(&workload.name).or_default().push(seconds);
+            took.all.push(seconds);
+        }
+        took
     }
 }

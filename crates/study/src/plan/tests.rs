@@ -124,11 +124,44 @@ fn an_estimate_rests_on_earlier_cells_before_it_rests_on_words() {
     assert_eq!((stated.seconds(), stated.basis), (32.0, Basis::Stated));
     let mut earlier = plan.results(&study);
     assert_eq!(plan.estimate(&study, Some(&earlier)).map(|estimate| estimate.basis), Some(Basis::Stated));
-    for (cell, seconds) in earlier.cells.iter_mut().zip([1.0, 3.0, 500.0]) {
+    for (cell, seconds) in earlier.cells.iter_mut().zip([3.0, 3.0, 3.0]) {
         (cell.state, cell.seconds) = (State::Done, Some(seconds));
     }
     let measured = plan.estimate(&study, Some(&earlier)).expect("cells were measured");
     assert_eq!((measured.seconds(), measured.basis), (48.0, Basis::Earlier(3)));
+}
+
+#[test]
+fn an_estimate_knows_that_configurations_take_their_own_time() {
+    let (study, plan) = plan(SWEEP);
+    let mut earlier = plan.results(&study);
+    // The last level takes a hundred times as long as the others: of four cells the median knows nothing of it.
+    let seconds = |cell: &crate::Cell| if cell.levels[1] == 3 { 100.0 } else { 1.0 };
+    for cell in &mut earlier.cells {
+        (cell.state, cell.seconds) = (State::Done, Some(seconds(cell)));
+    }
+    let all: f64 = earlier.cells.iter().map(seconds).sum();
+    assert!(all > 100.0, "some cells have the last level");
+    assert_eq!(plan.estimate(&study, Some(&earlier)).map(|estimate| estimate.seconds()), Some(all));
+}
+
+#[test]
+fn intervals_are_told_before_anything_runs() {
+    let of = |machines: usize, workloads: usize, repeats: u32| {
+        let mut study =
+            Study::parse(&SWEEP.replace("seed = 5", &format!("repeats = {repeats}"))).expect("it is a study");
+        let (machine, workload) = (study.machines[0].clone(), study.workloads[0].clone());
+        study.machines = vec![machine; machines];
+        study.workloads = vec![workload; workloads];
+        let Intervals { of, others } = study.intervals();
+        (of, others)
+    };
+    assert_eq!(of(1, 1, 1), (None, false));
+    assert_eq!(of(1, 2, 1), (Some(Over::Workloads), false));
+    assert_eq!(of(1, 1, 5), (Some(Over::Repeats), false));
+    assert_eq!(of(1, 2, 5), (Some(Over::Repeats), false));
+    assert_eq!(of(1, 3, 5), (Some(Over::Repeats), true));
+    assert_eq!(of(2, 1, 1), (Some(Over::Machines), false));
 }
 
 #[test]
