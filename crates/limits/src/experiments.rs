@@ -5,6 +5,7 @@ mod bandwidth;
 mod branch;
 mod cache;
 mod clock;
+mod contents;
 #[cfg(target_arch = "x86_64")]
 mod decode;
 mod fault;
@@ -47,6 +48,8 @@ pub enum Experiment {
     Cache,
     /// Bytes a second by how many there are, and how they are moved.
     Bandwidth,
+    /// The same by what is moved: zeros, one value, noise.
+    Contents,
     /// Several cores: scaling, and what it costs to talk.
     Threads,
     /// Page faults.
@@ -59,7 +62,7 @@ pub enum Experiment {
 
 impl Experiment {
     /// All, in the order in which answers show them.
-    pub const ALL: [Experiment; 12] = [
+    pub const ALL: [Experiment; 13] = [
         Experiment::Clock,
         Experiment::Write,
         Experiment::Ports,
@@ -68,6 +71,7 @@ impl Experiment {
         Experiment::Simd,
         Experiment::Cache,
         Experiment::Bandwidth,
+        Experiment::Contents,
         Experiment::Threads,
         Experiment::Fault,
         Experiment::File,
@@ -85,6 +89,7 @@ impl Experiment {
             Experiment::Simd => "simd",
             Experiment::Cache => "cache",
             Experiment::Bandwidth => "bandwidth",
+            Experiment::Contents => "contents",
             Experiment::Threads => "threads",
             Experiment::Fault => "fault",
             Experiment::File => "file",
@@ -111,6 +116,7 @@ impl Experiment {
             Experiment::Simd => simd::cases(setting),
             Experiment::Cache => cache::cases(setting),
             Experiment::Bandwidth => bandwidth::cases(setting),
+            Experiment::Contents => contents::cases(setting),
             Experiment::Threads => threads::cases(setting),
             Experiment::Fault => fault::cases(setting),
             Experiment::File => file::cases(setting),

@@ -11,6 +11,7 @@ mod area;
 mod case;
 #[cfg(target_arch = "x86_64")]
 mod code;
+mod contents;
 mod experiments;
 mod fingerprint;
 mod levels;
@@ -37,6 +38,6 @@ pub use listing::{Line, Listing};
 pub use permutation::single_cycle;
 pub use probe::Reading;
 pub use run::{Event, Limits, Options, RunError, Skipped, run};
-pub use share::{Rate, Share, shares};
+pub use share::{Rate, Share, reference, reference_experiment, shares};
 pub use stored::{MOST_BYTES, StoredError, decode, encode, path as stored_path};
 pub use tester::{Effort, Sample, Series, Taint};

@@ -177,7 +177,7 @@ pub fn run(
     let mut seed = Seed::new(options.seed);
     let order = order(cases.len(), &mut seed);
     let mut stage = Stage {
-        memory: Memory::new(setting.area_bytes),
+        memory: Memory::new(setting.area_bytes, Seed::new(seed.bits())),
         tester: Tester::new(options.effort, probe),
         setting,
         seed,

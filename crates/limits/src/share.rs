@@ -31,10 +31,29 @@ pub struct Share {
 
 /// The limits that a rate may be held against, in the order of what was measured.
 ///
-/// Bytes: loads, stores and copies of each level, and of several cores together. Operations: instructions of each port, chased
+/// Bytes: loads, stores and copies of each level, stores of zeros, and of several cores together. Operations: instructions of each port, chased
 /// loads of each level, mispredicted branches, system calls and datagrams; per second of one core at the clock that was measured.
 pub fn shares(measured: &[Measured], rate: Rate) -> Vec<Share> {
     measured.iter().filter_map(|limit| share(limit, rate)).collect()
+}
+
+/// The limit that stands for all where one has to: of bytes, what one thread loads from memory, of operations, the adds of a core.
+/// `None` where it was not measured. Nothing says what bounds a workload; this is the same limit for the same work wherever it is
+/// told.
+pub fn reference(shares: &[Share], rate: Rate) -> Option<&Share> {
+    let usual = match rate {
+        Rate::Bytes(_) => "DRAM load,",
+        Rate::Operations(_) => "add r, r, side by side",
+    };
+    shares.iter().find(|share| share.of.starts_with(usual))
+}
+
+/// The experiment that measures what [`reference()`] names.
+pub fn reference_experiment(rate: Rate) -> Experiment {
+    match rate {
+        Rate::Bytes(_) => Experiment::Bandwidth,
+        Rate::Operations(_) => Experiment::Ports,
+    }
 }
 
 fn share(measured: &Measured, rate: Rate) -> Option<Share> {
@@ -65,6 +84,10 @@ fn bytes_limit(measured: &Measured) -> Option<String> {
     let pages = measured.fact("pages").unwrap_or("usual");
     match (measured.experiment, measured.fact("way")?, measured.fact("level"), measured.fact("threads")) {
         (Experiment::Bandwidth, way, Some(level), _) => Some(format!("{level} {way}, {pages} pages")),
+        // A case of its own: whoever stores anything else does not reach it.
+        (Experiment::Contents, way, Some(level), _) if measured.fact("contents") == Some("zeros") => {
+            ["store", "NT store", "rep stosb"].contains(&way).then(|| format!("{level} {way} of zeros, {pages} pages"))
+        }
         (Experiment::Threads, way, _, Some(threads)) if measured.unit == "B/s" && threads != "1" => {
             Some(format!("DRAM {way}, {threads} threads, {pages} pages"))
         }
@@ -130,6 +153,30 @@ mod tests {
         let shares = shares(&limits, Rate::Bytes(12.07e9));
         let told: Vec<(&str, f64)> = shares.iter().map(|share| (share.of.as_str(), share.share)).collect();
         assert_eq!(told, [("DRAM load, 4K pages", 0.71), ("DRAM load, 2 threads, 4K pages", 0.355)]);
+    }
+
+    #[test]
+    fn stores_of_zeros_are_a_limit_under_their_own_name_and_loads_of_them_none() {
+        let of = |way: &'static str, contents: &'static str, rate: f64| {
+            let facts = [("way", way), ("contents", contents), ("level", "DRAM"), ("pages", "4K")];
+            measured(Experiment::Contents, "B/s", rate, &facts)
+        };
+        let limits = [of("NT store", "zeros", 95e9), of("NT store", "noise", 42e9), of("load", "zeros", 40e9)];
+        let shares = shares(&limits, Rate::Bytes(95e9));
+        assert_eq!(shares.len(), 1, "{shares:?}");
+        assert_eq!((shares[0].of.as_str(), shares[0].share), ("DRAM NT store of zeros, 4K pages", 1.0));
+    }
+
+    #[test]
+    fn the_reference_is_what_memory_loads_and_nothing_stands_in_for_it() {
+        let of = |way: &'static str| {
+            measured(Experiment::Bandwidth, "B/s", 2e10, &[("way", way), ("level", "DRAM"), ("pages", "4K")])
+        };
+        let rate = Rate::Bytes(1e10);
+        let all = shares(&[of("store"), of("load")], rate);
+        assert_eq!(reference(&all, rate).map(|share| share.of.as_str()), Some("DRAM load, 4K pages"));
+        assert_eq!(reference(&all[..1], rate), None);
+        assert_eq!(reference(&all, Rate::Operations(1.0)), None);
     }
 
     #[test]

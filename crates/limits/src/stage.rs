@@ -8,6 +8,7 @@ use prony_machine::Cache;
 use prony_stats::Seed;
 
 use crate::area::{Area, AreaError, PageKind};
+use crate::contents::Contents;
 use crate::tester::{Effort, Tester};
 
 /// Most memory of one area: as the first measurement of its kind had, and more than any cache of today.
@@ -76,17 +77,19 @@ pub struct Stage {
     pub file: Option<File>,
 }
 
-/// Two areas of each kind of page, made when they are first asked for.
+/// Two areas of each kind of page, made when they are first asked for: the first holds [`Contents::Noise`] and is only read, the
+/// second is written.
 #[derive(Debug)]
 pub struct Memory {
     bytes: usize,
+    seed: Seed,
     areas: BTreeMap<PageKind, (Area, Area)>,
 }
 
 impl Memory {
-    /// Nothing yet; `bytes`: of each area.
-    pub fn new(bytes: usize) -> Memory {
-        Memory { bytes, areas: BTreeMap::new() }
+    /// Nothing yet; `bytes`: of each area; `seed`: of what they hold.
+    pub fn new(bytes: usize, seed: Seed) -> Memory {
+        Memory { bytes, seed, areas: BTreeMap::new() }
     }
 
     /// Words for the pages of a kind, as the kernel really gave them.
@@ -94,13 +97,14 @@ impl Memory {
         self.areas.get(&kind).map_or_else(String::new, |(a, _)| a.pages())
     }
 
-    /// Two areas on pages of this kind, every page touched.
+    /// Two areas on pages of this kind, every page touched. A case that changes the first fills it again.
     ///
     /// # Errors
     /// [`AreaError`]
     pub fn pair(&mut self, kind: PageKind) -> Result<(&mut Area, &mut Area), AreaError> {
         if !self.areas.contains_key(&kind) {
-            let pair = (Area::touched(self.bytes, kind)?, Area::touched(self.bytes + SKEW_BYTES, kind)?);
+            let mut pair = (Area::untouched(self.bytes, kind)?, Area::touched(self.bytes + SKEW_BYTES, kind)?);
+            Contents::Noise.fill(&mut pair.0, &mut self.seed);
             self.areas.insert(kind, pair);
         }
         let (a, b) = self.areas.get_mut(&kind).expect("it was made if it was missing");

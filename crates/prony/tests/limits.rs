@@ -138,6 +138,7 @@ fn a_workload_is_told_as_shares_of_what_was_measured() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
     let workload = &answer["workloads"][0];
+    assert_eq!(workload["share"], Value::Null, "ports were not measured, and nothing stands in for them");
     let rate = workload["value"].as_f64().expect("a rate");
     let shares = workload["shares"].as_array().expect("shares");
     assert!(shares.iter().any(|share| share["of"] == "system calls"), "{shares:?}");
@@ -192,13 +193,62 @@ fn the_json_of_a_bench_has_its_share_of_the_limits() {
     assert_eq!(rates(&[]), Value::Null, "nobody said how much a run is");
     let unknown = rates(&["--operations", "1000"]);
     assert_eq!((&unknown[0]["unit"], &unknown[0]["share"]), (&Value::from("operations/s"), &Value::Null));
-    // Clocks alone are no rates.
+    // Others are no stand-in for what a core adds.
     let output = prony(&home, &["limits", "net", "clock", "--quick"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    assert_eq!(rates(&["--operations", "1000"])[0]["share"], Value::Null);
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let output = prony(&home, &["limits", "ports", "--quick", "--only", "add r, r"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let known = rates(&["--operations", "1000"]);
     let (rate, share) = (&known[0], &known[0]["share"]);
     assert_eq!((&rate["name"], &rate["n"]), (&Value::from("true"), &Value::from(7)));
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("{known:#}"));
     assert!((number(&share["share"]) - number(&rate["value"]) / number(&share["limit"])).abs() < 1e-9, "{known:#}");
-    assert!(share["of"].is_string() && share["n"].as_u64() > Some(0), "{known:#}");
+    assert!(share["of"] == "add r, r, side by side" && share["n"].as_u64() > Some(0), "{known:#}");
+    // The same work, the same limit.
+    benched(&home, &["--operations", "1000"]);
+    let output = prony(&home, &["limits", "compare", "run.json", "--json"]);
+    let compared: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
+    assert_eq!(compared["workloads"][0]["share"]["of"], share["of"], "{compared:#}");
+    let output = prony(&home, &["limits", "compare", "run.json"]);
+    assert!(text(&output.stdout).lines().nth(1).is_some_and(|line| line.contains("% of add r, r, side by side")));
+}
+
+#[test]
+fn a_store_without_such_limits_is_no_answer() {
+    let home = tempfile::tempdir().expect("a scratch directory");
+    measured(&home, &[]);
+    benched(&home, &["--bytes", "1000"]);
+    for arguments in [&["limits", "compare", "run.json"][..], &["limits", "compare", "run.json", "--json"]] {
+        let output = prony(&home, arguments);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert_eq!(text(&output.stdout), "");
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("error: cannot compare `true` of run.json: expected limits of B/s, found none"),
+            "{said}"
+        );
+        assert!(said.contains("hint: `prony limits bandwidth` measures some"), "{said}");
+    }
+}
+
+#[test]
+fn the_json_of_a_loop_has_its_listing() {
+    if !cfg!(target_arch = "x86_64") {
+        return;
+    }
+    let home = tempfile::tempdir().expect("a scratch directory");
+    let output = prony(&home, &["limits", "write", "--quick", "--only", "loop of dec, jnz", "--json"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
+    let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
+    let figures = answer["figures"].as_array().expect("figures");
+    let of_loop = figures.iter().find(|figure| figure["name"] == "loop of dec, jnz").expect("it was measured");
+    let lines = of_loop["listing"].as_array().expect("a listing");
+    assert_eq!(lines.len(), 2, "{of_loop:#}");
+    assert_eq!((&lines[0]["text"], &lines[0]["bytes"]), (&Value::from("dec rax"), &Value::from("48ffc8")));
+    assert!(lines[1]["text"].as_str().is_some_and(|text| text.starts_with("jne short 0x")), "{of_loop:#}");
+    assert_eq!(of_loop["loop_bytes"], 5);
 }

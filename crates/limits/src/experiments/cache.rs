@@ -47,7 +47,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
 }
 
 fn measure(stage: &mut Stage, bytes: usize, kind: PageKind) -> Result<Outcome, NotHere> {
-    let (area, _) = stage.memory.pair(kind)?;
+    let (_, area) = stage.memory.pair(kind)?;
     let mut chase = Chase::new(&mut area[..bytes], &mut stage.seed)?;
     // Once around, so that every line is where it belongs.
     chase.run((bytes / LINE_BYTES).div_ceil(LOADS) as u64);

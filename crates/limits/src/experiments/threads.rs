@@ -4,8 +4,11 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use prony_stats::Seed;
+
 use crate::area::{Area, PageKind};
 use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::contents::Contents;
 use crate::experiments::Experiment;
 use crate::stage::{Setting, Stage};
 use crate::together::{Work, together};
@@ -158,9 +161,10 @@ fn moved(
     kind: PageKind,
     cpus: &[usize],
 ) -> Result<Outcome, NotHere> {
-    let make = |_: usize| -> Result<Work<'_>, NotHere> {
+    let make = |place: usize| -> Result<Work<'_>, NotHere> {
         let mover = super::bandwidth::Mover::new(way)?;
-        let (mut a, mut b) = (Area::touched(bytes, kind)?, Area::touched(bytes, kind)?);
+        let (mut a, mut b) = (Area::untouched(bytes, kind)?, Area::touched(bytes, kind)?);
+        Contents::Noise.fill(&mut a, &mut Seed::new(place as u64));
         Ok(Box::new(move |passes| mover.run(passes, &mut a, &mut b)))
     };
     let series = together(&mut stage.tester, cpus, &make)?;

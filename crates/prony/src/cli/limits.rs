@@ -15,7 +15,7 @@ Examples:
   prony limits show --svg curves/           what was measured before, without measuring
   prony limits compare run.json             how near samples of `prony bench --bytes` came
 
-Experiments: clock, write, ports, decode, branch, simd, cache, bandwidth, threads, fault, file, net.
+Experiments: clock, write, ports, decode, branch, simd, cache, bandwidth, contents, threads, fault, file, net.
 
 What is measured is kept under the machine's fingerprint in ~/.local/share/prony/limits. Times and rates are the best that was
 seen, cycles the median; samples during which the clock moved, or somebody shared the core, count only where no others are.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_limits::{Limits, Rate, Share, fingerprint, shares};
+use prony_limits::{Limits, Rate, Share, fingerprint, reference, reference_experiment, shares};
 use prony_machine::Facts;
 use prony_stats::alone::median_interval;
 use prony_stats::samples::{Benchmark, MetadataValue, Samples};
@@ -57,17 +57,20 @@ struct RateOut {
 #[derive(Debug, Serialize)]
 struct Answered {
     #[serde(flatten)]
-    rate: RateOut,
+    held: Held,
     shares: Vec<ShareOut>,
 }
 
-/// What `prony bench` says of a command that does a known amount: its rate, and what share of a limit that is.
+/// What is said of a workload that does a known amount, here and by `prony bench`: its rate, and what share of one limit that is.
 #[derive(Debug, Serialize)]
 pub struct Held {
     #[serde(flatten)]
     rate: RateOut,
-    /// Of what moves memory, or of what a core adds; `null` where that was not measured on this machine.
+    /// Of what one thread loads from memory, or of what a core adds; `null` where that was not measured on this machine.
     share: Option<ShareOut>,
+    /// What measures that limit.
+    #[serde(skip)]
+    measured_by: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,6 +96,18 @@ pub fn run(args: &CompareLimitsArgs) -> Result<Exit, Failure> {
             "cannot compare {file}: no benchmark says how many bytes or operations a run is"
         ))
         .hint("`prony bench --bytes N --export-json FILE COMMAND` says so, or --operations N"));
+    }
+    for workload in &workloads {
+        if shares(&limits.measured, workload.rate).is_empty() {
+            return Err(Failure::new(format!(
+                "cannot compare `{}` of {}: expected limits of {}, found none of machine {}",
+                workload.name,
+                args.run.display(),
+                workload.unit(),
+                limits.fingerprint
+            ))
+            .hint(format!("`prony limits {}` measures some", reference_experiment(workload.rate))));
+        }
     }
     if args.json {
         output::print_json(&Answer {
@@ -171,8 +186,8 @@ impl Workload {
     }
 }
 
-/// A workload and what it is of the limits: those that it came nearest to.
-pub fn text(workload: &Workload, limits: &Limits) -> String {
+/// A workload and what it is of the limits: first of the one that `prony bench` names too, then of those that it came nearest to.
+fn text(workload: &Workload, limits: &Limits) -> String {
     let unit = workload.unit();
     let bounds = match workload.low.is_finite() && workload.high.is_finite() && workload.low > 0.0 {
         true => format!(" [{}, {}]", tables::quantity(workload.low, unit), tables::quantity(workload.high, unit)),
@@ -181,7 +196,11 @@ pub fn text(workload: &Workload, limits: &Limits) -> String {
     let mut out =
         format!("{}  {}{bounds}, n = {}\n", workload.name, tables::quantity(workload.value(), unit), workload.n);
     let mut all = shares(&limits.measured, workload.rate);
-    // The nearest first: those at 100 % are what bounds it, if anything here does.
+    match reference(&all, workload.rate) {
+        Some(share) => words::share_lines(&mut out, std::slice::from_ref(share), unit),
+        None => out += &not_measured(workload.rate),
+    }
+    out += "  the nearest, which need not be what bounds it:\n";
     all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let left = all.len().saturating_sub(SHOWN);
     all.truncate(SHOWN);
@@ -199,7 +218,7 @@ fn distance(share: &Share) -> f64 {
 
 fn answered(workload: &Workload, limits: &Limits) -> Answered {
     Answered {
-        rate: rate_out(workload),
+        held: held_against(workload, Some(limits)),
         shares: shares(&limits.measured, workload.rate).into_iter().map(share_out).collect(),
     }
 }
@@ -248,25 +267,33 @@ pub fn held(samples: &Samples) -> Vec<Held> {
 
 fn held_against(workload: &Workload, limits: Option<&Limits>) -> Held {
     let all = limits.map_or_else(Vec::new, |limits| shares(&limits.measured, workload.rate));
-    let usual = match workload.rate {
-        Rate::Bytes(_) => "DRAM load,",
-        Rate::Operations(_) => "add r, r, side by side",
-    };
-    let nearest = all.iter().position(|share| share.of.starts_with(usual)).unwrap_or(0);
-    Held { rate: rate_out(workload), share: all.into_iter().nth(nearest).map(share_out) }
+    Held {
+        rate: rate_out(workload),
+        share: reference(&all, workload.rate).cloned().map(share_out),
+        measured_by: reference_experiment(workload.rate).word(),
+    }
 }
 
 /// The same for people, a line each.
 pub fn lines(held: &[Held]) -> String {
-    let lines: String = held.iter().filter_map(line).collect();
-    match lines.is_empty() && !held.is_empty() {
-        true => "  no limits of this machine to hold this against: `prony limits` measures them\n".to_owned(),
-        false => lines,
-    }
+    let mut missing: Vec<&str> = held.iter().filter(|held| held.share.is_none()).map(|held| held.measured_by).collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let known: String = held.iter().filter_map(line).collect();
+    missing.iter().fold(known, |lines, experiment| lines + &to_measure(experiment))
+}
+
+fn not_measured(rate: Rate) -> String {
+    to_measure(reference_experiment(rate).word())
+}
+
+fn to_measure(experiment: &str) -> String {
+    let what = if experiment == "ports" { "what a core adds" } else { "what memory loads" };
+    format!("  {what} was not measured on this machine: `prony limits {experiment}` does\n")
 }
 
 fn line(held: &Held) -> Option<String> {
-    let Held { rate, share } = held;
+    let Held { rate, share, .. } = held;
     let share = share.as_ref()?;
     Some(format!(
         "  {}: {} (median, n = {}) is {} % of {}: {} (n = {})\n",
@@ -312,7 +339,7 @@ mod tests {
         let rate = &known.rate;
         assert_eq!((rate.value, rate.low, rate.high, rate.n), (2.0, None, None, 3));
         assert!(known.share.is_none());
-        assert!(lines(&[known]).contains("`prony limits` measures them") && lines(&[]).is_empty());
+        assert!(lines(&[known]).contains("`prony limits ports` does") && lines(&[]).is_empty());
     }
 
     #[test]

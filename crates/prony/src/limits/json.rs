@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_limits::{Experiment, Limits, Measured, Taint};
+use prony_limits::{Experiment, Limits, Line, Measured, Taint};
 use serde::Serialize;
 
 #[derive(Debug, Serialize)]
@@ -37,6 +37,10 @@ struct Shown<'a> {
     core_hz: f64,
     cycles_each: Option<f64>,
     loop_bytes: Option<u64>,
+    /// The instructions of the innermost loop, from the memory in which it ran; empty where no code was emitted.
+    listing: Vec<&'a Line>,
+    /// Instructions of it that are not among them, as it has many of the same.
+    left_out: usize,
     /// Every byte that was emitted, in hexadecimal, unless it is too long.
     code: Option<&'a str>,
     /// Of all samples, disturbed ones among them.
@@ -95,6 +99,8 @@ fn shown(measured: &Measured) -> Option<Shown<'_>> {
         core_hz: figure.core_hz,
         cycles_each: measured.cycles_each(),
         loop_bytes: measured.listing.as_ref().map(|listing| listing.loop_bytes),
+        listing: measured.listing.iter().flat_map(|listing| listing.loop_lines()).collect(),
+        left_out: measured.listing.as_ref().map_or(0, |listing| listing.left_out),
         code: measured.listing.as_ref().map(|listing| listing.code.as_str()).filter(|code| !code.is_empty()),
         values: &measured.values,
         taints: measured.series.samples.iter().map(|sample| sample.taint.map(Taint::word)).collect(),

@@ -11,6 +11,8 @@ use crate::numbers::{count, significant, thousands};
 
 /// A loop that takes so much longer at some offset is worth a line.
 const UNLUCKY: f64 = 1.2;
+/// A rate of zeros that beats that of other values by more is another limit.
+const ZEROS_ARE_OTHERS: f64 = 1.25;
 /// A branch whose pattern costs less than this share of what chance costs has been learned.
 const LEARNED: f64 = 0.5;
 
@@ -89,6 +91,7 @@ fn title(experiment: Experiment) -> &'static str {
         Experiment::Simd => "the same work in wider registers; best (median); copies: bytes copied",
         Experiment::Cache => "latency of a load that waits for the one before; best (median)",
         Experiment::Bandwidth => "bytes a second of one thread; best (median)",
+        Experiment::Contents => "bytes a second by what is moved; best (median); copies: bytes copied",
         Experiment::Threads => "several cores; copies: bytes copied",
         Experiment::Fault => "the first touch of 4 KiB",
         Experiment::File => "reading a file",
@@ -105,6 +108,7 @@ fn table(experiment: Experiment, cases: &[&Measured]) -> String {
         Experiment::Simd => simd(cases),
         Experiment::Cache => cache(cases),
         Experiment::Bandwidth => bandwidth(cases),
+        Experiment::Contents => contents(cases),
         Experiment::Threads => threads(cases),
         Experiment::Fault | Experiment::File => with_faults(cases),
         Experiment::Clock | Experiment::Net => plain(cases),
@@ -457,6 +461,42 @@ fn bandwidth(cases: &[&Measured]) -> String {
     out + &self::levels(&loads, &curves, "B/s") + &rests_on(cases)
 }
 
+/// Each way to move memory by what is moved, and how much faster zeros are; medians are compared, as they repeat best.
+fn contents(cases: &[&Measured]) -> String {
+    let mut kinds: Vec<&str> = cases.iter().filter_map(|case| case.fact("contents")).collect();
+    let mut seen = BTreeSet::new();
+    kinds.retain(|kind| seen.insert(*kind));
+    let head: Vec<&str> = std::iter::once("").chain(kinds.iter().copied()).chain(["zeros / noise"]).collect();
+    let mut table = Table::new(&head);
+    let mut rows: Vec<(&str, &str)> =
+        cases.iter().filter_map(|case| Some((case.fact("way")?, case.fact("level")?))).collect();
+    let mut seen = BTreeSet::new();
+    rows.retain(|row| seen.insert(*row));
+    let mut faster = Vec::new();
+    for (way, level) in rows {
+        let of = |kind: &str| {
+            let is = |case: &&&Measured| {
+                (case.fact("way"), case.fact("level"), case.fact("contents")) == (Some(way), Some(level), Some(kind))
+            };
+            cases.iter().find(is)
+        };
+        let median = |kind: &str| Some(of(kind)?.figure()?.median);
+        let ratio = median("zeros").zip(median("noise")).map(|(zeros, noise)| zeros / noise);
+        if let Some(ratio) = ratio.filter(|&ratio| ratio > ZEROS_ARE_OTHERS) {
+            faster.push(format!("{way} in {level} {} times", significant(ratio)));
+        }
+        let cells = kinds.iter().map(|kind| best_and_median(of(kind)));
+        let ratio = ratio.map_or_else(|| "–".to_owned(), significant);
+        table.row(std::iter::once(format!("{way} in {level}")).chain(cells).chain([ratio]).collect());
+    }
+    let mut out = table.text();
+    if !faster.is_empty() {
+        let _ =
+            writeln!(out, "  this memory takes zeros for less, which no other value reaches: {}", faster.join(", "));
+    }
+    out + &rests_on(cases)
+}
+
 /// `16 KiB`.
 fn binary(bytes: u64) -> String {
     match bytes {
@@ -522,6 +562,34 @@ mod tests {
                         \x20 n = 3 to 3 samples each\n";
         assert_eq!(threads(&cases), expected);
         assert!(threads(&cases[..1]).contains("a line"), "of two it is a line");
+    }
+
+    #[test]
+    fn zeros_that_are_faster_are_told_as_a_limit_of_their_own() {
+        let of = |way: &str, contents: &str, rate: f64| Measured {
+            unit: "B/s".to_owned(),
+            better: Better::Higher,
+            ..case(
+                Experiment::Contents,
+                "a name",
+                &[("way", way), ("contents", contents), ("level", "DRAM")],
+                &[rate; 3],
+            )
+        };
+        let cases = [
+            of("load", "noise", 4e10),
+            of("load", "zeros", 4e10),
+            of("NT store", "noise", 4e10),
+            of("NT store", "zeros", 9e10),
+        ];
+        let cases: Vec<&Measured> = cases.iter().collect();
+        let expected = "                               noise             zeros  zeros / noise\n\
+                        \x20 load in DRAM      40.0 GB/s (40.0)  40.0 GB/s (40.0)           1.00\n\
+                        \x20 NT store in DRAM  40.0 GB/s (40.0)  90.0 GB/s (90.0)           2.25\n\
+                        \x20 this memory takes zeros for less, which no other value reaches: NT store in DRAM 2.25 times\n\
+                        \x20 n = 3 to 3 samples each\n";
+        assert_eq!(contents(&cases), expected);
+        assert!(!contents(&cases[..2]).contains("for less"));
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! Whether it matters what is moved: noise, one value, zeros, by the same loops.
+//!
+//! Where zeros are moved faster, stores of zeros are a limit of their own, and no limit for a workload that stores anything else.
+
+use crate::area::PageKind;
+use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::contents::Contents;
+use crate::experiments::bandwidth::{Mover, copies, ways};
+use crate::experiments::{Experiment, size_word};
+use crate::stage::{Setting, Stage};
+use crate::tester::Passes;
+
+/// What a loop that only stores takes of its source: eight of the widest registers.
+const STORED_BYTES: usize = 512;
+
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+    let kind = setting.huge;
+    let mut levels = setting.levels();
+    // Caches hold whatever it is; a look asks memory alone, and about zeros alone.
+    if !setting.effort.thorough {
+        levels.drain(..levels.len() - 1);
+    }
+    let all = Contents::ALL.into_iter().filter(|&contents| setting.effort.thorough || contents != Contents::OneValue);
+    let mut cases = Vec::new();
+    for way in ways() {
+        for (level, size) in &levels {
+            for contents in all.clone() {
+                let each = if copies(way) { size / 2 } else { *size };
+                let name = format!("{way} of {} {}, {kind} pages", contents.word(), size_word(*size));
+                let run = move |stage: &mut Stage| measured(stage, way, contents, each, kind);
+                cases.push(
+                    Case::new(Experiment::Contents, name, Measure::BytesEachSecond(each as f64), run)
+                        .with("way", way)
+                        .with("contents", contents.word())
+                        .with("level", level)
+                        .with("bytes", size)
+                        .with("pages", kind),
+                );
+            }
+        }
+    }
+    Ok(cases)
+}
+
+fn measured(
+    stage: &mut Stage,
+    way: &'static str,
+    contents: Contents,
+    bytes: usize,
+    kind: PageKind,
+) -> Result<Outcome, NotHere> {
+    let mover = Mover::new(way)?;
+    let Stage { memory, seed, tester, .. } = stage;
+    let (a, b) = memory.pair(kind)?;
+    let (a, b) = (&mut a[..bytes], &mut b[..bytes]);
+    let taken = if way == "load" || copies(way) { bytes } else { STORED_BYTES.min(bytes) };
+    contents.fill(&mut a[..taken], seed);
+    mover.run(1, a, b);
+    let series = tester.repeat(Passes::Calibrated, |passes| mover.run(passes, a, b));
+    Contents::Noise.fill(&mut a[..taken], seed);
+    let facts = vec![("given_pages", memory.pages(kind))];
+    Ok(Outcome { series: series?, listing: mover.listing(), facts })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
+
+    use prony_stats::Seed;
+
+    use super::*;
+    use crate::probe::Probe;
+    use crate::stage::Memory;
+    use crate::tester::{Effort, Tester};
+
+    fn stage() -> Stage {
+        let area_bytes = 1 << 20;
+        let setting = Setting {
+            effort: Effort::QUICK,
+            cpus: vec![0],
+            caches: Vec::new(),
+            area_bytes,
+            huge: PageKind::Small,
+            directory: PathBuf::new(),
+        };
+        Stage {
+            setting,
+            tester: Tester::new(Effort::QUICK, Probe::new().expect("a page of code")),
+            memory: Memory::new(area_bytes, Seed::new(1)),
+            seed: Seed::new(2),
+            file: None,
+        }
+    }
+
+    #[test]
+    fn every_loop_stores_what_its_case_says_and_leaves_noise_behind() {
+        let mut stage = stage();
+        for case in cases(&stage.setting).expect("memory is everywhere") {
+            (case.run)(&mut stage).expect("it runs here");
+            let (a, b) = stage.memory.pair(PageKind::Small).expect("it was made");
+            let written = &b[..if copies(&case.facts["way"]) { 1 << 19 } else { 1 << 20 }];
+            let zero = written.iter().all(|&byte| byte == 0);
+            if case.facts["way"] != "load" {
+                assert_eq!(zero, case.facts["contents"] == "zeros", "{}", case.name);
+            }
+            assert!(a.chunks_exact(64).all(|line| line.iter().any(|&byte| byte != line[0])), "{}", case.name);
+        }
+    }
+
+    #[test]
+    fn a_look_asks_memory_about_zeros_alone() {
+        let mut setting = stage().setting;
+        let count = |setting: &Setting| {
+            let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+            cases(setting).expect("memory is everywhere").iter().for_each(|case| {
+                *counts.entry(case.facts["contents"].clone()).or_default() += 1;
+            });
+            counts.into_iter().collect::<Vec<_>>()
+        };
+        let ways = ways().count();
+        assert_eq!(count(&setting), [("noise".to_owned(), ways), ("zeros".to_owned(), ways)]);
+        setting.effort = Effort::FULL;
+        assert_eq!(count(&setting).len(), 3);
+    }
+}
