@@ -21,18 +21,22 @@ pub fn flame_graph(stacks: &Stacks, title: &str, subtitle: &str) -> io::Result<V
 }
 
 /// Draws the second profile; what grew against the first is red, what shrank blue. The first is scaled to the same
-/// number of samples.
+/// number of samples. The two are in one vocabulary, as [`crate::pair`] makes it; each may be of several runs.
 ///
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] without any stack in one of them.
-pub fn differential_flame_graph(a: &Stacks, b: &Stacks, title: &str, subtitle: &str) -> io::Result<Vec<u8>> {
-    if a.total() == 0 {
+pub fn differential_flame_graph(a: &[Stacks], b: &[Stacks], title: &str, subtitle: &str) -> io::Result<Vec<u8>> {
+    let total = |runs: &[Stacks]| runs.iter().map(|stacks| stacks.total() as f64).sum::<f64>();
+    let (of_a, of_b) = (total(a), total(b));
+    if of_a == 0.0 {
         return Err(no_stacks());
     }
-    let scale = b.total() as f64 / a.total() as f64;
+    let scale = of_b / of_a;
     // A line has both counts; stacks are matched by their text, as the numbers of names differ.
     let mut both: FxHashMap<String, [u64; 2]> = FxHashMap::default();
-    for (place, stacks) in [a, b].into_iter().enumerate() {
+    for (place, stacks) in
+        [a, b].into_iter().enumerate().flat_map(|(place, runs)| runs.iter().map(move |of| (place, of)))
+    {
         for line in lines(stacks).lines() {
             let Some((stack, count)) = line.rsplit_once(' ') else { continue };
             both.entry(stack.to_owned()).or_default()[place] += count.parse::<u64>().unwrap_or(0);
@@ -43,7 +47,7 @@ pub fn differential_flame_graph(a: &Stacks, b: &Stacks, title: &str, subtitle: &
         .map(|(stack, [a, b])| format!("{stack} {} {b}\n", (a as f64 * scale).round() as u64))
         .collect();
     lines.sort_unstable();
-    draw(&lines.concat(), title, subtitle, b.weighs())
+    draw(&lines.concat(), title, subtitle, b.first().map_or(Weighs::Samples, Stacks::weighs))
 }
 
 /// Folded stacks with names that fit into boxes; the same ones next to each other become one box.
@@ -122,7 +126,8 @@ mod tests {
     fn no_name_holds_a_character_that_xml_forbids() {
         let hostile = "t\u{1b}[2J;a\u{0}b\u{9b}31m;\u{202e}evil\u{fffe} 3\n";
         let svg = flame_graph(&stacks(hostile), "a\u{7}", "b\u{c}").expect("drawn");
-        let other = differential_flame_graph(&stacks(hostile), &stacks(hostile), "a\u{7}", "b\u{c}").expect("drawn");
+        let other =
+            differential_flame_graph(&[stacks(hostile)], &[stacks(hostile)], "a\u{7}", "b\u{c}").expect("drawn");
         for svg in [svg, other] {
             let svg = String::from_utf8(svg).expect("text");
             // XML 1.0, 2.2: Char, without those that it discourages and those that turn text around.
@@ -151,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_grew_is_red_and_what_shrank_blue() {
-        let svg = differential_flame_graph(&stacks("t;f 80\nt;g 20\n"), &stacks("t;f 20\nt;g 30\n"), "", "");
+        let svg = differential_flame_graph(&[stacks("t;f 80\nt;g 20\n")], &[stacks("t;f 20\nt;g 30\n")], "", "");
         let svg = String::from_utf8(svg.expect("drawn")).expect("text");
         // Scaled to fifty samples, f had 40 and g 10.
         assert!(svg.contains("f (20 samples, 40.00%; -40.00%)"), "{svg}");

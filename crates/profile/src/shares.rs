@@ -5,7 +5,7 @@
 //! are not quite, so that the truth is somewhat wider than the interval.
 
 use prony_stats::Interval;
-use prony_stats::proportion::{difference, wilson};
+use prony_stats::proportion::wilson;
 use regex_lite::Regex;
 use rustc_hash::FxHashMap;
 
@@ -82,20 +82,23 @@ fn function_weights(stacks: &Stacks) -> FxHashMap<NameId, Weights> {
     let mut weights: FxHashMap<NameId, Weights> = FxHashMap::default();
     let mut seen = Vec::new();
     for (stack, weight) in stacks.iter() {
-        let functions = stack.get(1..).filter(|functions| !functions.is_empty()).unwrap_or(stack);
-        // A function that calls itself counts once.
-        seen.clear();
-        seen.extend_from_slice(functions);
-        seen.sort_unstable();
-        seen.dedup();
-        for &name in &seen {
+        for &name in functions_of(stack, &mut seen) {
             weights.entry(name).or_default().inclusive += weight;
         }
-        if let Some(&last) = functions.last() {
+        if let Some(&last) = stack.last() {
             weights.entry(last).or_default().own += weight;
         }
     }
     weights
+}
+
+/// The functions of a stack, each once, also one that calls itself; the first frame is the thread, unless it is the only one.
+pub(crate) fn functions_of<'a>(stack: &[NameId], seen: &'a mut Vec<NameId>) -> &'a [NameId] {
+    seen.clear();
+    seen.extend_from_slice(stack.get(1..).filter(|functions| !functions.is_empty()).unwrap_or(stack));
+    seen.sort_unstable();
+    seen.dedup();
+    seen
 }
 
 fn share(stacks: &Stacks, name: String, weights: Weights, level: f64) -> Share {
@@ -108,47 +111,6 @@ fn share(stacks: &Stacks, name: String, weights: Weights, level: f64) -> Share {
         inclusive_weight: weights.inclusive,
         own_weight: weights.own,
     }
-}
-
-/// A function in two profiles.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Shift {
-    /// The function.
-    pub name: String,
-    /// Its own share in the first and in the second.
-    pub own: [f64; 2],
-    /// Its inclusive share in the first and in the second.
-    pub inclusive: [f64; 2],
-    /// By how much its own share grew, in parts of 1.
-    pub growth: Interval,
-}
-
-/// How the shares of functions differ between two profiles, the largest difference first. `level`: the two-sided error
-/// of each interval; with many functions some exclude 0 by chance.
-pub fn shifts(a: &Stacks, b: &Stacks, level: f64) -> Vec<Shift> {
-    let mut weights: FxHashMap<&str, [Weights; 2]> = FxHashMap::default();
-    for (place, stacks) in [a, b].into_iter().enumerate() {
-        for (name, found) in function_weights(stacks) {
-            weights.entry(stacks.text(name)).or_default()[place] = found;
-        }
-    }
-    let part = |weight: u64, stacks: &Stacks| weight as f64 / stacks.total().max(1) as f64;
-    let mut shifts: Vec<Shift> = weights
-        .into_iter()
-        .map(|(name, [in_a, in_b])| {
-            let own = [part(in_a.own, a), part(in_b.own, b)];
-            let n = [a.effective_observations(), b.effective_observations()];
-            Shift {
-                name: name.to_owned(),
-                own,
-                inclusive: [part(in_a.inclusive, a), part(in_b.inclusive, b)],
-                growth: difference((own[0], n[0]), (own[1], n[1]), level),
-            }
-        })
-        .collect();
-    let size = |shift: &Shift| shift.growth.estimate.abs();
-    shifts.sort_by(|a, b| size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name)));
-    shifts
 }
 
 #[cfg(test)]
@@ -179,17 +141,5 @@ mod tests {
         let found: Vec<_> =
             shares.iter().map(|share| (share.name.as_str(), share.own_weight, share.inclusive_weight)).collect();
         assert_eq!(found, [("f", 3, 3), ("g", 2, 2), ("t", 1, 1), ("main", 0, 5)]);
-    }
-
-    #[test]
-    fn a_function_that_is_new_has_grown() {
-        let (a, _) = Stacks::from_folded(b"t;main;f 900\nt;main;g 100\n");
-        let (b, _) = Stacks::from_folded(b"t;main;f 700\nt;main;g 100\nt;main;h 200\n");
-        let shifts = shifts(&a, &b, 0.05);
-        assert_eq!(shifts[0].name, "f");
-        assert_eq!(shifts[1].name, "h");
-        assert!(shifts[1].growth.low > 0.17 && shifts[1].growth.high < 0.23);
-        let g = shifts.iter().find(|shift| shift.name == "g").expect("it is in both");
-        assert!(!g.growth.excludes(0.0));
     }
 }

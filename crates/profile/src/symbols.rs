@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use rustc_hash::FxHashMap;
 
 pub use demangle::demangle;
+pub(crate) use demangle::is_mangled;
 pub use jit::{JitMap, read_map};
 pub use readable::shortened;
 

@@ -316,6 +316,68 @@ fn two_profiles_are_compared_function_by_function() {
 }
 
 #[test]
+fn builds_in_files_of_other_names_are_compared_stack_by_stack() {
+    let place = place();
+    let a = "server-old;main;core::tick::h0123456789abcdef;f 790\nserver-old;main;g 210\nworker;idle 50\n";
+    let b = "server-new;main;core::tick::hfedcba9876543210;f 560\nserver-new;main;g 440\nworker;idle 50\n";
+    fs::write(place.path().join("a"), a).expect("writable");
+    fs::write(place.path().join("b"), b).expect("writable");
+    let answer = prony(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let answer: Value = serde_json::from_str(&answer.stdout).expect("an answer in JSON");
+    assert_eq!(answer["renamed"], serde_json::json!([{ "a": "server-old", "b": "server-new" }]));
+    let functions = answer["functions"].as_array().expect("functions");
+    let tick = functions.iter().find(|function| function["name"] == "core::tick").expect("one function of both builds");
+    assert_eq!(tick["inclusive"]["samples"], serde_json::json!([790, 560]));
+    assert_eq!(tick["self"]["samples"], serde_json::json!([0, 0]));
+    assert!(tick["inclusive"]["growth"]["high"].as_f64() < Some(-0.1), "{tick}");
+    assert_eq!((&tick["differs"], &answer["judged"]), (&Value::Null, &Value::Bool(false)), "of one run each");
+    let svg = fs::read_to_string(place.path().join("d.svg")).expect("written");
+    // The root is there once, and what did not change did not.
+    assert!(svg.contains("server-old → server-new (1,000 samples, 95.24%; 0.00%)"), "{svg}");
+    assert!(
+        svg.contains("idle (50 samples, 4.76%; 0.00%)") && svg.contains("g (440 samples, 41.90%; +21.90%)"),
+        "{svg}"
+    );
+}
+
+#[test]
+fn several_runs_of_each_build_are_files_of_a_directory() {
+    let place = place();
+    for (side, shares) in [("a", [300, 500, 400]), ("b", [500, 400, 600])] {
+        fs::create_dir(place.path().join(side)).expect("writable");
+        for (run, share) in shares.into_iter().enumerate() {
+            let text = format!("srv;main;f {share}\nsrv;main;g {}\n", 1000 - share);
+            fs::write(place.path().join(side).join(format!("{run}.folded")), text).expect("writable");
+        }
+    }
+    let differs = |a: &str, b: &str| {
+        let answer = prony(place.path(), &["profile", "diff", a, b, "--json"]);
+        assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+        let answer: Value = serde_json::from_str(&answer.stdout).expect("an answer in JSON");
+        answer["functions"][0]["differs"].clone()
+    };
+    assert_eq!(differs("a/0.folded", "a/1.folded"), Value::Null, "one run cannot know how far runs lie apart");
+    assert_eq!(differs("a", "b"), Value::Bool(false), "shares of one build lie as far apart");
+    for run in 0..3 {
+        fs::write(place.path().join(format!("a/{run}.folded")), "srv;main;f 300\nsrv;main;g 700\n").expect("writable");
+        fs::write(place.path().join(format!("b/{run}.folded")), "srv;main;f 500\nsrv;main;g 500\n").expect("writable");
+    }
+    assert_eq!(differs("a", "b"), Value::Bool(true));
+    let shown = prony(place.path(), &["profile", "diff", "a", "b"]);
+    assert!(shown.stdout.contains("3,000 and 3,000 stack samples, of 3 and 3 runs\n"), "{}", shown.stdout);
+    assert!(shown.stdout.contains("2 of 3 functions differ by more than chance (*)"), "{}", shown.stdout);
+    fs::create_dir(place.path().join("none")).expect("writable");
+    let refused = prony(place.path(), &["profile", "diff", "a", "none"]);
+    assert_eq!(refused.code, Some(2));
+    assert!(
+        refused.stderr.contains("cannot read none: expected a file for each run, found none"),
+        "{}",
+        refused.stderr
+    );
+}
+
+#[test]
 fn stored_stacks_are_shown_with_components_and_intervals() {
     let place = place();
     let folded = "drv;main;rx;swift_retain 320\ndrv;main;rx 400\ndrv;main;tx;swift_release 80\ndrv;main 200\n";

@@ -88,7 +88,7 @@ pub fn student_quantile_above(tail: f64, freedom: f64) -> f64 {
 }
 
 /// Regularised incomplete beta function, by its continued fraction (Abramowitz & Stegun 26.5.8, modified Lentz).
-fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
+pub(crate) fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);
     }

@@ -22,7 +22,7 @@ pub fn demangle(symbol: &str) -> String {
 }
 
 /// Prefixes: Itanium C++ ABI 5.1.2 and legacy Rust, Rust RFC 2603, Swift's docs/ABI/Mangling.rst (5, 4.2, 4.0).
-fn is_mangled(name: &str) -> bool {
+pub(crate) fn is_mangled(name: &str) -> bool {
     ["_Z", "__Z", "_R", "$s", "$S", "_$s", "_$S", "_T0"].iter().any(|prefix| name.starts_with(prefix))
 }
 

@@ -162,15 +162,21 @@ const DIFF_EXAMPLES: &str = "\
 Examples:
   prony profile diff old.folded new.folded
   prony profile diff old.folded new.folded --flame diff.svg
+  prony profile diff old/ new/              a file a run: the intervals then hold what differs from run to run
+
+Of each function: the share of the samples that ended in it (self), and of those in which it or something it called was running
+(incl.), in both, and by how many points they differ, with an interval. The intervals hold together, over all functions. With two
+runs or more of each build, * marks those that differ by more than chance. The roots of the two builds belong together,
+whatever their files are called.
 
 What grew is red in the flame graph, what shrank blue. Shares say where time goes, not how much there is:
 `prony bench` says which build is faster.";
 
-/// Compare two stored profiles: which functions' shares grew or shrank.
+/// Compare two stored profiles: which functions' shares grew or shrank, by themselves and with what they call.
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub struct DiffArgs {
-    /// The first profile: folded stacks or the text of `perf script`
+    /// The first profile: folded stacks or the text of `perf script`, or a directory with a file for each of several runs
     #[arg(value_name = "A")]
     pub a: PathBuf,
     /// The second profile

@@ -1,8 +1,8 @@
 //! Profiles in files: folded stacks, or the text of `perf script`.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prony_profile::{PerfScript, Stacks, looks_like_perf_script, read_perf_script};
 
@@ -49,6 +49,26 @@ pub fn stacks(path: &Path) -> Result<Stacks, Failure> {
     }
     tell_odd(path, odd.len() as u64, &odd);
     Ok(stacks)
+}
+
+/// Stacks of one run or more: a file, or of a directory each file whose name does not begin with a dot, by name.
+///
+/// # Errors
+/// When one cannot be read, or nothing in it is a stack.
+pub fn runs(path: &Path) -> Result<Vec<Stacks>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![stacks(path)?]);
+    }
+    let failed = |error: io::Error| Failure::io("read", path, &error);
+    let entries = fs::read_dir(path).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let is_shown = |path: &PathBuf| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."));
+    let mut files: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).filter(is_shown).collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(Failure::new(format!("cannot read {}: expected a file for each run, found none", path.display()))
+            .hint("`prony profile --folded DIRECTORY/1.folded` writes one"));
+    }
+    files.iter().map(|file| stacks(file)).collect()
 }
 
 /// Reads the text of `perf script`; what was passed over is told on standard error.
