@@ -127,6 +127,10 @@ pub const SCAN_CLOSED: u32 = 5;
 pub const SITES: usize = 4096;
 /// Bit of a site that may be no instruction.
 pub const DOUBTFUL: u64 = 1 << 63;
+/// From this bit of a site on: how many bytes may give way to a jump, 0 if none.
+pub const ROOM_SHIFT: u32 = 56;
+/// Most such bytes.
+pub const MOST_ROOM: usize = 31;
 
 /// One process under preload.
 #[repr(C)]

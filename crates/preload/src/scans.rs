@@ -1,6 +1,6 @@
 //! Requests of servers to have their objects searched, as the process outside answers them.
 
-use crate::channel::{Control, DOUBTFUL, SCAN_ANSWERED, SCAN_CLOSED, SCAN_LOADED, SCAN_PROGRAM, SITES};
+use crate::channel::{Control, DOUBTFUL, ROOM_SHIFT, SCAN_ANSWERED, SCAN_CLOSED, SCAN_LOADED, SCAN_PROGRAM, SITES};
 use crate::outside::{Channel, Mapped};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,8 +11,9 @@ use std::time::Duration;
 pub struct Site {
     /// Where the instruction begins.
     pub address: u64,
-    /// It may be none, or none that can be followed.
-    pub doubtful: bool,
+    /// Bytes of it and of what moves away with it to make room for a jump, 0 without; `None` if it may be no
+    /// instruction, or cannot be followed.
+    pub room: Option<u8>,
 }
 
 /// What a server wants to know.
@@ -77,7 +78,8 @@ impl Scans {
         let control = self.control();
         let given = sites.len().min(SITES);
         for (place, site) in control.sites.iter().zip(sites) {
-            place.store(site.address | if site.doubtful { DOUBTFUL } else { 0 }, Ordering::Relaxed);
+            let what = site.room.map_or(DOUBTFUL, |room| u64::from(room) << ROOM_SHIFT);
+            place.store(site.address | what, Ordering::Relaxed);
         }
         control.site_count.store(given as u32, Ordering::Relaxed);
         control.raw_calls.store(raw_calls.into(), Ordering::Relaxed);

@@ -73,21 +73,17 @@ pub(crate) fn sites(code: &[Mapping], excluded: &[&[u8]]) -> Vec<Site> {
             continue;
         }
         let places = places(&mapping.path);
-        for (offsets, doubtful) in [(&places.sure, mapping.writable), (&places.doubtful, true)] {
-            let within =
-                offsets.iter().filter_map(|&offset| mapping.start.checked_add(offset.checked_sub(mapping.offset)?));
-            sites.extend(within.filter(|&address| address < mapping.end).map(|address| Site { address, doubtful }));
+        for &(offset, room) in places.iter() {
+            let address = offset.checked_sub(mapping.offset).and_then(|at| mapping.start.checked_add(at));
+            let room = room.filter(|_| !mapping.writable);
+            sites.extend(address.filter(|&address| address < mapping.end).map(|address| Site { address, room }));
         }
     }
     sites
 }
 
-/// Offsets in a file.
-#[derive(Debug, Default)]
-struct Places {
-    sure: Vec<u64>,
-    doubtful: Vec<u64>,
-}
+/// Offsets in a file, with the room for a jump there; `None` for what may be no instruction.
+type Places = Vec<(u64, Option<u8>)>;
 
 /// Device, inode, bytes, seconds and nanoseconds of the last change: what a file is known by.
 type Known = (u64, u64, u64, i64, i64);
@@ -113,8 +109,9 @@ fn search(path: &Path) -> Places {
         return Places::default();
     }
     let asking = processor::in_object(bytes);
-    let in_file = |addresses: &[u64]| program::file_offsets(bytes, addresses);
-    Places { sure: in_file(&asking.sure), doubtful: in_file(&asking.doubtful) }
+    let sure = asking.sure.iter().map(|place| (place.address, Some(place.room)));
+    let doubtful = asking.doubtful.iter().map(|&address| (address, None));
+    sure.chain(doubtful).filter_map(|(address, room)| Some((program::file_offset(bytes, address)?, room))).collect()
 }
 
 #[cfg(test)]
@@ -142,9 +139,8 @@ mod tests {
         let library = |name: &str| ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].map(|at| Path::new(at).join(name));
         let search = |name| library(name).iter().find(|path| path.is_file()).map(|path| search(path));
         let cpp = search("libstdc++.so.6").expect("libstdc++6 is installed wherever a C++ server runs");
-        assert!(!cpp.sure.is_empty());
-        assert!(cpp.doubtful.is_empty(), "{cpp:?}");
+        assert!(!cpp.is_empty() && cpp.iter().all(|(_, room)| room.is_some()), "{cpp:?}");
         let math = search("libm.so.6").expect("libm is a part of libc");
-        assert_eq!((&math.sure[..], &math.doubtful[..]), (&[][..], &[][..]));
+        assert_eq!(math, []);
     }
 }

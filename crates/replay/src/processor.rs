@@ -7,16 +7,25 @@
 
 use crate::functions::{Functions, in_order};
 use crate::program::code_sections;
-use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use object::read::ReadCache;
 use std::fs::File;
 use std::ops::Range;
 
-/// Addresses of instructions, as the tables of their object use them.
+/// An instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// Its address, as the tables of its object use them.
+    pub(crate) address: u64,
+    /// Bytes of it and of what may move away with it, if that is room for a jump; 0 if not.
+    pub(crate) room: u8,
+}
+
+/// The instructions of an object.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Asking {
     /// Surely instructions.
-    pub(crate) sure: Vec<u64>,
+    pub(crate) sure: Vec<Place>,
     /// Whole code by its looks that nothing is known to lead to.
     pub(crate) doubtful: Vec<u64>,
 }
@@ -104,14 +113,18 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
             continue;
         }
         done = function.end;
-        let mut odd = false;
+        let mut code = Vec::new();
         sections[section].decode(function.clone(), |instruction| {
-            odd |= instruction.is_invalid();
-            if asks(instruction) {
-                if odd { &mut asking.doubtful } else { &mut asking.sure }.push(instruction.ip());
-            }
+            code.push(*instruction);
             true
         });
+        let odd = code.iter().position(Instruction::is_invalid).unwrap_or(code.len());
+        for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| asks(instruction)) {
+            match at > odd {
+                true => asking.doubtful.push(instruction.ip()),
+                false => asking.sure.push(Place { address: instruction.ip(), room: room(&code, at, functions) }),
+            }
+        }
     }
     if !elsewhere.is_empty() {
         let starts = with_targets(sections, functions);
@@ -119,9 +132,49 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
             examine(&sections[section], functions, &starts, candidate, &mut asking);
         }
     }
-    asking.sure = in_order(asking.sure);
+    asking.sure.sort_unstable();
+    asking.sure.dedup();
     asking.doubtful = in_order(asking.doubtful);
     asking
+}
+
+/// Bytes of a jump.
+const JUMP: u64 = 5;
+
+/// How many bytes may give way to a jump, from the `RDTSC` at `at` on. Nothing may lead to what stands behind it but
+/// `RDTSC` itself: neither a branch of the function nor, as it makes use of the time stamp, a table of jumps.
+fn room(code: &[Instruction], at: usize, functions: &Functions) -> u8 {
+    use Mnemonic::{Add, And, Mov, Or, Shl, Sub, Xor};
+    use Register::{EAX, EDX, RAX, RDX};
+    let first = &code[at];
+    if first.mnemonic() != Mnemonic::Rdtsc || code.iter().any(Instruction::is_invalid) {
+        return 0;
+    }
+    let mut end = first.next_ip();
+    for instruction in &code[at + 1..] {
+        let operands = 0..instruction.op_count();
+        let of_it =
+            operands.into_iter().any(|operand| [EAX, EDX, RAX, RDX].contains(&instruction.op_register(operand)));
+        let moves = [Add, And, Mov, Or, Shl, Sub, Xor].contains(&instruction.mnemonic());
+        if !of_it || !moves || instruction.is_ip_rel_memory_operand() {
+            return 0;
+        }
+        end = instruction.next_ip();
+        if end - first.ip() >= JUMP {
+            break;
+        }
+    }
+    let within = first.ip() + 1..end;
+    let led_to = |target: u64| within.contains(&target);
+    let branches = code.iter().filter(|instruction| instruction.op0_kind() == OpKind::NearBranch64);
+    let known = functions.starts.partition_point(|&start| start < within.start);
+    if end - first.ip() < JUMP
+        || branches.into_iter().any(|branch| led_to(branch.near_branch_target()))
+        || functions.starts.get(known).is_some_and(|&start| led_to(start))
+    {
+        return 0;
+    }
+    (end - first.ip()) as u8
 }
 
 /// The places where code begins, and those that functions call or jump to.
@@ -172,7 +225,7 @@ fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: 
         !(odd || matches!(found, Some((_, true))))
     });
     match found {
-        Some((address, true)) => asking.sure.push(address),
+        Some((address, true)) => asking.sure.push(Place { address, room: 0 }),
         Some((address, false)) if !odd => asking.doubtful.push(address),
         _ => {}
     }
@@ -195,10 +248,32 @@ mod tests {
         search(&sections, &Functions { whole: whole.to_vec(), starts: starts.to_vec() }, &candidates)
     }
 
+    fn addresses(asking: &Asking) -> Vec<u64> {
+        asking.sure.iter().map(|place| place.address).collect()
+    }
+
+    #[test]
+    fn a_jump_has_room_only_where_nothing_else_leads() {
+        let shift = [0x48, 0xc1, 0xe2, 0x20]; // shl rdx, 32
+        let room =
+            |code: &[u8], starts: &[u64]| found(code, &[0x1000..0x1000 + code.len() as u64], starts).sure[0].room;
+        assert_eq!(room(&[&RDTSC[..], &shift, &RET].concat(), &[]), 6);
+        // `mov r8d, eax`
+        assert_eq!(room(&[&RDTSC[..], &[0x41, 0x89, 0xc0], &RET].concat(), &[]), 5);
+        assert_eq!(room(&[&RDTSC[..], &RET, &[0x90; 8]].concat(), &[]), 0);
+        // `mov ecx, ebx` makes no use of it, so a table of jumps may lead there.
+        assert_eq!(room(&[&RDTSC[..], &[0x89, 0xd9], &shift, &RET].concat(), &[]), 0);
+        // `mov rax, [rip]` would read elsewhere.
+        assert_eq!(room(&[&RDTSC[..], &[0x48, 0x8b, 0x05, 0, 0, 0, 0], &RET].concat(), &[]), 0);
+        // `je` to what follows it, and an address that a table has.
+        assert_eq!(room(&[&RDTSC[..], &shift, &[0x74, 0xfa], &RET].concat(), &[]), 0);
+        assert_eq!(room(&[&RDTSC[..], &shift, &RET].concat(), &[0x1002]), 0);
+    }
+
     #[test]
     fn an_instruction_is_told_from_the_same_bytes_within_another() {
         let code = [&WITHIN[..], &RDTSC, &RDRAND_R9, &RET].concat();
-        assert_eq!(found(&code, &[0x1000..0x100c], &[]).sure, [0x1005, 0x1007]);
+        assert_eq!(addresses(&found(&code, &[0x1000..0x100c], &[])), [0x1005, 0x1007]);
         assert_eq!(found(&WITHIN, &[0x1000..0x1005], &[]), Asking::default());
     }
 
@@ -213,7 +288,8 @@ mod tests {
             &[0x48, 0x0f, 0xc7, 0xf8],
             &[0xf3, 0x0f, 0xc7, 0xf8],
         ] {
-            assert_eq!(found(&[code, &RET].concat(), &[0x1000..0x1010], &[]).sure, [0x1000], "{code:x?}");
+            let found = found(&[code, &RET].concat(), &[0x1000..0x1010], &[]);
+            assert_eq!(addresses(&found), [0x1000], "{code:x?}");
         }
         // `cmpxchg8b [rsi]`
         assert_eq!(found(&[0x0f, 0xc7, 0x0e, 0xc3], &[0x1000..0x1004], &[]), Asking::default());
@@ -222,28 +298,28 @@ mod tests {
     #[test]
     fn code_without_a_function_must_be_led_to() {
         let code = [&RDTSC[..], &RET].concat();
-        assert_eq!(found(&code, &[], &[0x1000]).sure, [0x1000]);
+        assert_eq!(addresses(&found(&code, &[], &[0x1000])), [0x1000]);
         // Behind a return nothing leads on, so it may be a table; it looks like code, all of it.
         let behind = [&RET[..], &RDTSC, &RET].concat();
         assert_eq!(found(&behind, &[], &[0x1000]), Asking { sure: vec![], doubtful: vec![0x1001] });
         assert_eq!(found(&[&behind[..], &NO_INSTRUCTION].concat(), &[], &[0x1000]), Asking::default());
         // `je` over the return.
         let jumped = [&[0x74, 0x01][..], &RET, &RDTSC, &RET].concat();
-        assert_eq!(found(&jumped, &[], &[0x1000]).sure, [0x1003]);
+        assert_eq!(addresses(&found(&jumped, &[], &[0x1000])), [0x1003]);
     }
 
     #[test]
     fn what_a_function_calls_is_code() {
         // `call 0x1006; ret`, and the called instructions behind them.
         let code = [&[0xe8, 1, 0, 0, 0][..], &RET, &RDTSC, &RET].concat();
-        assert_eq!(found(&code, &[0x1000..0x1006], &[]).sure, [0x1006]);
+        assert_eq!(addresses(&found(&code, &[0x1000..0x1006], &[])), [0x1006]);
     }
 
     #[test]
     fn a_function_with_a_table_in_it_is_doubtful_from_there_on() {
         // What is no instruction may take the next byte along.
         let code = [&RDTSC[..], &NO_INSTRUCTION, &[0x90, 0x90], &RDTSC, &RET].concat();
-        let expected = Asking { sure: vec![0x1000], doubtful: vec![0x1005] };
-        assert_eq!(found(&code, &[0x1000..0x1008], &[]), expected);
+        let found = found(&code, &[0x1000..0x1008], &[]);
+        assert_eq!((addresses(&found), found.doubtful), (vec![0x1000], vec![0x1005]));
     }
 }

@@ -169,20 +169,16 @@ pub(crate) fn code_sections(bytes: &ReadCache<File>) -> Vec<(u64, &[u8])> {
         .collect()
 }
 
-/// Where in the file the bytes of these addresses stand; those of none are left out.
-pub(crate) fn file_offsets(bytes: &ReadCache<File>, addresses: &[u64]) -> Vec<u64> {
-    let Ok(header) = FileHeader64::<Endianness>::parse(bytes) else { return Vec::new() };
-    let Ok(endian) = header.endian() else { return Vec::new() };
-    let Ok(segments) = header.program_headers(endian, bytes) else { return Vec::new() };
-    let place = |&address: &u64| {
-        let loaded = segments.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
-        let mut within = loaded.filter_map(|segment| {
-            let at = address.checked_sub(segment.p_vaddr(endian))?;
-            (at < segment.p_filesz(endian)).then(|| segment.p_offset(endian) + at)
-        });
-        within.next()
-    };
-    addresses.iter().filter_map(place).collect()
+/// Where in the file the byte of this address stands.
+pub(crate) fn file_offset(bytes: &ReadCache<File>, address: u64) -> Option<u64> {
+    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let mut loaded = segments.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
+    loaded.find_map(|segment| {
+        let at = address.checked_sub(segment.p_vaddr(endian))?;
+        (at < segment.p_filesz(endian)).then(|| segment.p_offset(endian) + at)
+    })
 }
 
 /// Bytes as a name the system takes.

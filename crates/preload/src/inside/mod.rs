@@ -9,6 +9,8 @@
 
 mod baton;
 mod descriptors;
+#[cfg(target_arch = "x86_64")]
+mod detour;
 mod ending;
 mod epoll;
 mod hooks;

@@ -5,6 +5,9 @@
 //! breakpoint, and the handler of SIGTRAP does what the instruction would have done, or answers from the tape. It is an
 //! `int3`, not an invalid instruction: hypervisors have a look at those.
 //!
+//! A signal takes two microseconds on some machines. Where a time stamp is read and what stands behind may move, a jump
+//! takes the place of both (`detour`).
+//!
 //! For plugins, the function that the loader calls for debuggers, when all objects are mapped and none has run yet,
 //! gets a breakpoint as well, with the first call of `dlopen`.
 
@@ -13,8 +16,8 @@ use super::process::{control, errno, mode, set_errno};
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
 use super::thread::{self, ASIDE, Aside, RECORDING, REPLAYING, Thread};
-use super::{notes, search, signals};
-use crate::channel::{DOUBTFUL, SCAN_LOADED, SITES};
+use super::{detour, notes, search, signals};
+use crate::channel::{DOUBTFUL, MOST_ROOM, ROOM_SHIFT, SCAN_LOADED, SITES};
 use libc::{c_int, c_void};
 use prony_demo::Op;
 use std::arch::asm;
@@ -45,6 +48,8 @@ struct Instruction {
     /// Bytes of that register that are written.
     width: u8,
     length: u8,
+    /// Bytes that a jump may take the place of, 0 for a breakpoint.
+    room: u8,
 }
 
 impl Instruction {
@@ -79,7 +84,7 @@ impl Instruction {
         // `REX.B`
         let register = operand & 7 | (rex & 1) << 3;
         let width = if asks == Asks::Rdpid { 8 } else { width };
-        Some(Instruction { address, asks, register, width, length: at as u8 + length })
+        Some(Instruction { address, asks, register, width, length: at as u8 + length, room: 0 })
     }
 }
 
@@ -143,7 +148,7 @@ pub unsafe fn watch_loading() {
     }
     OBJECTS.store(objects(debug), Ordering::Relaxed);
     catch();
-    if !write((*debug).told, BREAKPOINT) {
+    if !write((*debug).told, &[BREAKPOINT]) {
         LOADER.store(0, Ordering::Relaxed);
         notes::uncovered(&[b"what plugins ask the processor is not recorded: the loader cannot be watched"]);
     }
@@ -204,17 +209,18 @@ pub unsafe fn follow() {
     let mut count = 0;
     for site in &(&(*control).sites)[..((*control).site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
         let site = site.load(Ordering::Relaxed);
-        let address = (site & !DOUBTFUL) as usize;
+        let address = (site & ((1 << ROOM_SHIFT) - 1)) as usize;
         if site & DOUBTFUL != 0 {
             say(b"may ask the processor, unrecorded: ", address, false);
             continue;
         }
-        let known = find(address).filter(|_| (address as *const u8).read() == BREAKPOINT);
+        let known = find(address).filter(|_| is_changed(address));
         // At most five bytes are looked at; behind the last of a page stands what the loader fills it up with.
         let mut bytes = [0; 5];
         let length = bytes.len().min(4096 - address % 4096);
         (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
-        if let Some(found) = known.or_else(|| Instruction::decode(address, &bytes)) {
+        if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
+            found.room = if found.asks == Asks::Rdtsc { (site >> ROOM_SHIFT) as u8 & MOST_ROOM as u8 } else { 0 };
             list[count] = Some(found);
             count += 1;
         }
@@ -226,21 +232,56 @@ pub unsafe fn follow() {
         catch();
     }
     for found in list[..count].iter().flatten() {
-        if (found.address as *const u8).read() != BREAKPOINT && !write(found.address, BREAKPOINT) {
+        if !is_changed(found.address) && !leave(found) {
             say(b"asks the processor, unrecorded, as its code cannot be changed: ", found.address, false);
         }
     }
 }
 
-/// Changes one byte of code, while others may run it.
-unsafe fn write(address: usize, byte: u8) -> bool {
-    let page = (address & !4095) as *mut c_void;
+/// What stands there is ours. No instruction that is followed begins with either.
+unsafe fn is_changed(address: usize) -> bool {
+    [BREAKPOINT, detour::jump(0, 0)[0]].contains(&(address as *const u8).read())
+}
+
+/// Makes the server's code leave for ours: by a jump where there is room for one.
+unsafe fn leave(from: &Instruction) -> bool {
+    if from.room > 0
+        && let Some(detour) = detour::make(from.address, usize::from(from.room))
+    {
+        return write(from.address, &detour::jump(from.address, detour));
+    }
+    write(from.address, &[BREAKPOINT])
+}
+
+/// Changes code that nobody runs yet, or one byte of it.
+unsafe fn write(address: usize, bytes: &[u8]) -> bool {
+    let page = address & !4095;
+    let length = address + bytes.len() - page;
     let _aside = Aside::step();
-    if libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) != 0 {
+    if libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) != 0 {
         return false;
     }
-    (address as *mut u8).write_volatile(byte);
-    libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_EXEC) == 0
+    for (at, &byte) in bytes.iter().enumerate() {
+        (address as *mut u8).add(at).write_volatile(byte);
+    }
+    libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_EXEC) == 0
+}
+
+/// Answers a time stamp that is read through a detour.
+pub unsafe fn time_stamp_at(site: usize) -> u64 {
+    let thread = thread::this();
+    let own = (*thread).attached && (*thread).live != ASIDE;
+    let live = std::mem::replace(&mut (*thread).live, ASIDE);
+    let value = time_stamp(thread, own.then_some(live));
+    (*thread).live = live;
+    if own && live == RECORDING && !is_said(site) {
+        let before = errno();
+        if let Some(found) = find(site) {
+            say_first(&found);
+        }
+        set_errno(before);
+    }
+    value
 }
 
 /// Names a place in an object.
@@ -369,14 +410,24 @@ unsafe fn answer(found: &Instruction, registers: &mut Registers) {
     }
 }
 
+/// Places that were spoken of. Two that share an entry are looked at again and again, which is only slow.
+static SPOKEN_OF: [AtomicUsize; 1024] = [const { AtomicUsize::new(0) }; 1024];
+
+fn spoken_of(site: usize) -> &'static AtomicUsize {
+    &SPOKEN_OF[(site ^ site >> 10) % SPOKEN_OF.len()]
+}
+
+fn is_said(site: usize) -> bool {
+    spoken_of(site).load(Ordering::Relaxed) == site
+}
+
 /// Says once for each kind of instruction and object that it is recorded. `CPUID` is in too many libraries.
 unsafe fn say_first(found: &Instruction) {
     static SAID: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
-    static LAST: AtomicUsize = AtomicUsize::new(0);
-    if found.asks == Asks::Cpuid || LAST.load(Ordering::Relaxed) == found.address {
+    if found.asks == Asks::Cpuid || is_said(found.address) {
         return;
     }
-    LAST.store(found.address, Ordering::Relaxed);
+    spoken_of(found.address).store(found.address, Ordering::Relaxed);
     let mut object: libc::Dl_info = std::mem::zeroed();
     let known = {
         let _aside = Aside::step();
