@@ -225,7 +225,12 @@ impl Host {
         // SAFETY: as above.
         unsafe {
             Host::read_settings(host);
-            (0..count).fold(Ok(()), |result, entry| result.and(Host::take_in(host, now, entry)))
+            let mut result = Ok(());
+            for entry in 0..count {
+                // Also behind one that the program did not want.
+                result = result.and(Host::take_in(host, now, entry));
+            }
+            result
         }
     }
 
