@@ -1,7 +1,7 @@
 //! What the memory holds that kernels load, store and copy.
 //!
-//! Some memory systems take zeros for less than other bytes: an EPYC of 2024 behind a hypervisor takes non-temporal stores of zeros
-//! more than twice as fast as those of any other value (`prony limits contents` measures it). A real copy reaches no limit of
+//! Some memory systems take zeros for less than other bytes: an EPYC with Zen 5 cores, behind a hypervisor, takes non-temporal stores
+//! of zeros more than twice as fast as those of any other value (`prony limits contents` measures it). A real copy reaches no limit of
 //! zeros, so that every kernel that loads, stores or copies works on [`Contents::Noise`]; zeros are cases of their own.
 
 use prony_stats::Seed;

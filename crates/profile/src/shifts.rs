@@ -5,8 +5,8 @@
 //! comparisons, and a build against itself names a function no more often than that.
 //!
 //! The chance of one run is that of counts (multinomial). What differs from run to run besides, as where memory lies and what is
-//! cached, only several runs show, and it is no little: of single runs of one program 4 of 15 neighbours differ by more than
-//! counts do, of `tar | gzip` 7 of 14. So intervals are as much wider as the shares of runs scatter more than counts do, and
+//! cached, only several runs show, and it is no little: of single runs of one program 4 of 19 neighbours differ by more than
+//! counts do, of `tar | gzip` 11 of 19 (docs/accuracy.md). So intervals are as much wider as the shares of runs scatter more than counts do, and
 //! where a side has one run alone, nothing is judged.
 
 use std::hash::{BuildHasher, Hasher};
