@@ -199,6 +199,7 @@ fn unwound(address: u64, data: &[u8]) -> Vec<Range<u64>> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of one function")]
 mod tests {
     use super::*;
 

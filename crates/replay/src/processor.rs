@@ -232,6 +232,7 @@ fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: 
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of one function")]
 mod tests {
     use super::*;
 

@@ -49,7 +49,7 @@ unsafe fn is_possible() -> bool {
 /// Makes a detour for the time stamp that is read at `site`, of which `room` bytes may give way. Returns where it
 /// begins; `None` if there is no memory within reach.
 pub unsafe fn make(site: usize, room: usize) -> Option<usize> {
-    if !is_possible() || room < JUMP || room > MOST_ROOM {
+    if !is_possible() || !(JUMP..=MOST_ROOM).contains(&room) {
         return None;
     }
     let _aside = Aside::step();

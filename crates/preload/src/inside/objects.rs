@@ -107,6 +107,79 @@ unsafe fn protection_of(address: usize) -> c_int {
     search.protection
 }
 
+/// Functions that programs export themselves now and then, to stand in front of libc's.
+const OFTEN_EXPORTED: [&CStr; 24] = [
+    c"accept",
+    c"clock_gettime",
+    c"close",
+    c"connect",
+    c"epoll_wait",
+    c"fcntl",
+    c"fork",
+    c"getpid",
+    c"getrandom",
+    c"gettimeofday",
+    c"nanosleep",
+    c"open",
+    c"poll",
+    c"pthread_create",
+    c"pthread_mutex_lock",
+    c"read",
+    c"recv",
+    c"recvfrom",
+    c"select",
+    c"send",
+    c"sendto",
+    c"sigaction",
+    c"time",
+    c"write",
+];
+
+/// Names an object whose functions stand in front of ours: what it does not pass on to libc is not seen.
+pub unsafe fn name_interposer() {
+    if process::mode() != RECORDING {
+        return;
+    }
+    let mut own: libc::Dl_info = std::mem::zeroed();
+    let mut found: Option<(&CStr, libc::Dl_info)> = None;
+    let mut more = 0;
+    {
+        let _aside = Aside::step();
+        libc::dladdr(name_interposer as *const c_void, &mut own);
+        // As the program looks them up: for this library, which is bound to itself, its own come first.
+        type Open = unsafe extern "C" fn(*const libc::c_char, c_int) -> *mut c_void;
+        let open = libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr());
+        if open.is_null() {
+            return;
+        }
+        let open = std::mem::transmute::<*mut c_void, Open>(open);
+        let program = open(std::ptr::null(), libc::RTLD_LAZY);
+        for name in OFTEN_EXPORTED {
+            let bound = libc::dlsym(program, name.as_ptr());
+            let mut holder: libc::Dl_info = std::mem::zeroed();
+            if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase == own.dli_fbase {
+                continue;
+            }
+            match found {
+                None => found = Some((name, holder)),
+                Some(_) => more += 1,
+            }
+        }
+    }
+    let Some((name, holder)) = found else { return };
+    let path = CStr::from_ptr(holder.dli_fname).to_bytes();
+    let object = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+    let mut number = [0; 24];
+    let mut others = Text { to: &mut number, used: 0 };
+    if more > 0 {
+        others.put(b" and ");
+        others.decimal(more);
+        others.put(b" more");
+    }
+    let used = others.used;
+    notes::covered(&[object, b" exports ", name.to_bytes(), &number[..used], b" of libc: seen is what it passes on"]);
+}
+
 /// Start and end of the code of libc, from where every ordinary system call comes.
 static LIBC_START: AtomicUsize = AtomicUsize::new(0);
 static LIBC_END: AtomicUsize = AtomicUsize::new(0);

@@ -162,6 +162,7 @@ unsafe fn attach(index: u32) {
     hooks::redirect_standard_input();
     attach_thread(0);
     objects::watch();
+    objects::name_interposer();
 }
 
 unsafe extern "C" {

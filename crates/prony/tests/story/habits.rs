@@ -59,8 +59,11 @@ fn a_server_that_exports_functions_of_libc_replays_identically() {
     let address = free_address();
     // Its functions must be found by whoever is loaded beside it, as those of Erlang's are.
     let server = compiled(&scratch, "interposer.c", &["-rdynamic"]);
-    let (_, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
+    let (recording, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
+    let note = "interposer-c-rdynamic exports clock_gettime and 8 more of libc: seen is what it passes on";
+    assert!(recording.said.contains(note), "{recording}");
+    assert_noted(&scratch, &demo, note);
 }
 
 /// Compiles `plugins.c`, which finds its plugin through its RUNPATH.
