@@ -218,6 +218,7 @@ impl<'a> Replays<'a> {
                 self.decided = self.judge.look(self.elapsed_s);
             }
             let progress = Round {
+                duet_taken: false,
                 rounds: self.pairs,
                 rounds_wanted: self.options.runs,
                 elapsed_s: self.elapsed_s,

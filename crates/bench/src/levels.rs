@@ -140,6 +140,7 @@ mod tests {
             faults_major: 0,
             switches_voluntary: 0,
             switches_involuntary: 0,
+            blocks_written: 0,
             migrations: None,
             rss_max_bytes: None,
             counts: Counts::default(),

@@ -19,6 +19,7 @@ mod scatter;
 mod selftest;
 mod stand;
 mod summary;
+mod trial;
 
 pub mod worker;
 
@@ -33,3 +34,4 @@ pub use rounds::bench;
 pub use selftest::{Resolution, Selftest, selftest};
 pub use stand::BenchError;
 pub use summary::{Spread, Summary};
+pub use trial::Tried;

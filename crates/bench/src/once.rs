@@ -151,6 +151,7 @@ mod tests {
             value_s_min: 0.01,
             ignore_failure: false,
             duet: false,
+            duet_tried_on: None,
             input: Input::Null,
             output: Output::Null,
             placement: Placement::default(),

@@ -76,6 +76,8 @@ pub struct Options {
     /// Two commands run at once on the CPU of `placement`, which the scheduler gives them in turns of some milliseconds:
     /// what disturbs the machine for longer disturbs both. Judged on CPU time and net; wall time is that of both.
     pub duet: bool,
+    /// Try first, on one command with itself, whether a duet on this CPU scatters less, and take the way that does.
+    pub duet_tried_on: Option<usize>,
     /// Commands need no files from here, so each round may run in an empty directory of another depth.
     pub scatter_directory: bool,
     /// The environment of the commands, before anything is added to it.
@@ -89,6 +91,17 @@ pub struct Options {
 }
 
 impl Options {
+    /// The same in a duet on `cpu`.
+    #[must_use]
+    pub fn in_duet(&self, cpu: usize) -> Options {
+        let mut options = Options { duet: true, duet_tried_on: None, ..self.clone() };
+        options.placement.cpu = Some(cpu);
+        if let Some(tuning) = options.tuning.as_object_mut() {
+            tuning.insert("duet".to_owned(), true.into());
+        }
+        options
+    }
+
     /// What samples say of a bench with these options, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
         let budget_s = self.runs.is_none().then_some(self.plan.budget_s);

@@ -9,6 +9,7 @@ use prony_stats::judge::Outcome;
 use prony_stats::samples::{Benchmark, Samples};
 
 use crate::summary::Summary;
+use crate::trial::Tried;
 use crate::worker::LineError;
 
 /// What a bench found.
@@ -22,6 +23,8 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// What was judged first: `cpu`, or what a worker called it.
     pub metric: String,
+    /// How the runs of a pair were made, where both ways were tried.
+    pub tried: Option<Tried>,
     /// Whole rounds: a run of every command that was still undecided.
     pub rounds: usize,
     /// From the first round to the last.
@@ -126,6 +129,8 @@ pub enum Occasion {
     Prepare,
     /// A run that does not count; from 1.
     WarmUp(usize),
+    /// A run that tells how much pairs scatter, and does not count.
+    Trial,
     /// A run; from 1.
     Run(usize),
     /// What runs once after the last run.
@@ -138,6 +143,7 @@ impl fmt::Display for Occasion {
             Occasion::Setup => f.write_str("setup"),
             Occasion::Prepare => f.write_str("prepare"),
             Occasion::WarmUp(run) => write!(f, "warm-up {run}"),
+            Occasion::Trial => f.write_str("trial run"),
             Occasion::Run(run) => write!(f, "run {run}"),
             Occasion::Cleanup => f.write_str("cleanup"),
         }
@@ -215,6 +221,8 @@ pub enum Event<'a> {
 /// How far a bench is.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
+    /// Both ways of pairing were tried, and runs are in a duet.
+    pub duet_taken: bool,
     /// Rounds so far.
     pub rounds: usize,
     /// Rounds asked for.

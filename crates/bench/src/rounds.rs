@@ -6,6 +6,7 @@ use prony_machine::process::NoWait;
 use prony_stats::alone::{Alone, median_interval};
 use prony_stats::judge::{Judge, Look, Metric, Outcome, Plan};
 use prony_stats::multiplicity::holm;
+use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
 
@@ -18,6 +19,7 @@ use crate::sample::{self, Measure, Times};
 use crate::scatter::Scatter;
 use crate::stand::{BenchError, Observation, Stand, Trouble, once};
 use crate::summary::Summary;
+use crate::trial::{self, Tried};
 
 /// One command alone is known well enough when its interval reaches no farther than this part of the
 /// margin: then two of them that differ by the margin are apart.
@@ -43,12 +45,27 @@ pub fn bench(
     }
     let mut stand = Stand::new(options, interrupt)?;
     let mut bench = Bench::new(options);
+    let in_duet = options.duet_tried_on.map(|cpu| options.in_duet(cpu));
     let measured = std::thread::scope(|scope| {
         let partner = options.duet.then(|| Partner::start(scope, options, interrupt)).transpose()?;
-        let measured = once(&stand, &options.subjects, Occasion::Setup)
-            .and_then(|()| bench.warm_up(&mut stand, events))
-            .and_then(|()| bench.measure(&mut stand, partner.as_ref(), events));
-        Ok(measured)
+        let begun = once(&stand, &options.subjects, Occasion::Setup).and_then(|()| bench.warm_up(&mut stand, events));
+        if let (Some(in_duet), Ok(())) = (&in_duet, &begun)
+            && bench.may_be_tried()
+        {
+            let partner = Partner::start(scope, in_duet, interrupt)?;
+            let mut together = Stand::new(in_duet, interrupt)?;
+            let measured = match bench.try_both(&mut stand, &mut together, &partner) {
+                Ok(Pairing::AtOnce) => {
+                    stand = together;
+                    bench.begin_anew(in_duet);
+                    bench.measure(&mut stand, Some(&partner), events)
+                }
+                Ok(Pairing::InTurns) => bench.measure(&mut stand, None, events),
+                Err(trouble) => Err(trouble),
+            };
+            return Ok(measured);
+        }
+        Ok(begun.and_then(|()| bench.measure(&mut stand, partner.as_ref(), events)))
     })?;
     let settled = bench.settle(&mut stand, true);
     // What was made is cleaned up, however the measurement ended; its trouble is the one to tell.
@@ -83,6 +100,9 @@ struct Bench<'a> {
     /// When each round was complete.
     rounds_done_s: Vec<f64>,
     tally: Tally,
+    /// Whether warm-ups were all of a kind that both ways of pairing may be tried on; `None` before the first.
+    suitable: Option<bool>,
+    tried: Option<Tried>,
 }
 
 /// A round as it ran.
@@ -161,6 +181,8 @@ impl<'a> Bench<'a> {
             elapsed_s: 0.0,
             rounds_done_s: Vec::new(),
             tally: Tally { subjects: vec![SubjectTally::default(); options.subjects.len()], ..Tally::default() },
+            suitable: None,
+            tried: None,
         }
     }
 
@@ -171,10 +193,33 @@ impl<'a> Bench<'a> {
             let scatter = Scatter::draw(&mut self.seed);
             for subject in 0..self.options.subjects.len() {
                 let observation = stand.run(subject, &scatter, Occasion::WarmUp(run))?;
+                let fits = trial::suits(&observation, self.options.plan.budget_s);
+                self.suitable = Some(fits && self.suitable.unwrap_or(true));
                 self.take(subject, &observation, None, Occasion::WarmUp(run))?;
             }
         }
         Ok(())
+    }
+
+    /// Both ways of pairing may be tried: two commands that the warm-up showed to be fit for it.
+    fn may_be_tried(&self) -> bool {
+        self.options.subjects.len() == 2 && self.options.runs.is_none() && self.suitable == Some(true)
+    }
+
+    /// Tries both ways on the first command, in time that is part of the budget.
+    fn try_both(&mut self, stand: &mut Stand, together: &mut Stand, partner: &Partner) -> Result<Pairing, Trouble> {
+        self.begun = Some(Instant::now());
+        let scatter = Scatter::draw(&mut self.seed);
+        let tried = Tried::of(stand, together, partner, &scatter, self.options.plan.budget_s)?;
+        let way = tried.way;
+        self.tried = Some(tried);
+        Ok(way)
+    }
+
+    /// In another way: what warm-ups left is of the first one.
+    fn begin_anew(&mut self, options: &'a Options) {
+        let Bench { seed, begun, tried, .. } = std::mem::replace(self, Bench::new(options));
+        (self.seed, self.begun, self.tried) = (seed, begun, tried);
     }
 
     fn measure(
@@ -183,7 +228,7 @@ impl<'a> Bench<'a> {
         partner: Option<&Partner>,
         events: &mut dyn FnMut(Event),
     ) -> Result<(), Trouble> {
-        let begun = *self.begun.insert(Instant::now());
+        let begun = *self.begun.get_or_insert_with(Instant::now);
         stand.ask(Repetitions::FIRST);
         while self.options.runs.is_none_or(|runs| self.started() < runs) {
             self.round(stand, partner)?;
@@ -368,6 +413,7 @@ impl<'a> Bench<'a> {
 
     fn progress(&self) -> Round {
         Round {
+            duet_taken: self.tried.as_ref().is_some_and(|tried| tried.way == Pairing::AtOnce),
             rounds: self.started(),
             rounds_wanted: self.options.runs,
             elapsed_s: self.elapsed_s,
@@ -442,6 +488,7 @@ impl<'a> Bench<'a> {
                 .map(|(other, outcome)| Comparison { subject: other + 1, outcome })
                 .collect(),
             metric: self.measure.as_ref().map_or("cpu", |measure| &measure.judged).to_owned(),
+            tried: self.tried,
             rounds: self.rounds,
             elapsed_s: self.elapsed_s,
             contention: self.tally.contention(),

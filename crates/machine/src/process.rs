@@ -210,6 +210,8 @@ pub struct Run {
     pub switches_voluntary: u64,
     /// Times its CPU was taken away.
     pub switches_involuntary: u64,
+    /// Blocks of 512 bytes that it had written to disks.
+    pub blocks_written: u64,
     /// Times its first thread changed CPUs.
     pub migrations: Option<u64>,
     /// The most memory it, or a child it waited for, had; `None` when that is not more than we have:
@@ -296,6 +298,7 @@ impl Runner {
             faults_major: account.faults_major,
             switches_voluntary: account.switches_voluntary,
             switches_involuntary: account.switches_involuntary,
+            blocks_written: account.blocks_written,
             migrations: account.migrations,
             rss_max_bytes: Some(account.rss_max_bytes).filter(|&bytes| bytes > own_rss_max_bytes),
             counts: counters.counts(),

@@ -15,7 +15,7 @@ use std::time::Duration;
 use prony_bench::{Ended, Event, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
-use prony_stats::judge::{Outcome, Plan};
+use prony_stats::judge::{Metric, Outcome, Plan};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -46,8 +46,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
         if let Some(text) = live.text(&event, options.subjects.len(), options.plan.margin) {
             line.show_text(&text);
         }
-        if let Event::Round(_, benchmarks) = event {
-            exports.keep(benchmarks, || options.circumstances());
+        if let Event::Round(round, benchmarks) = event {
+            let cpu = options.duet_tried_on.filter(|_| round.duet_taken);
+            let in_duet = cpu.map(|cpu| options.in_duet(cpu));
+            exports.keep(benchmarks, || in_duet.as_ref().unwrap_or(&options).circumstances());
         }
     });
     drop(line);
@@ -133,6 +135,7 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
             file => Output::File(file.into()),
         },
         duet: args.duet,
+        duet_tried_on: tried_on(args),
         placement: Placement { cpu: cpu(args)?, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
         scatter_directory: args.scatter_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
@@ -150,6 +153,15 @@ fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
             .map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")).hint("--pin names one")),
         pinned => Ok(pinned),
     }
+}
+
+/// The CPU on which a duet is tried first; `None` where it was said which way to take, or the two may not run at once:
+/// what prepares a run may be undone by another one, and both would print to the same place.
+fn tried_on(args: &BenchArgs) -> Option<usize> {
+    let said = args.duet || args.no_duet || args.runs.is_some() || args.metric == Some(Metric::Wall);
+    let apart = args.fifo || !args.python.is_empty() || !args.prepare.is_empty();
+    let prints = args.show_output || !matches!(args.output.as_str(), "null" | "pipe");
+    if said || apart || prints { None } else { args.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }
 
 /// What was done to quiet the machine, and where the commands run.

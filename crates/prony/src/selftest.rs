@@ -40,6 +40,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         value_s_min: 0.1,
         ignore_failure: false,
         duet: false,
+        duet_tried_on: None,
         input: Input::Null,
         output: Output::Null,
         placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY) },

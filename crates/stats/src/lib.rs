@@ -21,6 +21,7 @@ pub mod judge;
 pub mod levels;
 pub mod multiplicity;
 pub mod outliers;
+pub mod pairing;
 pub mod proportion;
 pub mod quantile;
 pub mod samples;

@@ -21,6 +21,7 @@ pub(super) struct Account {
     pub(super) faults_major: u64,
     pub(super) switches_voluntary: u64,
     pub(super) switches_involuntary: u64,
+    pub(super) blocks_written: u64,
     pub(super) migrations: Option<u64>,
     pub(super) rss_max_bytes: u64,
 }
@@ -61,6 +62,7 @@ pub(super) fn settle(pid: libc::pid_t) -> io::Result<Account> {
         faults_major: usage.ru_majflt as u64,
         switches_voluntary: usage.ru_nvcsw as u64,
         switches_involuntary: usage.ru_nivcsw as u64,
+        blocks_written: usage.ru_oublock as u64,
         migrations,
         rss_max_bytes: rss_bytes(&usage),
     })

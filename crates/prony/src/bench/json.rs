@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use prony_bench::{Ended, Options, Report, Spread};
+use prony_bench::{Ended, Options, Report, Spread, Tried};
 use prony_stats::Interval;
 use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::pairing::{Pairing, Trial};
 use serde::Serialize;
 
 use super::words::{letter, to_percent};
@@ -22,6 +23,8 @@ pub struct Answer {
     complete: bool,
     /// Share of their time that runs waited for a CPU.
     contention: Option<f64>,
+    /// How the runs of a pair were made, where both ways were tried.
+    pairing: Option<PairingTried>,
     alpha: f64,
     margin_pct: f64,
     seed: u64,
@@ -32,6 +35,41 @@ pub struct Answer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<Held>,
     warnings: Vec<String>,
+}
+
+/// Both ways of pairing, tried on the first command with itself.
+#[derive(Debug, Serialize)]
+struct PairingTried {
+    /// `in_turns`, or `at_once` on one CPU.
+    way: &'static str,
+    in_turns: Scatters,
+    at_once: Scatters,
+}
+
+#[derive(Debug, Serialize)]
+struct Scatters {
+    /// σ of a pair; null with too few.
+    deviation_pct: Option<f64>,
+    pair_s: f64,
+    pairs: usize,
+}
+
+impl PairingTried {
+    fn of(tried: &Tried) -> PairingTried {
+        let scatters = |trial: &Trial| Scatters {
+            deviation_pct: trial.deviation().map(to_percent),
+            pair_s: trial.pair_s,
+            pairs: trial.logs.len(),
+        };
+        PairingTried {
+            way: match tried.way {
+                Pairing::InTurns => "in_turns",
+                Pairing::AtOnce => "at_once",
+            },
+            in_turns: scatters(&tried.in_turns),
+            at_once: scatters(&tried.at_once),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -137,6 +175,7 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
         rounds: report.rounds,
         complete: matches!(report.ended, Ended::Complete),
         contention: report.contention,
+        pairing: report.tried.as_ref().map(PairingTried::of),
         alpha: options.plan.alpha,
         margin_pct: to_percent(options.plan.margin),
         seed: options.seed,

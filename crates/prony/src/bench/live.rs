@@ -91,6 +91,7 @@ mod tests {
     #[test]
     fn the_line_tells_pairs_interval_contention_and_time() {
         let round = Round {
+            duet_taken: false,
             rounds: 93,
             rounds_wanted: None,
             elapsed_s: 2.9,

@@ -22,6 +22,8 @@ Examples:
 Commands run in turns, in random order, until it is known which is faster or the time is up. A is the first command;
 every other one is compared with it. What is judged is what the user waits for: wall time without the wait for a CPU, with
 CPU time where that is most of it; and wall time as it is where the wait is not known, as of threads that run at once.
+Of two commands with one thread that compute for 25 ms and more, the first is run against itself for an eighth of the time, in
+turns and two at once on one CPU; the way that scatters less is taken. --duet and --no-duet say which.
 
 Exit codes:
   0  B is faster, or the same within --margin; or one command was measured
@@ -125,6 +127,9 @@ pub struct BenchArgs {
     /// Run both commands of a pair at once, in turns on one CPU: for noise that lasts longer than some milliseconds
     #[arg(long, conflicts_with_all = ["fifo", "python"], help_heading = "How it runs")]
     pub duet: bool,
+    /// Do not try whether running both at once scatters less; as two of the first command at once may disturb each other
+    #[arg(long, conflicts_with = "duet", help_heading = "How it runs")]
+    pub no_duet: bool,
     /// Run each round in an empty directory of another depth; for commands that need no files from here
     #[arg(long, help_heading = "How it runs")]
     pub scatter_directory: bool,

@@ -189,6 +189,55 @@ fn a_selftest_counts_its_false_alarms() {
 }
 
 #[test]
+fn stored_pairs_are_described_and_checked_by_the_metric_that_is_asked_for() {
+    let place = Place::new();
+    let stored = place.path("sleeps.json");
+    let stored = stored.to_str().expect("it is text");
+    let sleeps = "sleep 0.05";
+    place.prony(&["bench", "--json", "--runs", "12", "--export-json", stored, sleeps, sleeps]);
+    let stats = |flags: &[&str]| place.prony(&[&["stats", "--json", stored][..], flags].concat()).json();
+    let (wall, cpu) = (stats(&[]), stats(&["--metric", "cpu"]));
+    for at in 0..2 {
+        assert_eq!((&wall[at]["metric"], &cpu[at]["metric"]), (&"wall".into(), &"cpu".into()), "{cpu}");
+        let median = |stats: &serde_json::Value| stats[at]["median"]["estimate"].as_f64().expect("there are values");
+        assert!(median(&wall) >= 0.05 && median(&cpu) < 0.05, "who sleeps computes little: {wall} {cpu}");
+    }
+    let check = |flags: &[&str]| place.prony(&[&["check", "--json", stored][..], flags].concat()).json();
+    let (wall, cpu) = (check(&[]), check(&["--metric", "cpu"]));
+    assert_ne!(wall[0]["resolves_pct"], cpu[0]["resolves_pct"], "{wall}");
+    let missing = place.prony(&["check", stored, "--metric", "net", "--margin", "1%"]);
+    assert!(matches!(missing.code, Some(2 | 3)), "{missing:?}");
+}
+
+#[test]
+fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
+    let place = Place::new();
+    // One process with one thread, some 50 ms.
+    let count = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done";
+    let stored = place.path("stored.json");
+    let stored = stored.to_str().expect("it is text");
+    let answer = place.prony(&["bench", "--json", "--shell", "--max-time=16s", "--export-json", stored, count, count]);
+    let json = answer.json();
+    let tried = &json["pairing"];
+    // Where the kernel does not tell waits for a CPU, nothing is known to suit a duet.
+    assert_eq!(tried.is_null(), json["metrics"]["net"].is_null(), "{answer:?}");
+    let text = std::fs::read_to_string(stored).expect("it was written");
+    let at_once = tried["way"] == "at_once";
+    assert!(tried.is_null() || at_once || tried["way"] == "in_turns", "{json}");
+    assert!(tried.is_null() || tried["in_turns"]["pairs"].as_u64().is_some_and(|pairs| pairs >= 3), "{json}");
+    // The samples say in which way they came, and hold no trial: each command has a warm-up at most, and its pairs.
+    let spaceless: String = text.split_whitespace().collect();
+    assert!(spaceless.contains(if at_once { "\"duet\":true" } else { "\"duet\":false" }), "{text}");
+    assert_eq!(json["metrics"]["wall"].is_null(), at_once, "{json}");
+    assert_eq!(json["commands"][0]["runs"], json["commands"][1]["runs"], "{json}");
+    assert_eq!(json["commands"][0]["runs"], json["pairs"], "{json}");
+    for said in [["--no-duet", "--max-time=500ms"], ["--duet", "--max-time=500ms"], ["--warmup=1", "--runs=3"]] {
+        let json = place.prony(&[&["bench", "--json", "--shell"][..], &said, &[count, count]].concat()).json();
+        assert!(json["pairing"].is_null(), "{said:?}: {json}");
+    }
+}
+
+#[test]
 fn in_a_duet_both_commands_of_a_pair_run_at_once() {
     let place = Place::new();
     // Each ends only when it has seen the other.

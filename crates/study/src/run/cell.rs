@@ -160,6 +160,7 @@ impl Stand<'_> {
             value_s_min: VALUE_S_MIN,
             ignore_failure: false,
             duet: false,
+            duet_tried_on: None,
             input: Input::Null,
             output: Output::Null,
             placement: Placement { cpu: task.tuning.pin.map(|cpu| cpu as usize), fifo_priority: task.tuning.fifo },
