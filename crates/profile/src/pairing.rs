@@ -14,6 +14,8 @@ use crate::symbols::{demangle, is_mangled};
 
 /// The kernel keeps so many bytes of a thread's name (`TASK_COMM_LEN` − 1, proc_pid_comm(5)).
 const COMM_BYTES: usize = 15;
+/// So many names of each build are matched, the heaviest roots: each is held against each of the other build.
+const MATCHED_MAX: usize = 64;
 /// Shorter runs of hexadecimal digits may be words.
 const HASH_DIGITS: usize = 8;
 
@@ -81,7 +83,7 @@ impl Side {
         let alone = self.roots.iter().filter(|(name, _)| !other.roots.contains_key(name.as_str()));
         let mut alone: Vec<(u64, &str)> = alone.map(|(name, ends)| (ends.values().sum(), name.as_str())).collect();
         alone.sort_unstable_by(|x, y| y.0.cmp(&x.0).then(x.1.cmp(y.1)));
-        alone.into_iter().map(|(_, name)| name).collect()
+        alone.into_iter().take(MATCHED_MAX).map(|(_, name)| name).collect()
     }
 }
 
@@ -122,7 +124,7 @@ fn objects(sides: &[Side; 2], roots: &[[String; 2]]) -> Vec<[String; 2]> {
     let alone = |place: usize| -> Vec<&str> {
         let others = &sides[1 - place].objects;
         let alone = sides[place].objects.iter().filter(|name| others.binary_search(name).is_err());
-        alone.map(String::as_str).collect()
+        alone.take(MATCHED_MAX).map(String::as_str).collect()
     };
     let (of_a, mut of_b) = (alone(0), alone(1));
     let mut found = Vec::new();
@@ -236,6 +238,8 @@ fn translated(stacks: &Stacks, renamed: &FxHashMap<&str, String>) -> Stacks {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn stacks(text: &str) -> Stacks {
@@ -315,6 +319,25 @@ mod tests {
         let [a, b] = folded("main;main;f 3\n", "other;main;f 3\n");
         assert_eq!(a, b);
         assert_eq!(a, "main → other;main;f 3\n");
+    }
+
+    #[test]
+    fn of_thousands_of_threads_the_heaviest_are_matched() {
+        let text = |build: &str| -> String {
+            (0..5000).map(|thread| format!("{build}-{thread};work;f{} {}\n", thread % 50, 10_000 - thread)).collect()
+        };
+        let pair = pair(&[stacks(&text("old"))], &[stacks(&text("new"))]);
+        assert_eq!(pair.renamed.len(), MATCHED_MAX);
+        assert_eq!(pair.renamed[0], ["old-0", "new-0"].map(str::to_owned));
+    }
+
+    proptest! {
+        #[test]
+        fn any_names_are_paired(names in proptest::collection::vec("(_ZN|_R|::h|[\\[\\]_a-f0-9é]|\\.so|-|[k]){0,20}", 2..6)) {
+            let text: String = names.iter().map(|name| format!("{name};{name} 3\n")).collect();
+            let pair = pair(&[stacks(&text)], &[stacks("x;y 1\n")]);
+            prop_assert_eq!(pair.a[0].total(), stacks(&text).total());
+        }
     }
 
     #[test]
