@@ -31,6 +31,9 @@ fn waits_clocks_and_errors_read_as_what_they_are() {
     assert_eq!(text(&wait), "#412 frame 38 1.203441s t1 epoll_wait(3, forever) = 2 {5: 0x1, 7: 0x11}");
     let clock = Record::new(head(Op::ClockGettime, -1, 1, 5_000_000_042));
     assert_eq!(text(&clock), "#412 frame 38 1.203441s t1 clock_gettime(1) = 5.000000042s");
+    // Ticks of the processor, not nanoseconds.
+    let stamp = Record::new(head(Op::Rdtsc, -1, 0, 5_000_000_042));
+    assert_eq!(text(&stamp), "#412 frame 38 1.203441s t1 rdtsc() = 5000000042");
     let nothing = Record::new(head(Op::Recv, 4, 9, -11));
     assert_eq!(text(&nothing), "#412 frame 38 1.203441s t1 recv(4, 9) = -1 EAGAIN");
     let host = Record::new(head(Op::Gethostbyname, -1, 0, 0)).with_part(PartKind::Addr, &[127, 0, 0, 1]);
