@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use prony_replay::{Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -40,6 +40,8 @@ pub struct DemoOptions {
     pub trusted: bool,
     /// Let the builds have the variables of the recording that choose code.
     pub keep_code_variables: bool,
+    /// Where the files come from that the recorded server only read.
+    pub files: FileOptions,
     /// How sure, how small a difference, how long.
     pub plan: Plan,
     /// Exactly so many pairs instead of as many as it takes.
@@ -104,6 +106,7 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
         trusted: options.trusted,
         keep_code_variables: options.keep_code_variables,
+        files: options.files.clone(),
         limits: options.limits,
         ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())
     });

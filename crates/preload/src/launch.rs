@@ -23,14 +23,38 @@ pub struct Launch<'a> {
     pub environment: &'a [(OsString, OsString)],
     /// Its working directory.
     pub cwd: &'a Path,
-    /// Directories to mount over others, in a mount namespace of the server's own: what, where.
-    pub mounts: &'a [(PathBuf, PathBuf)],
+    /// What to mount, in a mount namespace of the server's own.
+    pub mounts: &'a [Mount],
     /// Where its output goes; `None` for where ours goes.
     pub output: Option<&'a File>,
     /// Give it our standard input; `/dev/null` otherwise.
     pub input: bool,
     /// End it when this process ends, however that comes.
     pub dies_with_us: bool,
+}
+
+/// Something that a server finds in its mount namespace alone. What is merged is mounted before what is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mount {
+    /// A directory or file in the place of another.
+    Bind {
+        /// What is seen there.
+        what: PathBuf,
+        /// Where.
+        place: PathBuf,
+    },
+    /// A directory whose files are seen over those of another. What is written there goes into it, too.
+    Merge {
+        /// The directory.
+        upper: PathBuf,
+        /// An empty directory of the same file system, for the kernel. Neither it nor `upper` lies below `place`, and
+        /// neither path has a comma, colon or backslash.
+        work: PathBuf,
+        /// Where.
+        place: PathBuf,
+        /// What is mounted below `place` already, which stays visible.
+        inner: Vec<PathBuf>,
+    },
 }
 
 /// A server that was started.
@@ -71,7 +95,6 @@ impl Launch<'_> {
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         set_preload(&mut command, self.environment);
-        command.current_dir(self.cwd);
         command.stdin(if self.input { Stdio::inherit() } else { Stdio::null() });
         if let Some(output) = self.output {
             command.stdout(output.try_clone()?).stderr(output.try_clone()?);
@@ -79,11 +102,8 @@ impl Launch<'_> {
         let (memory, tape) = channel.descriptors();
         let mut places = vec![(memory.as_raw_fd(), CHANNEL_FD), (library.as_raw_fd(), LIBRARY_FD)];
         places.extend(tape.map(|tape| (tape.as_raw_fd(), TAPE_FD)));
-        let c_string = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other);
-        let mut mounts = Vec::new();
-        for (what, place) in self.mounts {
-            mounts.push((c_string(what)?, c_string(place)?));
-        }
+        let mut mounts = Mounts::of(self.mounts)?;
+        let cwd = c_string(self.cwd)?;
         // Addresses of the server's own group: SIGINT from the terminal reaches the outside only,
         // which forwards it.
         command.process_group(0);
@@ -95,16 +115,122 @@ impl Launch<'_> {
                 if dies_with_us {
                     libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 }
-                prepare(&places, &mounts)
+                prepare(&places, &mut mounts, &cwd)
             });
         }
         Ok(Launched { child: command.spawn()?, ended: None, cpu_s: 0.0, watch: None })
     }
 }
 
+fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+/// What to mount as the kernel takes it, with room for what is known only in the child.
+struct Mounts {
+    /// Each with a descriptor, where one is needed.
+    binds: Vec<(CString, CString, RawFd)>,
+    merges: Vec<Merge>,
+}
+
+struct Merge {
+    place: CString,
+    options: CString,
+    inner: Vec<(CString, RawFd)>,
+}
+
+impl Mounts {
+    fn of(mounts: &[Mount]) -> io::Result<Mounts> {
+        let mut made = Mounts { binds: Vec::new(), merges: Vec::new() };
+        for mount in mounts {
+            match mount {
+                Mount::Bind { what, place } => made.binds.push((c_string(what)?, c_string(place)?, -1)),
+                Mount::Merge { upper, work, place, inner } => {
+                    // Extended attributes of the other kind are for root alone (overlayfs.rst of Linux, "User xattr").
+                    // SAFETY: only asks.
+                    let owner = if unsafe { libc::geteuid() } == 0 { "" } else { ",userxattr" };
+                    let mut options = OsString::from("lowerdir=.,upperdir=");
+                    options.push(upper);
+                    options.push(",workdir=");
+                    options.push(work);
+                    options.push(owner);
+                    let inner = inner.iter().map(|path| Ok((c_string(path)?, -1))).collect::<io::Result<_>>()?;
+                    made.merges.push(Merge { place: c_string(place)?, options: c_string(options.as_ref())?, inner });
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.binds.is_empty() && self.merges.is_empty()
+    }
+
+    /// Mounts everything. Whatever lies where something is merged is taken hold of before that hides it.
+    ///
+    /// # Safety
+    /// For the child between `fork` and `exec`: plain system calls on memory that was made before.
+    unsafe fn mount(&mut self) -> io::Result<()> {
+        // SAFETY: all strings live across the calls.
+        unsafe {
+            let none = std::ptr::null();
+            if self.merges.is_empty() {
+                for (what, place, _) in &self.binds {
+                    check(libc::mount(what.as_ptr(), place.as_ptr(), none, libc::MS_BIND, none.cast()))?;
+                }
+                return Ok(());
+            }
+            for (what, _, tree) in &mut self.binds {
+                *tree = take_tree(what, 0)?;
+            }
+            for Merge { place, options, inner } in &mut self.merges {
+                for (path, tree) in inner.iter_mut() {
+                    *tree = take_tree(path, libc::AT_RECURSIVE as libc::c_uint)?;
+                }
+                check(libc::chdir(place.as_ptr()))?;
+                let kind = c"overlay".as_ptr();
+                check(libc::mount(kind, place.as_ptr(), kind, 0, options.as_ptr().cast()))?;
+                for (path, tree) in inner.iter() {
+                    put_tree(*tree, path)?;
+                }
+            }
+            for (_, place, tree) in &self.binds {
+                put_tree(*tree, place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes hold of what a path leads to, to mount it later (open_tree(2), Linux 5.2).
+unsafe fn take_tree(path: &CString, flags: libc::c_uint) -> io::Result<RawFd> {
+    // SAFETY: the string lives across the call.
+    let tree = unsafe {
+        let flags = flags | libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
+        libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
+    };
+    check(tree as libc::c_int)
+}
+
+/// Mounts it (move_mount(2)) and lets go.
+unsafe fn put_tree(tree: RawFd, place: &CString) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
+    // SAFETY: the strings live across the calls, and the descriptor is ours.
+    unsafe {
+        let (from, to) = (c"".as_ptr(), place.as_ptr());
+        let flags = MOVE_MOUNT_F_EMPTY_PATH;
+        check(libc::syscall(libc::SYS_move_mount, tree, from, libc::AT_FDCWD, to, flags) as libc::c_int)?;
+        check(libc::close(tree))?;
+    }
+    Ok(())
+}
+
 /// Runs in the child between `fork` and `exec`.
-fn prepare(places: &[(RawFd, RawFd)], mounts: &[(CString, CString)]) -> io::Result<()> {
-    let check = |result: i32| if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) };
+fn prepare(places: &[(RawFd, RawFd)], mounts: &mut Mounts, cwd: &CString) -> io::Result<()> {
     // SAFETY: plain system calls on values that live across them.
     unsafe {
         for &(from, to) in places {
@@ -112,24 +238,18 @@ fn prepare(places: &[(RawFd, RawFd)], mounts: &[(CString, CString)]) -> io::Resu
         }
         const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040000;
         check(libc::personality(ADDR_NO_RANDOMIZE))?;
-        if mounts.is_empty() {
-            return Ok(());
+        if !mounts.is_empty() {
+            let root = libc::geteuid() == 0;
+            if !root {
+                enter_user_namespace()?;
+            }
+            check(libc::unshare(libc::CLONE_NEWNS))?;
+            let none = std::ptr::null();
+            check(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
+            mounts.mount()?;
         }
-        let root = libc::geteuid() == 0;
-        if !root {
-            enter_user_namespace()?;
-        }
-        check(libc::unshare(libc::CLONE_NEWNS))?;
-        let none = std::ptr::null();
-        check(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
-        for (what, place) in mounts {
-            check(libc::mount(what.as_ptr(), place.as_ptr(), none, libc::MS_BIND, none.cast()))?;
-        }
-        // The working directory may lie under a directory that has just been mounted over.
-        let mut cwd = [0; libc::PATH_MAX as usize];
-        if !libc::getcwd(cwd.as_mut_ptr(), cwd.len()).is_null() {
-            libc::chdir(cwd.as_ptr());
-        }
+        // It may lie below what has just been mounted.
+        check(libc::chdir(cwd.as_ptr()))?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ mod ticks;
 
 pub use channel::*;
 #[cfg(not(feature = "hooks"))]
-pub use launch::{Launch, Launched};
+pub use launch::{Launch, Launched, Mount};
 #[cfg(not(feature = "hooks"))]
 pub use outside::{Channel, Counted, Divergence, DrainError, Fault, Mapped, Moment, Reach, Run, ThreadState};
 #[cfg(not(feature = "hooks"))]

@@ -136,6 +136,16 @@ pub struct RecordArgs {
     #[arg(long, value_name = "CALL", value_parser = call, help_heading = "What belongs to the demo")]
     pub frame_on: Option<prony_demo::Op>,
 
+    /// Put files of up to this size into the demo that the server only reads; 0 puts in none
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "What belongs to the demo")]
+    pub pack: u64,
+    /// Put in as many bytes of them at most, the small ones first
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "What belongs to the demo")]
+    pub pack_all: u64,
+    /// Put in those too that not everybody may read; keys and passwords lie in such files
+    #[arg(long, help_heading = "What belongs to the demo")]
+    pub pack_private: bool,
+
     /// Record children that run another program too: a server that a script or a supervisor starts
     #[arg(long, help_heading = "What belongs to the demo")]
     pub follow_exec: bool,
@@ -210,12 +220,37 @@ pub struct ReplayArgs {
     pub show_output: bool,
 
     #[command(flatten)]
+    pub files: FileArgs,
+    #[command(flatten)]
     pub trust: TrustArgs,
     #[command(flatten)]
     pub limits: DemoLimits,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// Where the files of a demo come from: the same for all verbs that replay one.
+#[derive(Debug, Clone, Default, Args)]
+pub struct FileArgs {
+    /// Let the server read the files that are here, also where the demo has others: to measure another configuration
+    #[arg(long, requires = "demo", help_heading = "What the server reads")]
+    pub files_here: bool,
+    /// Look below this directory for recorded files that are not here, under any name; may be given several times
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "demo",
+        conflicts_with = "files_here",
+        help_heading = "What the server reads"
+    )]
+    pub assets: Vec<PathBuf>,
+}
+
+impl From<&FileArgs> for prony_replay::FileOptions {
+    fn from(args: &FileArgs) -> prony_replay::FileOptions {
+        prony_replay::FileOptions { here: args.files_here, assets: args.assets.clone() }
+    }
 }
 
 /// What a demo may choose: the same for all verbs that replay one.
@@ -266,6 +301,7 @@ pub enum DemoVerb {
     Pcap(PcapArgs),
     /// Copy a demo without addresses, host names and given strings
     Anonymize(AnonymizeArgs),
+    Pack(PackArgs),
     /// Check every byte of a demo
     Verify(VerifyArgs),
 }
@@ -401,6 +437,39 @@ pub struct AnonymizeArgs {
     #[arg(long)]
     pub force: bool,
     /// Say in JSON what was replaced
+    #[arg(long)]
+    pub json: bool,
+}
+
+const PACK_HELP: &str = "\
+Examples:
+  prony demo pack match.demo -o whole.demo --assets ~/games/maps
+
+A recording puts in small files that everybody may read. This puts in the others too, if they are here as they were
+recorded, or are found below --assets under any name. `prony demo info` lists what a demo still needs.
+
+Exit codes: 0 everything is in it, 1 some files were not found or are private, 2 could not run.";
+
+/// Copy a demo and put the files into it that its server read.
+#[derive(Debug, Args)]
+#[command(after_help = PACK_HELP)]
+pub struct PackArgs {
+    /// The demo
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Write the new demo here
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Look below this directory for files that are not where they were, under any name; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub assets: Vec<PathBuf>,
+    /// Put in those too that not everybody may read; keys and passwords lie in such files
+    #[arg(long)]
+    pub private: bool,
+    /// Replace the file of -o if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// Say in JSON what was put in and what was not
     #[arg(long)]
     pub json: bool,
 }

@@ -4,6 +4,7 @@ pub mod anonymize;
 pub mod dump;
 pub mod frames;
 pub mod info;
+pub mod pack;
 pub mod pcap;
 pub mod verify;
 

@@ -53,6 +53,7 @@ fn main() -> ExitCode {
             DemoVerb::Frames(args) => demo::frames::run(&args),
             DemoVerb::Pcap(args) => demo::pcap::run(&args),
             DemoVerb::Anonymize(args) => demo::anonymize::run(&args),
+            DemoVerb::Pack(args) => demo::pack::run(&args),
             DemoVerb::Verify(args) => demo::verify::run(&args),
         },
         Verb::Machine(machine) => match machine.verb {

@@ -4,11 +4,12 @@ use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 
 use prony_demo::{FrameRule, WriteError};
-use prony_replay::{Reach, RecordError, RecordOptions};
+use prony_replay::{PackLimits, Reach, RecordError, RecordOptions};
 use prony_text::Untrusted;
 use serde_json::json;
 
 use crate::cli::RecordArgs;
+use crate::demo::pack;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::{bytes, count, significant};
@@ -91,6 +92,7 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
     );
     let limit = if ended_by_limit(args, report) { ", when the time of --for was up" } else { "" };
     let _ = writeln!(out, "  the server {}{limit}", report.exit);
+    pack::lines(&mut out, &report.packed);
     out
 }
 
@@ -108,6 +110,7 @@ fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
         "exit_code": report.exit_code,
         "exit_signal": report.exit_signal,
         "ended_by_limit": ended_by_limit(args, report),
+        "packed": pack::answer(&report.packed),
         "warnings": report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>(),
     })
 }
@@ -123,6 +126,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         command: args.command.clone(),
         state: args.state.clone(),
         limit: args.limit,
+        pack: PackLimits { each_bytes: args.pack, all_bytes: args.pack_all, private: args.pack_private },
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),
         level: args.level,

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use prony_bench::Interrupt;
 use prony_demo::tolerance::{Rules, ToleranceSummary};
-use prony_replay::{ReplayError, ReplayOptions, StateError, TapeError};
+use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError};
 use prony_text::{Untrusted, printable_line};
 
 use crate::cli::ReplayArgs;
@@ -208,6 +208,9 @@ fn changes(out: &mut String, report: &ReplayReport) {
     if report.resynced > 0 {
         lines.push(format!("{} re-synchronised", count(report.resynced, "call")));
     }
+    if report.files_laid_over > 0 {
+        lines.push(format!("{} of the recording in the place of those here", count(report.files_laid_over, "file")));
+    }
     if report.log_bytes_differing > 0 {
         lines.push(format!("{} of log differing", count(report.log_bytes_differing, "byte")));
     }
@@ -226,7 +229,7 @@ fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
             Some("record longer, and where clients are busy".to_owned())
         }
         (Verdict::Weak(_), _) => Some("--ignore-environment trusts the result all the same".to_owned()),
-        (_, Some(found)) => divergence::hint(args, found),
+        (_, Some(found)) => divergence::hint(args, report, found),
         _ if !report.variables_withheld.is_empty() => {
             let names = report.variables_withheld.join(", ");
             Some(format!("--keep-code-variables gives the build {names} as recorded"))
@@ -254,6 +257,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         keep_code_variables: args.trust.keep_code_variables,
         restore_in_place: args.restore_in_place.clone(),
         ignore_environment: args.ignore_environment,
+        files: (&args.files).into(),
         limits: args.limits.into(),
         restore_set_ids: args.restore_set_ids,
         stop: Some(interrupt.flag()),
@@ -273,10 +277,13 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
         ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
         ReplayError::NotTrusted(foreign) => Failure::not_trusted(&args.demo, foreign),
-        ReplayError::WorkingDirectory(directory) => cannot().hint(format!("`mkdir -p {directory}`")),
         ReplayError::Mount(_) => cannot().hint(
-            "run as root or allow user namespaces; --restore-in-place DIR does without, and empties the directory itself",
+            "run as root or allow user namespaces; --files-here does without the files of the demo, --restore-in-place DIR empties and fills a state directory itself",
         ),
+        ReplayError::State(StateError::Files(OverlayError::Root { path, .. })) => {
+            cannot().hint(format!("`sudo mkdir {}`: only root makes what is missing there", path.display()))
+        }
+        ReplayError::State(StateError::Files(_)) => cannot().hint("--files-here does without the files of the demo"),
         ReplayError::FewDescriptors => cannot().hint("`ulimit -n 1024` raises it for this shell"),
         ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),
         ReplayError::State(StateError::TooLarge { .. } | StateError::TooMany { .. }) => {

@@ -246,7 +246,7 @@ fn demo() -> Vec<u8> {
         raw[..40].copy_from_slice(&record.head.to_bytes());
         writer.push(0, &raw).expect("the record is whole");
     }
-    let file = |role| FileEntry { path: bytes(), size_bytes: 3, hash: [7; 32], role };
+    let file = |role| FileEntry { path: bytes(), size_bytes: 3, hash: [7; 32], role, content: None };
     let trailer = Trailer {
         files: [FileRole::Read, FileRole::Written, FileRole::Executable, FileRole::Missing].map(file).to_vec(),
         objects: vec![ObjectEntry { path: bytes(), build_id: vec![1; 20] }],

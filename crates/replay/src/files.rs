@@ -52,7 +52,7 @@ impl Opened {
                 };
                 let (size_bytes, hash) =
                     if role == FileRole::Read { fingerprint(path) } else { None }.unwrap_or_default();
-                FileEntry { path: path.as_os_str().as_bytes().to_vec(), size_bytes, hash, role }
+                FileEntry { path: path.as_os_str().as_bytes().to_vec(), size_bytes, hash, role, content: None }
             })
             .collect()
     }
@@ -103,6 +103,55 @@ fn difference(path: &Path, entry: &FileEntry) -> Option<Difference> {
     }
 }
 
+/// Whether a file of this machine is the one that was recorded.
+pub(crate) fn is_as_recorded(path: &Path, entry: &FileEntry) -> bool {
+    difference(path, entry).is_none()
+}
+
+/// Files below some directories that may be those of a recording, under whatever name.
+#[derive(Debug, Default)]
+pub(crate) struct Assets {
+    by_size: BTreeMap<u64, Vec<PathBuf>>,
+}
+
+/// Directories below one of assets that are looked into.
+const MOST_DEPTH: usize = 32;
+
+impl Assets {
+    /// Looks for files of the sizes that the entries of a recording have.
+    pub(crate) fn below(folders: &[PathBuf], entries: &[FileEntry]) -> Assets {
+        let mut assets = Assets::default();
+        for entry in entries.iter().filter(|entry| entry.role == FileRole::Read) {
+            assets.by_size.entry(entry.size_bytes).or_default();
+        }
+        folders.iter().for_each(|folder| assets.look(folder, 0));
+        assets
+    }
+
+    fn look(&mut self, folder: &Path, depth: usize) {
+        let mut found: Vec<PathBuf> =
+            std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+        // The same one each time where several are equal.
+        found.sort();
+        for path in found {
+            let Ok(data) = path.symlink_metadata() else { continue };
+            if data.is_dir() && depth < MOST_DEPTH {
+                self.look(&path, depth + 1);
+            } else if data.is_file()
+                && let Some(paths) = self.by_size.get_mut(&data.len())
+            {
+                paths.push(path);
+            }
+        }
+    }
+
+    /// One with the content of an entry.
+    pub(crate) fn find(&self, entry: &FileEntry) -> Option<&Path> {
+        let paths = self.by_size.get(&entry.size_bytes)?;
+        paths.iter().map(PathBuf::as_path).find(|path| is_as_recorded(path, entry))
+    }
+}
+
 /// How the files of this machine differ from those of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
@@ -114,12 +163,16 @@ pub(crate) struct Differences {
     pub(crate) changed: Vec<String>,
 }
 
-/// Looks for the files of a manifest.
-pub(crate) fn differences(manifest: &[FileEntry]) -> Differences {
+/// Looks for the files of a manifest. What `other` has for one that differs is no difference.
+pub(crate) fn differences(manifest: &[FileEntry], mut other: impl FnMut(usize, &Path, bool) -> bool) -> Differences {
     let mut found = Differences::default();
-    for entry in manifest.iter().filter(|entry| entry.role == FileRole::Read) {
+    for (number, entry) in manifest.iter().enumerate().filter(|(_, entry)| entry.role == FileRole::Read) {
         let path = PathBuf::from(std::ffi::OsString::from_vec(entry.path.clone()));
-        let list = match difference(&path, entry) {
+        let difference = difference(&path, entry);
+        if other(number, &path, difference.is_some()) {
+            continue;
+        }
+        let list = match difference {
             None => continue,
             Some(Difference::Missing) => &mut found.missing,
             Some(Difference::NotRegular) => &mut found.not_regular,
@@ -140,6 +193,7 @@ mod tests {
             size_bytes: content.len() as u64,
             hash: *blake3::hash(content).as_bytes(),
             role: FileRole::Read,
+            content: None,
         }
     }
 

@@ -48,12 +48,13 @@ const PRIVATE: u32 = 0o700;
 const SET_IDS: u32 = 0o6000;
 const CONTENT_BYTES: usize = 1 << 16;
 
-/// Lays out every member below `root`, which is empty. Returns from how many files bits for set-user-id or
-/// set-group-id were taken.
+/// Lays out the members that `choose` takes, who may give them another path, below `root`, which is empty. Returns from
+/// how many files bits for set-user-id or set-group-id were taken.
 pub(crate) fn lay_out<R: Read>(
     archive: &mut StateArchiveWalk<R>,
     root: impl AsFd,
     manner: Manner,
+    mut choose: impl FnMut(&mut Member) -> bool,
 ) -> Result<u64, LayoutError> {
     let mut content = vec![0; CONTENT_BYTES];
     let mut directories = Vec::new();
@@ -63,6 +64,9 @@ pub(crate) fn lay_out<R: Read>(
     while let Some(mut member) = archive.next_member()? {
         if is_set(manner.stop) {
             return Err(LayoutError::Interrupted);
+        }
+        if !choose(&mut member) {
+            continue;
         }
         let failed = |member: &Member, error: Errno| LayoutError::Member { name: member.shown(), error: error.into() };
         let Some((name, folders)) = member.path.split_last() else {

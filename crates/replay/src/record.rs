@@ -7,6 +7,7 @@ use crate::known::KnownDemos;
 use crate::library;
 use crate::merge::Merger;
 use crate::objects::{self, Loaded};
+use crate::pack::{self, PackLimits};
 use crate::partial;
 use crate::program::{self, Program, ProgramError};
 use crate::raw_calls;
@@ -42,6 +43,8 @@ pub struct RecordOptions {
     pub state: Vec<PathBuf>,
     /// When to end the recording.
     pub limit: Option<Duration>,
+    /// Which of the files that the server only read go into the demo.
+    pub pack: PackLimits,
     /// Where frames end.
     pub frame_rule: FrameRule,
     /// Beginnings of the names of further objects whose calls are not the server's.
@@ -234,7 +237,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         let program = program.path.display().to_string();
         return Err(RecordError::NotAttached { program, exit: describe(ended) });
     }
-    let mut report = recording.finish(ended, &state, write)?;
+    let mut report = recording.finish(ended, &state, options.pack, write)?;
     partial::complete(&partial, &options.output, options.replace)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
     // The demo is good all the same.
@@ -494,6 +497,7 @@ impl Recording {
         mut self,
         ended: ExitStatus,
         state: &[PathBuf],
+        limits: PackLimits,
         write: impl Fn(WriteError) -> RecordError,
     ) -> Result<RecordReport, RecordError> {
         let duration_ns = self.latest.ns_since(&self.started);
@@ -516,8 +520,11 @@ impl Recording {
             ));
         }
         warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
+        let mut files = self.opened.manifest(state);
+        let packed = pack::pack(&mut self.writer, &mut files, limits, |path, _| Some(path.to_owned()))
+            .map_err(|error| write(WriteError::Io(error)))?;
         let trailer = Trailer {
-            files: self.opened.manifest(state),
+            files,
             objects: self
                 .objects
                 .iter()
@@ -548,6 +555,7 @@ impl Recording {
             exit: describe(ended),
             exit_code: ended.code(),
             exit_signal: ended.signal(),
+            packed,
             warnings,
         })
     }

@@ -4,29 +4,32 @@ use crate::compare;
 use crate::diverged;
 use crate::environment::{self, Withheld};
 use crate::facts::flags_lacking;
-use crate::files;
+use crate::files::{self, Assets};
 use crate::known::KnownDemos;
 use crate::layout::LayoutError;
 use crate::library;
 use crate::limits::Limits;
+use crate::overlay::{self, OverlayError, Plan};
+use crate::pack;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
 use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
 use crate::run::{Broken, Observed, Outcome, Setup, run_once};
 use crate::scratch;
 use crate::sockets;
-use crate::state::{Restored, Restoring, StateError};
+use crate::state::{self, Restored, Restoring, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
-use prony_demo::{Demo, DemoError, FileRole, Header, Truncation};
+use prony_demo::{Demo, DemoError, FileEntry, FileRole, Header, Truncation};
 use prony_preload::{Fault, Launched};
 use prony_text::Untrusted;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::Duration;
@@ -58,12 +61,23 @@ pub struct ReplayOptions {
     pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
     pub ignore_environment: bool,
+    /// Where the files come from that the server only read.
+    pub files: FileOptions,
     /// What the demo may take of this machine.
     pub limits: Limits,
     /// Files of the state keep their bits for set-user-id and set-group-id.
     pub restore_set_ids: bool,
     /// Set when somebody asks to stop.
     pub stop: Option<Arc<AtomicBool>>,
+}
+
+/// Where the files come from that the recorded server only read, where those of this machine are missing or differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileOptions {
+    /// Nowhere: the build reads what is here.
+    pub here: bool,
+    /// Directories that are searched, by content, for files that are not in the demo.
+    pub assets: Vec<PathBuf>,
 }
 
 impl ReplayOptions {
@@ -84,6 +98,7 @@ impl ReplayOptions {
             keep_code_variables: false,
             restore_in_place: Vec::new(),
             ignore_environment: true,
+            files: FileOptions::default(),
             limits: Limits::default(),
             restore_set_ids: false,
             stop: None,
@@ -112,11 +127,8 @@ pub enum ReplayError {
     /// State cannot be brought back.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The directory the server was recorded in is not there.
-    #[error("the server was recorded in `{0}`, which is not there")]
-    WorkingDirectory(String),
-    /// The state directories cannot be mounted.
-    #[error("cannot mount the state directories over the real ones: {0}")]
+    /// Directories and files of the demo cannot be mounted.
+    #[error("cannot mount what the demo has over what is here: {0}")]
     Mount(io::Error),
     /// The channel's descriptors lie above the limit.
     #[error("the limit of open descriptors is below 1,008, and the build's end of the channel lies there")]
@@ -180,6 +192,72 @@ impl fmt::Display for Foreign {
     }
 }
 
+/// What the kernel says where it does not mount: EPERM, EACCES, EBUSY, ENODEV, EINVAL, ENOSYS, ELOOP. It says none of
+/// them of a program that it does not run but EACCES.
+const REFUSED_MOUNTS: [i32; 7] = [1, 13, 16, 19, 22, 38, 40];
+
+/// Decides for each file that the server only read where it comes from.
+struct Planned<'a> {
+    manifest: &'a [FileEntry],
+    options: &'a FileOptions,
+    trusted: bool,
+    attributes: BTreeMap<PathBuf, (u32, (i64, u32))>,
+    assets: Assets,
+    seen: BTreeSet<PathBuf>,
+    plan: Plan,
+    withheld: u64,
+}
+
+impl<'a> Planned<'a> {
+    fn of<R: io::Read + io::Seek>(
+        demo: &mut Demo<R>,
+        manifest: &'a [FileEntry],
+        options: &'a FileOptions,
+        trusted: bool,
+        limits: &Limits,
+    ) -> Result<Planned<'a>, StateError> {
+        let packed = trusted && !options.here && manifest.iter().any(|entry| entry.content.is_some());
+        let attributes = if packed { state::file_attributes(demo, limits)? } else { BTreeMap::new() };
+        let assets = Assets::below(if options.here { &[] } else { &options.assets }, manifest);
+        let (seen, plan) = (BTreeSet::new(), Plan::default());
+        Ok(Planned { manifest, options, trusted, attributes, assets, seen, plan, withheld: 0 })
+    }
+
+    /// True when the file of this machine is no matter.
+    fn take(&mut self, number: usize, path: &Path, differs: bool) -> bool {
+        let entry = &self.manifest[number];
+        let content = entry.content.and_then(|content| self.manifest.get(content as usize));
+        if self.options.here {
+            return false;
+        }
+        if content.is_some() && !self.trusted {
+            self.withheld += u64::from(differs);
+        }
+        let name = content.and_then(|content| pack::name_of(Path::new(&program::os(&content.path))));
+        let Some(seen) = overlay::seen_as(path) else { return false };
+        let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
+        if let Some((name, attributes)) = found {
+            // Web servers tell when a file was changed, others look at who may read it.
+            if (differs || !overlay::has_attributes(path, attributes)) && self.seen.insert(seen.clone()) {
+                self.plan.packed.entry(name).or_default().push(seen);
+                self.plan.bytes += entry.size_bytes;
+                self.climb(path);
+            }
+            return true;
+        }
+        let Some(asset) = self.assets.find(entry).filter(|_| differs) else { return false };
+        if self.seen.insert(seen.clone()) {
+            self.plan.assets.push((asset.to_owned(), seen));
+            self.climb(path);
+        }
+        true
+    }
+
+    fn climb(&mut self, path: &Path) {
+        self.plan.directories.extend(overlay::climbed(path).into_iter().filter(|path| !path.is_dir()));
+    }
+}
+
 /// What killed replays have left is looked for once.
 static SWEPT: Once = Once::new();
 
@@ -206,6 +284,10 @@ pub struct Replayer<'a> {
     nowhere: File,
     /// A file of the recording that is not there, and how many more.
     missing: Option<String>,
+    /// What of the demo's files and of others is put in the place of those here.
+    plan: Plan,
+    /// Files that the demo has and that differ here, where it is not trusted.
+    files_withheld: u64,
     warnings: Vec<Warning>,
     /// What of the recorded environment the build does not get.
     withheld: Withheld,
@@ -286,7 +368,12 @@ impl<'a> Replayer<'a> {
         examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
         let (tape, library) = lay_out(&mut demo, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
-        let differences = files::differences(&manifest);
+        let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
+        let differences = files::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
+        let Planned { mut plan, withheld: files_withheld, .. } = planned;
+        if !cwd.is_dir() {
+            plan.directories.push(cwd.clone());
+        }
         let told = |files: &[String], what: &str| {
             files.first().map(|first| match files.len() - 1 {
                 0 => format!("the server read `{first}`, which is {what}"),
@@ -316,6 +403,8 @@ impl<'a> Replayer<'a> {
             library,
             nowhere,
             missing,
+            plan,
+            files_withheld,
             warnings,
             withheld,
             reasons,
@@ -331,6 +420,8 @@ impl<'a> Replayer<'a> {
         let mut report = empty_report(demo, tape, self.warnings.clone());
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
         report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
+        report.files_laid_over = self.plan.files() as u64;
+        report.files_withheld = self.files_withheld;
         if let Some(missing) = &self.missing {
             report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, missing.clone()));
             report.verdict = Verdict::Diverged;
@@ -360,8 +451,9 @@ impl<'a> Replayer<'a> {
         SWEPT.call_once(scratch::sweep);
         Launched::adopt_orphans();
         for run in 1..=options.repeat {
-            let state = Restored::from_demo(demo, restoring).map_err(|error| match error {
-                StateError::Restore { error: LayoutError::Interrupted, .. } => ReplayError::Interrupted,
+            let state = Restored::from_demo(demo, &self.plan, restoring).map_err(|error| match error {
+                StateError::Restore { error: LayoutError::Interrupted, .. }
+                | StateError::Files(OverlayError::Layout(LayoutError::Interrupted)) => ReplayError::Interrupted,
                 error => ReplayError::State(error),
             })?;
             if run == 1 && state.set_ids_taken > 0 {
@@ -372,9 +464,6 @@ impl<'a> Replayer<'a> {
                     ),
                 });
             }
-            if !cwd.is_dir() {
-                return Err(ReplayError::WorkingDirectory(cwd.display().to_string()));
-            }
             let mut show = |records| {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
             };
@@ -384,7 +473,7 @@ impl<'a> Replayer<'a> {
                 Broken::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
                 Broken::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
                     (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
-                    (false, io::ErrorKind::PermissionDenied, _) => ReplayError::Mount(error),
+                    (false, _, Some(number)) if REFUSED_MOUNTS.contains(&number) => ReplayError::Mount(error),
                     _ => in_system(error),
                 },
             })?;
@@ -440,6 +529,8 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         log_bytes_differing: 0,
         warnings,
         variables_withheld: Vec::new(),
+        files_laid_over: 0,
+        files_withheld: 0,
         tolerance: None,
     }
 }

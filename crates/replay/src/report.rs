@@ -1,5 +1,6 @@
 //! What a recording and a replay found, as the verbs show it.
 
+use crate::pack::PackReport;
 use prony_demo::tolerance::ToleranceSummary;
 
 /// What a recording left.
@@ -25,6 +26,8 @@ pub struct RecordReport {
     pub exit_code: Option<i32>,
     /// The signal that ended it, if one did.
     pub exit_signal: Option<i32>,
+    /// What of the files that the server only read is in the demo.
+    pub packed: PackReport,
     /// What should be looked at before the demo is relied on.
     pub warnings: Vec<Warning>,
 }
@@ -77,6 +80,10 @@ pub struct ReplayReport {
     pub warnings: Vec<Warning>,
     /// Variables of the recording that choose code and that the build did not get as they were recorded.
     pub variables_withheld: Vec<String>,
+    /// Files of the demo, and others with the recorded content, that the build read in the place of those here.
+    pub files_laid_over: u64,
+    /// Files that the demo has, that differ here, and that the build did not get, as the demo is not trusted.
+    pub files_withheld: u64,
     /// What the rules of `--tolerance` excused.
     pub tolerance: Option<ToleranceSummary>,
 }

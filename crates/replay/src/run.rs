@@ -4,12 +4,14 @@ use crate::merge::Merger;
 use crate::objects;
 use crate::tape::Tape;
 use prony_demo::Head;
-use prony_preload::{Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, Scans, ThreadState};
+use prony_preload::{
+    Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, Mount, Scans, ThreadState,
+};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -112,7 +114,7 @@ const BUSY_FACTOR: u32 = 12;
 pub(crate) fn run_once(
     setup: &Setup,
     tape: &Tape,
-    mounts: &[(PathBuf, PathBuf)],
+    mounts: &[Mount],
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome, Broken> {
     let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant, tape.processor)?;

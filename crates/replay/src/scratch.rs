@@ -4,7 +4,9 @@
 //! Its owner holds a lock on the directory itself. The kernel gives it back however the owner ends, so a directory that
 //! can be locked is stale.
 
+use crate::overlay;
 use rustix::fs::{FlockOperation, Mode, OFlags};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -16,6 +18,8 @@ const PREFIX: &str = "prony-state-";
 /// Lists directories that were made elsewhere, each ended by a zero byte.
 const MADE: &str = "made";
 const PRIVATE: u32 = 0o700;
+/// More than this is laid out on a disk rather than in memory.
+const MEMORY_BYTES_MOST: u64 = 32 << 20;
 
 /// A directory for one replay, removed when dropped.
 #[derive(Debug)]
@@ -28,6 +32,27 @@ impl Scratch {
     /// Makes one among the temporary directories.
     pub(crate) fn new() -> io::Result<Scratch> {
         Scratch::below(&std::env::temp_dir())
+    }
+
+    /// Makes one for the kernel to merge into these directories, none of which it lies in.
+    pub(crate) fn outside_of(merged: &BTreeSet<PathBuf>, bytes: u64) -> io::Result<Scratch> {
+        let mut parents = parents();
+        if bytes > MEMORY_BYTES_MOST {
+            // From memory to disk.
+            parents.rotate_left(1);
+        }
+        let outside = |parent: &PathBuf| {
+            let real = fs::canonicalize(parent).ok()?;
+            (overlay::can_be_upper(&real) && !merged.iter().any(|place| real.starts_with(place))).then_some(real)
+        };
+        let mut last = io::ErrorKind::NotFound.into();
+        for parent in parents.iter().filter_map(outside) {
+            match Scratch::below(&parent) {
+                Ok(scratch) => return Ok(scratch),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
     }
 
     fn below(parent: &Path) -> io::Result<Scratch> {
@@ -70,9 +95,14 @@ impl Drop for Scratch {
     }
 }
 
+/// Where scratch directories may lie; the first is memory.
+fn parents() -> Vec<PathBuf> {
+    vec!["/dev/shm".into(), std::env::temp_dir(), "/var/tmp".into()]
+}
+
 /// Removes what killed replays of this user have left among the temporary directories.
 pub(crate) fn sweep() {
-    sweep_below(&std::env::temp_dir());
+    parents().iter().for_each(|parent| sweep_below(parent));
 }
 
 fn sweep_below(parent: &Path) {

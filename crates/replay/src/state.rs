@@ -3,10 +3,13 @@
 
 use crate::layout::{LayoutError, Manner, lay_out};
 use crate::limits::Limits;
+use crate::overlay::{self, Overlay, OverlayError, Plan};
 use crate::program;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, MemberKind, StateArchiveWalk, WriteError, Writer};
+use prony_preload::Mount;
 use prony_text::Untrusted;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, Write};
@@ -75,6 +78,9 @@ pub enum StateError {
         /// Entries that are allowed.
         limit: u64,
     },
+    /// The files of the demo cannot be put in the place of those of this machine.
+    #[error("cannot lay the files of the demo over those of this machine: {0}")]
+    Files(OverlayError),
     /// The archives hold more than the demo states.
     #[error("the demo's state: expected the {stated} bytes that it states, found more")]
     MoreThanStated {
@@ -93,9 +99,9 @@ fn listed(directories: &[PathBuf]) -> String {
 }
 
 /// Hands an archive to the demo in chunks.
-struct Chunks<'a, W: Write> {
-    writer: &'a mut Writer<W>,
-    dir: u32,
+pub(crate) struct Chunks<'a, W: Write> {
+    pub(crate) writer: &'a mut Writer<W>,
+    pub(crate) dir: u32,
 }
 
 impl<W: Write> Write for Chunks<'_, W> {
@@ -143,7 +149,7 @@ fn append<W: Write>(archive: &mut tar::Builder<W>, path: &Path, name: &Path) -> 
 
 /// Says when the next file was changed, to the nanosecond: web servers make names of versions of it.
 /// A record of the POSIX pax format: its own length, a space, key, `=`, value, newline.
-fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: SystemTime) -> io::Result<()> {
+pub(crate) fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: SystemTime) -> io::Result<()> {
     let Ok(since) = changed.duration_since(UNIX_EPOCH) else { return Ok(()) };
     let text = format!(" mtime={}.{:09}\n", since.as_secs(), since.subsec_nanos());
     // The length counts its own digits: two, as the text has some thirty bytes.
@@ -229,8 +235,9 @@ const MOST_DIRECTORIES: usize = 256;
 #[derive(Debug)]
 pub(crate) struct Restored {
     _scratch: Option<Scratch>,
+    _overlay: Option<Overlay>,
     /// What to mount where.
-    pub(crate) mounts: Vec<(PathBuf, PathBuf)>,
+    pub(crate) mounts: Vec<Mount>,
     /// Files that lost their bits for set-user-id or set-group-id.
     pub(crate) set_ids_taken: u64,
 }
@@ -246,15 +253,38 @@ pub(crate) struct Restoring<'a> {
 }
 
 impl Restored {
-    /// Lays out every state directory of a demo.
-    pub(crate) fn from_demo<R: Read + Seek>(demo: &mut Demo<R>, how: Restoring) -> Result<Restored, StateError> {
+    /// Lays out every state directory of a demo, and of its files what `plan` says.
+    pub(crate) fn from_demo<R: Read + Seek>(
+        demo: &mut Demo<R>,
+        plan: &Plan,
+        how: Restoring,
+    ) -> Result<Restored, StateError> {
         let directories = state_directories(demo);
         let in_place = named(&directories, how.in_place)?;
-        let mut restored = Restored { _scratch: None, mounts: Vec::new(), set_ids_taken: 0 };
-        if directories.is_empty() {
+        let mut restored = Restored { _scratch: None, _overlay: None, mounts: Vec::new(), set_ids_taken: 0 };
+        if directories.is_empty() && plan.is_empty() {
             return Ok(restored);
         }
         let mut left = allowed(demo, &directories, &how.limits)?;
+        let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: how.set_ids, stop: how.stop };
+        // A state directory that is not there is seen by the server alone, too.
+        let mut plan = plan.clone();
+        let missing = |path: &&PathBuf, in_place: bool| !in_place && !path.is_dir();
+        plan.directories.extend(
+            directories
+                .iter()
+                .zip(&in_place)
+                .filter(|(path, in_place)| missing(path, **in_place))
+                .map(|(path, _)| path.clone()),
+        );
+        if !plan.is_empty() {
+            let overlay = plan.lay_out(demo, &mut left, manner).map_err(StateError::Files)?;
+            restored.mounts.clone_from(&overlay.mounts);
+            restored._overlay = Some(overlay);
+        }
+        if directories.is_empty() {
+            return Ok(restored);
+        }
         let system = |path: &Path, error: io::Error| StateError::Restore {
             path: path.display().to_string(),
             error: ArchiveError::Io(error).into(),
@@ -262,22 +292,30 @@ impl Restored {
         let scratch = Scratch::new().map_err(|error| system(&std::env::temp_dir(), error))?;
         for (number, (path, in_place)) in directories.iter().zip(in_place).enumerate() {
             let target = if in_place { path.clone() } else { scratch.path().join(number.to_string()) };
-            prepare(&scratch, path, &target, in_place).map_err(|error| system(path, error))?;
+            prepare(path, &target, in_place).map_err(|error| system(path, error))?;
             let root = File::open(&target).map_err(|error| system(path, error))?;
             let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
-            let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: how.set_ids, stop: how.stop };
-            let laid_out = lay_out(&mut archive, &root, manner);
+            let laid_out = lay_out(&mut archive, &root, manner, |_| true);
             let used = archive.used();
             restored.set_ids_taken += laid_out.map_err(|error| too_large(demo, &how.limits, path, error))?;
             left.bytes -= used.bytes.min(left.bytes);
             left.entries -= used.entries.min(left.entries);
             if !in_place {
-                restored.mounts.push((target, path.clone()));
+                restored.mounts.push(Mount::Bind { what: target, place: path.clone() });
             }
         }
         restored._scratch = Some(scratch);
         Ok(restored)
     }
+}
+
+/// What the files of a demo have beside their content.
+pub(crate) fn file_attributes<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    limits: &Limits,
+) -> Result<BTreeMap<PathBuf, (u32, (i64, u32))>, StateError> {
+    let allowed = allowed(demo, &state_directories(demo), limits)?;
+    overlay::attributes(demo, allowed).map_err(|error| StateError::Files(error.into()))
 }
 
 /// What all archives of a demo may take: what it states, if that is within the limits.
@@ -328,12 +366,9 @@ fn too_large<R: Read + Seek>(demo: &Demo<R>, limits: &Limits, path: &Path, error
     }
 }
 
-/// Makes the empty directory that an archive is laid out in, and the one that it is mounted over.
-fn prepare(scratch: &Scratch, path: &Path, target: &Path, in_place: bool) -> io::Result<()> {
+/// Makes the empty directory that an archive is laid out in.
+fn prepare(path: &Path, target: &Path, in_place: bool) -> io::Result<()> {
     if !in_place {
-        if !path.is_dir() {
-            scratch.make_elsewhere(path)?;
-        }
         return fs::create_dir(target);
     }
     if !path.is_dir() {

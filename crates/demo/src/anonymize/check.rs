@@ -68,9 +68,9 @@ pub enum Where {
         /// Byte of the field.
         byte: u64,
     },
-    /// In the archive of a state directory.
+    /// In the archive of a state directory, or of files that the server only read.
     State {
-        /// Number of the directory.
+        /// Number of the directory; [`crate::FILES_ARCHIVE`] for those files.
         directory: u32,
         /// Path of the entry, as the result has it.
         entry: String,
@@ -176,7 +176,7 @@ impl Anonymizer {
     pub fn check<R: Read + Seek>(&self, demo: &mut Demo<R>) -> Result<Check, DemoError> {
         let mut search = Search::new(self);
         search.header(demo);
-        for directory in 0..demo.state_dirs().len() as u32 {
+        for directory in demo.archives() {
             search.state_archive(directory, demo.state_archive(directory))?;
         }
         let mut tails = HashMap::new();

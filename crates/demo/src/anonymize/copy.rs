@@ -20,7 +20,7 @@ impl Learner {
     pub fn demo<R: Read + Seek>(&mut self, demo: &mut Demo<R>) -> Result<(), DemoError> {
         self.header(&demo.header().clone());
         self.trailer(&demo.trailer().cloned().unwrap_or_default());
-        for dir in 0..demo.state_dirs().len() as u32 {
+        for dir in demo.archives() {
             self.state_archive(demo.state_archive(dir))?;
         }
         demo.for_each_record(|_, record| {
@@ -80,7 +80,7 @@ impl Anonymizer {
         let header = self.header(demo.header().clone());
         let trailer = self.trailer(demo.trailer().cloned().unwrap_or_default());
         let mut writer = Writer::new(out, &header, WriterOptions::default())?;
-        for dir in 0..demo.state_dirs().len() as u32 {
+        for dir in demo.archives() {
             let mut held = Vec::new();
             self.state_archive(demo.state_archive(dir), |bytes| {
                 held.extend_from_slice(bytes);
@@ -121,6 +121,8 @@ impl Anonymizer {
     }
 
     fn trailer(&mut self, mut trailer: Trailer) -> Trailer {
+        // What stands in these files may be replaced.
+        trailer.files.iter_mut().filter(|file| file.content.is_some()).for_each(|file| file.hash = [0; 32]);
         let files = trailer.files.iter_mut().map(|file| &mut file.path);
         for path in files.chain(trailer.objects.iter_mut().map(|object| &mut object.path)) {
             self.text(path);

@@ -49,18 +49,33 @@ pub fn rewrite_with<R: Read + Seek, W: Write>(
     options: WriterOptions,
     header: &Header,
     trailer: &Trailer,
-    mut edit: impl FnMut(u16, &mut Vec<u8>),
+    edit: impl FnMut(u16, &mut Vec<u8>),
 ) -> Result<(W, Totals), RewriteError> {
     let mut writer = Writer::new(out, header, options)?;
+    let archives = demo.archives();
+    copy(demo, &mut writer, archives, edit)?;
+    Ok(writer.finish(trailer)?)
+}
+
+/// Copies these archives of a demo and all of its records, as [`rewrite`] does, to a demo that goes on after them.
+///
+/// # Errors
+/// [`RewriteError`] from either side.
+pub fn copy<R: Read + Seek, W: Write>(
+    demo: &mut Demo<R>,
+    writer: &mut Writer<W>,
+    archives: impl Iterator<Item = u32>,
+    mut edit: impl FnMut(u16, &mut Vec<u8>),
+) -> Result<(), RewriteError> {
     let mut bytes = vec![0; 1 << 20];
-    for dir in 0..demo.state_dirs().len() as u32 {
-        let mut archive = demo.state_archive(dir);
+    for number in archives {
+        let mut archive = demo.state_archive(number);
         loop {
             let read = archive.read(&mut bytes).map_err(DemoError::from)?;
             if read == 0 {
                 break;
             }
-            writer.state_chunk(dir, &bytes[..read])?;
+            writer.state_chunk(number, &bytes[..read])?;
         }
     }
     let mut records = demo.records();
@@ -73,5 +88,5 @@ pub fn rewrite_with<R: Read + Seek, W: Write>(
             writer.push(process, &record)?;
         }
     }
-    Ok(writer.finish(trailer)?)
+    Ok(())
 }

@@ -19,7 +19,7 @@ mod writer;
 mod tests;
 
 pub(crate) use block::read_up_to;
-pub use edit::{RewriteError, rewrite, rewrite_with};
+pub use edit::{RewriteError, copy, rewrite, rewrite_with};
 pub use error::{BlockProblem, DemoError, WriteError};
 pub use header::Header;
 pub use index::FrameEntry;
@@ -34,6 +34,8 @@ pub const MAGIC: [u8; 8] = *b"\x89PRONY\r\n";
 pub const VERSION: u32 = 1;
 /// The largest record a demo can hold, in bytes of its raw form.
 pub const MAX_RECORD_BYTES: usize = 64 << 20;
+/// Number of the archive with files that the server only read; those of state directories count from 0.
+pub const FILES_ARCHIVE: u32 = u32::MAX;
 /// Frames that the index holds at most; those after them are found only by reading on.
 pub const MAX_FRAMES: usize = 1 << 24;
 /// Bytes of magic, version and their checksum.

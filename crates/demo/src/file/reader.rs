@@ -12,7 +12,7 @@ use super::trailer::Trailer;
 use super::varint::Input;
 use super::verify::Scan;
 use super::writer::{COMMIT_WORD, STATE_PLACE_COLUMN, WHOLE_COLUMN};
-use super::{FILE_HEAD_BYTES, Header, MAGIC, VERSION};
+use super::{FILE_HEAD_BYTES, FILES_ARCHIVE, Header, MAGIC, VERSION};
 use crate::Head;
 
 /// Bytes of the commit marker: a block with one stored column of 24 bytes.
@@ -135,7 +135,12 @@ impl<R: Read + Seek> Demo<R> {
         &self.header.state_directories
     }
 
-    /// The archive of state directory `dir`, empty when the demo has none.
+    /// Numbers of the archives that the demo may have: those of the state directories and [`FILES_ARCHIVE`].
+    pub fn archives(&self) -> impl Iterator<Item = u32> + use<R> {
+        (0..self.header.state_directories.len() as u32).chain([FILES_ARCHIVE])
+    }
+
+    /// The archive of state directory `dir`, or [`FILES_ARCHIVE`]; empty when the demo has none.
     pub fn state_archive(&mut self, dir: u32) -> StateArchive<'_, R> {
         StateArchive { demo: self, dir, next_block: 0, chunk: 0, held: Vec::new(), at: 0 }
     }

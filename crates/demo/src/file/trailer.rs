@@ -32,6 +32,9 @@ pub struct FileEntry {
     pub hash: [u8; 32],
     /// What the server did with it.
     pub role: FileRole,
+    /// Under whose path its content is in [`crate::FILES_ARCHIVE`]: the place in [`Trailer::files`] of this entry, or of
+    /// an equal one.
+    pub content: Option<u32>,
 }
 
 /// What a server did with a file.
@@ -133,6 +136,9 @@ impl Trailer {
             varint::put(&mut field, file.size_bytes);
             field.extend_from_slice(&file.hash);
             varint::put_bytes(&mut field, &file.path);
+            if let Some(content) = file.content {
+                varint::put(&mut field, u64::from(content));
+            }
             fields::put(&mut out, FILE, &field);
         }
         for object in &self.objects {
@@ -174,6 +180,7 @@ impl Trailer {
                     size_bytes: input.number()?,
                     hash: input.bytes(32)?.try_into().ok()?,
                     path: input.prefixed()?.to_vec(),
+                    content: if input.is_empty() { None } else { Some(input.fitting()?) },
                 }),
                 OBJECT => trailer
                     .objects

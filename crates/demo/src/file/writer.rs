@@ -74,7 +74,7 @@ impl<W: Write> Writer<W> {
         Ok(writer)
     }
 
-    /// Appends to the archive of state directory `dir`; the bytes are opaque here.
+    /// Appends to the archive of state directory `dir`, or to [`super::FILES_ARCHIVE`]; the bytes are opaque here.
     ///
     /// # Errors
     /// [`WriteError::Io`] from the stream.

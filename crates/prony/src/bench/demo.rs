@@ -44,6 +44,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     let options = DemoOptions {
         trusted: trust::of(demo, opened.header(), true, &args.trust)?,
         keep_code_variables: args.trust.keep_code_variables,
+        files: (&args.files).into(),
         demo: demo.to_owned(),
         limits: args.limits.into(),
         builds: [build(args, a, 0)?, build(args, b, 1)?],

@@ -7,7 +7,7 @@ use clap::Args;
 use prony_stats::judge::Metric;
 
 use super::limits::amount;
-use super::{DemoLimits, TrustArgs};
+use super::{DemoLimits, FileArgs, TrustArgs};
 use crate::numbers::duration;
 
 const BENCH_EXAMPLES: &str = "\
@@ -137,6 +137,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N", help_heading = "How it runs")]
     pub seed: Option<u64>,
 
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub trust: TrustArgs,
 

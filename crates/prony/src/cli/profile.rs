@@ -9,7 +9,7 @@ use prony_machine::CpuSet;
 use prony_profile::Component;
 use regex_lite::Regex;
 
-use super::{DemoLimits, FrameRange, TrustArgs};
+use super::{DemoLimits, FileArgs, FrameRange, TrustArgs};
 use crate::numbers::duration;
 
 const PROFILE_USAGE: &str = "prony profile [OPTIONS] -- COMMAND...
@@ -104,6 +104,8 @@ pub struct TakeArgs {
     #[arg(long, help_heading = "How it is sampled")]
     pub show_output: bool,
 
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub trust: TrustArgs,
     #[command(flatten)]

@@ -12,7 +12,7 @@ use prony_demo::anonymize::{
     Where,
 };
 use prony_demo::dump::call_name;
-use prony_demo::{Demo, RewriteError};
+use prony_demo::{Demo, FILES_ARCHIVE, RewriteError};
 use serde_json::json;
 
 use super::OpenDemo;
@@ -183,7 +183,11 @@ fn place(place: &Where) -> String {
         Where::Trailer { field, byte } => format!("trailer, {field}, byte {byte}"),
         Where::State { directory, entry, byte } => {
             let place = byte.map_or_else(|| "its name".to_owned(), |byte| format!("byte {byte}"));
-            format!("state directory {directory}, {}, {place}", entry.escape_debug())
+            let archive = match *directory {
+                FILES_ARCHIVE => "files".to_owned(),
+                number => format!("state directory {number}"),
+            };
+            format!("{archive}, {}, {place}", entry.escape_debug())
         }
         Where::Record { process, record, call, part, byte, split } => {
             let process = if *process == 0 { String::new() } else { format!("process {process}, ") };

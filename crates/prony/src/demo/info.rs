@@ -19,6 +19,9 @@ use crate::numbers::{bytes, count, date, significant, thousands};
 use crate::output;
 use crate::trust;
 
+/// Files that a demo still needs and that are named one by one.
+const NEEDED_MOST: usize = 10;
+
 /// What is known of a demo without reading its records.
 struct Facts<'a> {
     header: &'a Header,
@@ -149,6 +152,17 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
         let roles = roles.into_iter().filter(|&(role, _)| opened(role) > 0);
         let roles: Vec<String> = roles.map(|(role, word)| format!("{} {word}", thousands(opened(role)))).collect();
         line("files", roles.join(", "));
+        let packed = trailer.files.iter().filter(|file| file.content.is_some()).count() as u64;
+        line("has", if packed > 0 { format!("{packed} of the files that were read") } else { String::new() });
+        let needed: Vec<&FileEntry> = prony_replay::needed(&trailer.files).collect();
+        if needed.is_empty() {
+            line("needs", "its program and libraries, no other file".to_owned());
+        }
+        for file in needed.iter().take(NEEDED_MOST) {
+            line("needs", format!("{} ({})", Untrusted::bytes(&file.path), bytes(file.size_bytes)));
+        }
+        let more = needed.len().saturating_sub(NEEDED_MOST) as u64;
+        line("needs", if more > 0 { format!("{more} more, which --json lists") } else { String::new() });
         for note in &trailer.notes {
             line("note", Untrusted::new(note).to_string());
         }
@@ -256,6 +270,7 @@ fn answer(facts: &Facts<'_>) -> Value {
             ServerExit::Signal(signal) => json!({ "signal": signal }),
             ServerExit::Cut => Value::Null,
         };
+        answer["self_contained"] = json!(prony_replay::needed(&trailer.files).next().is_none());
         answer["files"] = trailer.files.iter().map(file).collect();
         answer["objects"] = trailer
             .objects
@@ -279,7 +294,13 @@ fn file(file: &FileEntry) -> Value {
         FileRole::Other(number) => format!("role {number}"),
         known => format!("{known:?}").to_lowercase(),
     };
-    json!({ "path": lossy(&file.path), "size_bytes": file.size_bytes, "hash": hex(&file.hash), "role": role })
+    json!({
+        "path": lossy(&file.path),
+        "size_bytes": file.size_bytes,
+        "hash": hex(&file.hash),
+        "role": role,
+        "in_demo": file.content.is_some(),
+    })
 }
 
 #[cfg(test)]

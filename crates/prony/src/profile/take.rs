@@ -122,6 +122,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
         watchdog: WATCHDOG,
         restore_in_place: Vec::new(),
         show_output: false,
+        files: args.files.clone(),
         trust: TrustArgs { trust_demo, ..args.trust },
         restore_set_ids: false,
         limits: args.limits,

@@ -1,5 +1,7 @@
 use clap::Parser;
 
+use prony_replay::{LeftOut, PackReport, Why};
+
 use super::*;
 use crate::cli::{Cli, Verb};
 use crate::report::Warning;
@@ -24,6 +26,11 @@ fn recorded() -> RecordReport {
         exit: "exited with 0".to_owned(),
         exit_code: Some(0),
         exit_signal: None,
+        packed: PackReport {
+            files: 3,
+            bytes: 4_112,
+            left_out: vec![LeftOut { path: "/srv/maps/dm1.map".into(), size_bytes: 5_242_880, why: Why::Large }],
+        },
         warnings: vec![Warning { text: "io_uring is not recorded: the server was told there is none".to_owned() }],
     }
 }

@@ -7,7 +7,7 @@ use prony_text::printable_line;
 
 use crate::cli::ReplayArgs;
 use crate::numbers::thousands;
-use crate::report::{Divergence, DivergenceClass};
+use crate::report::{Divergence, DivergenceClass, ReplayReport};
 
 /// Bytes of either side that are shown; the window of the report may be larger.
 const SHOWN_BYTES: usize = 32;
@@ -105,7 +105,7 @@ fn both_sides(out: &mut String, found: &Divergence) {
 }
 
 /// The next step for a class, given the flags already in use.
-pub(super) fn hint(args: &ReplayArgs, found: &Divergence) -> Option<String> {
+pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence) -> Option<String> {
     let demo = args.demo.display();
     // The frames of a demo are those of process 0.
     let place = match found.process {
@@ -137,8 +137,13 @@ pub(super) fn hint(args: &ReplayArgs, found: &Divergence) -> Option<String> {
         DivergenceClass::LateExit => {
             format!("the recording ends there and the build goes on; `prony demo info {demo}` says how it ended")
         }
+        DivergenceClass::MissingFile if report.files_withheld > 0 => {
+            "the demo has the file: --trust-demo lets the build read it, if you trust who recorded it".to_owned()
+        }
         DivergenceClass::MissingFile => {
-            "put the file where it was, or record again with --state for the directory it lies in".to_owned()
+            format!(
+                "--assets DIR looks for it below DIR, under any name; `prony demo info {demo}` lists what the demo lacks"
+            )
         }
     })
 }

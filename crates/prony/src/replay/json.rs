@@ -54,6 +54,8 @@ pub(super) fn answer(report: &ReplayReport) -> Value {
     put("overlapped", report.overlapped.into());
     put("log_bytes_differing", report.log_bytes_differing.into());
     put("variables_withheld", report.variables_withheld.as_slice().into());
+    put("files_laid_over", report.files_laid_over.into());
+    put("files_withheld", report.files_withheld.into());
     put("warnings", report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>().into());
     if let Some(tolerance) = &report.tolerance {
         put("tolerance", json!(tolerance));

@@ -36,6 +36,8 @@ fn identical() -> ReplayReport {
         log_bytes_differing: 0,
         warnings: Vec::new(),
         variables_withheld: Vec::new(),
+        files_laid_over: 0,
+        files_withheld: 0,
         tolerance: None,
     }
 }
@@ -250,7 +252,10 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
             state: vec!["/srv/state".into()],
         }),
         ReplayError::State(prony_replay::StateError::Link { path: "/srv/state".to_owned() }),
-        ReplayError::WorkingDirectory("/srv/teeworlds".to_owned()),
+        ReplayError::State(prony_replay::StateError::Files(prony_replay::OverlayError::Root {
+            path: "/data".into(),
+            error: denied(),
+        })),
         ReplayError::Mount(denied()),
         ReplayError::NotAttached(program()),
         ReplayError::System { program: program(), error: denied() },

@@ -125,7 +125,7 @@ fn a_thread_that_starves_is_named_and_the_result_is_not_trusted() {
 #[test]
 fn a_file_that_is_missing_is_named() {
     let _turn = Turn::take();
-    let story = story("missing");
+    let story = story_with("missing", &["--pack", "0"]);
     fs::remove_file(&story.arguments[1]).expect("the server's file is there");
     let answer = replay(&story.scratch, &story.demo, &[], &[]);
     assert_diverged(&answer, "missing_file");

@@ -20,4 +20,5 @@ mod recording;
 mod scratch;
 mod stores;
 mod strangers;
+mod travel;
 mod web;

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
+use std::process::Command;
 
 use prony_demo::{Class, Demo, FrameEntry, Head, Op, PartKind, Parts, rewrite};
 
@@ -41,13 +42,43 @@ impl Flip {
     }
 }
 
-/// Replays `demo` three times, with one input byte changed, and cut in the middle.
+/// Replays `demo` three times, elsewhere, with one input byte changed, and cut in the middle.
 pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
     for _ in 0..3 {
         replay(scratch, demo, &[], &[]).assert_identical();
     }
+    if open(demo).header().executable.starts_with(b"/usr/") {
+        it_replays_where_only_packages_are(scratch, demo);
+    }
     a_changed_input_is_found(scratch, demo, &flip);
     a_cut_demo_replays_to_its_last_whole_block(scratch, demo);
+}
+
+/// Replays `demo` below a root directory as a container has it: packages, an empty `/tmp`, nobody's home.
+fn it_replays_where_only_packages_are(scratch: &Scratch, demo: &Path) {
+    const SCRIPT: &str = r#"
+        set -e
+        mount -t tmpfs -o mode=755 root "$1"
+        cd "$1"
+        mkdir tmp var home root run
+        chmod 1777 tmp
+        for directory in usr bin sbin lib lib64 etc dev proc sys; do
+            [ -e "/$directory" ] || continue
+            mkdir "$directory"
+            mount --rbind "/$directory" "$directory"
+        done
+        for file in prony demo; do : >"$file"; done
+        mount --bind "$2" prony
+        mount --bind "$3" demo
+        exec chroot . /prony replay --json --trust-demo /demo
+    "#;
+    let root = scratch.directory("elsewhere");
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh", &root]);
+    let output = command.arg(env!("CARGO_BIN_EXE_prony")).arg(demo).output().expect("unshare(1) is there");
+    let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(answer["verdict"], "identical", "elsewhere: {}\n{said}", answer["divergence"]);
 }
 
 fn open(demo: &Path) -> Demo<BufReader<File>> {

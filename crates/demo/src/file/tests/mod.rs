@@ -34,7 +34,13 @@ fn header() -> Header {
 }
 
 fn trailer() -> Trailer {
-    let file = FileEntry { path: b"/srv/map".to_vec(), size_bytes: 9, hash: [7; 32], role: FileRole::State };
+    let file = FileEntry {
+        path: b"/srv/map".to_vec(),
+        size_bytes: 9,
+        hash: [7; 32],
+        role: FileRole::State,
+        content: Some(300),
+    };
     Trailer {
         files: vec![file],
         objects: vec![ObjectEntry { path: b"/lib/libc.so.6".to_vec(), build_id: vec![2; 20] }],

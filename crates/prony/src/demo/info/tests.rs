@@ -26,7 +26,7 @@ fn header() -> Header {
 }
 
 fn trailer() -> Trailer {
-    let file = |path: &str, role| FileEntry { path: path.into(), size_bytes: 9, hash: [1; 32], role };
+    let file = |path: &str, role| FileEntry { path: path.into(), size_bytes: 9, hash: [1; 32], role, content: None };
     Trailer {
         files: vec![file("/srv/teeworlds/dm1.map", FileRole::Read), file("/tmp/log", FileRole::Written)],
         objects: vec![ObjectEntry { path: b"/lib/libc.so.6".to_vec(), build_id: vec![0xcd; 20] }],

@@ -1,0 +1,90 @@
+//! `prony demo pack`, and what of a server's files is in its demo.
+
+use std::fmt::Write as _;
+use std::io::{BufWriter, Write};
+
+use prony_replay::{LeftOut, PackError, PackLimits, PackReport, Why, pack_files};
+use prony_text::Untrusted;
+use serde_json::{Value, json};
+
+use crate::cli::PackArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::numbers::{bytes, count};
+use crate::output::{self, NewFile};
+use crate::trust;
+
+/// Files that are named one by one; `--json` has more.
+const NAMED_MOST: usize = 10;
+
+/// # Errors
+/// When the demo cannot be read or the new one not written.
+pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
+    let mut demo = super::open("pack", &args.demo)?;
+    let mut new = NewFile::create(&args.output, args.force)?;
+    let limits = PackLimits { private: args.private, ..PackLimits::ALL };
+    let packed = pack_files(&mut demo, BufWriter::new(new.file()), &args.assets, limits);
+    let (mut out, report) = packed.map_err(|error| match error {
+        PackError::Read(error) => Failure::demo("pack", &args.demo, &error),
+        PackError::Write(error) => Failure::write(&args.output, &error),
+        PackError::Held(_) | PackError::Cut => Failure::new(format!("cannot pack {}: {error}", args.demo.display())),
+    })?;
+    out.flush().map_err(|error| Failure::io("write", &args.output, &error))?;
+    drop(out);
+    new.finish()?;
+    if trust::is_known(&args.demo) {
+        trust::note(&args.output);
+    }
+    if args.json {
+        output::print_json(&json!({ "file": args.output, "packed": answer(&report) }))?;
+    } else {
+        let mut text = format!("{}:\n", Untrusted::new(&args.output));
+        lines(&mut text, &report);
+        output::print(&text)?;
+    }
+    let lacks = |why| report.left_out.iter().any(|file| file.why == why);
+    if lacks(Why::Gone) {
+        eprintln!("hint: --assets DIR looks for them below DIR, under any name");
+    } else if lacks(Why::Private) {
+        eprintln!("hint: --private puts in what not everybody may read");
+    }
+    Ok(if report.left_out.is_empty() { Exit::Good } else { Exit::Finding })
+}
+
+/// What is in and what is not, for people.
+pub fn lines(out: &mut String, report: &PackReport) {
+    if report.files > 0 {
+        let _ =
+            writeln!(out, "  {} that it read are in the demo, {}", count(report.files, "file"), bytes(report.bytes));
+    }
+    for file in report.left_out.iter().take(NAMED_MOST) {
+        let _ =
+            writeln!(out, "  not in it: {} ({}, {})", Untrusted::new(&file.path), bytes(file.size_bytes), why(file));
+    }
+    let more = report.left_out.len().saturating_sub(NAMED_MOST);
+    if more > 0 {
+        let _ = writeln!(out, "  not in it: {more} more");
+    }
+}
+
+fn why(file: &LeftOut) -> &'static str {
+    match file.why {
+        Why::Private => "not everybody may read it",
+        Why::Large => "too large",
+        Why::Gone => "not found",
+    }
+}
+
+/// The same for `--json`.
+pub fn answer(report: &PackReport) -> Value {
+    let word = |file: &LeftOut| match file.why {
+        Why::Private => "private",
+        Why::Large => "large",
+        Why::Gone => "not-found",
+    };
+    let left_out = report
+        .left_out
+        .iter()
+        .map(|file| json!({ "path": file.path.to_string_lossy(), "size_bytes": file.size_bytes, "why": word(file) }));
+    json!({ "files": report.files, "bytes": report.bytes, "left_out": left_out.collect::<Vec<_>>() })
+}
