@@ -49,6 +49,9 @@ pub fn size(text: &str) -> Result<u64, String> {
         ("TB", 1_000_000_000_000),
         ("B", 1),
     ];
+    if text == "0" {
+        return Ok(0);
+    }
     let wrong = || "expected a number and a unit, as 500MB or 4GiB".to_owned();
     let (number, unit) =
         UNITS.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit))).ok_or_else(wrong)?;
