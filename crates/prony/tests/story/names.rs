@@ -66,7 +66,9 @@ fn unbound_replays_identically() {
             address.port()
         ),
     );
-    let server = Server::new([&program("/usr/sbin/unbound", "unbound"), "-d", "-c", &configuration]);
+    // It changes to the directory and opens nothing there.
+    let server =
+        Server::new([&program("/usr/sbin/unbound", "unbound"), "-d", "-c", &configuration]).with_state(directory);
     story(&scratch, &server, address);
 }
 
