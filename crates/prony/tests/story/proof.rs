@@ -198,8 +198,8 @@ fn a_cut_demo_replays_to_its_last_whole_block(scratch: &Scratch, demo: &Path) {
     let cut = scratch.path().join("cut.demo");
     // In the middle; later where the server started so slowly that it sent nothing before.
     // Earlier where the files of the server, which stand behind all records, are most of the demo.
-    let sent = [4, 6, 7, 3, 2, 1].into_iter().any(|eighths| {
-        fs::write(&cut, &whole[..whole.len() * eighths / 8]).expect("the temporary directory is writable");
+    let sent = [16, 24, 28, 8, 4, 2, 1].into_iter().any(|part| {
+        fs::write(&cut, &whole[..whole.len() * part / 32]).expect("the temporary directory is writable");
         let (mut outputs, mut left) = (0, 0);
         each_record(&cut, |_, _, record| {
             outputs += usize::from(sends(record));
