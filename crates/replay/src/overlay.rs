@@ -236,25 +236,36 @@ fn name_of(member: &Member) -> PathBuf {
     member.path.iter().map(|name| OsString::from_vec(name.clone())).collect()
 }
 
-/// What the members of the archive of files have beside their content: permissions and time of the last change.
+/// What a file has beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Attributes {
+    /// Permissions, as in `chmod`.
+    mode: u32,
+    /// When it was changed: seconds since 1970-01-01 UTC, and nanoseconds.
+    changed: (i64, u32),
+}
+
+impl Attributes {
+    /// Whether a file of this machine has these.
+    pub(crate) fn are_those_of(self, path: &Path) -> bool {
+        path.metadata().is_ok_and(|data| {
+            data.permissions().mode() & 0o7777 == self.mode & 0o7777
+                && (data.mtime(), data.mtime_nsec()) == (self.changed.0, i64::from(self.changed.1))
+        })
+    }
+}
+
+/// Those of the members of the archive of files, by name.
 pub(crate) fn attributes<R: Read + Seek>(
     demo: &mut Demo<R>,
     limits: ArchiveLimits,
-) -> Result<BTreeMap<PathBuf, (u32, (i64, u32))>, ArchiveError> {
+) -> Result<BTreeMap<PathBuf, Attributes>, ArchiveError> {
     let mut found = BTreeMap::new();
     let mut archive = StateArchiveWalk::new(demo.state_archive(FILES_ARCHIVE), limits);
     while let Some(member) = archive.next_member()? {
-        found.insert(name_of(&member), (member.mode, member.changed));
+        found.insert(name_of(&member), Attributes { mode: member.mode, changed: member.changed });
     }
     Ok(found)
-}
-
-/// Whether a file has these attributes.
-pub(crate) fn has_attributes(path: &Path, (mode, changed): (u32, (i64, u32))) -> bool {
-    path.metadata().is_ok_and(|data| {
-        data.permissions().mode() & 0o7777 == mode & 0o7777
-            && (data.mtime(), data.mtime_nsec()) == (changed.0, i64::from(changed.1))
-    })
 }
 
 /// Gives the directories that lead to these what the real ones have: the kernel shows those of the upper directory.

@@ -149,7 +149,7 @@ pub(crate) fn pack<W: Write>(
     let mut writer = Some(writer);
     let mut archive = None;
     // One file may be opened under several names.
-    let mut packed: HashMap<([u8; 32], u32, u32, u32, i64, i64), usize> = HashMap::new();
+    let mut packed = HashMap::new();
     for (_, size_bytes, path, number) in candidates {
         let entry = &mut files[number];
         let why = match content(&path, entry, limits, limits.all_bytes - report.bytes, &find) {

@@ -9,7 +9,7 @@ use crate::known::KnownDemos;
 use crate::layout::LayoutError;
 use crate::library;
 use crate::limits::Limits;
-use crate::overlay::{self, OverlayError, Plan};
+use crate::overlay::{self, Attributes, OverlayError, Plan};
 use crate::pack;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
@@ -201,7 +201,7 @@ struct Planned<'a> {
     manifest: &'a [FileEntry],
     options: &'a FileOptions,
     trusted: bool,
-    attributes: BTreeMap<PathBuf, (u32, (i64, u32))>,
+    attributes: BTreeMap<PathBuf, Attributes>,
     assets: Assets,
     seen: BTreeSet<PathBuf>,
     plan: Plan,
@@ -238,7 +238,7 @@ impl<'a> Planned<'a> {
         let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
         if let Some((name, attributes)) = found {
             // Web servers tell when a file was changed, others look at who may read it.
-            if (differs || !overlay::has_attributes(path, attributes)) && self.seen.insert(seen.clone()) {
+            if (differs || !attributes.are_those_of(path)) && self.seen.insert(seen.clone()) {
                 self.plan.packed.entry(name).or_default().push(seen);
                 self.plan.bytes += entry.size_bytes;
                 self.climb(path);

@@ -3,7 +3,7 @@
 
 use crate::layout::{LayoutError, Manner, lay_out};
 use crate::limits::Limits;
-use crate::overlay::{self, Overlay, OverlayError, Plan};
+use crate::overlay::{self, Attributes, Overlay, OverlayError, Plan};
 use crate::program;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, MemberKind, StateArchiveWalk, WriteError, Writer};
@@ -313,7 +313,7 @@ impl Restored {
 pub(crate) fn file_attributes<R: Read + Seek>(
     demo: &mut Demo<R>,
     limits: &Limits,
-) -> Result<BTreeMap<PathBuf, (u32, (i64, u32))>, StateError> {
+) -> Result<BTreeMap<PathBuf, Attributes>, StateError> {
     let allowed = allowed(demo, &state_directories(demo), limits)?;
     overlay::attributes(demo, allowed).map_err(|error| StateError::Files(error.into()))
 }
