@@ -196,6 +196,8 @@ mod tests {
             log_bytes_differing: 0,
             warnings: Vec::new(),
             variables_withheld: Vec::new(),
+            files_laid_over: 0,
+            files_withheld: 0,
             tolerance: None,
         }
     }
