@@ -267,17 +267,14 @@ impl Restored {
         }
         let mut left = allowed(demo, &directories, &how.limits)?;
         let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: how.set_ids, stop: how.stop };
-        // A state directory that is not there is seen by the server alone, too.
+        // Where something is merged anyway, a state directory that is not there is, too.
         let mut plan = plan.clone();
-        let missing = |path: &&PathBuf, in_place: bool| !in_place && !path.is_dir();
-        plan.directories.extend(
-            directories
-                .iter()
-                .zip(&in_place)
-                .filter(|(path, in_place)| missing(path, **in_place))
-                .map(|(path, _)| path.clone()),
-        );
-        if !plan.is_empty() {
+        let merges = !plan.is_empty();
+        if merges {
+            let missing = directories.iter().zip(&in_place).filter(|(path, in_place)| !**in_place && !path.is_dir());
+            plan.directories.extend(missing.map(|(path, _)| path.clone()));
+        }
+        if merges {
             let overlay = plan.lay_out(demo, &mut left, manner).map_err(StateError::Files)?;
             restored.mounts.clone_from(&overlay.mounts);
             restored._overlay = Some(overlay);
@@ -292,7 +289,7 @@ impl Restored {
         let scratch = Scratch::new().map_err(|error| system(&std::env::temp_dir(), error))?;
         for (number, (path, in_place)) in directories.iter().zip(in_place).enumerate() {
             let target = if in_place { path.clone() } else { scratch.path().join(number.to_string()) };
-            prepare(path, &target, in_place).map_err(|error| system(path, error))?;
+            prepare((!merges).then_some(&scratch), path, &target, in_place).map_err(|error| system(path, error))?;
             let root = File::open(&target).map_err(|error| system(path, error))?;
             let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
             let laid_out = lay_out(&mut archive, &root, manner, |_| true);
@@ -366,9 +363,12 @@ fn too_large<R: Read + Seek>(demo: &Demo<R>, limits: &Limits, path: &Path, error
     }
 }
 
-/// Makes the empty directory that an archive is laid out in.
-fn prepare(path: &Path, target: &Path, in_place: bool) -> io::Result<()> {
+/// Makes the empty directory that an archive is laid out in, and with `scratch` the one that it is mounted over.
+fn prepare(scratch: Option<&Scratch>, path: &Path, target: &Path, in_place: bool) -> io::Result<()> {
     if !in_place {
+        if let Some(scratch) = scratch.filter(|_| !path.is_dir()) {
+            scratch.make_elsewhere(path)?;
+        }
         return fs::create_dir(target);
     }
     if !path.is_dir() {
