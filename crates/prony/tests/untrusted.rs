@@ -45,6 +45,10 @@ const ROWS: &[Row] = &[
         "demo anonymize",
         &[&["DEMO", "-o", "HOSTILE.anonymous"], &["DEMO", "-o", "x.anonymous", "--replace", "a=HOSTILE"]],
     ),
+    (
+        "demo pack",
+        &[&["DEMO", "-o", "HOSTILE.packed"], &["DEMO", "-o", "x.packed", "--json"], &["CUT", "-o", "y.packed"]],
+    ),
     ("demo verify", &[&["DEMO"], &["CUT"]]),
     ("bench", &[&["'HOSTILE'", "true"], &["sh FAILING", "sh FAILING"], &["--demo", "DEMO", "/bin/true", "'HOSTILE'"]]),
     ("selftest", &[&["'HOSTILE'"]]),
