@@ -1,5 +1,6 @@
 //! The files a server opened: listed with size and hash when recording, looked for when replaying.
 
+use crate::program;
 use crate::regular::{self, FileError};
 use prony_demo::{FileEntry, FileRole, Head, PartKind, Parts};
 use std::collections::BTreeMap;
@@ -56,6 +57,11 @@ impl Opened {
             })
             .collect()
     }
+}
+
+/// The path that a demo gives a file.
+pub(crate) fn path_of(entry: &FileEntry) -> PathBuf {
+    PathBuf::from(program::os(&entry.path))
 }
 
 fn under(path: &Path, folders: &[PathBuf]) -> bool {
@@ -167,7 +173,7 @@ pub(crate) struct Differences {
 pub(crate) fn differences(manifest: &[FileEntry], mut other: impl FnMut(usize, &Path, bool) -> bool) -> Differences {
     let mut found = Differences::default();
     for (number, entry) in manifest.iter().enumerate().filter(|(_, entry)| entry.role == FileRole::Read) {
-        let path = PathBuf::from(std::ffi::OsString::from_vec(entry.path.clone()));
+        let path = path_of(entry);
         let difference = difference(&path, entry);
         if other(number, &path, difference.is_some()) {
             continue;

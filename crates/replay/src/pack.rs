@@ -1,8 +1,7 @@
 //! Files that a server only read, in its demo: small ones when it is recorded, others when somebody asks.
 
-use crate::files;
+use crate::files::{self, path_of};
 use crate::layout::{LayoutError, Manner, lay_out};
-use crate::program;
 use crate::regular;
 use crate::scratch::Scratch;
 use crate::state::{Chunks, append_mtime};
@@ -123,11 +122,6 @@ pub fn needed(files: &[FileEntry]) -> impl Iterator<Item = &FileEntry> {
 
 fn is_needed(entry: &FileEntry) -> bool {
     entry.role == FileRole::Read && entry.content.is_none() && !below(&path_of(entry), &MADE_UP)
-}
-
-/// The path that a demo gives a file.
-fn path_of(entry: &FileEntry) -> PathBuf {
-    PathBuf::from(program::os(&entry.path))
 }
 
 /// Appends the archive of files to a demo and tells each entry where its content is. `find` says where a file lies now.

@@ -565,7 +565,8 @@ fn sent_bytes(record: &[u8]) -> u64 {
     Parts::new(record).filter(|part| part.kind == PartKind::Out as u8).map(|part| part.bytes.len() as u64).sum()
 }
 
-fn note_text(record: &[u8]) -> Option<String> {
+/// What a note says.
+pub(crate) fn note_text(record: &[u8]) -> Option<String> {
     let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
     Some(String::from_utf8_lossy(part.bytes).into_owned())
 }

@@ -233,7 +233,7 @@ impl<'a> Planned<'a> {
         if content.is_some() && !self.trusted {
             self.withheld += u64::from(differs);
         }
-        let name = content.and_then(|content| pack::name_of(Path::new(&program::os(&content.path))));
+        let name = content.and_then(|content| pack::name_of(&files::path_of(content)));
         let Some(seen) = overlay::seen_as(path) else { return false };
         let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
         if let Some((name, attributes)) = found {
@@ -245,7 +245,8 @@ impl<'a> Planned<'a> {
             }
             return true;
         }
-        let Some(asset) = self.assets.find(entry).filter(|_| differs) else { return false };
+        // Looking for one reads whatever has its size.
+        let Some(asset) = differs.then(|| self.assets.find(entry)).flatten() else { return false };
         if self.seen.insert(seen.clone()) {
             self.plan.assets.push((asset.to_owned(), seen));
             self.climb(path);

@@ -1,8 +1,9 @@
 //! Lays the records of a demo out as the tape that a replay walks over.
 
 use crate::order::Turns;
+use crate::record::note_text;
 use crate::sockets;
-use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, PartKind, Parts, part_size};
+use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
 use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -278,8 +279,7 @@ fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
 /// The text of a note of what could not be recorded, and without which a replay goes another way.
 fn uncovered(record: &[u8]) -> Option<String> {
     let head = Head::from_bytes(record).filter(|head| head.op == Op::NoteUnrecordable as u16 && head.aux != 0)?;
-    let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
-    (head.size as usize == record.len()).then(|| String::from_utf8_lossy(part.bytes).into_owned())
+    note_text(record).filter(|_| head.size as usize == record.len())
 }
 
 /// The player walks over parts as over memory of its own, and finds the server's process by its index.
