@@ -630,8 +630,15 @@ fn judge<R: io::Read + io::Seek>(
     Ok(())
 }
 
-/// Under this many verified bytes a frame, on average, the recording says little about the build.
-const WEAK_BYTES_PER_FRAME: f64 = 1.0;
+/// So many verified bytes say something of a build, however often its loop turned meanwhile.
+const ENOUGH_BYTES: u64 = 1000;
+/// With fewer, a server that ran for longer than so many frames was hardly asked anything.
+const FEW_FRAMES: u64 = 100;
+
+/// True if so many verified bytes say little: fewer than enough, and than one a frame of a server that ran for long.
+fn is_little(output_bytes: u64, frames: u64) -> bool {
+    frames > FEW_FRAMES && output_bytes < ENOUGH_BYTES.min(frames)
+}
 
 fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<String>) -> Verdict {
     if report.divergence.is_some() {
@@ -641,8 +648,7 @@ fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<String>) -> Verd
         let sent =
             if tape.output_bytes == 0 { "the recorded server sent nothing" } else { "nothing it sent was verified" };
         reasons.push(format!("no output byte was verified: {sent}"));
-    } else if report.frames > 100 && (report.output_bytes_verified as f64) < WEAK_BYTES_PER_FRAME * report.frames as f64
-    {
+    } else if is_little(report.output_bytes_verified, report.frames) {
         reasons.push(format!(
             "only {} bytes of output were verified over {} frames",
             report.output_bytes_verified, report.frames
@@ -652,5 +658,18 @@ fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<String>) -> Verd
         _ if !reasons.is_empty() => Verdict::Weak(reasons),
         Some(summary) if summary.outputs_differing > 0 => Verdict::Tolerant,
         _ => Verdict::Identical,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_little_by_its_bytes_and_not_by_frames_that_sent_none() {
+        for (output_bytes, frames) in [(108_280, 179_975), (1_000, 1_000_000), (999, 999), (35, 20)] {
+            assert!(!is_little(output_bytes, frames), "{output_bytes} bytes over {frames} frames");
+        }
+        assert!(is_little(999, 1_000) && is_little(35, 101));
     }
 }
