@@ -136,7 +136,7 @@ pub(crate) fn run_once(
     let mut broken = None;
     let mut progressed_at = start;
     let mut last = 0;
-    let mut cpu_last = 0.0;
+    let mut window = None;
     let mut starved = None;
     let mut status;
     let mut shown_at = start;
@@ -166,14 +166,19 @@ pub(crate) fn run_once(
         }
         if records != last {
             (last, progressed_at) = (records, now);
-            cpu_last = cpu_of(server.pid());
-        } else if now.duration_since(progressed_at) > setup.watchdog {
+            window = None;
+            continue;
+        }
+        let (since, busy_before) = *window.get_or_insert_with(|| (now, busy_s(&channel)));
+        if now.duration_since(since) > setup.watchdog {
             // Long work is no starvation: as long as the build uses the CPU it gets more time.
-            let busy = cpu_of(server.pid()) - cpu_last > setup.watchdog.as_secs_f64() / 2.0;
-            if !busy || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
+            let busy_now = busy_s(&channel);
+            let is_busy = busy_now - busy_before > setup.watchdog.as_secs_f64() / 2.0;
+            if !is_busy || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
                 starved = Some(look_at(&channel, server.pid()));
                 break;
             }
+            window = Some((now, busy_now));
         }
     }
     let wall_s = start.elapsed().as_secs_f64();
@@ -283,10 +288,18 @@ impl Observations {
     }
 }
 
-/// CPU seconds of a process so far, over all of its threads.
-fn cpu_of(pid: i32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).unwrap_or_default();
-    stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).unwrap_or(0.0) / 1e9
+/// Seconds that the threads of all processes of the build, as far as they live, have used a CPU or waited for one.
+fn busy_s(channel: &Channel) -> f64 {
+    let mut ns = 0.0;
+    for pid in channel.processes().into_iter().filter(|&pid| pid > 0) {
+        let Ok(threads) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        for thread in threads.flatten() {
+            let stat = std::fs::read_to_string(thread.path().join("schedstat")).unwrap_or_default();
+            // Time on a CPU, time on the queue for one, turns.
+            ns += stat.split(' ').take(2).filter_map(|ns| ns.trim().parse::<f64>().ok()).sum::<f64>();
+        }
+    }
+    ns / 1e9
 }
 
 /// Finds out who holds the replay up.

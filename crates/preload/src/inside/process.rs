@@ -270,6 +270,8 @@ unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
 /// Runs in the child of a `fork`: it becomes process `index`, with one thread.
 pub unsafe fn become_child(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
+    // A replay takes the numbers of the recording.
+    (*control()).processes_used.fetch_max(index.saturating_add(1), Ordering::Relaxed);
     THREADED.store(false, Ordering::Relaxed);
     baton::put_aside();
     ending::forget();
