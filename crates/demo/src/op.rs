@@ -240,6 +240,7 @@ ops! {
     274 NoteUnrecordable "note: cannot be recorded" Note;
     275 NoteCovered "note: recorded another way" Note;
     276 NoteProcessor "note: what the processor is asked is recorded" Note;
+    277 NoteFailed "note: call failed" Note;
 }
 
 impl Op {

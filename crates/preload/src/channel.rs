@@ -16,7 +16,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// First bytes of the control page; changes with every change of a layout in this file.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c2");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c3");
 /// Where the channel is mapped inside the server.
 pub const BASE: usize = 0x2000_0000_0000;
 /// Where the tape of a replay is mapped inside the server.
@@ -103,6 +103,19 @@ pub struct Control {
     pub slot_lock: AtomicU32,
     /// Why the replay ended early, if it did.
     pub report: Report,
+    /// Replay: 1 if what the build prints through stdio is to come out line by line.
+    pub line_by_line: u32,
+    /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
+    /// answered with last.
+    pub passed_process: AtomicU32,
+    /// The same: the thread within the process.
+    pub passed_thread: AtomicU32,
+    /// The same: the record.
+    pub passed_record: AtomicU64,
+    /// Replay: real calls that failed so far, each counted once for a process.
+    pub failures_used: AtomicU32,
+    /// Replay: the last of them, each at its number modulo [`FAILURES`].
+    pub failures: [Failure; FAILURES],
     /// One slot a process.
     pub processes: [Process; PROCESSES],
     /// One slot a thread.
@@ -235,6 +248,34 @@ pub enum Stop {
     LateExit = 5,
 }
 
+/// What of a [`Stop`] it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum What {
+    /// What its class says.
+    Call = 0,
+    /// A recorded output was not sent.
+    NotSent = 1,
+    /// An output that was not recorded.
+    NotRecorded = 2,
+    /// Bytes or length of an output.
+    Bytes = 3,
+    /// Where an output went.
+    Destination = 4,
+    /// The status that the build ended with.
+    Status = 5,
+}
+
+impl What {
+    /// The one with this number.
+    pub fn from_number(number: u32) -> What {
+        [What::NotSent, What::NotRecorded, What::Bytes, What::Destination, What::Status]
+            .into_iter()
+            .find(|&what| what as u32 == number)
+            .unwrap_or(What::Call)
+    }
+}
+
 impl Counts {
     /// The counters, in their order.
     pub fn all(&self) -> [&AtomicU64; 10] {
@@ -276,6 +317,10 @@ pub struct Report {
     pub state: AtomicU32,
     /// A [`Stop`].
     pub class: u32,
+    /// A [`What`].
+    pub what: u32,
+    /// The status that the build ended with, if it called `exit`.
+    pub status: i32,
     /// Index of the process.
     pub process: u32,
     /// Thread within the process.
@@ -311,6 +356,39 @@ pub struct Report {
     /// `object+0xoffset (symbol)`, innermost first, each ended by a zero byte.
     pub caller: [[u8; CALLER_BYTES]; CALLERS],
 }
+
+/// Real calls that failed, of which a replay keeps the last so many.
+pub const FAILURES: usize = 512;
+
+/// A call that a replay makes for real, and that failed.
+#[repr(C)]
+pub struct Failure {
+    /// One more than the number of the failure that this is, 0 while it is being written.
+    pub state: AtomicU32,
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// What it failed with.
+    pub errno: i32,
+    /// The descriptor that it was about, or -1.
+    pub fd: i32,
+    /// Bytes used of `path`.
+    pub path_len: u32,
+    /// The record that the thread was answered with last.
+    pub record: u64,
+    /// Its C name, ended by a zero byte.
+    pub name: [u8; 32],
+    /// The path that it was about, cut where the place ends; empty for none.
+    pub path: [u8; 184],
+}
+
+/// `aux` of a note of a call that failed: it did.
+pub const NOTED: u32 = 0;
+/// `aux` of the same: from here on the failures of this process are noted.
+pub const NOTED_FROM_HERE: u32 = 1;
+/// `aux` of the same: there were too many in this process, and no more are noted.
+pub const NOTED_NO_MORE: u32 = 2;
 
 /// What one frame of a replay took.
 #[repr(C)]

@@ -19,6 +19,8 @@ pub use channel::*;
 #[cfg(not(feature = "hooks"))]
 pub use launch::{Launch, Launched, Mount};
 #[cfg(not(feature = "hooks"))]
-pub use outside::{Channel, Counted, Divergence, DrainError, Fault, Mapped, Moment, Reach, Run, ThreadState};
+pub use outside::{
+    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Mapped, Moment, Reach, Run, ThreadState,
+};
 #[cfg(not(feature = "hooks"))]
 pub use scans::{ScanRequest, Scans, Site};

@@ -4,8 +4,8 @@
 //! read once, bytes are copied before anybody looks into them, and what decides how much is read is kept here.
 
 use crate::channel::{
-    CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES, Report, Stop,
-    THREADS,
+    CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES,
+    Report, Stop, THREADS, What,
 };
 use crate::ticks::ticks;
 use std::ffi::{CString, c_void};
@@ -452,6 +452,40 @@ impl Channel {
         Ok((0..count).map(|frame| unsafe { frames.add(frame).read_volatile() }).collect())
     }
 
+    /// What the build prints through stdio comes out line by line, so that nothing of it is lost when the replay ends.
+    pub fn print_line_by_line(&self) {
+        // SAFETY: the build, which reads it, has not been started.
+        unsafe { (*self.control_ptr()).line_by_line = 1 };
+    }
+
+    /// The thread of a replay that was passed last while it was still in its turn, if [`Counted::overlapped`] says that any
+    /// was: process, thread, and the record that it was answered with last.
+    pub fn passed(&self) -> (u32, u32, u64) {
+        let control = self.control();
+        (
+            control.passed_process.load(Ordering::Relaxed),
+            control.passed_thread.load(Ordering::Relaxed),
+            control.passed_record.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Real calls that failed in a replay, each the first time in its process, in their order; the last
+    /// [`FAILURES`] of them. With it: how many there were.
+    pub fn failures(&self) -> (Vec<FailedCall>, u32) {
+        let used = self.control().failures_used.load(Ordering::Acquire);
+        let numbers = used.saturating_sub(FAILURES as u32)..used;
+        let places = numbers.map(|number| (number, number as usize % FAILURES));
+        let failures = places.filter_map(|(number, place)| {
+            if self.control().failures[place].state.load(Ordering::Acquire) != number.wrapping_add(1) {
+                return None;
+            }
+            // SAFETY: the place lies in the mapping, and any bytes make a failure. The copy is nobody else's.
+            let failure = unsafe { (&raw const (*self.control_ptr()).failures[place]).read_volatile() };
+            Some(FailedCall::of(&failure))
+        });
+        (failures.collect(), used)
+    }
+
     /// The first divergence, once it is complete.
     pub fn divergence(&self) -> Option<Divergence> {
         if self.control().report.state.load(Ordering::Acquire) != 2 {
@@ -514,11 +548,49 @@ pub struct ThreadState {
     pub now: u64,
 }
 
+/// A real call that failed in a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedCall {
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// Its C name.
+    pub name: String,
+    /// The path that it was about, cut at 184 bytes; empty for none.
+    pub path: Vec<u8>,
+    /// The descriptor that it was about, or -1.
+    pub fd: i32,
+    /// What it failed with.
+    pub errno: i32,
+    /// The record that its thread had been answered with last.
+    pub record: u64,
+}
+
+impl FailedCall {
+    fn of(failure: &Failure) -> FailedCall {
+        let name = failure.name.split(|&byte| byte == 0).next().unwrap_or_default();
+        FailedCall {
+            process: failure.process,
+            thread: failure.thread,
+            name: String::from_utf8_lossy(name).into(),
+            path: failure.path[..(failure.path_len as usize).min(failure.path.len())].to_vec(),
+            fd: failure.fd,
+            errno: failure.errno,
+            record: failure.record,
+        }
+    }
+}
+
 /// Facts of a divergence as the player wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Divergence {
     /// What happened.
     pub class: Stop,
+    /// What of it.
+    pub what: What,
+    /// The status that the build ended with, if it called `exit`.
+    pub status: i32,
     /// Index of the process.
     pub process: u32,
     /// Thread within the process.
@@ -554,6 +626,8 @@ impl Divergence {
             |bytes: &[u8]| String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes)).into();
         Divergence {
             class: Stop::from_number(report.class).unwrap_or(Stop::Order),
+            what: What::from_number(report.what),
+            status: report.status,
             process: report.process,
             thread: report.thread,
             op: report.op as u16,
@@ -641,10 +715,31 @@ mod tests {
         control.thread_slots_used.store(u32::MAX, Ordering::Relaxed);
         control.processes_used.store(u32::MAX, Ordering::Relaxed);
         control.report.state.store(2, Ordering::Relaxed);
+        control.failures_used.store(u32::MAX, Ordering::Relaxed);
+        control.failures[0].state.store(u32::MAX, Ordering::Relaxed);
+        assert_eq!(channel.failures(), (Vec::new(), u32::MAX));
         assert_eq!(channel.frames().expect("mapped").len(), 3);
         assert_eq!(channel.processes().len(), PROCESSES);
         assert!(!channel.ended(usize::from(u16::MAX)));
         let _ = (channel.progress(), channel.counted(), channel.threads(), channel.divergence());
+    }
+
+    #[test]
+    fn the_last_failures_are_handed_out_in_their_order() {
+        let tape = Channel::tape_file().expect("memory");
+        let channel = Channel::to_replay(&[], &tape, 3, false, false).expect("memory");
+        for number in 0..FAILURES as u32 + 2 {
+            // SAFETY: nobody else has the mapping.
+            let place = unsafe { &mut (*channel.control_ptr()).failures[number as usize % FAILURES] };
+            place.name[..5].copy_from_slice(b"chmod");
+            (place.record, place.path_len) = (u64::from(number), u32::MAX);
+            place.state.store(number + 1, Ordering::Relaxed);
+            channel.control().failures_used.store(number + 1, Ordering::Relaxed);
+        }
+        let (failures, all) = channel.failures();
+        assert_eq!((failures.len(), all as usize), (FAILURES, FAILURES + 2));
+        assert_eq!((failures[0].record, failures[FAILURES - 1].record), (2, FAILURES as u64 + 1));
+        assert_eq!((failures[0].name.as_str(), failures[0].path.len()), ("chmod", 184));
     }
 
     #[test]

@@ -171,6 +171,7 @@ Examples:
   prony replay match.demo -- ./server-new +map dm1  another build
   prony replay match.demo --repeat 10 --json        ten measured replays
   prony replay match.demo --tolerance floats.toml   numbers that may differ a little
+  prony replay --explain match.demo                 why it diverged
 
 A demo is a program: it names a command, variables that load code, and files. Unless you recorded it on this machine, its
 command and its files are used only with --trust-demo, or when you say so on a terminal. `prony demo info` shows them.
@@ -218,6 +219,9 @@ pub struct ReplayArgs {
     /// Let the server print
     #[arg(long, help_heading = "How it runs")]
     pub show_output: bool,
+    /// Say why a build diverged: calls that fail here alone, what its threads wait for, what it printed last
+    #[arg(long, help_heading = "How it runs")]
+    pub explain: bool,
 
     #[command(flatten)]
     pub files: FileArgs,
@@ -228,6 +232,29 @@ pub struct ReplayArgs {
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,
+}
+
+impl ReplayArgs {
+    /// One replay of this demo, which may take of this machine what it needs.
+    pub fn of(demo: PathBuf) -> ReplayArgs {
+        ReplayArgs {
+            demo,
+            command: Vec::new(),
+            repeat: 1,
+            tolerance: None,
+            allow_truncated: false,
+            ignore_environment: false,
+            watchdog: Duration::from_secs(10),
+            restore_in_place: Vec::new(),
+            restore_set_ids: false,
+            show_output: false,
+            explain: false,
+            files: FileArgs::default(),
+            trust: TrustArgs::default(),
+            limits: DemoLimits { max_memory: u64::MAX, max_state: u64::MAX },
+            json: false,
+        }
+    }
 }
 
 /// Where the files of a demo come from: the same for all verbs that replay one.

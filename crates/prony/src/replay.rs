@@ -1,7 +1,8 @@
 //! `prony replay`: shows what the replay of a demo found.
 
 pub mod divergence;
-mod json;
+mod explain;
+pub mod json;
 
 use std::fmt::Write;
 use std::fs;
@@ -45,7 +46,7 @@ pub fn run(
     if args.json {
         output::print_json(&json::answer(&report))?;
     } else {
-        output::print(&text(&args.demo, &report))?;
+        output::print(&whole_text(args, &report))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {}", warning.text);
@@ -54,6 +55,12 @@ pub fn run(
         eprintln!("hint: {hint}");
     }
     Ok(exit(&report))
+}
+
+/// The answer for people, with what may have caused a divergence if that is asked for.
+pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
+    let causes = if args.explain { explain::text(args, report) } else { String::new() };
+    text(&args.demo, report) + &causes
 }
 
 /// Reads a tolerance file.
@@ -66,7 +73,7 @@ fn rules(path: &Path) -> Result<Rules, Failure> {
 }
 
 /// 0 only when bytes were verified and all of them were equal.
-fn exit(report: &ReplayReport) -> Exit {
+pub fn exit(report: &ReplayReport) -> Exit {
     match (&report.verdict, &report.divergence) {
         (Verdict::Identical, _) if report.output_bytes_verified > 0 => Exit::Good,
         (Verdict::Identical | Verdict::Weak(_), _) => Exit::NotTrusted,
@@ -220,7 +227,7 @@ fn changes(out: &mut String, report: &ReplayReport) {
 }
 
 /// The next step.
-fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
+pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
         (Verdict::Weak(_), _) if report.output_bytes_verified == 0 => {
             Some("record a server that answers somebody: without output there is nothing to compare".to_owned())
@@ -229,7 +236,7 @@ fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
             Some("record longer, and where clients are busy".to_owned())
         }
         (Verdict::Weak(_), _) => Some("--ignore-environment trusts the result all the same".to_owned()),
-        (_, Some(found)) => divergence::hint(args, report, found),
+        (_, Some(found)) => Some(divergence::hint(args, report, found)),
         _ if !report.variables_withheld.is_empty() => {
             let names = report.variables_withheld.join(", ");
             Some(format!("--keep-code-variables gives the build {names} as recorded"))
@@ -253,6 +260,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         watchdog: args.watchdog,
         allow_truncated: args.allow_truncated,
         show_output: args.show_output,
+        keep_output: args.explain,
         trusted: args.trust.trust_demo,
         keep_code_variables: args.trust.keep_code_variables,
         restore_in_place: args.restore_in_place.clone(),

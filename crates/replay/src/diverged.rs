@@ -1,12 +1,12 @@
 //! Turns the facts of a divergence into a report: what was expected there, and what came before.
 
 use crate::compare::Unexcused;
-use crate::report::{Divergence, DivergenceClass};
-use crate::run::Starved;
-use crate::tape::{Scene, scene};
+use crate::report::{Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
+use crate::run::{Outcome, Starved};
+use crate::tape::{Scene, Tape, calls_of, scene};
 use prony_demo::dump::{Line, call_name};
-use prony_demo::{Demo, DemoError};
-use prony_preload::{Stop, ThreadState};
+use prony_demo::{Demo, DemoError, Head};
+use prony_preload::{Stop, ThreadState, What};
 use std::io::{Read, Seek};
 
 /// Bytes of either side that a report shows.
@@ -42,7 +42,12 @@ pub(crate) fn from_player<R: Read + Seek>(
         (Some(_), true) => format!("{} bytes expected, {} found", facts.expected_bytes, facts.found_bytes),
         _ => String::new(),
     };
-    let detail = [facts.detail, lengths].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
+    let status = match (facts.class, facts.what) {
+        (_, What::Status) | (Stop::EarlyExit, _) => format!("the build ends with status {}", facts.status),
+        _ => String::new(),
+    };
+    let detail =
+        [facts.detail, status, lengths].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
     let mut found = Divergence {
         class: class_of(facts.class),
         process: facts.process as u16,
@@ -59,9 +64,22 @@ pub(crate) fn from_player<R: Read + Seek>(
         recent: Vec::new(),
         backtrace: facts.callers,
         detail,
+        difference: Difference::Class,
+        threads: Vec::new(),
     };
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(&mut found, &scene);
+    found.difference = match facts.what {
+        What::Call => Difference::Class,
+        What::NotSent => Difference::NotSent,
+        What::NotRecorded => Difference::NotRecorded,
+        What::Bytes => Difference::Bytes,
+        What::Destination => Difference::Destination,
+        What::Status => {
+            let expected = Head::from_bytes(&scene.record).map_or(0, |head| head.aux as i32);
+            Difference::Status { expected, found: facts.status }
+        }
+    };
     Ok(found)
 }
 
@@ -85,6 +103,8 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
         recent: Vec::new(),
         backtrace: Vec::new(),
         detail: output.why,
+        difference: Difference::Bytes,
+        threads: Vec::new(),
     };
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(&mut found, &scene);
@@ -109,7 +129,7 @@ fn set_place<R: Read + Seek>(found: &mut Divergence, demo: &mut Demo<R>, at: &Th
     (found.process, found.thread, found.record) = (at.process as u16, at.thread as u16, at.record);
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(found, &scene);
-    if let Some(head) = prony_demo::Head::from_bytes(&scene.record) {
+    if let Some(head) = Head::from_bytes(&scene.record) {
         (found.call, found.fd) = (call_name(head.op), head.fd);
     }
     Ok(())
@@ -133,32 +153,99 @@ pub(crate) fn plain(class: DivergenceClass, detail: String) -> Divergence {
         recent: Vec::new(),
         backtrace: Vec::new(),
         detail,
+        difference: Difference::Class,
+        threads: Vec::new(),
     }
 }
 
-fn name(thread: &ThreadState) -> String {
-    match thread.process {
-        0 => format!("thread {}", thread.thread),
-        process => format!("thread {} of process {process}", thread.thread),
+fn name(process: u16, thread: u16) -> String {
+    match process {
+        0 => format!("thread {thread}"),
+        process => format!("thread {thread} of process {process}"),
+    }
+}
+
+/// What a thread, or a process, does.
+fn shown_doing(doing: &Doing) -> String {
+    match doing {
+        Doing::Turn => "waits for its turn".to_owned(),
+        Doing::Running => "runs in its own code".to_owned(),
+        Doing::Sleeping { call, .. } if call.is_empty() => "sleeps".to_owned(),
+        Doing::Sleeping { call, .. } => format!("sleeps in {call}"),
+        Doing::Finished => "has no records left".to_owned(),
+        Doing::Gone => "is not there".to_owned(),
     }
 }
 
 /// A replay that got nowhere.
-pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Divergence, DemoError> {
-    let waiting: Vec<String> = starved
-        .waiting
+pub(crate) fn from_starved<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    tape: &Tape,
+    starved: &Starved,
+) -> Result<Divergence, DemoError> {
+    let threads = reports(demo, tape, starved)?;
+    let waiting: Vec<String> = threads
         .iter()
-        .map(|thread| format!("{} waits for turn {} before record {}", name(thread), thread.turn, thread.record))
+        .filter_map(|thread| Some((thread, thread.waits_for?)))
+        .map(|(thread, turn)| {
+            let ThreadReport { process, thread, record, .. } = thread;
+            format!("{} waits for turn {turn} before record {record}", name(*process, *thread))
+        })
         .collect();
-    let holder = match &starved.thread {
-        Some(thread) => format!("{} {}", name(thread), starved.kernel_state),
-        None => format!("the process {}", starved.kernel_state),
+    let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
+    let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
+    let holder = match held {
+        Some(thread) => format!("{} {}", name(thread.process, thread.thread), shown_doing(&thread.doing)),
+        None => format!("the process {}", shown_doing(&starved.process)),
     };
-    let turn = starved.waiting.first().map(|thread| format!(" and turn {} does not come", thread.now));
+    let first = starved.threads.iter().find(|(thread, _)| thread.waiting);
+    let turn = first.map(|(thread, _)| format!(" and turn {} does not come", thread.now));
     let detail = std::iter::once(format!("{holder}{}", turn.unwrap_or_default())).chain(waiting).collect::<Vec<_>>();
     let mut found = plain(DivergenceClass::Starvation, detail.join("; "));
-    if let Some(thread) = starved.waiting.first().or(starved.thread.as_ref()) {
+    if let Some((thread, _)) = first.or_else(|| starved.threads.first()) {
         set_place(&mut found, demo, thread)?;
     }
+    found.threads = threads;
     Ok(found)
+}
+
+/// What each thread does, and those whose turn it is although they are not there.
+fn reports<R: Read + Seek>(demo: &mut Demo<R>, tape: &Tape, starved: &Starved) -> Result<Vec<ThreadReport>, DemoError> {
+    let wanted: Vec<(u16, u64)> =
+        starved.threads.iter().map(|(thread, _)| (thread.process as u16, thread.record)).collect();
+    let calls = calls_of(demo, &wanted)?;
+    let mut reports: Vec<ThreadReport> = Vec::new();
+    for (thread, doing) in &starved.threads {
+        let (process, number) = (thread.process as u16, thread.thread as u16);
+        let owner = tape.owner(process, thread.now);
+        reports.push(ThreadReport {
+            process,
+            thread: number,
+            record: thread.record,
+            call: calls.get(&(process, thread.record)).cloned().unwrap_or_default(),
+            waits_for: thread.waiting.then_some(thread.turn),
+            is_its_turn: owner == Some(number),
+            doing: doing.clone(),
+        });
+        let is_there = |owner| starved.threads.iter().any(|(it, _)| it.process == thread.process && it.thread == owner);
+        if let Some(owner) = owner.filter(|&owner| !is_there(u32::from(owner)))
+            && !reports.iter().any(|report| (report.process, report.thread) == (process, owner))
+        {
+            let (record, call) = (0, String::new());
+            let (waits_for, is_its_turn, doing) = (None, true, Doing::Gone);
+            reports.push(ThreadReport { process, thread: owner, record, call, waits_for, is_its_turn, doing });
+        }
+    }
+    Ok(reports)
+}
+
+/// The thread that was passed last although it was its turn.
+pub(crate) fn passed<R: Read + Seek>(demo: &mut Demo<R>, outcome: &Outcome) -> Result<Option<Passed>, DemoError> {
+    if outcome.counted.overlapped == 0 {
+        return Ok(None);
+    }
+    let (process, thread, record) = outcome.passed;
+    let (process, thread) = (process as u16, thread as u16);
+    let call = calls_of(demo, &[(process, record)])?.remove(&(process, record)).unwrap_or_default();
+    Ok(Some(Passed { process, thread, record, call }))
 }

@@ -5,10 +5,12 @@
 //! and says whether the build did what the recorded one did.
 #![forbid(unsafe_code)]
 
+mod cause;
 mod compare;
 mod diverged;
 mod environment;
 mod facts;
+mod failures;
 mod files;
 mod functions;
 mod known;
@@ -21,6 +23,7 @@ mod order;
 mod overlay;
 mod pack;
 mod partial;
+mod printed;
 mod processor;
 mod program;
 mod raw_calls;
@@ -32,8 +35,10 @@ mod run;
 mod scratch;
 mod sockets;
 mod state;
+mod syscalls;
 mod tape;
 
+pub use cause::Cause;
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
@@ -45,6 +50,9 @@ pub use prony_preload::{Fault, Reach};
 pub use record::{RecordError, RecordOptions, record};
 pub use regular::FileError;
 pub use replay::{FileOptions, Foreign, ReplayError, ReplayOptions, Replayer, replay};
-pub use report::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict, Warning};
+pub use report::{
+    Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, Progress, RecordReport, Recorded, ReplayReport,
+    Surroundings, ThreadReport, Verdict, Warning,
+};
 pub use state::{SetIdFile, StateError, set_id_files};
 pub use tape::TapeError;

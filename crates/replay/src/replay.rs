@@ -1,9 +1,11 @@
 //! Replaying: a build on a demo, as often as asked, and what it came to.
 
+use crate::cause;
 use crate::compare;
 use crate::diverged;
 use crate::environment::{self, Withheld};
 use crate::facts::flags_lacking;
+use crate::failures::{self, Place};
 use crate::files::{self, Assets};
 use crate::known::KnownDemos;
 use crate::layout::LayoutError;
@@ -11,9 +13,10 @@ use crate::library;
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, OverlayError, Plan};
 use crate::pack;
+use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
-use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Verdict, Warning};
+use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Surroundings, Verdict, Warning};
 use crate::run::{Broken, Observed, Outcome, Setup, run_once};
 use crate::scratch;
 use crate::sockets;
@@ -53,6 +56,8 @@ pub struct ReplayOptions {
     pub allow_truncated: bool,
     /// Let the build print where this process prints.
     pub show_output: bool,
+    /// Keep the last lines that it prints, if it does not print where this process does.
+    pub keep_output: bool,
     /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
     pub trusted: bool,
     /// Let a build that `command` names have the variables of the recording that choose code.
@@ -94,6 +99,7 @@ impl ReplayOptions {
             watchdog: Duration::from_secs(10),
             allow_truncated: false,
             show_output: false,
+            keep_output: false,
             trusted: false,
             keep_code_variables: false,
             restore_in_place: Vec::new(),
@@ -294,6 +300,7 @@ pub struct Replayer<'a> {
     withheld: Withheld,
     /// Why the result would mean little.
     reasons: Vec<String>,
+    surroundings: Surroundings,
 }
 
 impl<'a> Replayer<'a> {
@@ -366,7 +373,10 @@ impl<'a> Replayer<'a> {
         let program = Program::find(&command, &here, search.as_deref())?;
 
         let mut reasons = Vec::new();
-        examine_surroundings(&demo, &mut warnings, if options.ignore_environment { None } else { Some(&mut reasons) });
+        let told_reasons = if options.ignore_environment { None } else { Some(&mut reasons) };
+        let mut surroundings = examine_surroundings(&demo, &mut warnings, told_reasons);
+        surroundings.command_given = build;
+        surroundings.recorded_build = is_recorded(demo.header(), &program, &command);
         let (tape, library) = lay_out(&mut demo, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
@@ -383,6 +393,10 @@ impl<'a> Replayer<'a> {
         };
         let missing = told(&differences.missing, "not there")
             .or_else(|| told(&differences.not_regular, "not a regular file here"));
+        surroundings.changed = differences.changed.iter().map(ToString::to_string).collect();
+        surroundings.missed = tape.uncovered.clone();
+        let notes = demo.trailer().map(|trailer| trailer.notes.as_slice()).unwrap_or_default();
+        surroundings.notes = notes.iter().filter(|note| !tape.uncovered.contains(note)).cloned().collect();
         for changed in &differences.changed {
             let text = format!("`{changed}` is not the file that was recorded: its content differs");
             warnings.push(Warning { text });
@@ -409,6 +423,7 @@ impl<'a> Replayer<'a> {
             warnings,
             withheld,
             reasons,
+            surroundings,
         })
     }
 
@@ -423,14 +438,20 @@ impl<'a> Replayer<'a> {
         report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         report.files_laid_over = self.plan.files() as u64;
         report.files_withheld = self.files_withheld;
+        report.surroundings = self.surroundings.clone();
         if let Some(missing) = &self.missing {
             report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, missing.clone()));
             report.verdict = Verdict::Diverged;
+            report.causes = cause::causes(&report);
             return Ok(report);
         }
         let excluded = demo.header().excluded_objects.clone();
         let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
+        let printed = match options.keep_output && !options.show_output {
+            true => Some(Printed::start().map_err(in_system)?),
+            false => None,
+        };
         let setup = Setup {
             argv: &self.command,
             executable: &program.path,
@@ -438,7 +459,8 @@ impl<'a> Replayer<'a> {
             cwd,
             excluded: &excluded,
             library: self.library.as_fd(),
-            output: (!options.show_output).then_some(&self.nowhere),
+            output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
+            line_by_line: options.keep_output,
             tolerant: options.tolerance.is_some(),
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
@@ -483,6 +505,12 @@ impl<'a> Replayer<'a> {
             }
             add_outcome(&mut report, &outcome);
             report.divergence = divergence(demo, tape, &outcome)?;
+            if let Some(found) = &report.divergence {
+                let place = Place { process: found.process, thread: found.thread, record: found.record };
+                let (failures, all) = &outcome.failures;
+                (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
+                report.passed = diverged::passed(demo, &outcome)?;
+            }
             if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
                 judge(demo, rules, &outcome.observed, &mut report)?;
             }
@@ -491,6 +519,8 @@ impl<'a> Replayer<'a> {
             }
         }
         report.verdict = verdict(&report, tape, self.reasons.clone());
+        report.causes = cause::causes(&report);
+        report.printed = printed.map(Printed::last_lines).unwrap_or_default();
         Ok(report)
     }
 }
@@ -533,7 +563,24 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         files_laid_over: 0,
         files_withheld: 0,
         tolerance: None,
+        surroundings: Surroundings::default(),
+        failed_calls: Vec::new(),
+        unfailed_calls: Vec::new(),
+        passed: None,
+        causes: Vec::new(),
+        printed: Vec::new(),
     }
+}
+
+/// True if this is the program that was recorded, with its arguments; `None` where that cannot be told.
+fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Option<bool> {
+    let arguments = |command: &[OsString]| command.iter().skip(1).cloned().collect::<Vec<_>>();
+    let recorded: Vec<OsString> = header.argv.iter().map(|argument| program::os(argument)).collect();
+    if arguments(command) != arguments(&recorded) {
+        return Some(false);
+    }
+    let known = !header.build_id.is_empty() && !program.build_id.is_empty();
+    known.then(|| header.build_id == program.build_id)
 }
 
 /// Says what of this machine is not as it was.
@@ -541,24 +588,28 @@ fn examine_surroundings<R: io::Read + io::Seek>(
     demo: &Demo<R>,
     warnings: &mut Vec<Warning>,
     mut reasons: Option<&mut Vec<String>>,
-) {
+) -> Surroundings {
+    let mut found = Surroundings::default();
     let header = demo.header();
     let lacking = flags_lacking(header);
     if header.architecture != std::env::consts::ARCH {
         let text = format!("recorded on {}, replayed on {}", header.architecture, std::env::consts::ARCH);
         warnings.push(Warning { text: text.clone() });
         reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
+        found.processor = Some(text);
     } else if !lacking.is_empty() {
         let text = format!("this processor lacks {} of the recording's", lacking.join(" "));
         warnings.push(Warning { text: text.clone() });
         reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
+        found.processor = Some(text);
     }
-    let Some(trailer) = demo.trailer() else { return };
+    let Some(trailer) = demo.trailer() else { return found };
     for object in &trailer.objects {
         let path = PathBuf::from(program::os(&object.path));
         let is_server = object.path == header.executable;
         if !is_server && !object.build_id.is_empty() && program::build_id(&path) != object.build_id {
             warnings.push(Warning { text: format!("`{}` is not the library that was recorded", path.display()) });
+            found.libraries.push(path.display().to_string());
         }
     }
     for file in trailer.files.iter().filter(|file| file.role == FileRole::Written) {
@@ -569,7 +620,9 @@ fn examine_surroundings<R: io::Read + io::Seek>(
                 path.display()
             ),
         });
+        found.written.push(path.display().to_string());
     }
+    found
 }
 
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
@@ -598,7 +651,7 @@ fn divergence<R: io::Read + io::Seek>(
     let last = outcome.counted.records;
     Ok(match outcome {
         Outcome { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
-        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
+        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, tape, starved)?),
         Outcome { signal: Some(signal), .. } => {
             let detail = format!("signal {signal} ended the build after {last} of {} records", tape.records);
             Some(diverged::at_last_call(demo, DivergenceClass::Crash, &outcome.threads, detail)?)

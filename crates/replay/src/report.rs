@@ -1,5 +1,6 @@
 //! What a recording and a replay found, as the verbs show it.
 
+use crate::cause::Cause;
 use crate::pack::PackReport;
 use prony_demo::tolerance::ToleranceSummary;
 
@@ -86,6 +87,86 @@ pub struct ReplayReport {
     pub files_withheld: u64,
     /// What the rules of `--tolerance` excused.
     pub tolerance: Option<ToleranceSummary>,
+    /// What is known of the build and its surroundings before it runs.
+    pub surroundings: Surroundings,
+    /// Of a build that diverged: calls made for real that fail here and did not while recording, the latest first.
+    pub failed_calls: Vec<FailedCall>,
+    /// The same the other way round: calls that failed while recording, of which none failed here.
+    pub unfailed_calls: Vec<FailedCall>,
+    /// The thread that was passed last although it was its turn, where any was.
+    pub passed: Option<Passed>,
+    /// What may have made it diverge, the likeliest first.
+    pub causes: Vec<Cause>,
+    /// The last lines that it printed, where they were asked for.
+    pub printed: Vec<String>,
+}
+
+/// A thread that made no call for so long, in its turn, that others went on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// Index of the process.
+    pub process: u16,
+    /// Thread within the process.
+    pub thread: u16,
+    /// The record that it was answered with last.
+    pub record: u64,
+    /// The call of that record.
+    pub call: String,
+}
+
+/// What is known of a build and its surroundings before it runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The build is the very program that was recorded; `None` where that cannot be told.
+    pub recorded_build: Option<bool>,
+    /// A command was given in place of the recorded one.
+    pub command_given: bool,
+    /// Files that the server wrote while recording, in no state directory.
+    pub written: Vec<String>,
+    /// Files that it read, and that have another content here.
+    pub changed: Vec<String>,
+    /// Libraries that are not those of the recording.
+    pub libraries: Vec<String>,
+    /// What of the processor is not as it was.
+    pub processor: Option<String>,
+    /// What the recorder could not record.
+    pub missed: Vec<String>,
+    /// What else the recording says of itself.
+    pub notes: Vec<String>,
+}
+
+/// A call that is made for real, and answered from no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FailedCall {
+    /// Index of the process.
+    pub process: u16,
+    /// Thread within the process.
+    pub thread: u16,
+    /// Its C name.
+    pub call: String,
+    /// The path that it was about; empty for none.
+    pub path: String,
+    /// The descriptor that it was about, or -1; of `syscall` its number.
+    pub fd: i32,
+    /// What it failed with.
+    pub errno: i32,
+    /// The last recorded call before it.
+    pub after_record: u64,
+    /// What the recording has in its place.
+    pub recorded: Recorded,
+}
+
+/// What a recording has of a call that failed elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recorded {
+    /// It succeeded, in this record.
+    Succeeded(u64),
+    /// It failed with another error.
+    FailedWith(i32),
+    /// It did not fail there: it succeeded, or was not made.
+    NotFailed,
+    /// The recording is older than the notes of failures, or has too many of them.
+    NotNoted,
 }
 
 /// The answer of a replay.
@@ -155,6 +236,71 @@ pub struct Divergence {
     pub backtrace: Vec<String>,
     /// What else is known.
     pub detail: String,
+    /// What of its class it was.
+    pub difference: Difference,
+    /// What each thread was doing, where one starved.
+    pub threads: Vec<ThreadReport>,
+}
+
+/// What of its class a divergence was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// What the class says.
+    Class,
+    /// Bytes of an output, of the same length or not.
+    Bytes,
+    /// A recorded output was not sent.
+    NotSent,
+    /// An output that was not recorded.
+    NotRecorded,
+    /// Where an output went.
+    Destination,
+    /// The status that the build ended with.
+    Status {
+        /// The recorded one.
+        expected: i32,
+        /// The build's.
+        found: i32,
+    },
+}
+
+/// What a thread of a build was doing when it was given up.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThreadReport {
+    /// Index of the process.
+    pub process: u16,
+    /// Thread within the process.
+    pub thread: u16,
+    /// The record that it was answered with last, or stands before while it waits.
+    pub record: u64,
+    /// The call of that record; empty where there is none.
+    pub call: String,
+    /// The turn that it waits for.
+    pub waits_for: Option<u64>,
+    /// The turn that its process has reached is its own; false where the process has one thread, and no turns.
+    pub is_its_turn: bool,
+    /// What it was doing.
+    pub doing: Doing,
+}
+
+/// What a thread was doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Doing {
+    /// Waiting for its turn.
+    Turn,
+    /// Running, in code of its own.
+    Running,
+    /// Sleeping in a system call.
+    Sleeping {
+        /// Its name, or its number.
+        call: String,
+        /// What the descriptor that it is about leads to; empty without one.
+        at: String,
+    },
+    /// It has no records left.
+    Finished,
+    /// There is no such thread: it was not started, or has ended.
+    Gone,
 }
 
 /// How far a recording or a series of replays has got, for a progress line.

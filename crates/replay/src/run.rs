@@ -2,10 +2,12 @@
 
 use crate::merge::Merger;
 use crate::objects;
+use crate::report::Doing;
+use crate::syscalls;
 use crate::tape::Tape;
 use prony_demo::Head;
 use prony_preload::{
-    Channel, Counted, Divergence, DrainError, Fault, FrameTime, Launch, Launched, Mount, Scans, ThreadState,
+    Channel, Counted, Divergence, DrainError, FailedCall, Fault, FrameTime, Launch, Launched, Mount, Scans, ThreadState,
 };
 use std::fs::File;
 use std::io;
@@ -30,6 +32,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
     pub(crate) watchdog: Duration,
+    /// What the build prints comes out line by line.
+    pub(crate) line_by_line: bool,
     /// Set when somebody asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
@@ -91,18 +95,20 @@ pub(crate) struct Outcome {
     pub(crate) threads: Vec<ThreadState>,
     /// The library came up in the build.
     pub(crate) attached: bool,
+    /// The thread that was passed last in its turn: process, thread, record.
+    pub(crate) passed: (u32, u32, u64),
+    /// Calls made for real that failed, and how many there were.
+    pub(crate) failures: (Vec<FailedCall>, u32),
     pub(crate) observed: Vec<Observed>,
 }
 
 /// A replay that got nowhere.
 #[derive(Debug)]
 pub(crate) struct Starved {
-    /// The thread whose turn it is, or the one that does nothing.
-    pub(crate) thread: Option<ThreadState>,
-    /// Threads that wait for their turn.
-    pub(crate) waiting: Vec<ThreadState>,
-    /// What the thread does in the kernel.
-    pub(crate) kernel_state: String,
+    /// Threads with records left, and what they do.
+    pub(crate) threads: Vec<(ThreadState, Doing)>,
+    /// What the process does that was started.
+    pub(crate) process: Doing,
 }
 
 /// How often the outside looks whether the replay gets on.
@@ -118,6 +124,9 @@ pub(crate) fn run_once(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome, Broken> {
     let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant, tape.processor)?;
+    if setup.line_by_line {
+        channel.print_line_by_line();
+    }
     let launch = Launch {
         argv: setup.argv,
         executable: setup.executable,
@@ -215,6 +224,8 @@ pub(crate) fn run_once(
         ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
         threads: channel.threads(),
         attached: channel.attached(),
+        passed: channel.passed(),
+        failures: channel.failures(),
         divergence,
         starved,
         observed: observed.all,
@@ -302,21 +313,33 @@ fn busy_s(channel: &Channel) -> f64 {
     ns / 1e9
 }
 
-/// Finds out who holds the replay up.
+/// Finds out what holds the replay up.
 fn look_at(channel: &Channel, pid: i32) -> Starved {
-    let threads = channel.threads();
-    let (waiting, others): (Vec<_>, Vec<_>) =
-        threads.into_iter().filter(|thread| !thread.finished).partition(|thread| thread.waiting);
-    let thread = others.first().copied();
-    let tid = thread.map_or(pid, |thread| thread.tid);
+    let threads = channel.threads().into_iter().filter(|thread| !thread.finished);
+    let threads = threads.map(|thread| (thread, if thread.waiting { Doing::Turn } else { doing(thread.tid) }));
+    Starved { threads: threads.collect(), process: doing(pid) }
+}
+
+/// What the kernel says that a thread is doing.
+fn doing(tid: i32) -> Doing {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{tid}/{name}")).unwrap_or_default();
+    let stat = read("stat");
+    match stat.rsplit(") ").next().and_then(|rest| rest.chars().next()) {
+        None => return Doing::Gone,
+        Some('R') => return Doing::Running,
+        Some(_) => {}
+    }
+    // Its number, then its arguments in base 16; `running`, or -1 for none.
     let call = read("syscall");
-    let state = read("stat");
-    let state = state.rsplit(") ").next().and_then(|rest| rest.chars().next()).unwrap_or('?');
-    let kernel_state = match (state, call.split(' ').next()) {
-        ('R', _) => "runs in its own code".to_owned(),
-        (_, Some(number)) if number.parse::<u32>().is_ok() => format!("sleeps in system call {number}"),
-        _ => "sleeps".to_owned(),
+    let mut words = call.split(' ');
+    let Some(number) = words.next().and_then(|number| number.parse::<u32>().ok()) else {
+        return Doing::Sleeping { call: String::new(), at: String::new() };
     };
-    Starved { thread, waiting, kernel_state }
+    let argument = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+    let at = argument.filter(|_| syscalls::takes_descriptor(number));
+    let at = at.and_then(|fd| std::fs::read_link(format!("/proc/{tid}/fd/{fd}")).ok());
+    Doing::Sleeping {
+        call: syscalls::name(number),
+        at: at.map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
+    }
 }

@@ -3,9 +3,10 @@
 use crate::order::Turns;
 use crate::record::note_text;
 use crate::sockets;
+use prony_demo::dump::call_name;
 use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
 use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileExt;
@@ -82,6 +83,8 @@ pub(crate) struct Tape {
     pub(crate) processor: bool,
     /// Paths that Unix sockets were bound to.
     pub(crate) sockets: Vec<PathBuf>,
+    /// For each process with several threads: where on the tape the owners of its turns are, and how many turns it has.
+    owners: BTreeMap<u16, (u64, u64)>,
 }
 
 /// What one thread takes on the tape.
@@ -140,6 +143,7 @@ impl Tape {
             uncovered: Vec::new(),
             processor: false,
             sockets: Vec::new(),
+            owners: BTreeMap::new(),
         };
         let mut turns = Turns::default();
         let mut records = demo.records();
@@ -182,6 +186,8 @@ impl Tape {
         (tape.main_process, tape.frames) = (main, process.frames);
         tape.processes = processes.keys().copied().collect();
         let bytes = lay_out(&mut streams, &mut processes);
+        let ordered = processes.iter().filter(|(_, process)| process.owners_start > 0);
+        tape.owners = ordered.map(|(&index, process)| (index, (process.owners_start, process.turns))).collect();
         tape.write(demo, rule, streams, processes).and_then(|()| Ok(Channel::seal_tape(&tape.file)?)).map_err(
             |error| match error {
                 Failed::Demo(error) => TapeError::Demo(error),
@@ -189,6 +195,14 @@ impl Tape {
             },
         )?;
         Ok(tape)
+    }
+
+    /// The thread that has this turn; `None` where there are no turns, and behind the last one.
+    pub(crate) fn owner(&self, process: u16, turn: u64) -> Option<u16> {
+        let &(start, _) = self.owners.get(&process).filter(|&&(_, count)| turn < count)?;
+        let mut owner = [0; 2];
+        self.file.read_exact_at(&mut owner, start + 2 * turn).ok()?;
+        Some(u16::from_le_bytes(owner))
     }
 
     fn write<R: Read + Seek>(
@@ -378,4 +392,24 @@ pub(crate) fn scene<R: Read + Seek>(
         last_clock = clock;
     }
     Ok(scene)
+}
+
+/// The names of the calls of these records, by process and number.
+pub(crate) fn calls_of<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    wanted: &[(u16, u64)],
+) -> Result<BTreeMap<(u16, u64), String>, DemoError> {
+    let wanted: BTreeSet<(u16, u64)> = wanted.iter().copied().collect();
+    let mut found = BTreeMap::new();
+    let mut records = demo.records();
+    while let Some((process, record)) = records.next()? {
+        let Some(head) = Head::from_bytes(record).filter(|head| wanted.contains(&(process, head.order))) else {
+            continue;
+        };
+        found.insert((process, head.order), call_name(head.op));
+        if found.len() == wanted.len() {
+            break;
+        }
+    }
+    Ok(found)
 }

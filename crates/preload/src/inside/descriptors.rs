@@ -1,5 +1,6 @@
 //! Which descriptors belong to the recorded conversation, and their stand-ins during a replay.
 
+use super::failures;
 use super::thread::REPLAYING;
 use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -147,7 +148,7 @@ pub enum StandIn {
 pub unsafe fn stand_in(fd: i32, like: StandIn) {
     let source = if like == StandIn::Socket { STAND_IN_SOCKET } else { STAND_IN_OTHER };
     if fd >= 0 {
-        libc::dup3(source, fd, 0);
+        failures::at_descriptor(c"dup3", fd, libc::dup3(source, fd, 0));
         set(fd, Kind::Recorded);
     }
 }

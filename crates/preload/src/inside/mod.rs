@@ -13,6 +13,7 @@ mod descriptors;
 mod detour;
 mod ending;
 mod epoll;
+mod failures;
 mod hooks;
 mod notes;
 mod objects;

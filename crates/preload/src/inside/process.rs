@@ -1,7 +1,7 @@
 //! What this process is to the recording: its slot, its mode, and how threads join it.
 
 use super::thread::{self, Thread};
-use super::{baton, ending, hooks, objects, player, recorder, report, signals};
+use super::{baton, ending, failures, hooks, objects, player, recorder, report, signals};
 use crate::channel::{self, Control};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -155,17 +155,24 @@ unsafe fn attach(index: u32) {
     super::descriptors::inherit();
     if mode() == thread::REPLAYING {
         player::map_tape();
+        if (*control).line_by_line != 0 {
+            libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);
+        }
     }
     objects::exclude(control);
     on_exit(at_exit, null_mut());
     (*slot()).state.store(1, Ordering::Release);
     hooks::redirect_standard_input();
     attach_thread(0);
+    failures::begin();
     objects::watch();
     objects::name_interposer();
 }
 
 unsafe extern "C" {
+    /// The stream that `printf` writes to.
+    static stdout: *mut libc::FILE;
+
     /// Handlers run last in, first out; this one is registered before those of the loader and the
     /// server, so it comes last. Unlike `atexit` it learns the status.
     fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;

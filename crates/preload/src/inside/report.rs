@@ -2,7 +2,7 @@
 
 use super::process::{control, index};
 use super::thread::{ASIDE, Thread};
-use crate::channel::{CALLER_BYTES, CALLERS, Stop, WINDOW_BYTES};
+use crate::channel::{CALLER_BYTES, CALLERS, Stop, WINDOW_BYTES, What};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -19,6 +19,8 @@ pub struct Finding<'a> {
     expected_bytes: usize,
     found_bytes: usize,
     window_start: usize,
+    what: What,
+    status: i32,
     /// A path or a short text.
     pub detail: &'a [u8],
 }
@@ -37,13 +39,25 @@ impl<'a> Finding<'a> {
             expected_bytes: 0,
             found_bytes: 0,
             window_start: 0,
+            what: What::Call,
+            status: 0,
             detail: &[],
         }
     }
 
+    /// The same, and what of it.
+    pub fn of(self, what: What) -> Finding<'a> {
+        Finding { what, ..self }
+    }
+
+    /// The build ends with this status.
+    pub unsafe fn ending(record: *const Head, status: i32) -> Finding<'a> {
+        Finding { status, ..Finding::call(Op::Exit, -1, record) }
+    }
+
     /// The output of `record` was not sent.
     pub unsafe fn missing(op: Op, fd: i32, record: *const Head) -> Finding<'a> {
-        Finding { detail: b"not sent", ..Finding::call(op, fd, record) }
+        Finding { detail: b"not sent", what: What::NotSent, ..Finding::call(op, fd, record) }
     }
 
     /// Output that differs from the record at byte `at`.
@@ -63,6 +77,7 @@ impl<'a> Finding<'a> {
             expected_bytes: expected.len(),
             found_bytes,
             window_start: start,
+            what: What::Bytes,
             ..Finding::call(op, fd, record)
         };
         let mut place = 0;
@@ -91,6 +106,8 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
         }
     }
     (*report).class = class as u32;
+    (*report).what = finding.what as u32;
+    (*report).status = finding.status;
     (*report).process = index();
     (*report).thread = u32::from((*thread).index);
     (*report).op = finding.op as u32;

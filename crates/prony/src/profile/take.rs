@@ -113,20 +113,13 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     let opened = crate::demo::open_quietly("replay", &demo)?;
     let trust_demo = trust::of(&demo, opened.header(), !args.command.is_empty(), &args.trust)?;
     let replay = ReplayArgs {
-        demo: demo.clone(),
         command: args.command.clone(),
         repeat: args.repeat,
-        tolerance: None,
-        allow_truncated: false,
-        ignore_environment: false,
         watchdog: WATCHDOG,
-        restore_in_place: Vec::new(),
-        show_output: false,
         files: args.files.clone(),
         trust: TrustArgs { trust_demo, ..args.trust },
-        restore_set_ids: false,
         limits: args.limits,
-        json: false,
+        ..ReplayArgs::of(demo.clone())
     };
     // Replays are started by this thread, and only what it starts is sampled, from its `execve` on.
     let sampler = Sampler::of_children(options).map_err(|error| Failure::sampler(&error))?;
@@ -136,7 +129,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     let mut doubts = Vec::new();
     if report.verdict == Verdict::Diverged {
         doubts.push(format!(
-            "the build diverged from {} in frame {}; `prony replay` tells more",
+            "the build diverged from {} in frame {}; `prony replay --explain` tells more",
             demo.display(),
             report.divergence.as_ref().map_or(0, |divergence| divergence.frame)
         ));

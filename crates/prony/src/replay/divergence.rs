@@ -5,6 +5,9 @@ use std::fmt::Write;
 use prony_demo::dump::printable;
 use prony_text::printable_line;
 
+use prony_replay::Cause;
+
+use super::explain;
 use crate::cli::ReplayArgs;
 use crate::numbers::thousands;
 use crate::report::{Divergence, DivergenceClass, ReplayReport};
@@ -104,46 +107,21 @@ fn both_sides(out: &mut String, found: &Divergence) {
     let _ = writeln!(out, "    {:<8}  {}^^", "", " ".repeat((differs - from) * 3));
 }
 
-/// The next step for a class, given the flags already in use.
-pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence) -> Option<String> {
-    let demo = args.demo.display();
-    // The frames of a demo are those of process 0.
-    let place = match found.process {
-        0 => format!("--frames {}", found.frame),
-        process => format!("--process {process}"),
-    };
-    let show = format!("`prony demo dump {demo} {place} --full` shows what was recorded there");
-    Some(match found.class {
-        DivergenceClass::Output if args.tolerance.is_none() => {
-            format!("{show}; numbers that may differ a little go into a file for --tolerance")
-        }
-        DivergenceClass::Output => show,
-        DivergenceClass::Order => {
-            format!("{show}; a build that works in another order needs a recording of its own")
-        }
-        DivergenceClass::UnrecordedCall if args.command.is_empty() => {
-            format!("{show}; if a library makes the call, record again with --exclude-object LIBRARY")
-        }
-        DivergenceClass::UnrecordedCall => {
-            format!("{show}; record this build, or leave out its library with --exclude-object when recording")
-        }
-        DivergenceClass::Starvation => {
-            format!("--watchdog {}s gives a slow thread more time; {show}", args.watchdog.as_secs().max(1) * 6)
-        }
-        DivergenceClass::EarlyExit | DivergenceClass::Crash if !args.show_output => {
-            format!("--show-output lets the server say why; {show}")
-        }
-        DivergenceClass::EarlyExit | DivergenceClass::Crash => show,
-        DivergenceClass::LateExit => {
-            format!("the recording ends there and the build goes on; `prony demo info {demo}` says how it ended")
-        }
-        DivergenceClass::MissingFile if report.files_withheld > 0 => {
-            "the demo has the file: --trust-demo lets the build read it, if you trust who recorded it".to_owned()
-        }
-        DivergenceClass::MissingFile => {
-            format!(
-                "--assets DIR looks for it below DIR, under any name; `prony demo info {demo}` lists what the demo lacks"
-            )
-        }
-    })
+/// The next step, given the flags already in use.
+pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence) -> String {
+    let explains = || format!("`{}` tells more", explain::command(args));
+    let first = report.causes.first();
+    if args.explain {
+        // The frames of a demo are those of process 0.
+        let place = match found.process {
+            0 => format!("--frames {}", found.frame),
+            process => format!("--process {process}"),
+        };
+        return format!("`prony demo dump {} {place} --full` shows what was recorded there", args.demo.display());
+    }
+    match (first, explain::in_short(report)) {
+        (Some(cause @ Cause::MissingFile), _) => explain::step(args, report, found, cause),
+        (_, Some(cause)) => format!("{cause}; {}", explains()),
+        (_, None) => explains(),
+    }
 }

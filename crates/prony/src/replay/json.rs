@@ -1,9 +1,11 @@
 //! The answer of a replay as JSON.
 
+use prony_demo::dump::errno_name;
+use prony_replay::{Cause, Difference, Doing, FailedCall, Recorded, ThreadReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::divergence;
+use super::{divergence, explain};
 use crate::numbers::Spread;
 use crate::report::{Divergence, ReplayReport, Verdict};
 
@@ -18,7 +20,7 @@ fn verdict(verdict: &Verdict) -> &'static str {
 }
 
 /// Everything that is known of the replays, with the time of every frame.
-pub(super) fn answer(report: &ReplayReport) -> Value {
+pub fn answer(report: &ReplayReport) -> Value {
     let mut answer = Map::new();
     let mut put = |key: &str, value: Value| answer.insert(key.to_owned(), value);
     let wall = Spread::of(report.wall_s.iter().copied());
@@ -62,8 +64,60 @@ pub(super) fn answer(report: &ReplayReport) -> Value {
     }
     if let Some(found) = &report.divergence {
         put("divergence", json!(Facts::of(found)));
+        put("recorded_build", json!(report.surroundings.recorded_build));
+        put("causes", report.causes.iter().map(cause).collect());
+        put("failed_calls", report.failed_calls.iter().map(failed_call).collect());
+        put("unfailed_calls", report.unfailed_calls.iter().map(failed_call).collect());
+        put("notes", json!([report.surroundings.missed.as_slice(), &report.surroundings.notes].concat()));
+        put("printed", json!(report.printed));
     }
     Value::Object(answer)
+}
+
+fn cause(cause: &Cause) -> Value {
+    json!({ "cause": cause.key(), "text": explain::sentence(cause) })
+}
+
+fn failed_call(failed: &FailedCall) -> Value {
+    let (recorded, recorded_record, recorded_error) = match failed.recorded {
+        Recorded::Succeeded(record) => ("succeeded", Some(record), None),
+        Recorded::FailedWith(errno) => ("failed", None, Some(errno_name(errno))),
+        Recorded::NotFailed => ("not_failed", None, None),
+        Recorded::NotNoted => ("not_noted", None, None),
+    };
+    json!({
+        "process": failed.process,
+        "thread": failed.thread,
+        "call": failed.call,
+        "path": failed.path,
+        "fd": failed.fd,
+        "error": errno_name(failed.errno),
+        "after_record": failed.after_record,
+        "recorded": recorded,
+        "recorded_record": recorded_record,
+        "recorded_error": recorded_error,
+    })
+}
+
+fn thread(thread: &ThreadReport) -> Value {
+    let (doing, call, at) = match &thread.doing {
+        Doing::Turn => ("waits", "", ""),
+        Doing::Running => ("runs", "", ""),
+        Doing::Sleeping { call, at } => ("sleeps", call.as_str(), at.as_str()),
+        Doing::Finished => ("finished", "", ""),
+        Doing::Gone => ("gone", "", ""),
+    };
+    json!({
+        "process": thread.process,
+        "thread": thread.thread,
+        "record": thread.record,
+        "call": thread.call,
+        "waits_for_turn": thread.waits_for,
+        "is_its_turn": thread.is_its_turn,
+        "doing": doing,
+        "system_call": call,
+        "at": at,
+    })
 }
 
 fn spread(spread: Spread) -> Value {
@@ -74,6 +128,9 @@ fn spread(spread: Spread) -> Value {
 #[derive(Serialize)]
 struct Facts<'a> {
     class: &'static str,
+    difference: &'static str,
+    expected_status: Option<i32>,
+    found_status: Option<i32>,
     process: u16,
     thread: u16,
     record: u64,
@@ -88,13 +145,21 @@ struct Facts<'a> {
     recent: &'a [String],
     backtrace: &'a [String],
     detail: &'a str,
+    threads: Vec<Value>,
 }
 
 impl Facts<'_> {
     fn of(found: &Divergence) -> Facts<'_> {
         let digits = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (expected_status, found_status) = match found.difference {
+            Difference::Status { expected, found } => (Some(expected), Some(found)),
+            _ => (None, None),
+        };
         Facts {
             class: divergence::key(found.class),
+            difference: explain::difference(found.difference),
+            expected_status,
+            found_status,
             process: found.process,
             thread: found.thread,
             record: found.record,
@@ -109,6 +174,7 @@ impl Facts<'_> {
             recent: &found.recent,
             backtrace: &found.backtrace,
             detail: &found.detail,
+            threads: found.threads.iter().map(thread).collect(),
         }
     }
 }

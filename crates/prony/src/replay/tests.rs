@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use prony_demo::tolerance::{Drift, FieldDifference, Tolerated};
+use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, Surroundings, ThreadReport};
 
 use super::*;
 use crate::cli::{Cli, Verb};
@@ -39,6 +40,12 @@ fn identical() -> ReplayReport {
         files_laid_over: 0,
         files_withheld: 0,
         tolerance: None,
+        surroundings: Surroundings { recorded_build: Some(true), ..Surroundings::default() },
+        failed_calls: Vec::new(),
+        unfailed_calls: Vec::new(),
+        passed: None,
+        causes: Vec::new(),
+        printed: Vec::new(),
     }
 }
 
@@ -59,6 +66,8 @@ fn divergence(class: DivergenceClass) -> Divergence {
         recent: vec!["#48,209 recvfrom(7, 1400) = 33".to_owned(), "#48,210 clock_gettime(1) = 5.000000042s".to_owned()],
         backtrace: vec!["teeworlds_srv+0x1a2b CServer::SendMsg".to_owned()],
         detail: String::new(),
+        difference: Difference::Class,
+        threads: Vec::new(),
     }
 }
 
@@ -152,7 +161,8 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
             Crash => (found.call, found.detail) = ("sendto".to_owned(), "signal 11 at 0x0".to_owned()),
             _ => {}
         }
-        let report = diverged(found);
+        let causes = if class == MissingFile { vec![Cause::MissingFile] } else { Vec::new() };
+        let report = ReplayReport { causes, ..diverged(found) };
         insta::assert_snapshot!(format!("diverged_{}", super::divergence::key(class)), shown(&report, &[]));
         let expected = if class == Starvation { Exit::NotTrusted } else { Exit::Finding };
         assert_eq!(exit(&report), expected, "{class:?}");
@@ -193,17 +203,122 @@ fn a_byte_that_a_rule_excused_is_not_the_one_that_is_marked() {
 #[test]
 fn the_hint_leads_to_the_process_that_diverged() {
     let report = diverged(Divergence { process: 2, ..divergence(DivergenceClass::Output) });
-    let hint = hint(&args(&[]), &report).expect("there is a next step");
+    let hint = hint(&args(&["--explain"]), &report).expect("there is a next step");
     assert!(hint.starts_with("`prony demo dump teeworlds.demo --process 2 --full`"), "{hint}");
     assert!(text(Path::new("x.demo"), &report).contains("record 48,211 of process 2, frame 312"));
 }
 
+fn failed(recorded: Recorded) -> FailedCall {
+    FailedCall {
+        process: 0,
+        thread: 0,
+        call: "chmod".to_owned(),
+        path: "/run/game/control".to_owned(),
+        fd: -1,
+        errno: 2,
+        after_record: 1_204,
+        recorded,
+    }
+}
+
+fn held(doing: Doing) -> ThreadReport {
+    ThreadReport {
+        process: 0,
+        thread: 3,
+        record: 48_211,
+        call: "pthread_mutex_lock".to_owned(),
+        waits_for: None,
+        is_its_turn: true,
+        doing,
+    }
+}
+
 #[test]
-fn the_watchdog_hint_depends_on_the_flag_in_use() {
-    let report = diverged(divergence(DivergenceClass::Starvation));
-    let hint = hint(&args(&["--watchdog", "20s"]), &report).expect("there is a next step");
-    assert!(hint.starts_with("--watchdog 120s "), "{hint}");
+fn every_cause_has_its_words_and_its_next_step() {
+    let sleeping = |call: &str, at: &str| Doing::Sleeping { call: call.to_owned(), at: at.to_owned() };
+    let file = || vec!["/srv/game/state".to_owned(), "/srv/game/scores".to_owned()];
+    let of = |errno, recorded| FailedCall { errno, ..failed(recorded) };
+    let causes = vec![
+        Cause::MissingFile,
+        Cause::FailedCall(of(2, Recorded::NotFailed)),
+        Cause::FailedCall(of(1, Recorded::FailedWith(2))),
+        Cause::FailedCall(of(17, Recorded::NotFailed)),
+        Cause::FailedCall(FailedCall { call: "open".to_owned(), ..of(24, Recorded::Succeeded(1_207)) }),
+        Cause::FailedCall(FailedCall {
+            call: "fstat".to_owned(),
+            path: String::new(),
+            fd: 7,
+            ..of(9, Recorded::NotNoted)
+        }),
+        Cause::FailedCall(FailedCall { process: 2, ..of(30, Recorded::NotFailed) }),
+        Cause::FailedCall(FailedCall {
+            call: "ioctl".to_owned(),
+            path: String::new(),
+            fd: 1,
+            ..of(25, Recorded::NotFailed)
+        }),
+        Cause::UnfailedCall(of(2, Recorded::FailedWith(2))),
+        Cause::Busy(held(Doing::Running)),
+        Cause::Blocked(held(sleeping("futex", ""))),
+        Cause::Blocked(ThreadReport { process: 1, ..held(sleeping("read", "pipe:[8121]")) }),
+        Cause::Blocked(held(Doing::Gone)),
+        Cause::Missed("unrecorded system call 318".to_owned()),
+        Cause::Raced(12, Some(Passed { process: 0, thread: 3, record: 48_190, call: "pthread_mutex_lock".to_owned() })),
+        Cause::Written(file()),
+        Cause::ChangedFiles(file()),
+        Cause::Libraries(vec!["/lib/libz.so.1".to_owned()]),
+        Cause::CloseNumbers,
+        Cause::ReplacedProgram,
+        Cause::OtherBuild,
+        Cause::Processor("this processor lacks avx2 of the recording's".to_owned()),
+        Cause::Unknown,
+    ];
+    let found = Divergence {
+        threads: vec![
+            held(Doing::Running),
+            ThreadReport { waits_for: Some(812), is_its_turn: false, ..held(Doing::Turn) },
+        ],
+        ..divergence(DivergenceClass::Starvation)
+    };
+    let report = ReplayReport {
+        causes,
+        failed_calls: vec![failed(Recorded::NotFailed), FailedCall { errno: 13, ..failed(Recorded::NotNoted) }],
+        surroundings: Surroundings {
+            missed: vec!["unrecorded system call 318".to_owned()],
+            notes: vec!["plugin.so is loaded without RTLD_DEEPBIND, so that what it calls is seen".to_owned()],
+            ..Surroundings::default()
+        },
+        printed: vec!["chmod: \u{1b}[31mno such file".to_owned()],
+        ..diverged(found)
+    };
+    insta::assert_snapshot!("explained", explain::text(&args(&["--explain"]), &report));
+    let hint = hint(&args(&[]), &ReplayReport { causes: report.causes[1..].to_vec(), ..report.clone() });
+    insta::assert_snapshot!("explained_hint", hint.expect("there is a next step"));
+    for (number, cause) in report.causes.iter().enumerate() {
+        assert_eq!(json::answer(&report)["causes"][number]["cause"], cause.key());
+    }
+    insta::assert_snapshot!(
+        "explained_json",
+        serde_json::to_string_pretty(&json::answer(&report)["failed_calls"]).expect("plain values")
+    );
+}
+
+#[test]
+fn a_build_that_computes_is_given_more_time_than_it_had() {
+    let report = ReplayReport {
+        causes: vec![Cause::Busy(held(Doing::Running))],
+        ..diverged(divergence(DivergenceClass::Starvation))
+    };
+    let told = explain::text(&args(&["--explain", "--watchdog", "20s"]), &report);
+    assert!(told.contains("--watchdog 120s gives it more time"), "{told}");
     assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
+}
+
+#[test]
+fn the_command_that_explains_is_that_of_the_replay() {
+    let report = diverged(divergence(DivergenceClass::Output));
+    let hint = hint(&args(&["--", "./new", "+map", "dm1"]), &report).expect("there is a next step");
+    assert_eq!(hint, "`prony replay --explain teeworlds.demo -- ./new +map dm1` tells more");
 }
 
 #[test]

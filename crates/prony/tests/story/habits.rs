@@ -18,7 +18,7 @@ use crate::scratch::{Scratch, Turn, free_address, run};
 const QUESTIONS: usize = 30;
 
 /// Asks every question until it is answered, then ends the server.
-fn ask(address: SocketAddr, stop: &Stop) {
+pub fn ask(address: SocketAddr, stop: &Stop) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(address).expect("loopback is reachable");
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");

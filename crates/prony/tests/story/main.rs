@@ -8,6 +8,7 @@
 
 mod benches;
 mod calls;
+mod causes;
 mod clients;
 mod exports;
 mod failures;

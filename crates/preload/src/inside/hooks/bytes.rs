@@ -2,6 +2,7 @@
 //! the inherited output is a log.
 
 use super::super::descriptors::{Kind, is_recorded, kind};
+use super::super::failures::at_descriptor;
 use super::super::player::{self, count};
 use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
@@ -74,7 +75,7 @@ unsafe fn received_vector(
 hooks! {
     [__read] fn read(fd: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
         if !is_recorded(fd) {
-            return real::read(fd, buffer, length);
+            return at_descriptor(c"read", fd, real::read(fd, buffer, length));
         }
         received(Op::Read, fd, buffer, length, 0, null_mut(), null_mut(), || real::read(fd, buffer, length))
     }
@@ -85,7 +86,7 @@ hooks! {
 
     [pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return real::pread(fd, buffer, length, at);
+            return at_descriptor(c"pread", fd, real::pread(fd, buffer, length, at));
         }
         received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
     }
@@ -102,14 +103,14 @@ hooks! {
 
     fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
         if !is_recorded(fd) {
-            return real::readv(fd, vector, buffers);
+            return at_descriptor(c"readv", fd, real::readv(fd, vector, buffers));
         }
         received_vector(Op::Readv, fd, vector, buffers, || real::readv(fd, vector, buffers))
     }
 
     [preadv64] fn preadv(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return real::preadv(fd, vector, buffers, at);
+            return at_descriptor(c"preadv", fd, real::preadv(fd, vector, buffers, at));
         }
         received_vector(Op::Preadv, fd, vector, buffers, || real::preadv(fd, vector, buffers, at))
     }
@@ -122,14 +123,14 @@ hooks! {
                 sent(Op::Write, fd, length, null(), 0, content, runs, || real::write(fd, buffer, length))
             }
             Kind::Log => logged(fd, length, content, runs, || real::write(fd, buffer, length)),
-            _ => real::write(fd, buffer, length),
+            _ => at_descriptor(c"write", fd, real::write(fd, buffer, length)),
         }
     }
 
     fn writev(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
         let kind = kind(fd);
         if kind != Kind::Recorded && kind != Kind::Log {
-            return real::writev(fd, vector, buffers);
+            return at_descriptor(c"writev", fd, real::writev(fd, vector, buffers));
         }
         let content = |count| Piece::Vector(PartKind::Out, vector, count);
         let used = buffers.max(0) as usize;
@@ -142,7 +143,7 @@ hooks! {
 
     [pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return real::pwrite(fd, buffer, length, at);
+            return at_descriptor(c"pwrite", fd, real::pwrite(fd, buffer, length, at));
         }
         sent(
             Op::Pwrite,
@@ -158,7 +159,7 @@ hooks! {
 
     [pwritev64] fn pwritev(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
-            return real::pwritev(fd, vector, buffers, at);
+            return at_descriptor(c"pwritev", fd, real::pwritev(fd, vector, buffers, at));
         }
         let used = buffers.max(0) as usize;
         sent(
@@ -175,7 +176,7 @@ hooks! {
 
     [sendfile64] fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
         if !is_recorded(to) {
-            return real::sendfile(to, from, at, count);
+            return at_descriptor(c"sendfile", to, real::sendfile(to, from, at, count));
         }
         let (thread, recording) = enter();
         let place = if at.is_null() { libc::lseek(from, 0, libc::SEEK_CUR) } else { *at };

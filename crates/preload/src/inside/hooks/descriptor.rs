@@ -1,6 +1,7 @@
 //! Making, copying, changing and closing descriptors.
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
+use super::super::failures::at_descriptor;
 use super::super::player;
 use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
 use super::super::real::hooks;
@@ -289,7 +290,7 @@ hooks! {
             return new;
         }
         if !is_recorded(fd) {
-            return real::fcntl(fd, command, argument);
+            return at_descriptor(c"fcntl", fd, real::fcntl(fd, command, argument));
         }
         if command == libc::F_SETFL {
             descriptors::set_nonblocking(fd, argument as c_int & libc::O_NONBLOCK != 0);
@@ -313,7 +314,7 @@ hooks! {
 
     fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
         if !is_recorded(fd) {
-            return real::ioctl(fd, request, argument);
+            return at_descriptor(c"ioctl", fd, real::ioctl(fd, request, argument));
         }
         if request == libc::FIONBIO && !argument.is_null() {
             descriptors::set_nonblocking(fd, *argument.cast::<c_int>() != 0);

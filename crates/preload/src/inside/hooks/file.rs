@@ -3,6 +3,7 @@
 //! the server as a file in memory. Devices are part of the conversation.
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
+use super::super::failures::{at_descriptor, at_path};
 use super::super::notes;
 use super::super::player;
 use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
@@ -45,6 +46,9 @@ unsafe fn place_of(path: *const c_char) -> Place {
     Place::Ordinary
 }
 
+/// What every call that opens a file is noted as when it fails.
+const OPEN: &CStr = c"open";
+
 fn writes(flags: c_int) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY
 }
@@ -55,7 +59,7 @@ unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
         Place::Ordinary if threaded() => ordered(path, flags, real),
         Place::Ordinary => {
             let (thread, recording) = enter();
-            let fd = real();
+            let fd = at_path(OPEN, path, real());
             let errno = errno();
             descriptors::set(fd, Kind::File);
             if recording && fd >= 0 {
@@ -76,13 +80,13 @@ unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_in
     let (thread, recording) = enter();
     let mut fd;
     if recording {
-        fd = real();
+        fd = at_path(OPEN, path, real());
         let errno = errno();
         recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
         set_errno(errno);
     } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
         let recorded = answer.ret() as c_int;
-        fd = real();
+        fd = at_path(OPEN, path, real());
         let errno = errno();
         if fd >= 0 && recorded >= 0 && fd != recorded {
             libc::dup3(fd, recorded, flags & libc::O_CLOEXEC);
@@ -92,7 +96,7 @@ unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_in
         set_errno(errno);
         player::done(thread, answer);
     } else {
-        fd = real();
+        fd = at_path(OPEN, path, real());
     }
     descriptors::set(fd, Kind::File);
     leave(thread);
@@ -165,7 +169,7 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
         set_errno(errno);
         player::done(thread, answer);
     } else {
-        fd = real();
+        fd = at_path(OPEN, path, real());
     }
     leave(thread);
     fd
@@ -332,7 +336,7 @@ hooks! {
             }
             Place::Ordinary => {
                 let (thread, recording) = enter();
-                let file = real::fopen(path, mode);
+                let file = at_path(OPEN, path, real::fopen(path, mode));
                 let errno = errno();
                 if !file.is_null() {
                     descriptors::set(libc::fileno(file), Kind::File);
@@ -385,7 +389,7 @@ hooks! {
         if shared && protection & libc::PROT_WRITE != 0 {
             cannot_record(b"shared writable mapping", length);
         }
-        real::mmap(at, length, protection, flags, fd, offset)
+        at_descriptor(c"mmap", fd, real::mmap(at, length, protection, flags, fd, offset))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Who and where the server is, and its randomness.
 
+use super::super::failures::at_descriptor;
 use super::super::notes;
 use super::super::objects;
 use super::super::pids;
@@ -352,7 +353,7 @@ pub(in super::super) unsafe fn raw(
         libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
         libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
         libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => super::sync::futex_waited(a as *const u32, real),
-        number if is_harmless(number) => real(),
+        number if is_harmless(number) => at_descriptor(c"syscall", number as c_int, real() as isize) as c_long,
         number => {
             objects::note_raw_call(number as c_int, std::ptr::null_mut());
             real()

@@ -12,6 +12,7 @@ mod signal;
 mod socket;
 mod sync;
 mod time;
+mod unanswered;
 mod wait;
 
 pub use file::redirect_standard_input;

@@ -1,6 +1,7 @@
 //! Calls that name a process or a thread. Their outcome is that of the recording, if what they do to others cannot be
 //! done again, or is not wanted in a replay; the others are made for real, for the process that the server means.
 
+use super::super::failures::{Fallible, at_descriptor, at_path};
 use super::super::pids;
 use super::super::process::{errno, set_errno};
 use super::super::real::hooks;
@@ -8,6 +9,7 @@ use super::recorded_plain;
 use super::signal::sent;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};
 use prony_demo::Op;
+use std::ffi::CStr;
 
 /// What the calls on capabilities begin with (`struct __user_cap_header_struct`).
 #[repr(C)]
@@ -36,13 +38,18 @@ fn whom(which: c_uint, who: id_t) -> id_t {
     if [PROCESS, GROUP].contains(&which) { pids::real(who as pid_t) as id_t } else { who }
 }
 
+/// Makes a call for real that names a place in the file system.
+unsafe fn made_at<T: Fallible>(name: &CStr, path: *const c_char, real: impl FnOnce(*const c_char) -> T) -> T {
+    at_path(name, path, pids::in_path(path, real))
+}
+
 hooks! {
     fn sched_getscheduler(pid: pid_t) -> c_int {
         real::sched_getscheduler(pids::real(pid))
     }
 
     fn sched_setscheduler(pid: pid_t, policy: c_int, parameters: *const c_void) -> c_int {
-        real::sched_setscheduler(pids::real(pid), policy, parameters)
+        at_descriptor(c"sched_setscheduler", -1, real::sched_setscheduler(pids::real(pid), policy, parameters))
     }
 
     fn sched_getparam(pid: pid_t, to: *mut c_void) -> c_int {
@@ -50,7 +57,7 @@ hooks! {
     }
 
     fn sched_setparam(pid: pid_t, parameters: *const c_void) -> c_int {
-        real::sched_setparam(pids::real(pid), parameters)
+        at_descriptor(c"sched_setparam", -1, real::sched_setparam(pids::real(pid), parameters))
     }
 
     fn sched_rr_get_interval(pid: pid_t, to: *mut libc::timespec) -> c_int {
@@ -84,7 +91,7 @@ hooks! {
     }
 
     fn setpriority(which: c_uint, who: id_t, priority: c_int) -> c_int {
-        real::setpriority(which, whom(which, who), priority)
+        at_descriptor(c"setpriority", -1, real::setpriority(which, whom(which, who), priority))
     }
 
     [__setpgid] fn setpgid(pid: pid_t, group: pid_t) -> c_int {
@@ -92,7 +99,7 @@ hooks! {
     }
 
     [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
-        real::prlimit(pids::real(pid), which, new, old)
+        at_descriptor(c"prlimit", -1, real::prlimit(pids::real(pid), which, new, old))
     }
 
     fn ptrace(request: c_uint, pid: pid_t, address: *mut c_void, data: *mut c_void) -> c_long {
@@ -104,7 +111,7 @@ hooks! {
     }
 
     fn capset(header: *mut c_void, data: *const c_void) -> c_int {
-        on_capabilities(header, |header| real::capset(header, data))
+        at_descriptor(c"capset", -1, on_capabilities(header, |header| real::capset(header, data)))
     }
 
     fn process_vm_readv(
@@ -151,46 +158,46 @@ hooks! {
 
     // Paths below `/proc` name processes.
     [stat64] fn stat(path: *const c_char, to: *mut c_void) -> c_int {
-        pids::in_path(path, |path| real::stat(path, to))
+        made_at(c"stat", path, |path| real::stat(path, to))
     }
 
     [lstat64] fn lstat(path: *const c_char, to: *mut c_void) -> c_int {
-        pids::in_path(path, |path| real::lstat(path, to))
+        made_at(c"lstat", path, |path| real::lstat(path, to))
     }
 
     [__xstat64] fn __xstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
-        pids::in_path(path, |path| real::__xstat(version, path, to))
+        made_at(c"stat", path, |path| real::__xstat(version, path, to))
     }
 
     [__lxstat64] fn __lxstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
-        pids::in_path(path, |path| real::__lxstat(version, path, to))
+        made_at(c"lstat", path, |path| real::__lxstat(version, path, to))
     }
 
     [fstatat64] fn fstatat(folder: c_int, path: *const c_char, to: *mut c_void, flags: c_int) -> c_int {
-        pids::in_path(path, |path| real::fstatat(folder, path, to, flags))
+        made_at(c"fstatat", path, |path| real::fstatat(folder, path, to, flags))
     }
 
     fn statx(folder: c_int, path: *const c_char, flags: c_int, mask: c_uint, to: *mut c_void) -> c_int {
-        pids::in_path(path, |path| real::statx(folder, path, flags, mask, to))
+        made_at(c"statx", path, |path| real::statx(folder, path, flags, mask, to))
     }
 
     fn access(path: *const c_char, mode: c_int) -> c_int {
-        pids::in_path(path, |path| real::access(path, mode))
+        made_at(c"access", path, |path| real::access(path, mode))
     }
 
     fn faccessat(folder: c_int, path: *const c_char, mode: c_int, flags: c_int) -> c_int {
-        pids::in_path(path, |path| real::faccessat(folder, path, mode, flags))
+        made_at(c"faccessat", path, |path| real::faccessat(folder, path, mode, flags))
     }
 
     fn readlink(path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
-        pids::in_path(path, |path| real::readlink(path, to, length))
+        made_at(c"readlink", path, |path| real::readlink(path, to, length))
     }
 
     fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
-        pids::in_path(path, |path| real::readlinkat(folder, path, to, length))
+        made_at(c"readlinkat", path, |path| real::readlinkat(folder, path, to, length))
     }
 
     fn opendir(path: *const c_char) -> *mut c_void {
-        pids::in_path(path, |path| real::opendir(path))
+        made_at(c"opendir", path, |path| real::opendir(path))
     }
 }

@@ -3,6 +3,7 @@
 
 use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
+use super::super::failures::{at_descriptor, at_path};
 use super::super::notes;
 use super::super::objects;
 use super::super::pids;
@@ -38,7 +39,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
         let answer = player::take(thread, Op::Fork, -1);
         let recorded = answer.value() as pid_t;
         let index = answer.aux();
-        let own = if recorded > 0 { real(true) } else { -1 };
+        let own = if recorded > 0 { at_descriptor(c"fork", -1, real(true)) } else { -1 };
         if own == 0 {
             become_replayed_child(index, recorded);
             pid = 0;
@@ -313,7 +314,7 @@ unsafe fn executed(
             libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
         }
     }
-    let result = real(environment);
+    let result = at_path(c"exec", path, real(environment));
     libc::free(room.list.cast());
     leave(thread);
     result

@@ -2,6 +2,7 @@
 
 use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
+use super::super::failures;
 use super::super::player::{self, Answer, compare_address, compare_output};
 use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
@@ -77,7 +78,10 @@ unsafe fn leave_file(address: *const sockaddr, length: socklen_t) {
     // Names that begin with a zero byte are no files. One that is there already stays as it is.
     if path[0] != 0 {
         let before = errno();
-        libc::mknod(path.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0);
+        let made = libc::mknod(path.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0);
+        if made == -1 && errno() != libc::EEXIST {
+            failures::note(c"bind", -1, path.as_ptr().cast(), errno());
+        }
         set_errno(before);
     }
 }

@@ -7,6 +7,7 @@
 //! What is free is taken at once; only who has to wait for it lets other threads run meanwhile.
 
 use super::super::ending;
+use super::super::failures;
 use super::super::objects;
 use super::super::player;
 use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
@@ -105,6 +106,9 @@ unsafe fn created(
         ending::wait_for_others();
         start.write(Start { routine, argument, index: answer.aux() as u16 });
         result = real(run, start.cast());
+        if result != 0 {
+            failures::note(c"pthread_create", -1, std::ptr::null(), result);
+        }
         player::done(thread, answer);
     }
     leave(thread);

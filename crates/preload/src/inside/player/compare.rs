@@ -1,7 +1,7 @@
 //! Sent bytes against recorded ones.
 
 use super::{Answer, count};
-use crate::channel::Stop;
+use crate::channel::{Stop, What};
 use crate::inside::process::control;
 use crate::inside::recorder::{Piece, emit_numbered};
 use crate::inside::report::{self, Finding};
@@ -73,7 +73,7 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
             std::iter::once((found.as_ptr(), found.len())),
         );
         finding.detail = b"destination address";
-        report::stop(thread, Stop::Output, finding);
+        report::stop(thread, Stop::Output, finding.of(What::Destination));
     }
 }
 

@@ -29,7 +29,7 @@ use super::report::{self, Finding};
 use super::thread::Thread;
 use crate::channel::{
     self, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead,
-    TapeStream,
+    TapeStream, What,
 };
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
@@ -86,9 +86,14 @@ pub unsafe fn start_thread(thread: *mut Thread) {
         }
     }
     (*thread).ordered = count > 1;
+    // The slot may have been another thread's.
+    (*(*thread).slot).record.store(0, Ordering::Relaxed);
     let resume = (*slot()).resume.load(Ordering::Relaxed);
     if (*thread).index == 0 && resume != 0 {
         (*thread).cursor = (TAPE_BASE + resume as usize) as *mut Head;
+        if (*thread).cursor < (*thread).end {
+            (*(*thread).slot).record.store((*(*thread).cursor).order.saturating_sub(1), Ordering::Relaxed);
+        }
         turns::resume_turn(thread);
     }
 }
@@ -273,18 +278,18 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         if record >= (*thread).end {
             return; // cut before the exit: nothing to compare with
         }
-        report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, record));
+        report::stop(thread, Stop::EarlyExit, Finding::ending(record, status));
     }
     while (*thread).cursor < place {
         let passed = (*thread).cursor;
         let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
         if lost && (*passed).op & TAKEN == 0 {
-            report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, passed));
+            report::stop(thread, Stop::EarlyExit, Finding::ending(passed, status));
         }
         pass_over(thread, Op::Exit, -1);
     }
     if (*place).aux != status as u32 {
-        report::stop(thread, Stop::EarlyExit, Finding::call(Op::Exit, -1, place));
+        report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(What::Status));
     }
     done(thread, Answer { head: place });
 }

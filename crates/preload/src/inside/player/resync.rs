@@ -4,7 +4,7 @@
 use super::clocks::skip_clocks;
 use super::turns::{leave_turn, wait_turn};
 use super::{Answer, class, count, end_process, next, number, step, taken};
-use crate::channel::{self, OP_MASK, Stop, TAKEN};
+use crate::channel::{self, OP_MASK, Stop, TAKEN, What};
 use crate::inside::process::slot;
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::Thread;
@@ -144,7 +144,7 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
         return without(thread, i64::from((*thread).offered));
     }
     if op.class() == Class::Output {
-        report::stop(thread, Stop::Output, Finding::call(op, fd, first));
+        report::stop(thread, Stop::Output, Finding::call(op, fd, first).of(What::NotRecorded));
     }
     let related = find(first, end, |record| (*record).fd == fd && fd >= 0 || number(record) == op as u16);
     let class = if related.is_some() { Stop::Order } else { Stop::Unrecorded };

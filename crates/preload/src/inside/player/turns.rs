@@ -113,6 +113,9 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
     stuck.look(place, Some(holder.tid.load(Ordering::Relaxed)));
     if stuck.is_sure() {
         count!(thread, overlapped, 1);
+        (*control()).passed_process.store(index(), Ordering::Relaxed);
+        (*control()).passed_thread.store(holder.thread.load(Ordering::Relaxed), Ordering::Relaxed);
+        (*control()).passed_record.store(holder.record.load(Ordering::Relaxed), Ordering::Relaxed);
         end_turn(thread, turn);
     }
 }

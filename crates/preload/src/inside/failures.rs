@@ -1,0 +1,147 @@
+//! Calls that are made for real, in the recording and in every replay of it, and that fail. Each is noted once for a
+//! process: by the recorder in the demo, by the player in the control area. A call that fails only in a replay is
+//! often why it goes another way.
+
+use super::process::{self, control, errno, set_errno};
+use super::recorder::{self, Piece};
+use super::thread::{self, ASIDE, RECORDING, REPLAYING, Thread};
+use crate::channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE};
+use libc::{c_char, c_int, c_void};
+use prony_demo::{Op, PartKind};
+use std::ffi::CStr;
+use std::ptr::null;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Failures of one process that are told apart.
+const MOST: usize = 4096;
+/// Places that are tried for one.
+const TRIES: usize = 64;
+
+/// Digests of those noted so far; 0 for a free place.
+static SEEN: [AtomicU64; MOST] = [const { AtomicU64::new(0) }; MOST];
+static TOO_MANY: AtomicBool = AtomicBool::new(false);
+
+/// A result of which one value says that the call failed.
+pub trait Fallible: Copy {
+    /// True for that value.
+    fn failed(self) -> bool;
+}
+
+impl Fallible for c_int {
+    fn failed(self) -> bool {
+        self == -1
+    }
+}
+
+impl Fallible for isize {
+    fn failed(self) -> bool {
+        self == -1
+    }
+}
+
+impl<T> Fallible for *mut T {
+    fn failed(self) -> bool {
+        self.is_null() || self.cast::<c_void>() == libc::MAP_FAILED
+    }
+}
+
+/// Passes on the result of a call about this path.
+#[inline(always)]
+pub unsafe fn at_path<T: Fallible>(name: &CStr, path: *const c_char, result: T) -> T {
+    if result.failed() {
+        note(name, -1, path, errno());
+    }
+    result
+}
+
+/// Passes on the result of a call about this descriptor; -1 for one about neither.
+#[inline(always)]
+pub unsafe fn at_descriptor<T: Fallible>(name: &CStr, fd: c_int, result: T) -> T {
+    if result.failed() {
+        note(name, fd, null(), errno());
+    }
+    result
+}
+
+/// From here on this process notes its failures: says so in the demo.
+pub unsafe fn begin() {
+    let thread = thread::this();
+    if process::mode() == RECORDING {
+        write_down(thread, -1, NOTED_FROM_HERE, 0, &[]);
+    }
+}
+
+/// A call that was made for real failed with this error.
+#[cold]
+pub unsafe fn note(name: &CStr, fd: c_int, path: *const c_char, error: c_int) {
+    let thread = thread::this();
+    // A call that a signal interrupted is made again.
+    if !(*thread).attached || error == libc::EINTR {
+        return;
+    }
+    let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
+    let digest = digest(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
+    match (see(digest), process::mode()) {
+        (Some(true), RECORDING) => {
+            let name = Piece::Bytes(PartKind::Value, name.as_ptr().cast(), name.count_bytes());
+            let path = Piece::some(PartKind::Path, path.as_ptr(), path.len());
+            write_down(thread, fd, NOTED, -i64::from(error), &[name, path]);
+        }
+        (Some(true), REPLAYING) => keep(thread, name.to_bytes(), fd, path, error),
+        (None, RECORDING) if !TOO_MANY.swap(true, Ordering::Relaxed) => {
+            write_down(thread, -1, NOTED_NO_MORE, 0, &[]);
+        }
+        _ => {}
+    }
+}
+
+unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces: &[Piece]) {
+    let before = errno();
+    let live = std::mem::replace(&mut (*thread).live, ASIDE);
+    recorder::emit(thread, Op::NoteFailed, fd, what, ret, pieces);
+    (*thread).live = live;
+    set_errno(before);
+}
+
+/// FNV-1a, whose values never leave the process. Never 0.
+fn digest(parts: &[&[u8]]) -> u64 {
+    const PRIME: u64 = 0x100_0000_01b3;
+    let process = process::index();
+    let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0]));
+    bytes
+        .chain(&process.to_ne_bytes())
+        .fold(0xcbf2_9ce4_8422_2325, |so_far: u64, &byte| (so_far ^ u64::from(byte)).wrapping_mul(PRIME))
+        | 1
+}
+
+/// True the first time; `None` where there is no more room.
+fn see(digest: u64) -> Option<bool> {
+    for step in 0..TRIES {
+        let place = &SEEN[((digest >> 1) as usize).wrapping_add(step) % MOST];
+        match place.compare_exchange(0, digest, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return Some(true),
+            Err(other) if other == digest => return Some(false),
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+/// Keeps a failure for whoever explains the replay.
+unsafe fn keep(thread: *mut Thread, name: &[u8], fd: c_int, path: &[u8], error: c_int) {
+    let number = (*control()).failures_used.fetch_add(1, Ordering::Relaxed);
+    let place = &raw mut (*control()).failures[number as usize % FAILURES];
+    (*place).state.store(0, Ordering::Relaxed);
+    (*place).process = process::index();
+    (*place).thread = u32::from((*thread).index);
+    (*place).errno = error;
+    (*place).fd = fd;
+    (*place).record = (*(*thread).slot).record.load(Ordering::Relaxed);
+    (*place).name = [0; 32];
+    let length = name.len().min((*place).name.len() - 1);
+    (&mut (*place).name)[..length].copy_from_slice(&name[..length]);
+    let length = path.len().min((*place).path.len());
+    (&mut (*place).path)[..length].copy_from_slice(&path[..length]);
+    (*place).path_len = length as u32;
+    (*place).state.store(number.wrapping_add(1), Ordering::Release);
+}

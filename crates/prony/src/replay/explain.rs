@@ -1,0 +1,286 @@
+//! Why a build left its recording: each cause in words, with its next step.
+
+use std::fmt::Write;
+use std::io;
+
+use prony_demo::dump::errno_name;
+use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport};
+use prony_text::printable_line;
+
+use crate::cli::ReplayArgs;
+use crate::numbers::{count, thousands};
+use crate::report::{Divergence, DivergenceClass, ReplayReport};
+
+/// EPERM, EACCES.
+const NOT_PERMITTED: [i32; 2] = [1, 13];
+/// ENOENT, ENOTDIR.
+const NOT_THERE: [i32; 2] = [2, 20];
+/// EEXIST, ENOTEMPTY.
+const IN_THE_WAY: [i32; 2] = [17, 39];
+/// EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EDQUOT.
+const TOO_LITTLE: [i32; 6] = [11, 12, 23, 24, 28, 122];
+/// EROFS.
+const READ_ONLY: i32 = 30;
+/// ENOTTY.
+const NO_TERMINAL: i32 = 25;
+
+/// The command that explains this replay.
+pub(super) fn command(args: &ReplayArgs) -> String {
+    let mut line = format!("prony replay --explain {}", args.demo.display());
+    if !args.command.is_empty() {
+        line.push_str(" --");
+        for word in &args.command {
+            let _ = write!(line, " {}", word.to_string_lossy());
+        }
+    }
+    line
+}
+
+/// Everything that is known of why the build diverged.
+pub(super) fn text(args: &ReplayArgs, report: &ReplayReport) -> String {
+    let mut out = String::new();
+    let Some(found) = &report.divergence else { return out };
+    let _ = writeln!(out, "what may have caused it, the likeliest first:");
+    for (number, cause) in report.causes.iter().enumerate() {
+        let _ = writeln!(out, "  {}. {} ({})", number + 1, printable_line(&sentence(cause)), cause.key());
+        let _ = writeln!(out, "     → {}", printable_line(&step(args, report, found, cause)));
+    }
+    let told = |cause: &Cause| match cause {
+        Cause::FailedCall(failed) => Some(failed.clone()),
+        _ => None,
+    };
+    let told: Vec<FailedCall> = report.causes.iter().filter_map(told).collect();
+    let more: Vec<String> =
+        report.failed_calls.iter().filter(|failed| !told.contains(failed)).map(failed_call).collect();
+    section(&mut out, "other calls that fail here:", &more);
+    let threads: Vec<String> = found.threads.iter().map(thread).collect();
+    section(&mut out, "threads:", &threads);
+    let notes: Vec<String> = report.surroundings.missed.iter().chain(&report.surroundings.notes).cloned().collect();
+    section(&mut out, "the recording says:", &notes);
+    match report.printed.is_empty() {
+        true if args.show_output => {}
+        true => out.push_str("the build printed nothing\n"),
+        false => section(&mut out, "the build printed last:", &report.printed),
+    }
+    out
+}
+
+fn section(out: &mut String, title: &str, lines: &[String]) {
+    if !lines.is_empty() {
+        let _ = writeln!(out, "{title}");
+        for line in lines {
+            let _ = writeln!(out, "  {}", printable_line(line));
+        }
+    }
+}
+
+/// The likeliest cause in one sentence, where one is known.
+pub(super) fn in_short(report: &ReplayReport) -> Option<String> {
+    report.causes.first().filter(|cause| !matches!(cause, Cause::Unknown | Cause::MissingFile)).map(sentence)
+}
+
+/// `chmod(/run/x.sock)` or `fstat(7)`.
+fn call(failed: &FailedCall) -> String {
+    match (failed.path.as_str(), failed.fd) {
+        ("", -1) => failed.call.clone(),
+        ("", number) => format!("{}({number})", failed.call),
+        (path, _) => format!("{}({path})", failed.call),
+    }
+}
+
+/// `ENOENT, no such file or directory`.
+fn error(errno: i32) -> String {
+    let text = io::Error::from_raw_os_error(errno).to_string();
+    let text = text.split(" (os error").next().unwrap_or_default().to_lowercase();
+    format!("{}, {text}", errno_name(errno))
+}
+
+fn failed_call(failed: &FailedCall) -> String {
+    let there = match failed.recorded {
+        Recorded::Succeeded(record) => format!(", and succeeded while recording (record {})", thousands(record)),
+        Recorded::FailedWith(errno) => format!(", and failed with {} while recording", errno_name(errno)),
+        Recorded::NotFailed => ", and did not while recording".to_owned(),
+        Recorded::NotNoted => "; whether it did while recording is not known".to_owned(),
+    };
+    let process = if failed.process > 0 { format!(" of process {}", failed.process) } else { String::new() };
+    format!(
+        "{} fails here ({}) after record {}{process}{there}",
+        call(failed),
+        error(failed.errno),
+        thousands(failed.after_record),
+    )
+}
+
+fn names(files: &[String]) -> String {
+    match files {
+        [] => String::new(),
+        [one] => format!("`{one}`"),
+        [first, more @ ..] => format!("`{first}` and {} more", more.len()),
+    }
+}
+
+/// What a thread does, and since which call.
+fn thread(thread: &ThreadReport) -> String {
+    let ThreadReport { process, thread: number, record, call, waits_for, doing, .. } = thread;
+    let of = if *process > 0 { format!(" of process {process}") } else { String::new() };
+    let since = if call.is_empty() { String::new() } else { format!(" since record {} ({call})", thousands(*record)) };
+    let doing = match (doing, waits_for) {
+        (_, Some(turn)) => format!("waits for turn {} before record {} ({call})", thousands(*turn), thousands(*record)),
+        (Doing::Turn, None) => "waits for its turn".to_owned(),
+        (Doing::Running, _) => format!("runs in its own code{since}"),
+        (Doing::Sleeping { call, at }, _) => {
+            let call = if call.is_empty() { "sleeps".to_owned() } else { format!("sleeps in {call}") };
+            let at = if at.is_empty() { String::new() } else { format!(" on {at}") };
+            format!("{call}{at}{since}")
+        }
+        (Doing::Finished, _) => format!("has no records left{since}"),
+        (Doing::Gone, _) => "is not there: it was not started, or has ended".to_owned(),
+    };
+    let turn = if thread.is_its_turn { ", and it is its turn" } else { "" };
+    format!("thread {number}{of} {doing}{turn}")
+}
+
+/// A cause in one sentence.
+pub(super) fn sentence(cause: &Cause) -> String {
+    match cause {
+        Cause::MissingFile => "a file that the server read is not here".to_owned(),
+        Cause::FailedCall(failed) => failed_call(failed),
+        Cause::UnfailedCall(failed) => format!(
+            "{} failed in the recording ({}, record {}), and not here",
+            call(failed),
+            errno_name(failed.errno),
+            thousands(failed.after_record),
+        ),
+        Cause::Busy(held) | Cause::Blocked(held) => thread(held),
+        Cause::Missed(note) => format!("the recording missed something: {note}"),
+        Cause::Raced(times, passed) => {
+            let last = passed.as_ref().map_or_else(String::new, |passed| {
+                let of = if passed.process > 0 { format!(" of process {}", passed.process) } else { String::new() };
+                let Passed { thread, record, call, .. } = passed;
+                format!(
+                    "; last, thread {thread}{of} made no call for long after record {} ({call})",
+                    thousands(*record)
+                )
+            });
+            format!("{} of threads that the recording has in turn{last}", count(*times, "overlap"))
+        }
+        Cause::Written(files) => {
+            format!("the server wrote {} while recording, in no --state directory", names(files))
+        }
+        Cause::ChangedFiles(files) => format!("{} changed since the recording", names(files)),
+        Cause::Libraries(files) => format!("another library than recorded: {}", names(files)),
+        Cause::CloseNumbers => "floating-point numbers that differ a little".to_owned(),
+        Cause::ReplacedProgram => "the program at the recorded place is another one now".to_owned(),
+        Cause::OtherBuild => "this is another build than the recorded one, or has other arguments".to_owned(),
+        Cause::Processor(what) => what.clone(),
+        Cause::Unknown => "nothing is known that could have caused it".to_owned(),
+    }
+}
+
+/// What to do about a cause.
+pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence, cause: &Cause) -> String {
+    let demo = args.demo.display();
+    match cause {
+        Cause::MissingFile if report.files_withheld > 0 => {
+            "the demo has the file: --trust-demo lets the build read it, if you trust who recorded it".to_owned()
+        }
+        Cause::MissingFile => format!(
+            "--assets DIR looks for it below DIR, under any name; `prony demo info {demo}` lists what the demo lacks"
+        ),
+        Cause::FailedCall(failed) => step_for_failure(failed),
+        Cause::UnfailedCall(_) => {
+            "put away what was not there while recording, or record with --state DIR, so that each replay begins as it did"
+                .to_owned()
+        }
+        Cause::Busy(_) => format!(
+            "--watchdog {}s gives it more time, if it computes; `gdb -p` on the build tells where, if it loops",
+            args.watchdog.as_secs().max(1) * 6
+        ),
+        Cause::Blocked(held) => step_for_blocked(held),
+        Cause::Missed(_) => {
+            "keep the server from it, if it can be configured so, and record again; docs/guide/record-replay.md says what \
+             is recorded"
+                .to_owned()
+        }
+        Cause::Raced(..) => "find out what that thread does after that call: it computes, waits in a loop, or for what is not in \
+                             the demo; else record the server with one thread"
+            .to_owned(),
+        Cause::Written(_) => "record again with --state and their directory, so that each replay finds them as they were".to_owned(),
+        Cause::ChangedFiles(_) => "put the recorded content back; or record again".to_owned(),
+        Cause::Libraries(_) => "record again with the libraries that are here, or replay where the recorded ones are".to_owned(),
+        Cause::CloseNumbers => {
+            "numbers that may differ a little go into a file for --tolerance, if rounding is all that it is".to_owned()
+        }
+        Cause::ReplacedProgram => "record again; or put the recorded program back".to_owned(),
+        Cause::OtherBuild => step_for_build(args, found),
+        Cause::Processor(_) => "record on the machine that you measure on".to_owned(),
+        Cause::Unknown => format!(
+            "replay once more: at the same record each time it is a gap of prony's, worth a report with `prony demo info \
+             {demo}`; at another one, threads race"
+        ),
+    }
+}
+
+fn step_for_failure(failed: &FailedCall) -> String {
+    match failed.errno {
+        errno if NOT_PERMITTED.contains(&errno) => {
+            "replay as the user who recorded; root's calls need root in a replay too".to_owned()
+        }
+        errno if NOT_THERE.contains(&errno) => format!(
+            "make `{}` as it was; record with --state and its directory if the server needs what is there, with \
+             --follow-exec if a program that the server runs makes it",
+            failed.path
+        ),
+        errno if IN_THE_WAY.contains(&errno) => format!(
+            "remove `{}`, which an earlier run has left; recorded with --state and its directory, each replay begins without",
+            failed.path
+        ),
+        errno if TOO_LITTLE.contains(&errno) => {
+            "this machine gives the build less than the recorded one had: compare `ulimit -a`, free memory and disks"
+                .to_owned()
+        }
+        READ_ONLY => "replay where the build may write as the recorded one did".to_owned(),
+        NO_TERMINAL => "the server asked a terminal; a replay has none: record with its output in a file".to_owned(),
+        _ => "a descriptor of the recording stands in for the real one, which this call does not know: worth a report"
+            .to_owned(),
+    }
+}
+
+fn step_for_blocked(held: &ThreadReport) -> String {
+    match &held.doing {
+        Doing::Gone => "a thread or a program was not started as recorded; see the calls that fail".to_owned(),
+        Doing::Sleeping { call, .. } if call == "futex" => {
+            "threads wait for each other in another order than recorded: record again without --threads-side-by-side; if \
+             that was not given, with one thread"
+                .to_owned()
+        }
+        _ => "what it waits for comes from outside of the demo: from a program that it runs (--follow-exec records it), a \
+              process that shares memory with it, or whoever writes to a file that it reads"
+            .to_owned(),
+    }
+}
+
+/// What to look at in a build that is not the recorded one.
+fn step_for_build(args: &ReplayArgs, found: &Divergence) -> String {
+    let demo = args.demo.display();
+    let same = format!("`prony replay {demo}` replays the recorded build; if that is identical");
+    match found.class {
+        DivergenceClass::Order => format!("{same}, this one works in another order and needs a recording of its own"),
+        DivergenceClass::UnrecordedCall => format!(
+            "{same}, this one asks what nobody asked then: record it, or leave out the library that asks, with --exclude-object"
+        ),
+        _ => format!("{same}, the difference is this build's"),
+    }
+}
+
+/// What of its class the divergence was, as JSON has it.
+pub(super) fn difference(difference: Difference) -> &'static str {
+    match difference {
+        Difference::Class => "class",
+        Difference::Bytes => "bytes",
+        Difference::NotSent => "not_sent",
+        Difference::NotRecorded => "not_recorded",
+        Difference::Destination => "destination",
+        Difference::Status { .. } => "status",
+    }
+}
