@@ -106,9 +106,11 @@ const RECORD_EXAMPLES: &str = "\
 Examples:
   prony record -o match.demo --for 30s -- ./server +map dm1
   prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
+  prony record --check -o try.demo --for 10s -- ./server
 
 The server ends by itself, by --for, or by Ctrl-C, which it gets as usual; the demo is closed cleanly each time.
 The exit code is the server's own; 0 when --for ended it, 3 when it sent nothing, so that nothing could be compared.
+With --check it is that of `prony replay`, unless the demo holds.
 A demo holds whatever the server read and sent, secrets included: its file is for its owner only. That you recorded it here
 is noted in ~/.local/state/prony/recorded, so that a replay runs its command unasked.";
 
@@ -160,6 +162,9 @@ pub struct RecordArgs {
     /// Replace FILE if it exists
     #[arg(long, help_heading = "The file")]
     pub force: bool,
+    /// Replay the demo at once, and say whether it holds
+    #[arg(long, help_heading = "The file")]
+    pub check: bool,
     /// Answer in JSON
     #[arg(long)]
     pub json: bool,

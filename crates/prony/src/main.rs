@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Err(exit) => return exit,
     };
     let answered = match cli.verb {
-        Verb::Record(args) => record::run(&args, record::start),
+        Verb::Record(args) => record::run(&args, record::start, |args| replay::start(args, None)),
         Verb::Replay(args) => replay::run(&args, replay::start),
         Verb::Demo(demo) => match demo.verb {
             DemoVerb::Info(args) => demo::info::run(&args),

@@ -8,42 +8,80 @@ use prony_replay::{PackLimits, Reach, RecordError, RecordOptions};
 use prony_text::Untrusted;
 use serde_json::json;
 
-use crate::cli::RecordArgs;
+use crate::cli::{RecordArgs, ReplayArgs, TrustArgs};
 use crate::demo::pack;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::{bytes, count, significant};
 use crate::output;
 use crate::progress::ProgressLine;
-use crate::report::RecordReport;
+use crate::replay;
+use crate::report::{RecordReport, ReplayReport};
 
-/// Records, answers and says how it went; `record` does the recording.
+/// Records, answers and says how it went; `record` does the recording, and `check` the replay of `--check`.
 ///
 /// # Errors
 /// What kept it from running.
 pub fn run(
     args: &RecordArgs,
     record: impl FnOnce(&RecordArgs) -> Result<RecordReport, Failure>,
+    check: impl FnOnce(&ReplayArgs) -> Result<ReplayReport, Failure>,
 ) -> Result<Exit, Failure> {
     if !args.force && args.output.symlink_metadata().is_ok() {
         return Err(Failure::new(format!("cannot record to {}: file exists", args.output.display()))
             .hint("--force replaces it"));
     }
     let report = record(args)?;
-    if args.json {
-        output::print_json(&answer(args, &report))?;
-    } else {
+    if !args.json {
         output::print(&text(args, &report))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {}", warning.text);
     }
-    if report.output_bytes == 0 {
-        eprintln!("hint: the server sent nothing, so a replay has nothing to compare: record while clients are busy");
-    } else {
-        eprintln!("hint: `prony replay {}` checks it", args.output.display());
+    // What this very command has recorded.
+    let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
+    let replay = ReplayArgs { explain: true, trust, ..ReplayArgs::of(args.output.clone()) };
+    let checked = args.check.then(|| check(&replay)).transpose();
+    if args.json {
+        let mut answer = answer(args, &report);
+        if let Ok(Some(checked)) = &checked {
+            answer["check"] = replay::json::answer(checked);
+        }
+        output::print_json(&answer)?;
     }
-    Ok(exit(args, &report))
+    let Some(checked) = checked? else {
+        if report.output_bytes == 0 {
+            eprintln!("hint: {NOTHING_SENT}");
+        } else {
+            eprintln!("hint: `prony replay {}` checks it", args.output.display());
+        }
+        return Ok(exit(args, &report));
+    };
+    if !args.json {
+        output::print(&(verdict(&checked).to_owned() + &replay::whole_text(&replay, &checked)))?;
+    }
+    for warning in checked.warnings.iter().filter(|warning| !report.warnings.contains(warning)) {
+        eprintln!("warning: {}", warning.text);
+    }
+    if report.output_bytes == 0 {
+        eprintln!("hint: {NOTHING_SENT}");
+    } else if let Some(hint) = replay::hint(&replay, &checked) {
+        eprintln!("hint: {hint}");
+    }
+    Ok(match replay::exit(&checked) {
+        Exit::Good => exit(args, &report),
+        found => found,
+    })
+}
+
+const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to compare: record while clients are busy";
+
+/// The heading of a check.
+fn verdict(checked: &ReplayReport) -> &'static str {
+    match replay::exit(checked) {
+        Exit::Good => "checked: the demo holds\n",
+        _ => "checked: the demo does not hold\n",
+    }
 }
 
 /// True when the recording ended the server because its time was up.

@@ -187,6 +187,19 @@ fn output_that_was_verified_counts_however_often_the_loop_turned() {
 }
 
 #[test]
+fn a_recording_says_whether_its_demo_holds() {
+    let _turn = Turn::take();
+    let holds = recorded("none", &["--check"], |address, _, stop| ask(address, stop));
+    assert_eq!(holds.recording.code, 0, "{}", holds.recording);
+    let fails = recorded("mkdir", &["--check"], |address, _, stop| ask(address, stop));
+    assert_eq!(fails.recording.code, 1, "the server ended with 0, and its demo does not hold: {}", fails.recording);
+    let said = fs::read_to_string(fails.scratch.path().join("record.stdout")).expect("it has answered");
+    assert!(said.contains("checked: the demo does not hold") && said.contains("EEXIST"), "{said}");
+    let said = fs::read_to_string(holds.scratch.path().join("record.stdout")).expect("it has answered");
+    assert!(said.contains("checked: the demo holds") && said.contains("story.demo: identical"), "{said}");
+}
+
+#[test]
 fn only_hints_that_apply_are_given() {
     let _turn = Turn::take();
     let story = story("hints");
