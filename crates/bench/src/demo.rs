@@ -44,6 +44,8 @@ pub struct DemoOptions {
     pub files: FileOptions,
     /// How sure, how small a difference, how long.
     pub plan: Plan,
+    /// Nobody asked for the time of the plan: where replays take long, it may be longer.
+    pub stretches: bool,
     /// Exactly so many pairs instead of as many as it takes.
     pub runs: Option<usize>,
     /// Replays of each build that come first and do not count.
@@ -62,8 +64,26 @@ pub struct DemoOptions {
 impl DemoOptions {
     /// What samples say of a bench with these options, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
-        circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(self.plan.budget_s))
+        self.within(self.plan.budget_s)
     }
+
+    /// The same, with this time in the place of the planned one.
+    pub fn within(&self, budget_s: f64) -> Circumstances {
+        circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(budget_s))
+    }
+}
+
+/// Pairs that a time is to hold which nobody asked for: with fewer, an interval is as wide as what is looked for.
+const PAIRS_HELD: f64 = 12.0;
+/// Part of a pair's time by which the next ones may be longer.
+const SLACK: f64 = 0.1;
+/// The longest time that is planned unasked, in seconds.
+const STRETCHED_S_MAX: f64 = 600.0;
+
+/// The time to plan where a pair takes so long, if it is longer than `planned_s`.
+fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
+    let fits = (PAIRS_HELD * pair_s * (1.0 + SLACK)).min(STRETCHED_S_MAX).ceil();
+    (fits > planned_s).then_some(fits)
 }
 
 /// Why a bench of replays ended.
@@ -122,6 +142,7 @@ pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: 
 struct Replays<'a> {
     options: &'a DemoOptions,
     seed: Seed,
+    budget_s: f64,
     judge: ReplayJudge,
     decided: Option<Outcome>,
     /// Frame times in seconds of each build's replays, in pairs.
@@ -186,6 +207,7 @@ impl<'a> Replays<'a> {
         Replays {
             options,
             seed: Seed::new(options.seed),
+            budget_s: options.plan.budget_s,
             judge: ReplayJudge::new(options.plan),
             decided: None,
             frames: [Vec::new(), Vec::new()],
@@ -204,13 +226,22 @@ impl<'a> Replays<'a> {
         events: &mut dyn FnMut(Event),
     ) -> Result<(), DemoEnded> {
         events(Event::WarmingUp);
+        let mut pair_s = 0.0;
         for _ in 0..self.options.warmup_runs {
+            let begun = Instant::now();
             for (build, replayer) in builds.iter_mut().enumerate() {
                 go_on(interrupt)?;
                 let mut run = self.take(build, replayer.replay(&mut |_| ()))?;
                 run.warmups = run.values.drain(..).map(|value| Warmup { loops: 1, value }).collect();
                 self.benchmarks[build].runs.push(run);
             }
+            pair_s = begun.elapsed().as_secs_f64();
+        }
+        let may_stretch = self.options.stretches && self.options.runs.is_none();
+        if let Some(budget_s) = stretched(self.budget_s, pair_s).filter(|_| may_stretch) {
+            self.budget_s = budget_s;
+            self.judge = ReplayJudge::new(Plan { budget_s, ..self.options.plan });
+            events(Event::Stretched(pair_s, budget_s));
         }
         let begun = Instant::now();
         while self.decided.is_none() && self.options.runs.is_none_or(|runs| self.pairs < runs) {
@@ -225,7 +256,7 @@ impl<'a> Replays<'a> {
                 rounds: self.pairs,
                 rounds_wanted: self.options.runs,
                 elapsed_s: self.elapsed_s,
-                budget_s: self.options.plan.budget_s,
+                budget_s: self.budget_s,
                 live: self.judge.live(),
                 contention: None,
             };
@@ -300,7 +331,7 @@ impl<'a> Replays<'a> {
         let circumstances = Circumstances {
             pairs_done_s: self.pairs_done_s,
             warnings: self.warnings.clone(),
-            ..self.options.circumstances()
+            ..self.options.within(self.budget_s)
         };
         let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
         DemoReport {
@@ -312,5 +343,20 @@ impl<'a> Replays<'a> {
             ended,
             warnings: self.warnings,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_nobody_asked_for_holds_a_dozen_pairs_if_that_is_not_too_long() {
+        assert_eq!(stretched(20.0, 0.2), None);
+        assert_eq!(stretched(20.0, 1.5), None);
+        assert_eq!(stretched(20.0, 4.2), Some(56.0));
+        assert_eq!(stretched(20.0, 87.2), Some(STRETCHED_S_MAX));
+        // Without a warm-up nothing is known of a pair.
+        assert_eq!(stretched(20.0, 0.0), None);
     }
 }

@@ -214,6 +214,9 @@ pub enum Problem {
 pub enum Event<'a> {
     /// Warm-ups have begun.
     WarmingUp,
+    /// The time that was planned holds too few pairs, and nobody asked for it: another one is planned, before the first
+    /// pair. Seconds that a pair takes, and seconds planned now.
+    Stretched(f64, f64),
     /// A round is done: how far the bench is, and every run so far.
     Round(Round, &'a [Benchmark]),
 }

@@ -38,13 +38,18 @@ impl ProgressLine {
             let _ = write!(io::stderr(), "{ERASE_LINE}{}", printable_line(text));
         }
     }
+
+    /// Takes the line away, so that something else can be said.
+    pub fn clear(&mut self) {
+        if std::mem::take(&mut self.shown) {
+            let _ = write!(io::stderr(), "{ERASE_LINE}");
+        }
+    }
 }
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "{ERASE_LINE}");
-        }
+        self.clear();
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event, Interrupt};
 use prony_machine::Tree;
-use prony_stats::frames::FrameComparison;
+use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::Plan;
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::limits::compare::{self as limits, Held};
-use crate::numbers::{count, thousands};
+use crate::numbers::{count, significant, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay::divergence;
@@ -54,6 +54,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
             budget_s: budget(args).as_secs_f64(),
             metric: None,
         },
+        stretches: args.max_time.is_none(),
         runs: args.runs.map(|runs| runs as usize),
         warmup_runs: args.warmup as usize,
         duet_cpu: if args.duet { cpu(args)? } else { None },
@@ -66,11 +67,15 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     let mut line = ProgressLine::new(true);
     let mut live = Live::new();
     let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
+        if let Event::Stretched(pair_s, budget_s) = event {
+            line.clear();
+            eprintln!("{}", stretched(pair_s, budget_s));
+        }
         if let Some(text) = live.text(&event, 2, options.plan.margin) {
             line.show_text(&text);
         }
-        if let Event::Round(_, benchmarks) = event {
-            exports.keep(benchmarks, || options.circumstances());
+        if let Event::Round(round, benchmarks) = event {
+            exports.keep(benchmarks, || options.within(round.budget_s));
         }
     });
     drop(line);
@@ -94,6 +99,28 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| Exit::of([outcome.verdict])))
 }
 
+/// Says beforehand that it takes longer than it mostly does.
+fn stretched(pair_s: f64, budget_s: f64) -> String {
+    format!(
+        "note: a pair of replays takes {} s, so up to {budget_s:.0} s are measured, for {} pairs or as many as decide; --max-time \
+         sets another limit",
+        significant(pair_s),
+        (budget_s / pair_s) as u64,
+    )
+}
+
+/// Frames from which on durations are told for as many as everybody's, and not for those of the demo.
+const NORMALISED_FROM: usize = 1000;
+
+/// `2.75 s for 120,000 frames`, or `0.52 s for its 151 frames`: few frames say nothing of so many more.
+fn duration(build: &frames::Build, frames: usize) -> String {
+    let whole_s = build.frame_s.estimate * frames as f64;
+    match frames {
+        NORMALISED_FROM.. => format!("{:.2} s for 120,000 frames", build.normalised_s),
+        frames => format!("{} s for its {}", significant(whole_s), count(frames as u64, "frame")),
+    }
+}
+
 fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {
     let command = CommandLine::split(text).map_err(|error| Failure::new(format!("cannot replay: {error}")))?;
     let name = args.command_name.get(place).cloned().unwrap_or_else(|| text.to_owned());
@@ -104,7 +131,7 @@ fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
     let replay = |build: usize| {
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        format!("`prony replay {} -- {command}` tells more", options.demo.display())
+        format!("`prony replay --explain {} -- {command}` tells more", options.demo.display())
     };
     match &report.ended {
         DemoEnded::Complete | DemoEnded::Interrupted => None,
@@ -152,9 +179,9 @@ fn text(options: &DemoOptions, report: &DemoReport) -> String {
         {
             let _ = writeln!(
                 out,
-                "{letter}  {name}  {} a frame, {:.2} s for 120,000 frames, n = {}",
+                "{letter}  {name}  {} a frame, {}, n = {}",
                 Scale::of(build.frame_s.estimate, "second").interval(&build.frame_s),
-                build.normalised_s,
+                duration(&build, frames.frames),
                 frames.pairs,
             );
         }
@@ -232,5 +259,28 @@ fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>
         frames: report.frames.as_ref().ok(),
         rates,
         warnings: &report.warnings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_stats::Interval;
+
+    #[test]
+    fn a_demo_of_few_frames_is_told_by_its_own() {
+        let frame_s = Interval { estimate: 0.0052, low: 0.005, high: 0.0054, n: 12, confidence: 0.95 };
+        let build = frames::Build { frame_s, normalised_s: 624.0 };
+        assert_eq!(duration(&build, 151), "0.785 s for its 151 frames");
+        assert_eq!(duration(&build, 6_705), "624.00 s for 120,000 frames");
+    }
+
+    #[test]
+    fn what_takes_longer_than_mostly_is_said_beforehand() {
+        assert_eq!(
+            stretched(4.21, 56.0),
+            "note: a pair of replays takes 4.21 s, so up to 56 s are measured, for 13 pairs or as many as decide; \
+             --max-time sets another limit"
+        );
     }
 }

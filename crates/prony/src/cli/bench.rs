@@ -45,7 +45,8 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub limits: DemoLimits,
 
-    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s]
+    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s, or as long as a
+    /// dozen pairs of replays take]
     #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "How long and how sure")]
     pub max_time: Option<Duration>,
     /// Call differences below this the same

@@ -38,6 +38,16 @@ fn two_builds_are_compared_frame_by_frame() {
 }
 
 #[test]
+fn a_demo_of_few_frames_is_told_by_its_own() {
+    let _turn = Turn::take();
+    let story = story_with("few", &["--frame-on", "recvfrom"]);
+    let output = bench(&story, &["--runs", "2"], ["WORK=20000", "WORK=20200"]);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains(&format!(" s for its {ANSWERS} frames, n = 2")), "{said}");
+    assert!(!said.contains("120,000"), "{said}");
+}
+
+#[test]
 fn a_build_that_leaves_the_demo_is_not_compared() {
     let _turn = Turn::take();
     let story = story_with("leaves", &["--frame-on", "recvfrom"]);
