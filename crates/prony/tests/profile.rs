@@ -177,7 +177,15 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
     let program = compile(&place, "shares.cpp", "shares", &POINTERS);
     let mut running = Command::new(program).arg("30").stderr(Stdio::null()).spawn().expect("it runs");
     let pid = running.id().to_string();
-    let answer = prony(place.path(), &["profile", "--attach", &pid, "--for", "600ms", "--json"]);
+    // Until it computes, which may be late on a busy machine: nanoseconds on a CPU are the first number.
+    let computed_ns = || -> u64 {
+        let told = fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("it runs");
+        told.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
+    };
+    while computed_ns() < 100_000_000 {
+        std::thread::yield_now();
+    }
+    let answer = prony(place.path(), &["profile", "--attach", &pid, "--for", "2s", "--json"]);
     running.kill().expect("it still runs");
     running.wait().expect("it is ours");
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
