@@ -1,10 +1,16 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test` and `fleet` do so by themselves.
 
-.PHONY: demo test fleet fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test fleet fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 demo:
 	@scripts/demo
+
+# The inner loop: no server, no privilege, no network.
+quick:
+	cargo fmt --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo test --workspace --lib --bins
 
 test: setup
 	cargo test --workspace
