@@ -1,14 +1,22 @@
 //! Two commands at once on one CPU, which the scheduler gives them in turns.
 //!
-//! What slows a shared machine down, as a neighbour on the other half of a core, comes and goes in times much longer than
-//! the slice for which the scheduler lets a process run (`sched_base_slice`, some 3 ms). Of two processes that run one
-//! after the other it meets one; of two that run in turns it meets both, and falls out of their ratio. The two share the
-//! caches of that CPU, and pay for coming back to it.
+//! What slows a shared machine down, as a neighbour on the other half of the core, comes and goes in times much longer than
+//! a turn for which the scheduler lets a process run. Of two processes that run one after the other it meets one; of two
+//! that run in turns it meets both, and falls out of their ratio. The two share the caches of that CPU, and pay for
+//! coming back to it.
+//!
+//! The kernel ends a turn when its timer interrupts, every 4 ms on Debian, however short a slice a process asks for: a run
+//! of 40 ms has ten turns, and how the last of them falls out is a tenth of it. So commands ask for short slices
+//! (`sched_setattr`), and a **metronome**, a thread that sleeps on the same CPU, wakes twice a millisecond: each time
+//! the scheduler chooses anew. That takes some microseconds, of both commands alike.
 
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::Scope;
+use std::thread::{self, Scope};
+use std::time::Duration;
 
+use prony_machine::process::slice;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::interrupt::Interrupt;
@@ -17,9 +25,14 @@ use crate::report::Occasion;
 use crate::scatter::Scatter;
 use crate::stand::{BenchError, Observation, Stand, Trouble};
 
+/// What a command asks the scheduler for, and how often the metronome wakes.
+pub(crate) const TURN_NS: u64 = 500_000;
+
 /// Whoever runs one of the two commands: a stand on a thread of its own.
 #[derive(Debug)]
 pub struct Partner {
+    /// Where both run.
+    cpu: Option<usize>,
     ask: Sender<Asked>,
     answers: Receiver<Result<Observation, Trouble>>,
 }
@@ -59,7 +72,7 @@ impl Partner {
             let error = io::Error::other("it ended at once");
             Err(BenchError::System { what: "start a thread", error })
         });
-        started.map(|()| Partner { ask, answers })
+        started.map(|()| Partner { cpu: options.placement.cpu, ask, answers })
     }
 
     /// Runs two commands at once, the first of them here with the partner, and gives what came of each.
@@ -81,9 +94,49 @@ impl Partner {
         if self.ask.send(asked).is_err() {
             return [gone(), gone()];
         }
-        let of_second = stand.run_prepared(second, scatter, occasion);
-        [self.answers.recv().unwrap_or_else(|_| gone()), of_second]
+        with_metronome(self.cpu, || {
+            let of_second = stand.run_prepared(second, scatter, occasion);
+            [self.answers.recv().unwrap_or_else(|_| gone()), of_second]
+        })
     }
+}
+
+/// Acts while a thread wakes on `cpu` every [`TURN_NS`]; without one where it cannot be.
+fn with_metronome<T>(cpu: Option<usize>, act: impl FnOnce() -> T) -> T {
+    /// However it ends, the metronome ends too.
+    struct Silenced<'a>(&'a AtomicBool);
+    impl Drop for Silenced<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let over = AtomicBool::new(false);
+    let beat = || {
+        let placed = cpu.is_some_and(|cpu| only(cpu).is_ok_and(|only| sched_setaffinity(None, &only).is_ok()));
+        // Else it would wait for the commands' slices to end, which are as short as a beat.
+        if !placed || slice::shorten(slice::SHORTEST_NS).is_err() {
+            return;
+        }
+        while !over.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_nanos(TURN_NS));
+        }
+    };
+    thread::scope(|scope| {
+        // A machine that has no room for another thread has longer turns.
+        let _ = thread::Builder::new().name("metronome".to_owned()).spawn_scoped(scope, beat);
+        let _silenced = Silenced(&over);
+        act()
+    })
+}
+
+/// A set of this CPU alone.
+fn only(cpu: usize) -> io::Result<CpuSet> {
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let mut only = CpuSet::new();
+    only.set(cpu);
+    Ok(only)
 }
 
 /// The CPU for a duet where none is asked for: the last that we may use, as the first ones serve interrupts.
@@ -101,14 +154,24 @@ pub fn duet_cpu() -> io::Result<usize> {
 /// # Errors
 /// When there is no such CPU, or it may not be used.
 pub fn on_cpu<T>(cpu: usize, act: impl FnOnce() -> T) -> io::Result<T> {
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
+    let only = only(cpu)?;
     let before = sched_getaffinity(None)?;
-    let mut only = CpuSet::new();
-    only.set(cpu);
     sched_setaffinity(None, &only)?;
     let value = act();
     sched_setaffinity(None, &before)?;
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metronome_ends_with_what_it_is_for() {
+        let cpu = duet_cpu().ok();
+        assert_eq!(with_metronome(cpu, || 7), 7);
+        assert_eq!(with_metronome(None, || 7), 7, "without one where there is no CPU for it");
+        let panicked = std::panic::catch_unwind(|| with_metronome(cpu, || panic!("as a stand may")));
+        assert!(panicked.is_err());
+    }
 }

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use prony_machine::process::{self, Counter, Drain, Ended, Process, Run, Runner};
+use prony_machine::process::{self, Counter, Drain, Ended, Placement, Process, Run, Runner};
 
+use crate::duet::TURN_NS;
 use crate::interrupt::Interrupt;
 use crate::levels::Repetitions;
 use crate::once::Deadline;
@@ -208,7 +209,7 @@ impl<'a> Stand<'a> {
                 if inherit { ours_err.as_fd() } else { self.stderr.as_fd() },
             ],
             extra: Some(values.as_fd()),
-            placement: self.options.placement,
+            placement: Placement { slice_ns: self.options.duet.then_some(TURN_NS), ..self.options.placement },
         };
         let stop: Option<BorrowedFd> = match &self.deadline {
             Some(deadline) => {

@@ -16,7 +16,8 @@ use crate::report::Occasion;
 use crate::scatter::Scatter;
 use crate::stand::{Observation, Stand, Trouble};
 
-/// CPU seconds of a run from which on a duet may suit it: with slices of 3 ms it has eight turns.
+/// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
+/// are known well.
 const COMPUTES_S_MIN: f64 = 0.025;
 /// What trials may take of the budget.
 const SHARE: f64 = 1.0 / 8.0;

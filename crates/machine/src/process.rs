@@ -24,6 +24,7 @@ mod account;
 mod counters;
 mod exits;
 mod family;
+pub mod slice;
 mod start;
 
 use std::ffi::OsString;
@@ -69,6 +70,9 @@ pub struct Placement {
     pub cpu: Option<usize>,
     /// Under `SCHED_FIFO` with this priority.
     pub fifo_priority: Option<u8>,
+    /// As [`slice::shorten`] has it, inherited by what the process starts. Kernels that know no slices (before 6.12) go on as
+    /// they are.
+    pub slice_ns: Option<u64>,
 }
 
 /// A pipe that is emptied while the process runs, so that it never waits for us.

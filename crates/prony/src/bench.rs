@@ -136,7 +136,11 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         },
         duet: args.duet,
         duet_tried_on: tried_on(args),
-        placement: Placement { cpu: cpu(args)?, fifo_priority: args.fifo.then_some(FIFO_PRIORITY) },
+        placement: Placement {
+            cpu: cpu(args)?,
+            fifo_priority: args.fifo.then_some(FIFO_PRIORITY),
+            ..Placement::default()
+        },
         scatter_directory: args.scatter_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(random),

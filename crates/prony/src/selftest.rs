@@ -43,7 +43,11 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         duet_tried_on: None,
         input: Input::Null,
         output: Output::Null,
-        placement: Placement { cpu: args.pin, fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY) },
+        placement: Placement {
+            cpu: args.pin,
+            fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY),
+            ..Placement::default()
+        },
         scatter_directory: false,
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(bench::random),

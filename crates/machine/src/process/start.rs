@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use super::account::{self, Account};
+use super::slice;
 use super::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError};
 
 /// How long a process that was asked to end may take.
@@ -229,6 +230,10 @@ fn prepare(prepared: &Prepared) -> Result<(), (Step, i32)> {
         if let Some(priority) = prepared.placement.fifo_priority {
             let parameter = libc::sched_param { sched_priority: i32::from(priority) };
             check(Step::Fifo, libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameter))?;
+        }
+        if let Some(slice_ns) = prepared.placement.slice_ns {
+            // Where it cannot be, turns are as long as they were.
+            let _ = slice::shorten(slice_ns);
         }
     }
     Ok(())

@@ -163,7 +163,11 @@ impl Stand<'_> {
             duet_tried_on: None,
             input: Input::Null,
             output: Output::Null,
-            placement: Placement { cpu: task.tuning.pin.map(|cpu| cpu as usize), fifo_priority: task.tuning.fifo },
+            placement: Placement {
+                cpu: task.tuning.pin.map(|cpu| cpu as usize),
+                fifo_priority: task.tuning.fifo,
+                ..Placement::default()
+            },
             scatter_directory: false,
             environment,
             seed: self.study.seed,
