@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
-# prints the line that does; `demo`, `test` and `fleet` do so by themselves.
+# prints the line that does; `demo`, `test`, `fleet` and `servers` do so by themselves.
 
-.PHONY: demo quick test fleet fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 demo:
 	@scripts/demo
@@ -19,6 +19,11 @@ test: setup
 # A study over a Slurm cluster on this machine, one of whose nodes dies. Under a minute.
 fleet:
 	@scripts/fleet
+
+# Ten servers of studies/servers, recorded under clients and replayed. Two minutes.
+servers:
+	cargo build --quiet -p prony --bin prony
+	@studies/servers/run --quick --prony $(or $(CARGO_TARGET_DIR),target)/debug/prony
 
 bench:
 	cargo bench --workspace
