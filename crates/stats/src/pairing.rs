@@ -12,8 +12,9 @@
 
 use crate::quantile::median;
 
-/// Both at once must promise so many times the information of taking turns: a few pairs tell a ratio of
-/// variances within a factor of about three, and runs in turns have a wall time of their own.
+/// Taking turns must promise so many times the information of both at once. A few pairs tell a ratio of variances within a factor
+/// of about three, and what disturbs a machine comes and goes: a trial of half a second may meet a calm. Runs in turns that
+/// are disturbed later scatter ten times as much, and runs at once as before.
 pub const GAIN_MIN: f64 = 1.5;
 /// Fewer pairs of either way tell nothing.
 pub const PAIRS_MIN: usize = 3;
@@ -49,10 +50,10 @@ impl Trial {
     }
 }
 
-/// The way to take; in turns where too little is known.
+/// The way to take: at once, unless taking turns tells far more; in turns where too little is known.
 pub fn choose(in_turns: &Trial, at_once: &Trial) -> Pairing {
     match (in_turns.variance_after_a_second(), at_once.variance_after_a_second()) {
-        (Some(turns), Some(once)) if once * GAIN_MIN < turns => Pairing::AtOnce,
+        (Some(turns), Some(once)) if once <= GAIN_MIN * turns => Pairing::AtOnce,
         _ => Pairing::InTurns,
     }
 }
@@ -133,7 +134,7 @@ mod tests {
             |noise, own| (0..200).filter(|&number| compare(noise, own, 0.0, number).0 == Pairing::AtOnce).count();
         // σ of a pair in turns is 1.4 % of white noise, and a pair at once takes as long.
         let (far_less, far_more) = (share(Noise::White, 0.003), share(Noise::White, 0.05));
-        assert!(far_less >= 190 && far_more <= 2, "{far_less} and {far_more} of 200");
+        assert!(far_less >= 190 && far_more <= 10, "{far_less} and {far_more} of 200");
     }
 
     #[test]
@@ -142,9 +143,10 @@ mod tests {
         let turns = trial(&[0.02, -0.04, 0.03], 0.2);
         assert!((turns.deviation().expect("there are three") - 0.044478).abs() < 1e-9);
         assert_eq!(choose(&turns, &trial(&[0.01, -0.01, 0.9], 0.2)), Pairing::AtOnce, "one far out decides nothing");
-        assert_eq!(choose(&turns, &trial(&[0.01, -0.01, 0.01], 1.3)), Pairing::InTurns, "it takes too long");
+        assert_eq!(choose(&turns, &trial(&[0.01, -0.01, 0.01], 2.6)), Pairing::AtOnce, "somewhat less");
+        assert_eq!(choose(&turns, &trial(&[0.01, -0.01, 0.01], 2.8)), Pairing::InTurns, "it takes too long");
         assert_eq!(choose(&turns, &trial(&[0.01, 0.01], 0.2)), Pairing::InTurns, "two are too few");
         assert_eq!(choose(&trial(&[], 0.0), &turns), Pairing::InTurns);
-        assert_eq!(choose(&trial(&[0.0; 4], 0.2), &trial(&[0.0; 4], 0.2)), Pairing::InTurns);
+        assert_eq!(choose(&trial(&[0.0; 4], 0.2), &trial(&[0.0; 4], 0.2)), Pairing::AtOnce);
     }
 }
