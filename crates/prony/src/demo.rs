@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use prony_demo::{Demo, FrameEntry, Head};
+use prony_demo::{Demo, FramesIter, Head};
 
 use crate::failure::Failure;
 
@@ -41,26 +41,31 @@ pub fn open_quietly(verb: &str, path: &Path) -> Result<OpenDemo, Failure> {
 }
 
 /// Says for each record in turn which frame was going on.
-#[derive(Debug, Default)]
-pub struct FrameOf {
-    frame: usize,
+#[derive(Debug)]
+pub struct FrameOf<'a> {
+    frame: u64,
+    /// Place of the last record of that frame, if it is whole, and the frames behind it.
+    last_record: Option<u64>,
+    frames: FramesIter<'a>,
 }
 
-impl FrameOf {
-    /// A place in the middle of a demo.
-    pub fn from_frame(frame: u64) -> FrameOf {
-        FrameOf { frame: usize::try_from(frame).unwrap_or(usize::MAX) }
+impl<'a> FrameOf<'a> {
+    /// For records from frame `first` on.
+    pub fn from_frame(mut frames: FramesIter<'a>, first: u64) -> FrameOf<'a> {
+        let last_record = frames.nth(usize::try_from(first).unwrap_or(usize::MAX)).map(|frame| frame.last_record);
+        FrameOf { frame: first, last_record, frames }
     }
 
     /// The frame of this record: that of process 0, by which all processes are told.
-    pub fn of(&mut self, frames: &[FrameEntry], process: u16, record: &[u8]) -> u64 {
+    pub fn of(&mut self, process: u16, record: &[u8]) -> u64 {
         if process == 0
             && let Some(head) = Head::from_bytes(record)
         {
-            while frames.get(self.frame).is_some_and(|frame| frame.last_record < head.order) {
+            while self.last_record.is_some_and(|last| last < head.order) {
                 self.frame += 1;
+                self.last_record = self.frames.next().map(|frame| frame.last_record);
             }
         }
-        self.frame as u64
+        self.frame
     }
 }

@@ -18,6 +18,103 @@ pub struct FrameEntry {
     pub block: u32,
 }
 
+/// The whole frames of process 0, in their order. They are kept as the index has them, in a few bytes each: a demo of an
+/// hour may have millions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Frames {
+    deltas: Vec<u8>,
+    count: usize,
+    last: Option<FrameEntry>,
+}
+
+impl Frames {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<&FrameEntry> {
+        self.last.as_ref()
+    }
+
+    /// All of them; the place is the number of the frame.
+    pub fn iter(&self) -> FramesIter<'_> {
+        FramesIter { deltas: Input::new(&self.deltas), left: self.count, last: None }
+    }
+
+    /// Frame `number`; those before it are read, too.
+    pub fn get(&self, number: usize) -> Option<FrameEntry> {
+        self.iter().nth(number)
+    }
+
+    /// Appends a frame. It begins where the one before ends.
+    pub(crate) fn push(&mut self, frame: &FrameEntry) {
+        put_frame(&mut self.deltas, self.last.as_ref(), frame);
+        self.last = Some(FrameEntry { first_record: begins_behind(self.last.as_ref()), ..*frame });
+        self.count += 1;
+    }
+}
+
+impl<'a> IntoIterator for &'a Frames {
+    type Item = FrameEntry;
+    type IntoIter = FramesIter<'a>;
+
+    fn into_iter(self) -> FramesIter<'a> {
+        self.iter()
+    }
+}
+
+/// See [`Frames::iter`].
+#[derive(Debug, Clone)]
+pub struct FramesIter<'a> {
+    deltas: Input<'a>,
+    left: usize,
+    last: Option<FrameEntry>,
+}
+
+impl Iterator for FramesIter<'_> {
+    type Item = FrameEntry;
+
+    fn next(&mut self) -> Option<FrameEntry> {
+        self.left = self.left.checked_sub(1)?;
+        let (record, time_us, block) = place_of(self.last.as_ref());
+        let last_record = record.wrapping_add(self.deltas.number()?);
+        let time_us = time_us.wrapping_add_signed(self.deltas.signed()?);
+        let block = block.wrapping_add(self.deltas.fitting()?);
+        let first_record = begins_behind(self.last.as_ref());
+        self.last = Some(FrameEntry { first_record, last_record, time_ns: time_us.wrapping_mul(1000), block });
+        self.last
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.left, Some(self.left))
+    }
+}
+
+impl ExactSizeIterator for FramesIter<'_> {}
+
+/// What the deltas of the frame after this one are counted from.
+fn place_of(frame: Option<&FrameEntry>) -> (u64, u64, u32) {
+    frame.map_or((0, 0, 0), |frame| (frame.last_record, frame.time_ns / 1000, frame.block))
+}
+
+fn begins_behind(frame: Option<&FrameEntry>) -> u64 {
+    frame.map_or(0, |frame| frame.last_record.wrapping_add(1))
+}
+
+fn put_frame(out: &mut Vec<u8>, before: Option<&FrameEntry>, frame: &FrameEntry) {
+    let (record, time_us, block) = place_of(before);
+    varint::put(out, frame.last_record.wrapping_sub(record));
+    varint::put_signed(out, (frame.time_ns / 1000).wrapping_sub(time_us) as i64);
+    varint::put(out, u64::from(frame.block.wrapping_sub(block)));
+}
+
 /// Where a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockEntry {
@@ -30,15 +127,8 @@ pub(crate) struct BlockEntry {
 pub(crate) struct IndexEncoder {
     frames: Vec<u8>,
     blocks: Vec<u8>,
-    last: Last,
+    last: Option<FrameEntry>,
     offset: u64,
-}
-
-#[derive(Debug, Default, Clone, Copy)]
-struct Last {
-    record: u64,
-    time_us: u64,
-    block: u32,
 }
 
 pub(crate) const FRAMES_COLUMN: u16 = 1;
@@ -47,11 +137,8 @@ pub(crate) const INDEX_BEFORE_COLUMN: u16 = 3;
 
 impl IndexEncoder {
     pub(crate) fn push_frame(&mut self, frame: &FrameEntry) {
-        let time_us = frame.time_ns / 1000;
-        varint::put(&mut self.frames, frame.last_record.wrapping_sub(self.last.record));
-        varint::put_signed(&mut self.frames, time_us.wrapping_sub(self.last.time_us) as i64);
-        varint::put(&mut self.frames, u64::from(frame.block - self.last.block));
-        self.last = Last { record: frame.last_record, time_us, block: frame.block };
+        put_frame(&mut self.frames, self.last.as_ref(), frame);
+        self.last = Some(*frame);
     }
 
     pub(crate) fn push_block(&mut self, block: &BlockEntry) {
@@ -78,7 +165,7 @@ impl IndexEncoder {
 /// Appends what index blocks say, in the order of the blocks.
 #[derive(Debug, Default)]
 pub(crate) struct IndexDecoder {
-    pub(crate) frames: Vec<FrameEntry>,
+    pub(crate) frames: Frames,
     pub(crate) blocks: Vec<BlockEntry>,
 }
 
@@ -101,7 +188,7 @@ impl IndexDecoder {
             if frame.block >= number || frame.last_record < frame.first_record {
                 return Err(WRONG);
             }
-            self.frames.push(frame);
+            self.frames.push(&frame);
         }
         let mut input = Input::new(blocks);
         while !input.is_empty() {
@@ -119,10 +206,7 @@ impl IndexDecoder {
     }
 
     fn next_frame(&self, input: &mut Input<'_>) -> Option<FrameEntry> {
-        let (record, time_us, block) = match self.frames.last() {
-            Some(frame) => (frame.last_record, frame.time_ns / 1000, frame.block),
-            None => (0, 0, 0),
-        };
+        let (record, time_us, block) = place_of(self.frames.last());
         let first_record = if self.frames.is_empty() { 0 } else { record.checked_add(1)? };
         let last_record = record.checked_add(input.number()?)?;
         let time_us = time_us.checked_add_signed(input.signed()?)?;

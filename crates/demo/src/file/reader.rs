@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use super::block::{BLOCK_HEAD_BYTES, BlockHead, COLUMN_HEAD_BYTES, Kind, ReadProblem, Unpacker, read_up_to};
 use super::decode::{Cursor, Decoded, decode};
 use super::error::{BlockProblem, DemoError};
-use super::index::{BLOCKS_COLUMN, BlockEntry, FRAMES_COLUMN, FrameEntry, INDEX_BEFORE_COLUMN, IndexDecoder};
+use super::index::{BLOCKS_COLUMN, BlockEntry, FRAMES_COLUMN, Frames, INDEX_BEFORE_COLUMN, IndexDecoder};
 use super::trailer::Trailer;
 use super::varint::Input;
 use super::verify::Scan;
@@ -29,7 +29,7 @@ pub struct Demo<R> {
     header: Header,
     trailer: Option<Trailer>,
     truncation: Option<Truncation>,
-    frames: Vec<FrameEntry>,
+    frames: Frames,
     pub(crate) blocks: Vec<BlockEntry>,
     pub(crate) file_bytes: u64,
 }
@@ -92,7 +92,7 @@ impl<R: Read + Seek> Demo<R> {
             header: Header::default(),
             trailer: None,
             truncation: None,
-            frames: Vec::new(),
+            frames: Frames::default(),
             blocks: vec![BlockEntry { kind: Kind::HEADER, offset: FILE_HEAD_BYTES as u64 }],
             file_bytes,
         };
@@ -121,7 +121,7 @@ impl<R: Read + Seek> Demo<R> {
     }
 
     /// The whole frames of process 0; the place in the list is the number of the frame.
-    pub fn frames(&self) -> &[FrameEntry] {
+    pub fn frames(&self) -> &Frames {
         &self.frames
     }
 
@@ -156,7 +156,7 @@ impl<R: Read + Seek> Demo<R> {
     /// [`DemoError::NoFrame`], or whatever keeps its block from being read.
     pub fn records_from_frame(&mut self, frame: usize) -> Result<Records<'_, R>, DemoError> {
         let frames = self.frames.len();
-        let entry = *self.frames.get(frame).ok_or(DemoError::NoFrame { frame, frames })?;
+        let entry = self.frames.get(frame).ok_or(DemoError::NoFrame { frame, frames })?;
         let mut records = self.records_from_block(entry.block as usize);
         loop {
             let before = records.cursor;
@@ -188,6 +188,12 @@ impl<R: Read + Seek> Demo<R> {
     fn records_from_block(&mut self, next_block: usize) -> Records<'_, R> {
         self.decoded.clear();
         Records { demo: self, next_block, cursor: Cursor::default(), started_block: false }
+    }
+
+    /// Which blocks of the file hold records, for readers beside this one.
+    pub fn record_blocks(&self) -> RecordBlocks {
+        let blocks = self.blocks.iter().enumerate().filter(|(_, block)| block.kind == Kind::RECORDS);
+        RecordBlocks { blocks: blocks.map(|(number, block)| (number as u32, block.offset)).collect() }
     }
 
     /// Reads, checks and unpacks the block with this number.
@@ -405,6 +411,72 @@ impl<R: Read + Seek> Records<'_, R> {
         self.started_block = true;
         self.demo.decode_block(number)?;
         Ok(true)
+    }
+}
+
+/// The blocks of a demo that hold records: where each of them is.
+#[derive(Debug, Clone)]
+pub struct RecordBlocks {
+    /// Number in the file and offset.
+    blocks: Vec<(u32, u64)>,
+}
+
+impl RecordBlocks {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.blocks.len()
+    }
+}
+
+/// Decodes one block of records at a time, in any order; keeps its buffers from block to block.
+pub struct BlockReader<R> {
+    from: R,
+    unpacker: Unpacker,
+    decoded: Decoded,
+}
+
+impl<R: Read + Seek> BlockReader<R> {
+    /// `from`: the file that the blocks are of.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub fn new(from: R) -> io::Result<BlockReader<R>> {
+        Ok(BlockReader { from, unpacker: Unpacker::new()?, decoded: Decoded::default() })
+    }
+
+    /// Reads, checks and decodes block `place` of those that hold records. The records of one process that follow each
+    /// other go to `each` together, as they lie behind each other.
+    ///
+    /// # Errors
+    /// [`DemoError`] for a block that cannot be read, before anything went to `each`, and what `each` says.
+    pub fn for_each_run<E: From<DemoError>>(
+        &mut self,
+        blocks: &RecordBlocks,
+        place: usize,
+        mut each: impl FnMut(u16, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(&(index, offset)) = blocks.blocks.get(place) else { return Ok(()) };
+        self.decode(index, offset)?;
+        let mut cursor = Cursor::default();
+        while let Some((process, range)) = self.decoded.next_run(&mut cursor) {
+            each(process, self.decoded.bytes(range))?;
+        }
+        Ok(())
+    }
+
+    fn decode(&mut self, index: u32, offset: u64) -> Result<(), DemoError> {
+        let wrong = |problem| DemoError::Block { index, offset, problem };
+        self.decoded.clear();
+        self.from.seek(SeekFrom::Start(offset))?;
+        let head = self.unpacker.read(&mut self.from, Some(index)).map_err(|problem| match problem {
+            ReadProblem::Io(error) => DemoError::Io(error),
+            ReadProblem::Block(problem) => wrong(problem),
+        })?;
+        if head.kind != Kind::RECORDS {
+            return Err(wrong(BlockProblem::Kind { expected: Kind::RECORDS.0, found: head.kind.0 }));
+        }
+        self.unpacker.unpack(&head).map_err(wrong)?;
+        decode(|column| self.unpacker.column(column), &mut self.decoded).map_err(wrong)
     }
 }
 

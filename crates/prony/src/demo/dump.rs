@@ -17,18 +17,19 @@ use crate::output;
 pub fn run(args: &DumpArgs) -> Result<Exit, Failure> {
     let failed = |error| Failure::demo("dump", &args.demo, &error);
     let mut demo = super::open("dump", &args.demo)?;
-    let frames = demo.frames().to_vec();
+    let frames = demo.frames().clone();
     let range = args.frames.unwrap_or(FrameRange { first: 0, end: None });
     // The records behind the last whole frame go by the number that the next frame would have.
     let first = usize::try_from(range.first).unwrap_or(usize::MAX);
-    let (mut records, mut frame_of) = if range.first == 0 || first == frames.len() {
-        (demo.records(), FrameOf::default())
-    } else {
-        (demo.records_from_frame(first).map_err(failed)?, FrameOf::from_frame(range.first))
+    let from_start = range.first == 0 || first == frames.len();
+    let mut frame_of = FrameOf::from_frame(frames.iter(), if from_start { 0 } else { range.first });
+    let mut records = match from_start {
+        true => demo.records(),
+        false => demo.records_from_frame(first).map_err(failed)?,
     };
     let mut out = output::stdout();
     while let Some((process, record)) = records.next().map_err(failed)? {
-        let frame = frame_of.of(&frames, process, record);
+        let frame = frame_of.of(process, record);
         if range.end.is_some_and(|end| frame >= end) {
             break;
         }
