@@ -184,7 +184,7 @@ pub fn run_of_replay(report: &ReplayReport) -> Run {
     let measured = Measured {
         wall_s: Some(wall_s),
         cpu_s: Some(seconds(&report.frame_cpu_ns)),
-        frame_ns: report.frame_cpu_ns.clone(),
+        frame_ns: report.frame_cpu_ns.iter().map(|ns| ns / report.frames_in_each).collect(),
         ..Measured::default()
     };
     Run { measured: Some(measured), ..Run::of(wall_s) }

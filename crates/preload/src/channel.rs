@@ -9,6 +9,16 @@
 //! +-------------------------+------------------------+-----------------+----------------------+
 //! ```
 //!
+//! A replay has a second memory. Where the records fit, that is the tape, laid out whole ([`TapeHead`]). Otherwise it is
+//! the windows that move over it ([`Feed`]):
+//!
+//! ```text
+//! 0                      window_stride          THREADS × window_stride     + TURN_RING_BYTES
+//! +----------------------+----------------------+---------------------------+------------------------+
+//! | window of slot 0     | window of slot 1 …   | turns of process 0        | turns of process 1 …   |
+//! +----------------------+----------------------+---------------------------+------------------------+
+//! ```
+//!
 //! It stands at a fixed address, far from where the loader, the heap and the stacks live, so that
 //! a recorded and a replayed server see the same addresses. Each ring has one writer, the thread
 //! that owns the slot, and one reader, the recorder outside.
@@ -35,11 +45,27 @@ pub const FRAMES_OFFSET: usize = CONTROL_BYTES + THREADS * RING_BYTES;
 /// Where the frame list is mapped inside the server.
 pub const FRAMES_BASE: usize = 0x2200_0000_0000;
 
+/// Where the table of epoll registrations is mapped inside the server.
+pub const EPOLL_BASE: usize = 0x2300_0000_0000;
+/// Where the turns of a process are mapped inside the server when the tape is not held whole.
+pub const TURNS_BASE: usize = 0x2400_0000_0000;
+/// Turns of one process that are there at once when the tape is not held whole; a power of two.
+pub const TURNS: u64 = 1 << TURN_TAG_SHIFT;
+/// From this bit of a turn's number on it stands in the upper half of its [`turn_entry`], as far as it fits.
+pub const TURN_TAG_SHIFT: u32 = 18;
+/// Bytes of the turns of one process.
+pub const TURN_RING_BYTES: usize = (TURNS as usize) * size_of::<u32>();
+
+/// What stands in the list of turns: the thread that has the turn, and which of those turns it is that share a place.
+pub const fn turn_entry(turn: u64, owner: u16) -> u32 {
+    owner as u32 | ((turn >> TURN_TAG_SHIFT) as u32) << 16
+}
+
 /// Descriptor of the channel inside the server; high, so that the server's own numbers stay.
 pub const CHANNEL_FD: i32 = 1000;
 /// Descriptor of the preload library's image inside the server.
 pub const LIBRARY_FD: i32 = 1001;
-/// Descriptor of the tape inside the server.
+/// Descriptor of the tape inside the server, or of the windows that move over it.
 pub const TAPE_FD: i32 = 1002;
 /// Set for the server and taken out of its environment before `main`.
 pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
@@ -79,14 +105,26 @@ pub struct Control {
     pub thread_slots_used: AtomicU32,
     /// Number of processes so far.
     pub processes_used: AtomicU32,
-    /// Bytes of the tape.
+    /// Bytes of the tape that is held whole.
     pub tape_bytes: u64,
-    /// Frames that the frame list has room for.
+    /// Bytes from one window to the next; 0 where the tape is held whole.
+    pub window_stride: u64,
+    /// 1 while the feeder sleeps. A futex.
+    pub feeder_sleeps: AtomicU32,
+    /// Changes with every filling that somebody waits for. A futex.
+    pub fed: AtomicU32,
+    /// Threads that wait for `fed`.
+    pub fed_waiters: AtomicU32,
+    /// Entries that the frame list has room for.
     pub frame_capacity: u64,
+    /// Frames that one entry stands for.
+    pub frames_in_each: u64,
     /// Replay: what threads that ended have counted.
     pub ended_counts: Counts,
     /// Frames measured so far.
     pub frames: AtomicU64,
+    /// Entries of the frame list so far.
+    pub frame_times: AtomicU64,
     /// 1: instructions that ask the processor are recorded, or answered.
     pub processor: u32,
     /// Who uses the fields below: nobody, or one of the `SCAN` numbers. A futex.
@@ -166,6 +204,14 @@ pub struct Process {
     pub passed: AtomicU32,
     /// Recording: how often it was taken from a thread that was still running.
     pub overlapped: AtomicU32,
+    /// Windows: 1 while somebody waits for more turns.
+    pub turns_waiting: AtomicU32,
+    /// Windows: turns of this process on the whole tape.
+    pub turn_count: AtomicU64,
+    /// Windows: turns that have places; a power of two.
+    pub turn_places: AtomicU64,
+    /// Windows: turns that are there, or were.
+    pub turns_filled: AtomicU64,
 }
 
 /// In [`Thread::thread`]: the thread went with the program that its process ran before.
@@ -200,7 +246,47 @@ pub struct Thread {
     pub tail: Line<AtomicU64>,
     /// Replay: what the thread counted.
     pub counts: Counts,
+    /// Replay: its window.
+    pub feed: Feed,
 }
+
+/// The window of a thread: records that the process outside has unpacked and that the thread has not passed yet.
+///
+/// Records stand as on the tape, see [`TapeHead`]. A *place* is a number of bytes from the first record of the thread
+/// on; it lies in the window at its remainder by the bytes of the window. The window is mapped twice in a row, so no
+/// record wraps. Nothing here depends on the width of a pointer.
+#[repr(C, align(64))]
+pub struct Feed {
+    /// Player: how often a thread in this slot has asked for a window.
+    pub asked: AtomicU32,
+    /// Player: one more than the place at which the thread waits for a record, 0 while it does not.
+    pub wants: AtomicU64,
+    /// Player: the place from which on it wants records.
+    pub from: AtomicU64,
+    /// Player: the place up to which it needs them no more.
+    pub read: AtomicU64,
+    /// Outside: the request that was answered last. What follows belongs to that one.
+    pub given: Line<AtomicU32>,
+    /// Outside: bytes of the window, a power of two; 0 for a thread without records.
+    pub bytes: AtomicU64,
+    /// Outside: place behind the last record.
+    pub end: AtomicU64,
+    /// Outside: 1 if the process has several threads.
+    pub ordered: AtomicU32,
+    /// Outside: place up to which records are there; a record never stands there in part.
+    pub filled: AtomicU64,
+    /// Outside: `read` when the record at `full_filled` was found not to fit.
+    pub full_read: AtomicU64,
+    /// Outside: where the record stands that did not fit.
+    pub full_filled: AtomicU64,
+    /// Outside: at the number of a quarter of a window, modulo their count, the first record that begins in it or behind.
+    pub quarters: [AtomicU64; QUARTERS],
+}
+
+/// Quarters of windows that are told apart: more than a window has.
+pub const QUARTERS: usize = 8;
+/// Bytes of the smallest window; a power of two.
+pub const SMALLEST_WINDOW: u64 = 64 << 10;
 
 /// A value that has a cache line to itself.
 #[repr(C, align(64))]
@@ -390,15 +476,18 @@ pub const NOTED_FROM_HERE: u32 = 1;
 /// `aux` of the same: there were too many in this process, and no more are noted.
 pub const NOTED_NO_MORE: u32 = 2;
 
-/// What one frame of a replay took.
+/// Entries of the frame list at most. Where a demo has more frames, an entry stands for several in a row.
+pub const MOST_FRAME_TIMES: u64 = 1 << 18;
+
+/// What one frame of a replay took, or several in a row.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTime {
     /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
     pub start_ns: u64,
-    /// Nanoseconds from the end of one wait to the start of the next.
+    /// Nanoseconds from the end of one wait to the start of the next, over all of them.
     pub wall_ns: u64,
-    /// Nanoseconds of CPU time of the main thread.
+    /// Nanoseconds of CPU time of the main thread, over all of them.
     pub cpu_ns: u64,
 }
 
@@ -406,7 +495,7 @@ pub struct FrameTime {
 ///
 /// ```text
 /// TapeHead, then `streams` × TapeStream, then each stream's records, then for each process with
-/// several threads the owner of every turn (u16 a turn).
+/// several threads a [`turn_entry`] for every turn.
 /// ```
 ///
 /// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:

@@ -5,6 +5,8 @@
 //! preloaded: every function of the table in `inside::hooks` under its C name.
 
 mod channel;
+#[cfg(not(feature = "hooks"))]
+mod feed;
 #[cfg(feature = "hooks")]
 mod inside;
 #[cfg(not(feature = "hooks"))]
@@ -17,10 +19,12 @@ mod ticks;
 
 pub use channel::*;
 #[cfg(not(feature = "hooks"))]
+pub use feed::{Asked, Bell, Feeder, Filled, Offer};
+#[cfg(not(feature = "hooks"))]
 pub use launch::{Launch, Launched, Mount};
 #[cfg(not(feature = "hooks"))]
 pub use outside::{
-    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Mapped, Moment, Reach, Run, ThreadState,
+    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Mapped, Moment, Reach, Run, Tapes, ThreadState,
 };
 #[cfg(not(feature = "hooks"))]
 pub use scans::{ScanRequest, Scans, Site};

@@ -5,7 +5,7 @@
 
 use crate::channel::{
     CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES,
-    Report, Stop, THREADS, What,
+    Report, Stop, THREADS, TURN_RING_BYTES, What,
 };
 use crate::ticks::ticks;
 use std::ffi::{CString, c_void};
@@ -34,7 +34,7 @@ impl Mapped {
         self.start
     }
 
-    fn of(fd: BorrowedFd, offset: usize, length: usize, twice: bool) -> io::Result<Mapped> {
+    pub(crate) fn of(fd: BorrowedFd, offset: usize, length: usize, twice: bool) -> io::Result<Mapped> {
         let total = if twice { 2 * length } else { length };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh range is reserved, then both halves are mapped over it.
@@ -111,6 +111,18 @@ pub struct Channel {
     /// Bytes read of each ring. What the shared memory says of it is for the writer.
     tails: Vec<u64>,
     frame_capacity: u64,
+}
+
+/// Where a replay has its records from.
+#[derive(Debug, Clone, Copy)]
+pub enum Tapes<'a> {
+    /// All of them lie in memory that replays share.
+    Whole(&'a File),
+    /// Each thread has a window, at most this long, which a [`crate::Feeder`] fills.
+    Windows {
+        /// Bytes of the longest window; a power of two, at least [`crate::SMALLEST_WINDOW`].
+        longest: u64,
+    },
 }
 
 /// A file in memory that an unrelated process can map.
@@ -221,7 +233,7 @@ impl Channel {
         Ok(channel)
     }
 
-    /// A channel for a replay of `tape`, with room for the times of `frames` frames. With
+    /// A channel for a replay of `tapes`, with room for the times of `frames` frames, `together` in an entry. With
     /// `tolerant`, outputs of equal length that differ are handed out by [`Channel::drain`]. With
     /// `processor`, instructions that ask it are answered from the tape.
     ///
@@ -229,14 +241,28 @@ impl Channel {
     /// When the kernel has no memory for it.
     pub fn to_replay(
         excluded: &[&[u8]],
-        tape: &File,
+        tapes: Tapes,
         frames: u64,
+        together: u64,
         tolerant: bool,
         processor: bool,
     ) -> io::Result<Channel> {
-        let channel = Channel::new(Mode::Replay, excluded, Some(tape), frames)?;
+        let entries = frames.div_ceil(together.max(1));
+        let channel = match tapes {
+            Tapes::Whole(tape) => Channel::new(Mode::Replay, excluded, Some(tape), entries)?,
+            Tapes::Windows { longest } => {
+                let windows = File::from(memory_file("prony-windows")?);
+                windows.set_len(THREADS as u64 * longest + (PROCESSES * TURN_RING_BYTES) as u64)?;
+                seal(windows.as_fd(), KEEPS_SIZE)?;
+                let channel = Channel::new(Mode::Replay, excluded, Some(&windows), entries)?;
+                // SAFETY: nobody else has the mapping yet.
+                unsafe { ((*channel.control_ptr()).tape_bytes, (*channel.control_ptr()).window_stride) = (0, longest) };
+                channel
+            }
+        };
         // SAFETY: nobody else has the mapping yet.
         unsafe {
+            (*channel.control_ptr()).frames_in_each = together;
             (*channel.control_ptr()).tolerant = u32::from(tolerant);
             (*channel.control_ptr()).processor = u32::from(processor);
         }
@@ -305,6 +331,11 @@ impl Channel {
     /// The control area, for whoever answers requests beside the one who reads the rings.
     pub(crate) fn shared_control(&self) -> Arc<Mapped> {
         Arc::clone(&self.control)
+    }
+
+    /// Bytes from one window to the next, 0 without windows.
+    pub(crate) fn window_stride(&self) -> u64 {
+        self.control().window_stride
     }
 
     fn control_ptr(&self) -> *mut Control {
@@ -438,10 +469,18 @@ impl Channel {
         .collect()
     }
 
-    /// Times of the frames so far.
-    pub fn frames(&self) -> io::Result<Vec<FrameTime>> {
+    /// Frames so far.
+    pub fn frames(&self) -> u64 {
+        self.control().frames.load(Ordering::Acquire)
+    }
+
+    /// Times of the frames so far, of as many together as [`Channel::to_replay`] was told.
+    ///
+    /// # Errors
+    /// When they cannot be mapped.
+    pub fn frame_times(&self) -> io::Result<Vec<FrameTime>> {
         // The player stops counting where there is no more room.
-        let count = self.control().frames.load(Ordering::Acquire).min(self.frame_capacity) as usize;
+        let count = self.control().frame_times.load(Ordering::Acquire).min(self.frame_capacity) as usize;
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -707,9 +746,10 @@ mod tests {
     #[test]
     fn counts_beyond_what_there_is_are_cut() {
         let tape = Channel::tape_file().expect("memory");
-        let channel = Channel::to_replay(&[], &tape, 3, false, false).expect("memory");
+        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, false).expect("memory");
         let control = channel.control();
         control.frames.store(u64::MAX, Ordering::Relaxed);
+        control.frame_times.store(u64::MAX, Ordering::Relaxed);
         control.ended_counts.records.store(u64::MAX, Ordering::Relaxed);
         control.threads[0].counts.records.store(u64::MAX, Ordering::Relaxed);
         control.thread_slots_used.store(u32::MAX, Ordering::Relaxed);
@@ -718,7 +758,7 @@ mod tests {
         control.failures_used.store(u32::MAX, Ordering::Relaxed);
         control.failures[0].state.store(u32::MAX, Ordering::Relaxed);
         assert_eq!(channel.failures(), (Vec::new(), u32::MAX));
-        assert_eq!(channel.frames().expect("mapped").len(), 3);
+        assert_eq!(channel.frame_times().expect("mapped").len(), 3);
         assert_eq!(channel.processes().len(), PROCESSES);
         assert!(!channel.ended(usize::from(u16::MAX)));
         let _ = (channel.progress(), channel.counted(), channel.threads(), channel.divergence());
@@ -727,7 +767,7 @@ mod tests {
     #[test]
     fn the_last_failures_are_handed_out_in_their_order() {
         let tape = Channel::tape_file().expect("memory");
-        let channel = Channel::to_replay(&[], &tape, 3, false, false).expect("memory");
+        let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, false).expect("memory");
         for number in 0..FAILURES as u32 + 2 {
             // SAFETY: nobody else has the mapping.
             let place = unsafe { &mut (*channel.control_ptr()).failures[number as usize % FAILURES] };

@@ -256,7 +256,7 @@ impl ReplayArgs {
             explain: false,
             files: FileArgs::default(),
             trust: TrustArgs::default(),
-            limits: DemoLimits { max_memory: u64::MAX, max_state: u64::MAX },
+            limits: DemoLimits { max_memory: prony_replay::Limits::default().memory_bytes, max_state: u64::MAX },
             json: false,
         }
     }
@@ -299,8 +299,8 @@ pub struct TrustArgs {
 /// What a demo may take of this machine.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct DemoLimits {
-    /// Refuse a demo whose records take more memory
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "What a demo may take")]
+    /// Memory for the records of the demo: those of a longer one are unpacked as the replay goes
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size, help_heading = "What a demo may take")]
     pub max_memory: u64,
     /// Refuse a demo whose state archives have more bytes, or more entries than one for each KiB of it
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "What a demo may take")]

@@ -137,10 +137,12 @@ fn times(out: &mut String, report: &ReplayReport) {
     if let Some(cpu) = Spread::of(report.cpu_s.iter().copied()) {
         let _ = writeln!(out, "  CPU {} s, {}", significant(cpu.median), replays(&cpu));
     }
-    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6)) {
+    let together = report.frames_in_each;
+    if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
+        let what = if together == 1 { "frame".to_owned() } else { format!("means of {together} frames") };
         let _ = writeln!(
             out,
-            "  frame  min {}  median {}  p99 {}  max {} ms, n = {}",
+            "  {what}  min {}  median {}  p99 {}  max {} ms, n = {}",
             significant(frame.min),
             significant(frame.median),
             significant(frame.p99),
@@ -282,7 +284,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         }
         ReplayError::Program(error) => Failure::program("replay", error),
         ReplayError::Truncated(cut) => Failure::truncated(&args.demo, cut),
-        ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("a replay holds the whole demo in memory: make room"),
+        ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("--max-memory lowers what a replay holds in memory, or make room"),
         ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
         ReplayError::NotTrusted(foreign) => Failure::not_trusted(&args.demo, foreign),
         ReplayError::Mount(_) => cannot().hint(
@@ -300,12 +302,15 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Tape(TapeError::TooLarge { .. }) => {
             cannot().hint("--max-memory raises the limit, for a demo that you trust")
         }
+        ReplayError::Tape(TapeError::Changed) => cannot().hint("replay it again when nothing writes to the file"),
         ReplayError::State(StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. })
         | ReplayError::Tape(
             TapeError::MoreThanStated { .. } | TapeError::Threads { .. } | TapeError::Record { .. },
         ) => cannot().hint("no recording is like this: somebody made or altered the demo"),
         ReplayError::Channel { .. } => cannot().hint("the build writes to memory that is not its own: a stray pointer, or worse"),
-        ReplayError::Interrupted | ReplayError::State(_) | ReplayError::System { .. } => cannot(),
+        ReplayError::Interrupted
+        | ReplayError::Tape(TapeError::Interrupted)
+        | ReplayError::State(_) | ReplayError::System { .. } => cannot(),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::compare::Unexcused;
 use crate::report::{Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
-use crate::tape::{Scene, Tape, calls_of, scene};
+use crate::tape::{Scene, calls_of, owners_of, scene};
 use prony_demo::dump::{Line, call_name};
 use prony_demo::{Demo, DemoError, Head};
 use prony_preload::{Stop, ThreadState, What};
@@ -178,12 +178,8 @@ fn shown_doing(doing: &Doing) -> String {
 }
 
 /// A replay that got nowhere.
-pub(crate) fn from_starved<R: Read + Seek>(
-    demo: &mut Demo<R>,
-    tape: &Tape,
-    starved: &Starved,
-) -> Result<Divergence, DemoError> {
-    let threads = reports(demo, tape, starved)?;
+pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Divergence, DemoError> {
+    let threads = reports(demo, starved)?;
     let waiting: Vec<String> = threads
         .iter()
         .filter_map(|thread| Some((thread, thread.waits_for?)))
@@ -210,14 +206,16 @@ pub(crate) fn from_starved<R: Read + Seek>(
 }
 
 /// What each thread does, and those whose turn it is although they are not there.
-fn reports<R: Read + Seek>(demo: &mut Demo<R>, tape: &Tape, starved: &Starved) -> Result<Vec<ThreadReport>, DemoError> {
+fn reports<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Vec<ThreadReport>, DemoError> {
     let wanted: Vec<(u16, u64)> =
         starved.threads.iter().map(|(thread, _)| (thread.process as u16, thread.record)).collect();
     let calls = calls_of(demo, &wanted)?;
+    let turns = starved.threads.iter().map(|(thread, _)| (thread.process as u16, thread.now)).collect();
+    let owners = owners_of(demo, &turns)?;
     let mut reports: Vec<ThreadReport> = Vec::new();
     for (thread, doing) in &starved.threads {
         let (process, number) = (thread.process as u16, thread.thread as u16);
-        let owner = tape.owner(process, thread.now);
+        let owner = owners.get(&(process, thread.now)).copied();
         reports.push(ThreadReport {
             process,
             thread: number,

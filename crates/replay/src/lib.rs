@@ -7,6 +7,7 @@
 
 mod cause;
 mod compare;
+mod directory;
 mod diverged;
 mod environment;
 mod facts;
@@ -37,6 +38,7 @@ mod sockets;
 mod state;
 mod syscalls;
 mod tape;
+mod windows;
 
 pub use cause::Cause;
 pub use environment::{CODE_VARIABLES, loads_code};

@@ -4,7 +4,8 @@
 /// what it has, with both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of the records laid out in memory.
+    /// Bytes of memory that a replay takes for the records, about: those of a demo that fit in half of it are laid out
+    /// whole, others a window at a time.
     pub memory_bytes: u64,
     /// Bytes of the state archives, and one entry for every 1,024 of them.
     pub state_bytes: u64,
@@ -18,8 +19,8 @@ impl Limits {
 }
 
 impl Default for Limits {
-    /// 1 GiB of either.
+    /// 512 MiB of memory, 1 GiB of state.
     fn default() -> Limits {
-        Limits { memory_bytes: 1 << 30, state_bytes: 1 << 30 }
+        Limits { memory_bytes: 512 << 20, state_bytes: 1 << 30 }
     }
 }

@@ -309,9 +309,13 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn open(options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with(options, |demo, program| {
+        Replayer::with(options, |demo, file, program| {
             let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
-            let tape = Arc::new(Tape::of(demo, options.limits.memory_bytes)?);
+            let tape = Tape::of(demo, file, options.limits.memory_bytes, options.stop.as_deref());
+            let tape = Arc::new(tape.map_err(|error| match error {
+                TapeError::Interrupted => ReplayError::Interrupted,
+                error => ReplayError::Tape(error),
+            })?);
             Ok((tape, Arc::new(library::in_memory().map_err(in_system)?)))
         })
     }
@@ -321,12 +325,12 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn beside(&self, options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with(options, |_, _| Ok((Arc::clone(&self.tape), Arc::clone(&self.library))))
+        Replayer::with(options, |_, _, _| Ok((Arc::clone(&self.tape), Arc::clone(&self.library))))
     }
 
     fn with(
         options: &'a ReplayOptions,
-        lay_out: impl FnOnce(&mut Demo<BufReader<File>>, &Program) -> Result<(Arc<Tape>, Arc<OwnedFd>), ReplayError>,
+        lay_out: impl FnOnce(&mut Demo<BufReader<File>>, File, &Program) -> Result<(Arc<Tape>, Arc<OwnedFd>), ReplayError>,
     ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
         let listed = file.try_clone().map_err(DemoError::Io)?;
@@ -377,7 +381,7 @@ impl<'a> Replayer<'a> {
         let mut surroundings = examine_surroundings(&demo, &mut warnings, told_reasons);
         surroundings.command_given = build;
         surroundings.recorded_build = is_recorded(demo.header(), &program, &command);
-        let (tape, library) = lay_out(&mut demo, &program)?;
+        let (tape, library) = lay_out(&mut demo, listed, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
         let differences = files::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
@@ -493,6 +497,7 @@ impl<'a> Replayer<'a> {
             let _left = sockets::Free::of(&tape.sockets, cwd);
             let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
                 Broken::Interrupted => ReplayError::Interrupted,
+                Broken::Tape(error) => ReplayError::Tape(error),
                 Broken::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
                 Broken::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
                     (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
@@ -549,6 +554,7 @@ fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: V
         wall_s: Vec::new(),
         cpu_s: Vec::new(),
         recorded_s: recorded_ns as f64 / 1e9,
+        frames_in_each: 1,
         frame_start_ns: Vec::new(),
         frame_wall_ns: Vec::new(),
         frame_cpu_ns: Vec::new(),
@@ -629,7 +635,8 @@ fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     let counted = &outcome.counted;
     report.wall_s.push(outcome.wall_s);
     report.cpu_s.push(outcome.cpu_s);
-    report.frames = outcome.frames.len() as u64;
+    report.frames = outcome.frames;
+    report.frames_in_each = outcome.frames_in_each;
     report.records = counted.records;
     report.outputs_verified = counted.outputs;
     report.output_bytes_verified = counted.output_bytes;
@@ -638,9 +645,9 @@ fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.resynced = counted.resynced + counted.reordered;
     report.overlapped = counted.overlapped;
     report.log_bytes_differing = counted.log_bytes_differing;
-    report.frame_start_ns.extend(outcome.frames.iter().map(|frame| frame.start_ns));
-    report.frame_wall_ns.extend(outcome.frames.iter().map(|frame| frame.wall_ns));
-    report.frame_cpu_ns.extend(outcome.frames.iter().map(|frame| frame.cpu_ns));
+    report.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
+    report.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
+    report.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
 }
 
 fn divergence<R: io::Read + io::Seek>(
@@ -651,7 +658,7 @@ fn divergence<R: io::Read + io::Seek>(
     let last = outcome.counted.records;
     Ok(match outcome {
         Outcome { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
-        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, tape, starved)?),
+        Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
         Outcome { signal: Some(signal), .. } => {
             let detail = format!("signal {signal} ended the build after {last} of {} records", tape.records);
             Some(diverged::at_last_call(demo, DivergenceClass::Crash, &outcome.threads, detail)?)

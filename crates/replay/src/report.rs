@@ -59,6 +59,9 @@ pub struct ReplayReport {
     pub cpu_s: Vec<f64>,
     /// How long the recording took, in seconds.
     pub recorded_s: f64,
+    /// Frames that each time below is of: 1, but of a demo with more than 262,144 of them as many in a row as leave that
+    /// many times.
+    pub frames_in_each: u64,
     /// When each frame began, in nanoseconds of `CLOCK_MONOTONIC`.
     pub frame_start_ns: Vec<u64>,
     /// Wall time of each frame, in nanoseconds.

@@ -4,10 +4,12 @@ use crate::merge::Merger;
 use crate::objects;
 use crate::report::Doing;
 use crate::syscalls;
-use crate::tape::Tape;
+use crate::tape::{Source, Tape, TapeError};
+use crate::windows::{Feeding, Unfed};
 use prony_demo::Head;
 use prony_preload::{
-    Channel, Counted, Divergence, DrainError, FailedCall, Fault, FrameTime, Launch, Launched, Mount, Scans, ThreadState,
+    Channel, Counted, Divergence, DrainError, FailedCall, Fault, FrameTime, Launch, Launched, MOST_FRAME_TIMES, Mount,
+    Scans, Tapes, ThreadState,
 };
 use std::fs::File;
 use std::io;
@@ -44,6 +46,8 @@ pub(crate) enum Broken {
     System(io::Error),
     /// The build wrote nonsense to the shared memory.
     Channel(Fault),
+    /// The demo could not be unpacked any further.
+    Tape(TapeError),
     Interrupted,
 }
 
@@ -56,6 +60,16 @@ impl From<io::Error> for Broken {
 impl From<Fault> for Broken {
     fn from(fault: Fault) -> Broken {
         Broken::Channel(fault)
+    }
+}
+
+impl From<Unfed> for Broken {
+    fn from(error: Unfed) -> Broken {
+        match error {
+            Unfed::Tape(error) => Broken::Tape(error),
+            Unfed::Channel(fault) => Broken::Channel(fault),
+            Unfed::System(error) => Broken::System(error),
+        }
     }
 }
 
@@ -84,7 +98,10 @@ pub(crate) struct Outcome {
     pub(crate) wall_s: f64,
     pub(crate) cpu_s: f64,
     pub(crate) counted: Counted,
-    pub(crate) frames: Vec<FrameTime>,
+    pub(crate) frames: u64,
+    /// Times of the frames, of `frames_in_each` together.
+    pub(crate) frame_times: Vec<FrameTime>,
+    pub(crate) frames_in_each: u64,
     pub(crate) divergence: Option<Divergence>,
     pub(crate) starved: Option<Starved>,
     /// A signal ended the build.
@@ -123,7 +140,13 @@ pub(crate) fn run_once(
     mounts: &[Mount],
     progress: &mut dyn FnMut(u64),
 ) -> Result<Outcome, Broken> {
-    let mut channel = Channel::to_replay(setup.excluded, &tape.file, tape.frames + 1, setup.tolerant, tape.processor)?;
+    let tapes = match &tape.source {
+        Source::Whole(file) => Tapes::Whole(file),
+        Source::Windows(plan) => Tapes::Windows { longest: plan.longest },
+    };
+    let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
+    let mut channel =
+        Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.processor)?;
     if setup.line_by_line {
         channel.print_line_by_line();
     }
@@ -139,6 +162,10 @@ pub(crate) fn run_once(
     };
     let start = Instant::now();
     let _searcher = tape.processor.then(|| Searcher::start(channel.scans(), setup.excluded));
+    let feeding = match &tape.source {
+        Source::Whole(_) => None,
+        Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
+    };
     let mut server = launch.start(&channel, setup.library)?;
     let mut merger = Merger::default();
     let mut observed = Observations { all: Vec::new(), bytes: 0, limit: tape.output_bytes };
@@ -157,6 +184,9 @@ pub(crate) fn run_once(
         } else if setup.tolerant {
             broken = observed.gather(&mut channel, &mut merger).err();
         }
+        if let Some(unfed) = feeding.as_ref().and_then(Feeding::failed) {
+            broken = Some(unfed.into());
+        }
         if broken.is_some() {
             break;
         }
@@ -164,7 +194,7 @@ pub(crate) fn run_once(
             break;
         }
         let now = Instant::now();
-        let records = channel.progress();
+        let records = channel.progress().wrapping_add(feeding.as_ref().map_or(0, Feeding::progress));
         if now.duration_since(shown_at) > Duration::from_millis(200) {
             shown_at = now;
             progress(channel.counted().records);
@@ -219,7 +249,9 @@ pub(crate) fn run_once(
         wall_s,
         cpu_s: server.cpu_s(),
         counted: channel.counted(),
-        frames: channel.frames()?,
+        frames: channel.frames(),
+        frame_times: channel.frame_times()?,
+        frames_in_each,
         signal: status.signal().filter(|_| undisturbed),
         ended_early: (undisturbed && !complete && status.signal().is_none()).then_some(status),
         threads: channel.threads(),

@@ -1,16 +1,20 @@
-//! Lays the records of a demo out as the tape that a replay walks over.
+//! Lays the records of a demo out as the tape that a replay walks over: in memory, where they fit.
 
+use crate::directory::{Directory, Group, Walk, groups_of};
 use crate::order::Turns;
 use crate::record::note_text;
 use crate::sockets;
+use crate::windows::Plan;
 use prony_demo::dump::call_name;
-use prony_demo::{Class, Demo, DemoError, FrameRule, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
-use prony_preload::{Channel, FRAME_END, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream};
+use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
+use prony_preload::{Channel, MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Why a demo could not be laid out.
 #[derive(Debug, thiserror::Error)]
@@ -26,14 +30,20 @@ pub enum TapeError {
         /// What the system said.
         error: io::Error,
     },
-    /// The records are more than is allowed.
-    #[error("the demo's records: expected at most {limit} bytes, found {}", .found.map_or("more".to_owned(), |bytes| bytes.to_string()))]
+    /// What of the records has to be in memory at once is more than is allowed.
+    #[error("the demo's records that have to be in memory at once: expected at most {limit} bytes, found {found}")]
     TooLarge {
         /// Bytes that are allowed.
         limit: u64,
-        /// Bytes that the demo states; `None` for one that states fewer, or none, and has more.
-        found: Option<u64>,
+        /// Bytes that the threads which lived at the same time need.
+        found: u64,
     },
+    /// The demo is not what it was a moment ago.
+    #[error("the demo changed while it was replayed")]
+    Changed,
+    /// Somebody asked to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// The records are more than the demo states.
     #[error("the demo's records: expected the {stated} bytes that it states, found more")]
     MoreThanStated {
@@ -61,16 +71,14 @@ pub enum TapeError {
     Empty,
 }
 
-/// A tape and what is known of it.
+/// What a replay walks over, and what is known of it.
 #[derive(Debug)]
 pub(crate) struct Tape {
-    pub(crate) file: File,
+    pub(crate) source: Source,
     /// Records on it, clock reads included.
     pub(crate) records: u64,
     /// Frames of the process whose frames are measured.
     pub(crate) frames: u64,
-    /// The process that has most of the frames: the server, where what was started only made it.
-    pub(crate) main_process: u16,
     /// Processes that have records.
     pub(crate) processes: Vec<u16>,
     /// Time of the last record, in nanoseconds since the recording started.
@@ -83,32 +91,29 @@ pub(crate) struct Tape {
     pub(crate) processor: bool,
     /// Paths that Unix sockets were bound to.
     pub(crate) sockets: Vec<PathBuf>,
-    /// For each process with several threads: where on the tape the owners of its turns are, and how many turns it has.
-    owners: BTreeMap<u16, (u64, u64)>,
+}
+
+/// Where the records are.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// All of them in memory, for many replays.
+    Whole(File),
+    /// In the demo: each replay unpacks them as it goes.
+    Windows(Arc<Plan>),
 }
 
 /// What one thread takes on the tape.
 #[derive(Debug, Default, Clone)]
 struct Stream {
-    bytes: u64,
     start: u64,
     written: u64,
     held: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default, Clone)]
 struct Process {
-    framer: Framer,
-    frames: u64,
-    turns: u64,
-    owners: Vec<u16>,
+    owners: Vec<u32>,
     owners_start: u64,
-}
-
-impl Process {
-    fn new(rule: FrameRule) -> Process {
-        Process { framer: Framer::new(rule), frames: 0, turns: 0, owners: Vec::new(), owners_start: 0 }
-    }
 }
 
 /// Bytes of a stream gathered before they are written.
@@ -121,145 +126,147 @@ const MOST_NOTES: usize = 16;
 const MOST_STREAMS: usize = 1 << 18;
 
 impl Tape {
-    /// Reads the demo twice: once to know how long each stream is, once to write it. A cut demo
-    /// gives the tape of its whole blocks. `limit`: bytes that it may take.
-    pub(crate) fn of<R: Read + Seek>(demo: &mut Demo<R>, limit: u64) -> Result<Tape, TapeError> {
+    /// Reads the demo once, to know how long each stream is. What fits in half of `limit` bytes is then unpacked;
+    /// otherwise each replay unpacks it in windows that move over it. A cut demo gives the tape of its whole blocks.
+    ///
+    /// `file`: the demo itself, for reading while it is replayed.
+    pub(crate) fn of<R: Read + Seek>(
+        demo: &mut Demo<R>,
+        file: File,
+        limit: u64,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Tape, TapeError> {
         let stated = demo.trailer().map(|trailer| trailer.totals.raw_bytes);
-        if let Some(found) = stated.filter(|&stated| stated > limit) {
-            return Err(TapeError::TooLarge { limit, found: Some(found) });
-        }
         let mut bytes = 0;
+        let mut directory = Directory::default();
         let rule = demo.header().frame_rule;
-        let mut streams: BTreeMap<(u16, u16), Stream> = BTreeMap::new();
-        let mut processes: BTreeMap<u16, Process> = BTreeMap::new();
+        let mut walk = Walk::new(rule);
+        let mut frames = Vec::new();
         let mut tape = Tape {
-            file: Channel::tape_file().map_err(|error| TapeError::Memory { bytes: 0, error })?,
+            source: Source::Whole(Channel::tape_file().map_err(|error| TapeError::Memory { bytes: 0, error })?),
             records: 0,
             frames: 0,
-            main_process: 0,
             processes: Vec::new(),
             recorded_ns: 0,
             output_bytes: 0,
             uncovered: Vec::new(),
             processor: false,
             sockets: Vec::new(),
-            owners: BTreeMap::new(),
         };
-        let mut turns = Turns::default();
         let mut records = demo.records();
-        while let Some((index, record)) = records.next()? {
-            bytes += record.len() as u64;
-            match stated {
-                Some(stated) if bytes > stated => return Err(TapeError::MoreThanStated { stated }),
-                None if bytes > limit => return Err(TapeError::TooLarge { limit, found: None }),
-                _ => {}
+        while let Some((index, run)) = records.next_run()? {
+            if stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(TapeError::Interrupted);
             }
-            let Some((head, class)) = playable(record) else {
-                tape.processor |= Head::from_bytes(record).is_some_and(|head| head.op == Op::NoteProcessor as u16);
-                if tape.uncovered.len() < MOST_NOTES {
-                    tape.uncovered.extend(uncovered(record));
+            for group in groups_of(run, rule) {
+                let Group { record, more } = group;
+                bytes += (record.len() + more.len()) as u64;
+                if let Some(stated) = stated.filter(|&stated| bytes > stated) {
+                    return Err(TapeError::MoreThanStated { stated });
                 }
-                continue;
-            };
-            check(index, &head, record)?;
-            if streams.len() > MOST_STREAMS {
-                return Err(TapeError::Threads { limit: MOST_STREAMS });
-            }
-            let process = processes.entry(index).or_insert_with(|| Process::new(rule));
-            process.frames += u64::from(process.framer.ends_frame(&head));
-            process.turns += u64::from(turns.begins(index, &head));
-            streams.entry((index, head.thread)).or_default().bytes += record.len() as u64;
-            tape.records += 1;
-            if tape.sockets.len() < sockets::MOST_PATHS {
-                tape.sockets.extend(sockets::bound_path(&head, record));
-            }
-            tape.recorded_ns = tape.recorded_ns.max(head.time);
-            if class == Some(Class::Output) && head.ret > 0 {
-                tape.output_bytes += record.len() as u64 - HEAD_BYTES as u64;
+                let Some((head, class)) = playable(record) else {
+                    tape.processor |= Head::from_bytes(record).is_some_and(|head| head.op == Op::NoteProcessor as u16);
+                    if tape.uncovered.len() < MOST_NOTES {
+                        tape.uncovered.extend(uncovered(record));
+                    }
+                    continue;
+                };
+                check(index, &head, record)?;
+                let lane = directory.enter(index, head.thread);
+                if directory.streams.len() > MOST_STREAMS {
+                    return Err(TapeError::Threads { limit: MOST_STREAMS });
+                }
+                directory.streams[lane.stream as usize].add(tape.records, record.len() as u64, group.count());
+                let marks = walk.marks(lane.process as usize);
+                if frames.len() < directory.processes.len() {
+                    frames.resize(directory.processes.len(), 0);
+                }
+                frames[lane.process as usize] += u64::from(marks.framer.ends_frame(&head));
+                directory.processes[lane.process as usize].turns += u64::from(marks.turns.begins(&head));
+                tape.records += group.count();
+                if tape.sockets.len() < sockets::MOST_PATHS {
+                    tape.sockets.extend(sockets::bound_path(&head, record));
+                }
+                tape.recorded_ns = tape.recorded_ns.max(head.time);
+                if class == Some(Class::Output) && head.ret > 0 {
+                    tape.output_bytes += record.len() as u64 - HEAD_BYTES as u64;
+                }
             }
         }
-        let Some((&main, process)) =
-            processes.iter().max_by_key(|(index, process)| (process.frames, u16::MAX - **index))
-        else {
-            return Err(TapeError::Empty);
-        };
-        (tape.main_process, tape.frames) = (main, process.frames);
-        tape.processes = processes.keys().copied().collect();
-        let bytes = lay_out(&mut streams, &mut processes);
-        let ordered = processes.iter().filter(|(_, process)| process.owners_start > 0);
-        tape.owners = ordered.map(|(&index, process)| (index, (process.owners_start, process.turns))).collect();
-        tape.write(demo, rule, streams, processes).and_then(|()| Ok(Channel::seal_tape(&tape.file)?)).map_err(
-            |error| match error {
+        tape.processes = directory.processes.iter().map(|process| process.index).collect();
+        tape.processes.sort_unstable();
+        let by_frames = |&at: &usize| (frames[at], u16::MAX - directory.processes[at].index);
+        let Some(main) = (0..frames.len()).max_by_key(by_frames) else { return Err(TapeError::Empty) };
+        (tape.frames, directory.main_process) = (frames[main], directory.processes[main].index);
+        let (mut streams, mut processes, bytes) = lay_out(&directory);
+        if bytes > limit / 2 {
+            let plan = Plan::new(directory, demo, file, limit)?;
+            tape.source = Source::Windows(Arc::new(plan));
+            return Ok(tape);
+        }
+        let Source::Whole(file) = &tape.source else { return Ok(tape) };
+        write(file, demo, &mut directory, &mut streams, &mut processes)
+            .and_then(|()| Ok(Channel::seal_tape(file)?))
+            .map_err(|error| match error {
                 Failed::Demo(error) => TapeError::Demo(error),
                 Failed::Io(error) => TapeError::Memory { bytes, error },
-            },
-        )?;
+                Failed::Changed => TapeError::Changed,
+            })?;
         Ok(tape)
     }
+}
 
-    /// The thread that has this turn; `None` where there are no turns, and behind the last one.
-    pub(crate) fn owner(&self, process: u16, turn: u64) -> Option<u16> {
-        let &(start, _) = self.owners.get(&process).filter(|&&(_, count)| turn < count)?;
-        let mut owner = [0; 2];
-        self.file.read_exact_at(&mut owner, start + 2 * turn).ok()?;
-        Some(u16::from_le_bytes(owner))
-    }
-
-    fn write<R: Read + Seek>(
-        &self,
-        demo: &mut Demo<R>,
-        rule: FrameRule,
-        mut streams: BTreeMap<(u16, u16), Stream>,
-        mut processes: BTreeMap<u16, Process>,
-    ) -> Result<(), Failed> {
-        self.file.write_all_at(&directory(&streams, &processes), 0)?;
-        for process in processes.values_mut() {
-            process.framer = Framer::new(rule);
-        }
-        let mut turns = Turns::default();
-        let mut held = 0;
-        let mut records = demo.records();
-        while let Some((index, record)) = records.next()? {
+/// Unpacks the demo again, each stream to its place.
+fn write<R: Read + Seek>(
+    file: &File,
+    demo: &mut Demo<R>,
+    directory: &mut Directory,
+    streams: &mut [Stream],
+    processes: &mut [Process],
+) -> Result<(), Failed> {
+    file.write_all_at(&head_of(directory, streams, processes), 0)?;
+    let rule = demo.header().frame_rule;
+    let mut walk = Walk::new(rule);
+    let mut held = 0;
+    let mut records = demo.records();
+    while let Some((index, run)) = records.next_run()? {
+        for Group { record, more } in groups_of(run, rule) {
             let Some((mut head, _)) = playable(record) else { continue };
-            let (Some(process), Some(stream)) = (processes.get_mut(&index), streams.get_mut(&(index, head.thread)))
-            else {
-                continue;
-            };
-            if process.framer.ends_frame(&head) && index == self.main_process {
-                head.op |= FRAME_END;
-            }
-            head.time = NO_TURN;
-            if process.owners_start > 0 && turns.begins(index, &head) {
-                head.time = process.owners.len() as u64;
-                process.owners.push(head.thread);
+            let lane = directory.find(index, head.thread).ok_or(Failed::Changed)?;
+            let (process, stream) = (&mut processes[lane.process as usize], &mut streams[lane.stream as usize]);
+            let turn = process.owners.len() as u64;
+            if walk.mark(directory, lane, &mut head, turn) {
+                process.owners.push(turn_entry(turn, head.thread));
             }
             stream.held.extend_from_slice(&head.to_bytes());
             stream.held.extend_from_slice(&record[HEAD_BYTES..]);
-            held += record.len();
+            put_clocks(&mut stream.held, more);
+            held += record.len() + more.len();
             if stream.held.len() >= HELD_BYTES {
                 held -= stream.held.len();
-                stream.flush(&self.file)?;
+                stream.flush(file)?;
             } else if held >= ALL_HELD_BYTES {
                 held = 0;
-                for stream in streams.values_mut() {
-                    stream.flush(&self.file)?;
+                for stream in streams.iter_mut() {
+                    stream.flush(file)?;
                 }
             }
         }
-        for stream in streams.values_mut() {
-            stream.flush(&self.file)?;
-        }
-        for process in processes.values() {
-            let owners: Vec<u8> = process.owners.iter().flat_map(|owner| owner.to_le_bytes()).collect();
-            self.file.write_all_at(&owners, process.owners_start)?;
-        }
-        Ok(())
     }
+    for stream in streams {
+        stream.flush(file)?;
+    }
+    for process in processes {
+        let owners: Vec<u8> = process.owners.iter().flat_map(|owner| owner.to_le_bytes()).collect();
+        file.write_all_at(&owners, process.owners_start)?;
+    }
+    Ok(())
 }
 
 enum Failed {
     Demo(DemoError),
     Io(io::Error),
+    Changed,
 }
 
 impl From<DemoError> for Failed {
@@ -283,8 +290,20 @@ impl Stream {
     }
 }
 
+/// Appends reads of clocks as they stand on the tape, where none of them begins a turn.
+pub(crate) fn put_clocks(to: &mut Vec<u8>, records: &[u8]) {
+    let start = to.len();
+    to.extend_from_slice(records);
+    for record in to[start..].chunks_exact_mut(HEAD_BYTES) {
+        record[TIME..TIME + 8].copy_from_slice(&NO_TURN.to_le_bytes());
+    }
+}
+
+/// Where the time stands in a head.
+const TIME: usize = std::mem::offset_of!(Head, time);
+
 /// Head and class of a record that a replay answers a call with.
-fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
+pub(crate) fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
     let head = Head::from_bytes(record)?;
     let class = Op::from_number(head.op).map(Op::class);
     (class != Some(Class::Note)).then_some((head, class))
@@ -312,34 +331,60 @@ fn check(process: u16, head: &Head, record: &[u8]) -> Result<(), TapeError> {
 }
 
 /// Gives every stream and every list of owners its place; returns the bytes of all.
-fn lay_out(streams: &mut BTreeMap<(u16, u16), Stream>, processes: &mut BTreeMap<u16, Process>) -> u64 {
-    let mut at = (size_of::<TapeHead>() + streams.len() * size_of::<TapeStream>()) as u64;
-    for stream in streams.values_mut() {
+fn lay_out(directory: &Directory) -> (Vec<Stream>, Vec<Process>, u64) {
+    let mut at = (size_of::<TapeHead>() + directory.streams.len() * size_of::<TapeStream>()) as u64;
+    let mut streams = vec![Stream::default(); directory.streams.len()];
+    for (stream, known) in streams.iter_mut().zip(&directory.streams) {
         stream.start = at;
-        at += stream.bytes;
+        at += known.bytes;
     }
-    for (&index, process) in processes {
-        if streams.keys().filter(|&&(of, _)| of == index).count() > 1 {
+    let mut processes = vec![Process::default(); directory.processes.len()];
+    for (process, known) in processes.iter_mut().zip(&directory.processes) {
+        if known.threads > 1 {
             process.owners_start = at;
-            at += (2 * process.turns).next_multiple_of(8);
+            at += (size_of::<u32>() as u64 * known.turns).next_multiple_of(8);
         }
     }
-    at
+    (streams, processes, at)
 }
 
-fn directory(streams: &BTreeMap<(u16, u16), Stream>, processes: &BTreeMap<u16, Process>) -> Vec<u8> {
+fn head_of(directory: &Directory, streams: &[Stream], processes: &[Process]) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&MAGIC.to_le_bytes());
     out.extend_from_slice(&(streams.len() as u64).to_le_bytes());
-    for (&(index, thread), stream) in streams {
-        let process = &processes[&index];
-        out.extend_from_slice(&u32::from(index).to_le_bytes());
-        out.extend_from_slice(&u32::from(thread).to_le_bytes());
-        for word in [stream.start, stream.start + stream.bytes, process.owners_start, process.turns] {
+    for (stream, known) in streams.iter().zip(&directory.streams) {
+        let (place, process) = (&processes[known.process as usize], &directory.processes[known.process as usize]);
+        out.extend_from_slice(&u32::from(process.index).to_le_bytes());
+        out.extend_from_slice(&u32::from(known.thread).to_le_bytes());
+        for word in [stream.start, stream.start + known.bytes, place.owners_start, process.turns] {
             out.extend_from_slice(&word.to_le_bytes());
         }
     }
     out
+}
+
+/// Finds the threads that have these turns, each of a process; none for a process with one thread, and behind its last turn.
+pub(crate) fn owners_of<R: Read + Seek>(
+    demo: &mut Demo<R>,
+    wanted: &BTreeSet<(u16, u64)>,
+) -> Result<BTreeMap<(u16, u64), u16>, DemoError> {
+    let mut found = BTreeMap::new();
+    // Of each process: who made the last call, the turn that comes next, and whether several threads make calls.
+    let mut processes: BTreeMap<u16, (Turns, u64, Option<u16>, bool)> = BTreeMap::new();
+    let mut records = demo.records();
+    while let Some((process, record)) = records.next()? {
+        let Some((head, _)) = playable(record) else { continue };
+        let (turns, next, first, several) = processes.entry(process).or_default();
+        *several |= *first.get_or_insert(head.thread) != head.thread;
+        if turns.begins(&head) {
+            if wanted.contains(&(process, *next)) {
+                found.insert((process, *next), head.thread);
+            }
+            *next += 1;
+        }
+    }
+    found.retain(|(process, _), _| processes.get(process).is_some_and(|&(_, _, _, several)| several));
+    Ok(found)
 }
 
 /// One record of a demo found again, with what stands before it.

@@ -9,6 +9,7 @@
 
 use super::process;
 use super::report;
+use crate::channel::EPOLL_BASE;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -38,8 +39,6 @@ struct Table {
     all: [Registration; REGISTRATIONS],
 }
 
-/// Where the table is mapped: far from what the server maps, as the channel is.
-const TABLE_BASE: usize = 0x2300_0000_0000;
 static TABLE: AtomicPtr<Table> = AtomicPtr::new(null_mut());
 
 /// Descriptors that can name an epoll instance; the kernel's default ceiling (`fs.nr_open`).
@@ -55,7 +54,7 @@ static INHERITED: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the table. Once, when the program starts: its children by `fork` share it.
 pub unsafe fn map_table() {
-    let at = TABLE_BASE as *mut c_void;
+    let at = EPOLL_BASE as *mut c_void;
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let mapped = libc::mmap(at, size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
     if mapped != at {

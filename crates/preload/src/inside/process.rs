@@ -227,6 +227,7 @@ pub unsafe fn detach_thread() {
         player::leave_turn(thread);
         baton::give(thread);
         recorder::unmap_ring(thread);
+        player::close(thread);
         give_slot_back((*thread).slot);
     }
 }
@@ -288,8 +289,9 @@ pub unsafe fn become_child(index: u32) {
     (*slot()).threads.store(1, Ordering::Relaxed);
     (*slot()).state.store(1, Ordering::Release);
     let thread = thread::this();
-    // The parent's ring stays mapped in the parent only.
+    // The parent's ring and window stay mapped in the parent only.
     recorder::unmap_ring(thread);
+    player::close(thread);
     (*thread).pending.store(0, Ordering::Relaxed);
     attach_thread(0);
     (*thread).live = thread::ASIDE;

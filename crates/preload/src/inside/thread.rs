@@ -77,12 +77,22 @@ pub struct Thread {
 
     /// Player: the next record.
     pub cursor: *mut Head,
-    /// Player: one past the last record.
+    /// Player: one past the last record that is in memory; see `player::window`.
     pub end: *mut Head,
+    /// Player: where the record at `window_place` stands.
+    pub window: *mut u8,
+    /// Player: bytes of the window, 0 where all records of the thread are in memory.
+    pub window_bytes: u64,
+    /// Player: bytes of records before those in the window.
+    pub window_place: u64,
+    /// Player: bytes of all records of the thread.
+    pub stream_end: u64,
     /// Player: the tape has other threads, so turns are waited for.
     pub ordered: bool,
-    /// Player: first byte of the turn owners.
-    pub turns: *mut u16,
+    /// Player: the list of turns.
+    pub turns: *mut u32,
+    /// Player: which bits of a turn's number are its place in the list.
+    pub turn_mask: u64,
     /// Player: number of turns.
     pub turn_count: u64,
     /// Player: the turn that the thread has.
@@ -96,10 +106,10 @@ pub struct Thread {
     pub offered: u32,
     /// Player: the call under way asked not to wait.
     pub no_wait: bool,
-    /// Player: the last record of `times`.
-    pub last_times: *const Head,
-    /// Player: the last record of `getrusage`.
-    pub last_usage: *const Head,
+    /// Player: a copy of the last record of `times`.
+    pub last_times: [u64; 12],
+    /// Player: a copy of the last record of `getrusage`.
+    pub last_usage: [u64; 26],
     /// Player: when the frame under way started.
     pub frame_wall: u64,
     /// Player: CPU time at that moment.

@@ -30,7 +30,7 @@ impl Chosen {
     /// When there is no such frame.
     pub fn of(frames: &Frames, report: &ReplayReport, recording: &mut Recording) -> Result<Chosen, Failure> {
         let wall = &report.frame_wall_ns;
-        let per_replay = (report.frames as usize).max(1);
+        let per_replay = (wall.len() / report.wall_s.len().max(1)).max(1);
         let times = sorted(&wall.iter().map(|&ns| ns as f64).collect::<Vec<_>>());
         let limit = match frames {
             Frames::Slowest(share) => quantile_of_sorted(&times, *share),
@@ -39,7 +39,7 @@ impl Chosen {
         let is_chosen = |place: usize, ns: u64| match frames {
             Frames::Slowest(_) => limit.is_some_and(|limit| ns as f64 >= limit),
             Frames::Range(range) => {
-                let frame = (place % per_replay) as u64;
+                let frame = (place % per_replay) as u64 * report.frames_in_each;
                 frame >= range.first && range.end.is_none_or(|end| frame < end)
             }
         };

@@ -44,10 +44,14 @@ pub fn answer(report: &ReplayReport) -> Value {
     }
     put("recorded_s", json!(report.recorded_s));
     put("speedup", json!(wall.filter(|_| report.divergence.is_none()).map(|wall| report.recorded_s / wall.median)));
-    let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ns as f64 / 1e6)).map(spread);
+    if report.frames_in_each > 1 {
+        put("frames_in_each", report.frames_in_each.into());
+    }
+    let ms = |ns: u64| ns as f64 / 1e6 / report.frames_in_each as f64;
+    let milliseconds = |ns: &[u64]| Spread::of(ns.iter().map(|&ns| ms(ns))).map(spread);
     put("frame_ms", json!(milliseconds(&report.frame_wall_ns)));
     put("frame_cpu_ms", json!(milliseconds(&report.frame_cpu_ns)));
-    let each = |ns: &[u64]| ns.iter().map(|&ns| ns as f64 / 1e6).collect::<Vec<_>>();
+    let each = |ns: &[u64]| ns.iter().map(|&ns| ms(ns)).collect::<Vec<_>>();
     put("frame_ms_list", json!(each(&report.frame_wall_ns)));
     put("frame_cpu_ms_list", json!(each(&report.frame_cpu_ns)));
     put("clocks_added", report.clocks_added.into());

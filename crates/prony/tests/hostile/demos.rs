@@ -105,12 +105,12 @@ fn state_beyond_the_limit_is_refused_before_anything_is_laid_out() {
 }
 
 #[test]
-fn records_beyond_the_limit_are_refused() {
+fn a_record_beyond_the_limit_is_refused() {
     let place = Place::new();
     place.demo(&Made { received: &[0; 2 << 20], ..Made::default() });
     let refused = place.prony(&["replay", "x.demo", "--max-memory", "1MiB", "--", "/bin/true"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
-    assert!(refused.stderr.contains("expected at most 1048576 bytes, found 2"), "{refused:?}");
+    assert!(refused.stderr.contains("expected at most 1048576 bytes, found 4194304"), "{refused:?}");
     assert!(refused.stderr.contains("--max-memory"), "{refused:?}");
     let allowed = place.prony(&["replay", "x.demo", "--max-memory", "4MiB", "--", "/bin/true"]);
     assert_ne!(allowed.code, Some(2), "{allowed:?}");

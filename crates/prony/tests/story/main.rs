@@ -14,6 +14,7 @@ mod exports;
 mod failures;
 mod games;
 mod habits;
+mod long;
 mod messages;
 mod names;
 mod proof;

@@ -42,11 +42,15 @@ impl Flip {
     }
 }
 
-/// Replays `demo` three times, elsewhere, with one input byte changed, and cut in the middle.
+/// So little that the demos of most stories do not fit in half of it, and more than twice the largest call.
+const LITTLE_MEMORY: &str = "4MiB";
+
+/// Replays `demo` three times, in little memory, elsewhere, with one input byte changed, and cut in the middle.
 pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
     for _ in 0..3 {
         replay(scratch, demo, &[], &[]).assert_identical();
     }
+    replay(scratch, demo, &["--max-memory", LITTLE_MEMORY], &[]).assert_identical();
     let of_packages = open(demo).header().executable.starts_with(b"/usr/");
     let files = open(demo).trailer().expect("it is whole").files.clone();
     // A private key stays out.
@@ -144,7 +148,7 @@ fn each_record(demo: &Path, mut each: impl FnMut(usize, u16, &[u8])) {
 }
 
 fn effect_of(demo: &Path, chosen: usize, answers: bool) -> Effect {
-    let frames = open(demo).frames().to_vec();
+    let frames: Vec<FrameEntry> = open(demo).frames().iter().collect();
     let mut input = None;
     let mut answered = None;
     let mut last = None;

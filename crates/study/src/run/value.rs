@@ -124,15 +124,16 @@ fn no_wait(reason: NoWait) -> &'static str {
 
 fn of_replay(report: &ReplayReport, name: &str) -> Result<Number, Failure> {
     let sum = |times: &[u64]| times.iter().sum::<u64>() as f64 / 1e9;
+    let together = report.frames_in_each as f64;
     let quantile = |p: f64| {
-        let times: Vec<f64> = report.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9).collect();
+        let times: Vec<f64> = report.frame_cpu_ns.iter().map(|&ns| ns as f64 / 1e9 / together).collect();
         quantile_of_sorted(&sorted(&times), p)
     };
     let value = match name {
         "cpu" => Some(sum(&report.frame_cpu_ns)),
         "wall" => Some(sum(&report.frame_wall_ns)),
         "frames" => Some(report.frames as f64),
-        "frame" => Some(sum(&report.frame_cpu_ns) / report.frame_cpu_ns.len() as f64),
+        "frame" => Some(sum(&report.frame_cpu_ns) / report.frame_cpu_ns.len() as f64 / together),
         "frame_p50" => quantile(0.5),
         "frame_p95" => quantile(0.95),
         "frame_p99" => quantile(0.99),
@@ -185,6 +186,7 @@ mod tests {
             wall_s: Vec::new(),
             cpu_s: Vec::new(),
             recorded_s: 0.0,
+            frames_in_each: 1,
             frame_start_ns: vec![0; frame_cpu_ns.len()],
             frame_wall_ns: frame_cpu_ns.to_vec(),
             frame_cpu_ns: frame_cpu_ns.to_vec(),

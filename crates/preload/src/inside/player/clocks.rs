@@ -1,7 +1,8 @@
 //! Clock reads: a record if there is one, else the last value again.
 
 use super::frames::{end_frame, start_frame};
-use super::resync::{at_end, find, window};
+use super::resync::{at_end, find, reach};
+use super::window::{extend, go_on, has_next, settle_in_time};
 use super::{Answer, class, count, next, number, pass_taken};
 use crate::channel::{FRAME_END, OP_MASK, TAKEN};
 use crate::inside::thread::Thread;
@@ -11,8 +12,8 @@ use prony_demo::{Class, HEAD_BYTES, Head, Op};
 #[inline(always)]
 pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     let record = (*thread).cursor;
-    let meets = (*record).op & (OP_MASK | TAKEN) == op as u16 && (*record).aux == clock;
-    if record < (*thread).end && meets {
+    let meets = |record: *const Head| (*record).op & (OP_MASK | TAKEN) == op as u16 && (*record).aux == clock;
+    if record < (*thread).end && meets(record) {
         (*thread).cursor = record.byte_add(HEAD_BYTES);
         count!(thread, records, 1);
         if (*record).op & FRAME_END != 0 {
@@ -31,9 +32,12 @@ pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
 #[cold]
 pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     pass_taken(thread);
+    if (*thread).cursor >= (*thread).end && !go_on(thread) {
+        at_end(thread, op, -1);
+    }
     let mut record = (*thread).cursor;
     // Another clock's reads may stand in front.
-    while record < (*thread).end && class(record) == Some(Class::Clock) {
+    while (record < (*thread).end || extend(thread)) && class(record) == Some(Class::Clock) {
         if number(record) == op as u16 && (*record).aux == clock && (*record).op & TAKEN == 0 {
             while (*thread).cursor < record {
                 pass_clock(thread);
@@ -42,11 +46,8 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
         }
         record = next(record);
     }
-    if (*thread).cursor >= (*thread).end {
-        at_end(thread, op, -1);
-    }
     // A call that this build does not make must not stop its time: the read behind it is taken.
-    let (end, _) = window(thread);
+    let (end, _) = reach(thread);
     let stops = |record: *const Head| {
         let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
         moved || matches!(class(record), Some(Class::Process | Class::Signal))
@@ -70,30 +71,51 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
 /// The record of a clock that answers in a structure (`times`, `getrusage`). With none at this
 /// place the last one is given again, as for any clock.
 pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
-    let last = if op == Op::Times { &mut (*thread).last_times } else { &mut (*thread).last_usage };
+    if !has_next(thread) {
+        at_end(thread, op, -1);
+    }
     let mut record = (*thread).cursor;
-    while record < (*thread).end && class(record) == Some(Class::Clock) {
+    while (record < (*thread).end || extend(thread)) && class(record) == Some(Class::Clock) {
         if number(record) == op as u16 {
             while (*thread).cursor < record {
                 pass_clock(thread);
             }
-            *last = record;
+            keep(last_reading(thread, op), record);
             return Some(Answer { head: record });
         }
         record = next(record);
     }
-    if (*thread).cursor >= (*thread).end {
-        at_end(thread, op, -1);
-    }
     count!(thread, clocks_added, 1);
-    (!last.is_null()).then_some(Answer { head: *last })
+    let last = last_reading(thread, op);
+    (last[0] != 0).then_some(Answer { head: last.as_ptr().cast() })
 }
 
-pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
-    while (*thread).cursor < (*thread).end && class((*thread).cursor) == Some(Class::Clock) {
-        pass_clock(thread);
+/// Where the last record of such a clock is kept.
+unsafe fn last_reading<'a>(thread: *mut Thread, op: Op) -> &'a mut [u64] {
+    if op == Op::Times { &mut (*thread).last_times } else { &mut (*thread).last_usage }
+}
+
+/// Keeps a record beyond its time in the window. One that is larger than those of a recorder is not kept.
+unsafe fn keep(last: &mut [u64], record: *const Head) {
+    let words = (*record).size as usize / 8;
+    if words <= last.len() {
+        record.cast::<u64>().copy_to_nonoverlapping(last.as_mut_ptr(), words);
+    } else {
+        last.fill(0);
     }
-    (*thread).cursor
+}
+
+/// The next record that is no read of a clock; at `end` there is none.
+pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
+    settle_in_time(thread);
+    loop {
+        while (*thread).cursor < (*thread).end && class((*thread).cursor) == Some(Class::Clock) {
+            pass_clock(thread);
+        }
+        if (*thread).cursor < (*thread).end || !go_on(thread) {
+            return (*thread).cursor;
+        }
+    }
 }
 
 /// Passes over the read of a clock that nobody makes.

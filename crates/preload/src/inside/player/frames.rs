@@ -1,8 +1,9 @@
 //! Times of frames: from the end of one wait of the main thread to the start of the next.
 
-use crate::channel::{FRAMES_BASE, FrameTime};
+use crate::channel::{Control, FRAMES_BASE, FrameTime};
 use crate::inside::process::control;
 use crate::inside::thread::{self, Thread};
+use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;
 
 pub(super) unsafe fn start_frame(thread: *mut Thread) {
@@ -19,10 +20,36 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
     let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
     let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
     let control = control();
-    let frame = (*control).frames.load(Ordering::Relaxed);
-    if frame < (*control).frame_capacity {
-        (FRAMES_BASE as *mut FrameTime).add(frame as usize).write(FrameTime { start_ns, wall_ns, cpu_ns });
-        (*control).frames.store(frame + 1, Ordering::Release);
+    let frames = (*control).frames.load(Ordering::Relaxed) + 1;
+    (*control).frames.store(frames, Ordering::Release);
+    let together = (*control).frames_in_each;
+    if together <= 1 {
+        return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
+    }
+    let sum = &mut *SUM.0.get();
+    if frames % together == 1 {
+        *sum = FrameTime { start_ns, wall_ns: 0, cpu_ns: 0 };
+    }
+    sum.wall_ns += wall_ns;
+    sum.cpu_ns += cpu_ns;
+    if frames.is_multiple_of(together) {
+        list(control, *sum);
+    }
+}
+
+/// Frames that are to share an entry of the list.
+static SUM: Sum = Sum(UnsafeCell::new(FrameTime { start_ns: 0, wall_ns: 0, cpu_ns: 0 }));
+
+struct Sum(UnsafeCell<FrameTime>);
+
+// SAFETY: frames end on the main thread of one process.
+unsafe impl Sync for Sum {}
+
+unsafe fn list(control: *mut Control, time: FrameTime) {
+    let entry = (*control).frame_times.load(Ordering::Relaxed);
+    if entry < (*control).frame_capacity {
+        (FRAMES_BASE as *mut FrameTime).add(entry as usize).write(time);
+        (*control).frame_times.store(entry + 1, Ordering::Release);
     }
 }
 

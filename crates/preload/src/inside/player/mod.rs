@@ -18,6 +18,7 @@ mod frames;
 mod resync;
 mod sync;
 mod turns;
+mod window;
 
 pub use answer::{Answer, Given};
 pub use clocks::{clock, take_reading};
@@ -34,24 +35,27 @@ use crate::channel::{
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_demo::{Class, Head, Op, PartKind, Parts};
-use resync::{find, fits, pass_over, search, window, without_record};
+use resync::{find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{name_of, take_condition, take_start, take_sync, take_yield};
 use turns::{hold_turn, wait_turn};
 pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
+pub use window::close;
+use window::{ALL_TURNS, has_next, place_of};
 
-/// Maps the tape, private and writable: records answered ahead of their place are marked in it.
+/// Maps the times of frames, and the tape if it is held whole: private, as records answered ahead of their place are
+/// marked in it. Its pages are mapped before they may be written, so that only those with marks are copied.
 pub unsafe fn map_tape() {
-    let bytes = (*control()).tape_bytes as usize;
-    let tape = libc::mmap(
-        TAPE_BASE as *mut c_void,
-        bytes,
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
-        TAPE_FD,
-        0,
-    );
+    if !window::is_windowed() {
+        let bytes = (*control()).tape_bytes as usize;
+        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE;
+        let tape = libc::mmap(TAPE_BASE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
+        let writable = || libc::mprotect(tape, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
+        if tape as usize != TAPE_BASE || !writable() {
+            report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
+        }
+    }
     let frames = libc::mmap(
         channel::FRAMES_BASE as *mut c_void,
         ((*control()).frame_capacity as usize * size_of::<FrameTime>()).next_multiple_of(4096).max(4096),
@@ -60,8 +64,8 @@ pub unsafe fn map_tape() {
         channel::CHANNEL_FD,
         channel::FRAMES_OFFSET as i64,
     );
-    if tape as usize != TAPE_BASE || frames as usize != channel::FRAMES_BASE {
-        report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
+    if frames as usize != channel::FRAMES_BASE {
+        report::fatal(&[b"cannot map the times of frames: out of memory or descriptor 1000 was closed"]);
     }
 }
 
@@ -72,35 +76,50 @@ unsafe fn streams() -> &'static [TapeStream] {
 
 /// Points the thread at its records; a thread the demo does not know has none.
 pub unsafe fn start_thread(thread: *mut Thread) {
-    let own = index();
-    let mut count = 0;
-    (*thread).cursor = TAPE_BASE as *mut Head;
-    (*thread).end = (*thread).cursor;
-    for stream in streams().iter().filter(|stream| stream.process == own) {
-        count += 1;
-        if stream.thread == u32::from((*thread).index) {
-            (*thread).cursor = (TAPE_BASE + stream.start as usize) as *mut Head;
-            (*thread).end = (TAPE_BASE + stream.end as usize) as *mut Head;
-            (*thread).turns = (TAPE_BASE + stream.turns as usize) as *mut u16;
-            (*thread).turn_count = stream.turn_count;
-        }
+    (*thread).turn_mask = ALL_TURNS;
+    // A process that ran another program before goes on behind the call that it did so with.
+    let resume = if (*thread).index == 0 { (*slot()).resume.load(Ordering::Relaxed) } else { 0 };
+    let from = resume.saturating_sub(1);
+    if window::is_windowed() {
+        window::open(thread, from);
+    } else {
+        find_stream(thread, from);
     }
-    (*thread).ordered = count > 1;
     // The slot may have been another thread's.
     (*(*thread).slot).record.store(0, Ordering::Relaxed);
-    let resume = (*slot()).resume.load(Ordering::Relaxed);
-    if (*thread).index == 0 && resume != 0 {
-        (*thread).cursor = (TAPE_BASE + resume as usize) as *mut Head;
-        if (*thread).cursor < (*thread).end {
+    if resume != 0 {
+        if has_next(thread) {
             (*(*thread).slot).record.store((*(*thread).cursor).order.saturating_sub(1), Ordering::Relaxed);
         }
         turns::resume_turn(thread);
     }
 }
 
+unsafe fn find_stream(thread: *mut Thread, from: u64) {
+    let own = index();
+    let mut count = 0;
+    let tape = TAPE_BASE as *mut u8;
+    (*thread).window = tape;
+    ((*thread).window_bytes, (*thread).window_place, (*thread).stream_end) = (0, 0, 0);
+    (*thread).cursor = tape.cast();
+    (*thread).end = (*thread).cursor;
+    for stream in streams().iter().filter(|stream| stream.process == own) {
+        count += 1;
+        if stream.thread == u32::from((*thread).index) {
+            (*thread).window = tape.add(stream.start as usize);
+            (*thread).stream_end = stream.end - stream.start;
+            (*thread).cursor = window::at(thread, from);
+            (*thread).end = window::at(thread, (*thread).stream_end);
+            (*thread).turns = tape.add(stream.turns as usize).cast();
+            (*thread).turn_count = stream.turn_count;
+        }
+    }
+    (*thread).ordered = count > 1;
+}
+
 /// The process goes on as another program, which finds its place on the tape by this mark.
 pub unsafe fn leave_mark(thread: *mut Thread) {
-    (*slot()).resume.store((*thread).cursor as u64 - TAPE_BASE as u64, Ordering::Relaxed);
+    (*slot()).resume.store(place_of(thread, (*thread).cursor) + 1, Ordering::Relaxed);
     // The slot is not used again: the new program takes one of its own, which is to be woken.
     (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
     use_all_cpus();
@@ -144,9 +163,10 @@ pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
 
 /// Like [`take`] for calls whose `aux` tells what they ask, such as the command of `fcntl`.
 pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answer {
+    let is_next = has_next(thread);
     let record = (*thread).cursor;
-    if record < (*thread).end && fits(record, op, fd) && (*record).aux != aux {
-        let (end, _) = window(thread);
+    if is_next && fits(record, op, fd) && (*record).aux != aux {
+        let (end, _) = reach(thread);
         return match find(record, end, |record| fits(record, op, fd) && (*record).aux == aux) {
             Some(record) => taken(thread, record),
             None => without_record(thread, op, fd, record, end),
@@ -168,7 +188,7 @@ pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {
 /// The record that opened this path, if one is left in the frame.
 pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
     let first = skip_clocks(thread);
-    let (end, _) = window(thread);
+    let (end, _) = reach(thread);
     let record =
         find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
     Some(taken(thread, record))
@@ -270,7 +290,7 @@ pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> G
 pub unsafe fn exiting(thread: *mut Thread, status: i32) {
     let record = skip_clocks(thread);
     let mut place = record;
-    let (end, _) = window(thread);
+    let (end, _) = reach(thread);
     while place < end && number(place) != Op::Exit as u16 {
         place = next(place);
     }
@@ -280,7 +300,8 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         }
         report::stop(thread, Stop::EarlyExit, Finding::ending(record, status));
     }
-    while (*thread).cursor < place {
+    let stands = place_of(thread, place);
+    while place_of(thread, (*thread).cursor) < stands && has_next(thread) {
         let passed = (*thread).cursor;
         let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
         if lost && (*passed).op & TAKEN == 0 {
@@ -288,6 +309,7 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         }
         pass_over(thread, Op::Exit, -1);
     }
+    let place = window::at(thread, stands);
     if (*place).aux != status as u32 {
         report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(What::Status));
     }
@@ -297,7 +319,7 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
 /// The record of this log text, if one is left in the frame; a build may log more or less.
 pub unsafe fn take_log(thread: *mut Thread, fd: i32) -> Option<Answer> {
     let first = skip_clocks(thread);
-    let (end, _) = window(thread);
+    let (end, _) = reach(thread);
     match find(first, end, |record| fits(record, Op::LogWrite, fd)) {
         Some(record) => Some(taken(thread, record)),
         None => {
@@ -310,6 +332,8 @@ pub unsafe fn take_log(thread: *mut Thread, fd: i32) -> Option<Answer> {
 /// True when a signal stands next on the tape of this thread, to be delivered at this place.
 #[inline(always)]
 pub unsafe fn signal_is_next(thread: *mut Thread, place: i64) -> bool {
-    let record = (*thread).cursor;
-    record < (*thread).end && number(record) == Op::Signal as u16 && (*record).ret == place
+    has_next(thread) && {
+        let record = (*thread).cursor;
+        number(record) == Op::Signal as u16 && (*record).ret == place
+    }
 }

@@ -3,6 +3,7 @@
 
 use super::clocks::skip_clocks;
 use super::turns::{leave_turn, wait_turn};
+use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{Answer, class, count, end_process, next, number, step, taken};
 use crate::channel::{self, OP_MASK, Stop, TAKEN, What};
 use crate::inside::process::slot;
@@ -31,7 +32,7 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
     if fits(first, op, fd) {
         return taken(thread, first);
     }
-    let (end, _) = window(thread);
+    let (end, _) = reach(thread);
     let Some(record) = find(first, end, |record| fits(record, op, fd)) else {
         return without_record(thread, op, fd, first, end);
     };
@@ -39,15 +40,13 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
     // is answered, unless something else stands between.
     let is_sync = |record: *const Head| matches!(class(record), Some(Class::Thread | Class::Clock));
     if find(first, record, |between| (*between).op & TAKEN == 0 && !is_sync(between)).is_none() {
-        while (*thread).cursor < record {
-            pass_over(thread, op, fd);
-        }
+        return taken(thread, pass_over_to(thread, record, op, fd));
     }
     taken(thread, record)
 }
 
 pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
-    let (end, blocking) = window(thread);
+    let (mut end, mut blocking) = reach(thread);
     if timeout_ms == 0 {
         // A look without waiting: its record, or nothing is ready.
         return match find((*thread).cursor, end, |record| fits(record, op, fd) && (*record).aux == 0) {
@@ -55,29 +54,58 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
             None => without(thread, 0),
         };
     }
-    // Past the window too: a thread may have taken thousands of locks more since its last wait.
-    let waits =
-        |record: *const Head| class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0;
-    let wait = blocking.or_else(|| find((*thread).cursor, (*thread).end, waits)).unwrap_or((*thread).end);
-    if wait < (*thread).end && !fits(wait, op, fd) {
-        report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
+    // Past the reach too: a thread may have taken thousands of locks more since its last wait.
+    loop {
+        while blocking.is_none() && (end < (*thread).end || extend(thread)) {
+            blocking = find(end, (*thread).end, |record| blocks(record));
+            end = (*thread).end;
+        }
+        if blocking.is_some() || sees_last(thread) {
+            break;
+        }
+        // The wait lies behind all that the window holds.
+        while (*thread).cursor < (*thread).end && !blocks((*thread).cursor) {
+            pass_over(thread, op, fd);
+        }
+        if (*thread).cursor >= (*thread).end {
+            go_on(thread);
+        }
+        end = (*thread).cursor;
     }
+    if let Some(wait) = blocking {
+        if !fits(wait, op, fd) {
+            report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
+        }
+        let wait = pass_over_to(thread, wait, op, fd);
+        (*thread).loose = false;
+        return taken(thread, wait);
+    }
+    // The demo has no wait any more: what it does have would be lost.
     let matters = |record: *const Head| {
         let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
         (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
     };
-    // The demo has no wait any more: what it does have would be lost.
-    if let Some(record) = find((*thread).cursor, (*thread).end, matters).filter(|_| wait == (*thread).end) {
+    if let Some(record) = find((*thread).cursor, (*thread).end, matters) {
         report::stop(thread, Stop::Order, Finding::call(op, fd, record));
     }
-    while (*thread).cursor < wait {
+    while has_next(thread) {
         pass_over(thread, op, fd);
     }
-    if wait == (*thread).end {
-        at_end(thread, op, fd);
+    at_end(thread, op, fd);
+}
+
+/// True for a wait that ends a frame.
+unsafe fn blocks(record: *const Head) -> bool {
+    class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0
+}
+
+/// Passes over what stands before `record`; returns where that one is now.
+pub(super) unsafe fn pass_over_to(thread: *mut Thread, record: *mut Head, op: Op, fd: i32) -> *mut Head {
+    let place = place_of(thread, record);
+    while place_of(thread, (*thread).cursor) < place && has_next(thread) {
+        pass_over(thread, op, fd);
     }
-    (*thread).loose = false;
-    taken(thread, wait)
+    at(thread, place)
 }
 
 /// A record that nobody asked for, passed over at the end of its frame.
@@ -151,16 +179,16 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
     report::stop(thread, class, Finding::call(op, fd, first));
 }
 
-/// One past the last record a call may look at: the wait that ends this frame is included.
-pub(super) unsafe fn window(thread: *const Thread) -> (*mut Head, Option<*mut Head>) {
+/// One past the last record a call may look at: the wait that ends this frame is included. Of a tape that is not held
+/// whole it sees as much as fits in the window.
+pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>) {
     let mut record = (*thread).cursor;
     for _ in 0..SEARCH_RECORDS {
-        if record >= (*thread).end {
+        if record >= (*thread).end && !extend(thread) {
             break;
         }
         let after = next(record);
-        let blocks = class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0;
-        if blocks {
+        if blocks(record) {
             return (after, Some(record));
         }
         record = after;

@@ -4,8 +4,9 @@
 //! locks for real and waits for no turn: it may hold what the thread whose turn it is needs.
 
 use super::clocks::skip_clocks;
-use super::resync::{at_end, find, fits, pass_over, window};
+use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
 use super::turns::leave_turn;
+use super::window::has_next;
 use super::{Answer, count, done, taken};
 use crate::channel::Stop;
 use crate::inside::report::{self, Finding};
@@ -39,9 +40,8 @@ pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
 
 /// Waits for the first turn of a thread. Older demos have no record of it.
 pub unsafe fn take_start(thread: *mut Thread) {
-    let record = (*thread).cursor;
-    if record < (*thread).end && fits(record, Op::ThreadStart, -1) {
-        let answer = taken(thread, record);
+    if has_next(thread) && fits((*thread).cursor, Op::ThreadStart, -1) {
+        let answer = taken(thread, (*thread).cursor);
         done(thread, answer);
     }
 }
@@ -60,15 +60,13 @@ pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> Answer {
     }
     let mut record: *mut Head = first;
     if !fits(first, op, -1) {
-        let (end, _) = window(thread);
+        let (end, _) = reach(thread);
         match find(first, end, |record| fits(record, op, -1)) {
             Some(found) => record = found,
             None => report::stop(thread, Stop::Order, Finding::call(op, -1, first)),
         }
     }
-    while (*thread).cursor < record {
-        pass_over(thread, op, -1);
-    }
+    let record = pass_over_to(thread, record, op, -1);
     (*thread).loose = false;
     taken(thread, record)
 }

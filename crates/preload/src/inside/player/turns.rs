@@ -4,7 +4,7 @@
 //! a thread does between its calls belongs to its turn, so threads that race for memory without a
 //! lock meet it in the same order in every replay.
 //!
-//! The tape names the owner of each turn; the player marks there which turns have ended. The
+//! A list names the owner of each turn; the player marks there which turns have ended. The
 //! number of the process whose turn it is moves over every ended one, so a thread that runs ahead
 //! of its turns (see `take_sync`) leaves no gap for the others.
 //!
@@ -14,14 +14,15 @@
 use super::clocks::skip_clocks;
 use super::count;
 use super::number;
-use crate::channel::{self, NO_TURN};
+use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
+use crate::channel::{self, NO_TURN, turn_entry};
 use crate::inside::process::{control, errno, index, slot};
 use crate::inside::stuck::{LOOK, Stuck};
 use crate::inside::thread::Thread;
 use libc::cpu_set_t;
 use prony_demo::Head;
 use std::cell::UnsafeCell;
-use std::sync::atomic::{AtomicU16, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The CPUs this process could use before its threads were put on one of them.
 static CPUS: Cpus = Cpus(UnsafeCell::new(None));
@@ -104,13 +105,13 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
 /// Looks after the thread whose turn it is. When it is given up, the turn goes on to the next.
 unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
     let turn = (*slot()).order.load(Ordering::SeqCst);
-    if turn >= (*thread).turn_count {
+    if turn >= (*thread).turn_count || !has_turn_entry(thread, turn) {
         return;
     }
-    let Some(holder) = slot_of(owner_of(thread, turn).load(Ordering::SeqCst) & !ENDED) else { return };
+    let Some(holder) = slot_of(owner_in(entry_of(thread, turn).load(Ordering::SeqCst))) else { return };
     let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.load(Ordering::SeqCst) == 0;
     let place = has_it.then(|| (turn, holder.counts.records.load(Ordering::Relaxed)));
-    stuck.look(place, Some(holder.tid.load(Ordering::Relaxed)));
+    stuck.look(place, (!is_unfed(holder)).then(|| holder.tid.load(Ordering::Relaxed)));
     if stuck.is_sure() {
         count!(thread, overlapped, 1);
         (*control()).passed_process.store(index(), Ordering::Relaxed);
@@ -121,10 +122,20 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
 }
 
 /// Bit of a turn's owner that says that the turn has ended.
-const ENDED: u16 = 0x8000;
+const ENDED: u32 = 0x8000;
 
-unsafe fn owner_of<'a>(thread: *const Thread, turn: u64) -> &'a AtomicU16 {
-    AtomicU16::from_ptr((*thread).turns.add(turn as usize))
+/// What the list says of a turn, or of a later one that has its place.
+unsafe fn entry_of<'a>(thread: *const Thread, turn: u64) -> &'a AtomicU32 {
+    AtomicU32::from_ptr((*thread).turns.add((turn & (*thread).turn_mask) as usize))
+}
+
+fn owner_in(entry: u32) -> u16 {
+    (entry & 0x7fff) as u16
+}
+
+/// True if the entry is that of `turn`.
+fn is_of(entry: u32, turn: u64) -> bool {
+    (entry ^ turn_entry(turn, 0)) >> 16 == 0
 }
 
 /// The thread has the turn of this record, or passes it.
@@ -141,7 +152,11 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
 /// before is still its own: nobody else is there who could have ended it.
 pub(super) unsafe fn resume_turn(thread: *mut Thread) {
     let turn = (*slot()).order.load(Ordering::SeqCst);
-    if (*thread).ordered && turn < (*thread).turn_count && owner_of(thread, turn).load(Ordering::SeqCst) == 0 {
+    if !(*thread).ordered || turn >= (*thread).turn_count {
+        return;
+    }
+    wait_for_turn_entry(thread, turn);
+    if entry_of(thread, turn).load(Ordering::SeqCst) == turn_entry(turn, 0) {
         (*(*thread).slot).turn.store(turn, Ordering::Relaxed);
         (*thread).held = Some(turn);
     }
@@ -158,23 +173,32 @@ pub unsafe fn leave_turn(thread: *mut Thread) {
 /// the others wait for it already.
 pub unsafe fn let_others_in(thread: *mut Thread) {
     let record = skip_clocks(thread);
-    if record < (*thread).end && (*record).time != NO_TURN {
+    if has_next(thread) && (*record).time != NO_TURN {
         leave_turn(thread);
     }
 }
 
 /// Ends a turn and wakes the thread that has the next one.
 unsafe fn end_turn(thread: *mut Thread, turn: u64) {
-    owner_of(thread, turn).fetch_or(ENDED, Ordering::SeqCst);
+    // A thread that runs ahead of its turns may be ahead of the list.
+    wait_for_turn_entry(thread, turn);
+    let entry = entry_of(thread, turn);
+    // Once the turn is long over, for a thread that was given up, its place is another one's.
+    let mark = |now| is_of(now, turn).then_some(now | ENDED);
+    let _ = entry.fetch_update(Ordering::SeqCst, Ordering::SeqCst, mark);
     let order = &(*slot()).order;
     let next = loop {
         let now = order.load(Ordering::SeqCst);
         if now >= (*thread).turn_count {
             return;
         }
-        let owner = owner_of(thread, now).load(Ordering::SeqCst);
-        if owner & ENDED == 0 {
-            break owner;
+        wait_for_turn_entry(thread, now);
+        let entry = entry_of(thread, now).load(Ordering::SeqCst);
+        if !is_of(entry, now) {
+            continue;
+        }
+        if entry & ENDED == 0 {
+            break owner_in(entry);
         }
         // Whoever fails here sees the number that another thread has moved on to.
         let _ = order.compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst);

@@ -1,0 +1,470 @@
+//! The windows of a replay as the process outside fills them.
+//!
+//! What a server writes to the shared memory is believed as far as it can be true: where a window is filled and how long
+//! it is are kept here, and a reader that claims to be elsewhere is a [`Fault`].
+
+use crate::channel::{
+    Control, Feed, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURN_RING_BYTES, TURNS, turn_entry,
+};
+use crate::outside::{Channel, Fault, Mapped};
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// A thread that wants a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Its slot.
+    pub slot: usize,
+    /// Index of its process.
+    pub process: u16,
+    /// Thread within the process.
+    pub thread: u16,
+    /// Bytes of its records that it does not want.
+    pub from: u64,
+    request: u32,
+}
+
+/// A window that a thread gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offer {
+    /// Bytes of the window, a power of two and at least a page; 0 for a thread without records.
+    pub bytes: u64,
+    /// Bytes of all records of the thread.
+    pub end: u64,
+    /// The process has several threads.
+    pub ordered: bool,
+}
+
+/// What came of putting records or turns where their readers are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Filled {
+    /// Bytes or turns that are there now.
+    pub taken: usize,
+    /// There is no room for the next one.
+    pub full: bool,
+}
+
+/// The filling end of a replay whose tape is not held whole.
+#[derive(Debug)]
+pub struct Feeder {
+    control: Arc<Mapped>,
+    memory: OwnedFd,
+    stride: u64,
+    slots: Vec<Slot>,
+    turns: BTreeMap<u16, Turns>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    request: u32,
+    window: Option<Mapped>,
+    bytes: u64,
+    read: u64,
+    filled: u64,
+    quarter: u64,
+}
+
+#[derive(Debug)]
+struct Turns {
+    list: Mapped,
+    places: u64,
+    count: u64,
+    filled: u64,
+}
+
+/// Wakes the filling end.
+#[derive(Debug, Clone)]
+pub struct Bell {
+    control: Arc<Mapped>,
+}
+
+impl Bell {
+    /// Has the [`Feeder`] look again.
+    pub fn ring(&self) {
+        let sleeps = &control_of(&self.control).feeder_sleeps;
+        sleeps.store(0, Ordering::SeqCst);
+        futex_wake(sleeps);
+    }
+}
+
+fn control_of(mapped: &Mapped) -> &Control {
+    // SAFETY: as large as the type and mapped as long as the reference; only atomics are looked at in this file.
+    unsafe { &*mapped.start().cast() }
+}
+
+fn futex_wake(word: &AtomicU32) {
+    // SAFETY: the word lies in the mapping.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+}
+
+impl Channel {
+    /// The end at which windows are filled; it may go to another thread. For channels with windows.
+    ///
+    /// # Errors
+    /// When there is no descriptor left.
+    pub fn feeder(&self) -> io::Result<Feeder> {
+        let Some(memory) = self.descriptors().1 else { return Err(io::Error::other("this channel has no windows")) };
+        let slots = std::iter::repeat_with(Slot::default).take(THREADS).collect();
+        let (control, stride) = (self.shared_control(), self.window_stride());
+        Ok(Feeder { control, memory: memory.try_clone_to_owned()?, stride, slots, turns: BTreeMap::new() })
+    }
+}
+
+impl Feeder {
+    /// What wakes this end while it sleeps.
+    pub fn bell(&self) -> Bell {
+        Bell { control: Arc::clone(&self.control) }
+    }
+
+    fn control(&self) -> &Control {
+        control_of(&self.control)
+    }
+
+    fn feed(&self, slot: usize) -> &Feed {
+        &self.control().threads[slot].feed
+    }
+
+    fn process(&self, process: u16) -> &Process {
+        &self.control().processes[usize::from(process)]
+    }
+
+    /// A thread that wants a window and has not been given one.
+    ///
+    /// # Errors
+    /// [`Fault`] for one that is no thread of a recording.
+    pub fn asked(&self) -> Result<Option<Asked>, Fault> {
+        let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
+        for (slot, known) in self.slots[..used].iter().enumerate() {
+            let feed = self.feed(slot);
+            let request = feed.asked.load(Ordering::Acquire);
+            if request == known.request {
+                continue;
+            }
+            let thread = &self.control().threads[slot];
+            let fault = |what, limit: u64, found| Fault { what, slot, limit, found };
+            let process = thread.process.load(Ordering::Relaxed);
+            let process = u16::try_from(process).ok().filter(|&index| usize::from(index) < PROCESSES).ok_or(fault(
+                "index of a process",
+                PROCESSES as u64 - 1,
+                process.into(),
+            ))?;
+            let number = thread.thread.load(Ordering::Relaxed);
+            if number == NO_THREAD {
+                continue;
+            }
+            let thread =
+                u16::try_from(number).map_err(|_| fault("number of a thread", u16::MAX.into(), number.into()))?;
+            return Ok(Some(Asked { slot, process, thread, from: feed.from.load(Ordering::Relaxed), request }));
+        }
+        Ok(None)
+    }
+
+    /// Gives the thread its window.
+    ///
+    /// # Errors
+    /// When the kernel does not map it.
+    pub fn give(&mut self, asked: Asked, offer: Offer) -> io::Result<()> {
+        let from = asked.from.min(offer.end);
+        let offset = asked.slot as u64 * self.stride;
+        let before = std::mem::take(&mut self.slots[asked.slot]);
+        if before.bytes > offer.bytes {
+            self.forget(offset + offer.bytes, before.bytes - offer.bytes);
+        }
+        let window = match offer.bytes {
+            0 => None,
+            bytes => Some(Mapped::of(self.memory.as_fd(), offset as usize, bytes as usize, true)?),
+        };
+        let quarter = from.checked_div(offer.bytes / 4).unwrap_or(0);
+        let (request, bytes) = (asked.request, offer.bytes);
+        self.slots[asked.slot] = Slot { request, window, bytes, read: from, filled: from, quarter };
+        let feed = self.feed(asked.slot);
+        feed.bytes.store(offer.bytes, Ordering::Relaxed);
+        feed.end.store(offer.end, Ordering::Relaxed);
+        feed.ordered.store(offer.ordered.into(), Ordering::Relaxed);
+        feed.filled.store(from, Ordering::Relaxed);
+        feed.full_filled.store(u64::MAX, Ordering::Relaxed);
+        feed.wants.store(0, Ordering::Relaxed);
+        for quarter in &feed.quarters {
+            quarter.store(0, Ordering::Relaxed);
+        }
+        feed.given.0.store(asked.request, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Makes the list of turns of a process that has several threads.
+    ///
+    /// # Errors
+    /// When the kernel does not map it.
+    pub fn give_turns(&mut self, process: u16, count: u64) -> io::Result<()> {
+        if self.turns.contains_key(&process) {
+            return Ok(());
+        }
+        let places = count.next_power_of_two().clamp(1024, TURNS);
+        let offset = self.turns_offset(process);
+        let list = Mapped::of(self.memory.as_fd(), offset as usize, places as usize * size_of::<u32>(), false)?;
+        let slot = self.process(process);
+        slot.turn_count.store(count, Ordering::Relaxed);
+        slot.turn_places.store(places, Ordering::Relaxed);
+        self.turns.insert(process, Turns { list, places, count, filled: 0 });
+        Ok(())
+    }
+
+    fn turns_offset(&self, process: u16) -> u64 {
+        THREADS as u64 * self.stride + u64::from(process) * TURN_RING_BYTES as u64
+    }
+
+    /// Gives memory back that nobody reads any more.
+    fn forget(&self, offset: u64, bytes: u64) {
+        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        // SAFETY: acts on the descriptor alone. Where it fails, the memory is kept.
+        unsafe { libc::fallocate(self.memory.as_raw_fd(), mode, offset as i64, bytes as i64) };
+    }
+
+    /// Appends whole records to a window, as many as there is room for.
+    ///
+    /// `records`: whole records behind each other.
+    ///
+    /// # Errors
+    /// [`Fault`] for a reader that is where it cannot be.
+    pub fn put(&mut self, slot: usize, records: &[u8]) -> Result<Filled, Fault> {
+        let read = self.feed(slot).read.load(Ordering::SeqCst);
+        let state = &mut self.slots[slot];
+        if !(state.read..=state.filled).contains(&read) {
+            return Err(Fault { what: "place of a reader", slot, limit: state.filled, found: read });
+        }
+        state.read = read;
+        let room = (read + state.bytes - state.filled) as usize;
+        let feed = &control_of(&self.control).threads[slot].feed;
+        let quarter_bytes = state.bytes / 4;
+        let mut taken = 0;
+        while let Some(size) = records.get(taken..taken + 4) {
+            let size = u32::from_le_bytes([size[0], size[1], size[2], size[3]]) as usize;
+            if size == 0 || taken + size > room.min(records.len()) {
+                break;
+            }
+            let place = state.filled + taken as u64;
+            let quarter = place / quarter_bytes;
+            while state.quarter < quarter {
+                state.quarter += 1;
+                feed.quarters[state.quarter as usize % QUARTERS].store(place, Ordering::Relaxed);
+            }
+            taken += size;
+        }
+        if let Some(window) = state.window.as_ref().filter(|_| taken > 0) {
+            // SAFETY: the window is mapped twice in a row, and what is written fits in it once.
+            unsafe {
+                let to = window.start().add((state.filled % state.bytes) as usize);
+                records.as_ptr().copy_to_nonoverlapping(to, taken);
+            }
+        }
+        state.filled += taken as u64;
+        feed.filled.store(state.filled, Ordering::SeqCst);
+        let full = taken < records.len();
+        if full {
+            feed.full_read.store(read, Ordering::SeqCst);
+            feed.full_filled.store(state.filled, Ordering::SeqCst);
+        }
+        Ok(Filled { taken, full })
+    }
+
+    /// Appends owners to the list of turns of a process, as many as there is room for.
+    pub fn put_turns(&mut self, process: u16, owners: impl Iterator<Item = u16>) -> Filled {
+        let order = self.process(process).order.load(Ordering::SeqCst);
+        let Some(turns) = self.turns.get_mut(&process) else { return Filled { taken: 0, full: true } };
+        let room = (order.min(turns.filled) + turns.places - turns.filled) as usize;
+        let (mut taken, mut full) = (0, false);
+        for owner in owners {
+            if taken == room {
+                full = true;
+                break;
+            }
+            let turn = turns.filled + taken as u64;
+            // SAFETY: the place lies in the mapping; its readers change it as an atomic too.
+            let entry = unsafe {
+                AtomicU32::from_ptr(turns.list.start().cast::<u32>().add((turn & (turns.places - 1)) as usize))
+            };
+            entry.store(turn_entry(turn, owner), Ordering::Relaxed);
+            taken += 1;
+        }
+        turns.filled += taken as u64;
+        let filled = turns.filled;
+        self.process(process).turns_filled.store(filled, Ordering::SeqCst);
+        Filled { taken, full }
+    }
+
+    /// Gives the list of turns of a process back whose turns are over; false if they are not.
+    pub fn forget_turns(&mut self, process: u16) -> bool {
+        let order = self.process(process).order.load(Ordering::SeqCst);
+        match self.turns.get(&process) {
+            Some(turns) if order < turns.count => false,
+            Some(turns) => {
+                self.forget(self.turns_offset(process), turns.places * size_of::<u32>() as u64);
+                self.turns.remove(&process);
+                true
+            }
+            None => true,
+        }
+    }
+
+    /// True if the thread in this slot waits for more than its window has.
+    pub fn waits(&self, slot: usize) -> bool {
+        self.feed(slot).wants.load(Ordering::SeqCst) == self.slots[slot].filled + 1
+    }
+
+    /// True if threads of this process wait for more of the list of turns.
+    pub fn waits_for_turns(&self, process: u16) -> bool {
+        self.process(process).turns_waiting.swap(0, Ordering::SeqCst) != 0
+    }
+
+    /// Wakes who waits for what was put or given.
+    pub fn tell(&self) {
+        if self.control().fed_waiters.load(Ordering::SeqCst) != 0 {
+            self.control().fed.fetch_add(1, Ordering::SeqCst);
+            futex_wake(&self.control().fed);
+        }
+    }
+
+    /// From now on readers wake this end. Whoever looks once more after this, and then sleeps, misses nothing.
+    pub fn drowse(&self) {
+        self.control().feeder_sleeps.store(1, Ordering::SeqCst);
+    }
+
+    /// This end looks by itself again.
+    pub fn rise(&self) {
+        self.control().feeder_sleeps.store(0, Ordering::SeqCst);
+    }
+
+    /// Sleeps until a reader wakes this end, at most this long.
+    pub fn sleep(&self, at_most: Duration) {
+        let word = &self.control().feeder_sleeps;
+        let until = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
+        // SAFETY: the word lies in the mapping; the kernel only reads it, and the time.
+        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1, &raw const until) };
+        self.rise();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::SMALLEST_WINDOW;
+    use crate::outside::Tapes;
+
+    /// A feeder, and a thread that has asked for a window.
+    fn asked(from: u64) -> (Feeder, Asked) {
+        let tapes = Tapes::Windows { longest: SMALLEST_WINDOW };
+        let channel = Channel::to_replay(&[], tapes, 1, 1, false, false).expect("the kernel has memory");
+        let feeder = channel.feeder().expect("it has windows");
+        let control = feeder.control();
+        control.thread_slots_used.store(2, Ordering::Relaxed);
+        let thread = &control.threads[1];
+        thread.process.store(3, Ordering::Relaxed);
+        thread.thread.store(5, Ordering::Relaxed);
+        thread.feed.from.store(from, Ordering::Relaxed);
+        thread.feed.read.store(from, Ordering::Relaxed);
+        thread.feed.asked.store(1, Ordering::Relaxed);
+        let asked = feeder.asked().expect("it is a thread").expect("it asks");
+        assert_eq!((asked.slot, asked.process, asked.thread, asked.from), (1, 3, 5, from));
+        (feeder, asked)
+    }
+
+    fn given(from: u64, bytes: u64) -> Feeder {
+        let (mut feeder, asked) = asked(from);
+        feeder.give(asked, Offer { bytes, end: 1 << 30, ordered: false }).expect("the kernel maps it");
+        assert_eq!(feeder.asked().expect("it is a thread"), None);
+        feeder
+    }
+
+    fn record(size: u32) -> Vec<u8> {
+        let mut record = size.to_le_bytes().to_vec();
+        record.resize(size as usize, 7);
+        record
+    }
+
+    #[test]
+    fn a_window_takes_whole_records_up_to_its_size_and_goes_round() {
+        let mut feeder = given(0, 4096);
+        let records = record(1000).repeat(9);
+        assert_eq!(feeder.put(1, &records).expect("the reader is there"), Filled { taken: 4000, full: true });
+        let feed = feeder.feed(1);
+        assert_eq!(
+            [&feed.filled, &feed.full_filled, &feed.full_read].map(|place| place.load(Ordering::Relaxed)),
+            [4000, 4000, 0]
+        );
+        // Quarters of 1,024 bytes: the second begins before the third record, and so on.
+        assert_eq!([1, 2, 3].map(|quarter: usize| feed.quarters[quarter].load(Ordering::Relaxed)), [2000, 3000, 0]);
+        feed.read.store(3000, Ordering::Relaxed);
+        assert_eq!(feeder.put(1, &records).expect("the reader is there"), Filled { taken: 3000, full: true });
+        let feed = feeder.feed(1);
+        assert_eq!(feed.filled.load(Ordering::Relaxed), 7000);
+        assert_eq!([3, 4, 5].map(|quarter: usize| feed.quarters[quarter].load(Ordering::Relaxed)), [4000, 5000, 6000]);
+        let window = feeder.slots[1].window.as_ref().expect("it was given");
+        // SAFETY: the window is mapped twice in a row, and nobody else writes to it.
+        let across = unsafe { std::slice::from_raw_parts(window.start().add(4000), 1000) };
+        assert_eq!(across, record(1000));
+    }
+
+    #[test]
+    fn a_window_begins_at_the_place_that_is_asked_for() {
+        let mut feeder = given(10_000, 4096);
+        assert_eq!(feeder.put(1, &record(64)).expect("the reader is there"), Filled { taken: 64, full: false });
+        assert_eq!(feeder.feed(1).filled.load(Ordering::Relaxed), 10_064);
+        feeder.feed(1).wants.store(10_065, Ordering::Relaxed);
+        assert!(feeder.waits(1));
+        feeder.put(1, &record(64)).expect("the reader is there");
+        assert!(!feeder.waits(1));
+    }
+
+    #[test]
+    fn a_reader_that_is_where_nothing_is_yet_is_a_fault() {
+        let mut feeder = given(0, 4096);
+        feeder.put(1, &record(64)).expect("the reader is there");
+        for place in [65, u64::MAX] {
+            feeder.feed(1).read.store(place, Ordering::Relaxed);
+            let fault = feeder.put(1, &record(64)).expect_err("nonsense");
+            assert_eq!((fault.slot, fault.limit, fault.found), (1, 64, place));
+        }
+        feeder.feed(1).read.store(64, Ordering::Relaxed);
+        feeder.put(1, &record(64)).expect("the reader is there");
+        // Nor does it go back.
+        feeder.feed(1).read.store(0, Ordering::Relaxed);
+        assert!(feeder.put(1, &record(64)).is_err());
+    }
+
+    #[test]
+    fn a_thread_that_no_recording_has_is_a_fault() {
+        for (process, thread) in [(PROCESSES as u32, 0), (0, 1 << 16), (u32::MAX, 0)] {
+            let (mut feeder, asked) = asked(0);
+            feeder.give(asked, Offer { bytes: 4096, end: 0, ordered: false }).expect("the kernel maps it");
+            let slot = &feeder.control().threads[1];
+            slot.process.store(process, Ordering::Relaxed);
+            slot.thread.store(thread, Ordering::Relaxed);
+            slot.feed.asked.store(2, Ordering::Relaxed);
+            let fault = feeder.asked().expect_err("nonsense");
+            assert!(fault.slot == 1 && fault.found > fault.limit, "{fault}");
+        }
+    }
+
+    #[test]
+    fn the_list_of_turns_goes_round_behind_the_turn_that_is_due() {
+        let (mut feeder, _) = asked(0);
+        feeder.give_turns(3, 3 * TURNS).expect("the kernel maps it");
+        let owners = || std::iter::repeat_n(9, 2 * TURNS as usize);
+        assert_eq!(feeder.put_turns(3, owners()), Filled { taken: TURNS as usize, full: true });
+        assert_eq!(feeder.put_turns(3, owners()), Filled { taken: 0, full: true });
+        feeder.process(3).order.store(5, Ordering::Relaxed);
+        assert_eq!(feeder.put_turns(3, owners()), Filled { taken: 5, full: true });
+        let list = feeder.turns[&3].list.start().cast::<u32>();
+        // SAFETY: the list has as many places.
+        let [new, old] = unsafe { [*list.add(4), *list.add(5)] };
+        assert_eq!([new, old], [turn_entry(TURNS + 4, 9), turn_entry(5, 9)]);
+        assert_ne!(new, turn_entry(4, 9));
+        assert!(!feeder.forget_turns(3));
+        feeder.process(3).order.store(3 * TURNS, Ordering::Relaxed);
+        assert!(feeder.forget_turns(3));
+    }
+}

@@ -1,0 +1,223 @@
+//! Who made the records of a demo, and what a replay is told of each record.
+
+use crate::order::Turns;
+use prony_demo::{Class, FrameRule, Framer, HEAD_BYTES, Head, Op};
+use prony_preload::{FRAME_END, NO_TURN};
+use std::collections::BTreeMap;
+
+/// The processes and threads of a demo, numbered in the order in which they come up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Directory {
+    pub(crate) processes: Vec<ProcessEntry>,
+    pub(crate) streams: Vec<StreamEntry>,
+    /// The process whose frames are measured: the one that has most of them, the server, where what was started only
+    /// made it.
+    pub(crate) main_process: u16,
+    by_name: BTreeMap<(u16, u16), Lane>,
+    by_index: BTreeMap<u16, u32>,
+    /// What was looked up last, as servers have few threads that make calls again and again.
+    recent: [Option<(u16, u16, Lane)>; RECENT],
+}
+
+const RECENT: usize = 32;
+
+/// A process of a demo.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProcessEntry {
+    pub(crate) index: u16,
+    /// Threads that have records.
+    pub(crate) threads: u32,
+    pub(crate) turns: u64,
+}
+
+/// The records of one thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct StreamEntry {
+    /// Its process, as a place in [`Directory::processes`].
+    pub(crate) process: u32,
+    pub(crate) thread: u16,
+    pub(crate) bytes: u64,
+    /// Bytes of the largest record.
+    pub(crate) largest: u64,
+    /// Numbers of the first and the last record, over all threads.
+    pub(crate) lives: (u64, u64),
+}
+
+impl StreamEntry {
+    /// Counts `count` records of this size, of which `number` is the first one.
+    #[inline]
+    pub(crate) fn add(&mut self, number: u64, size: u64, count: u64) {
+        if self.bytes == 0 {
+            self.lives.0 = number;
+        }
+        self.lives.1 = number + count - 1;
+        self.bytes += size * count;
+        self.largest = self.largest.max(size);
+    }
+}
+
+/// Where a record belongs: places in [`Directory::processes`] and [`Directory::streams`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Lane {
+    pub(crate) process: u32,
+    pub(crate) stream: u32,
+}
+
+impl Directory {
+    #[inline]
+    fn recent(process: u16, thread: u16) -> usize {
+        (usize::from(process) * 7 + usize::from(thread)) % RECENT
+    }
+
+    /// Where records of this thread belong, if it has any.
+    #[inline]
+    pub(crate) fn find(&mut self, process: u16, thread: u16) -> Option<Lane> {
+        let recent = Directory::recent(process, thread);
+        match self.recent[recent] {
+            Some((of, by, lane)) if (of, by) == (process, thread) => Some(lane),
+            _ => {
+                let lane = *self.by_name.get(&(process, thread))?;
+                self.recent[recent] = Some((process, thread, lane));
+                Some(lane)
+            }
+        }
+    }
+
+    /// The place of a process, if it has records.
+    pub(crate) fn process(&self, index: u16) -> Option<u32> {
+        self.by_index.get(&index).copied()
+    }
+
+    /// Where records of this thread belong; new threads are entered.
+    #[inline]
+    pub(crate) fn enter(&mut self, process: u16, thread: u16) -> Lane {
+        self.find(process, thread).unwrap_or_else(|| self.add(process, thread))
+    }
+
+    fn add(&mut self, index: u16, thread: u16) -> Lane {
+        let process = *self.by_index.entry(index).or_insert_with(|| {
+            self.processes.push(ProcessEntry { index, threads: 0, turns: 0 });
+            self.processes.len() as u32 - 1
+        });
+        self.processes[process as usize].threads += 1;
+        self.streams.push(StreamEntry { process, thread, bytes: 0, largest: 0, lives: (0, 0) });
+        let lane = Lane { process, stream: self.streams.len() as u32 - 1 };
+        self.by_name.insert((index, thread), lane);
+        lane
+    }
+
+    /// True if the threads of this process take turns.
+    #[inline]
+    pub(crate) fn is_ordered(&self, process: u32) -> bool {
+        self.processes[process as usize].threads > 1
+    }
+}
+
+/// What a walk over the records of a process has seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Marks {
+    pub(crate) framer: Framer,
+    pub(crate) turns: Turns,
+}
+
+/// A walk over the records of a demo, in their order.
+#[derive(Debug, Clone)]
+pub(crate) struct Walk {
+    rule: FrameRule,
+    processes: Vec<Marks>,
+}
+
+impl Walk {
+    pub(crate) fn new(rule: FrameRule) -> Walk {
+        Walk { rule, processes: Vec::new() }
+    }
+
+    #[inline]
+    pub(crate) fn marks(&mut self, process: usize) -> &mut Marks {
+        while self.processes.len() <= process {
+            self.processes.push(Marks { framer: Framer::new(self.rule), turns: Turns::default() });
+        }
+        &mut self.processes[process]
+    }
+
+    /// Turns the head of the next record into that of the tape. True if it begins `turn`.
+    #[inline]
+    pub(crate) fn mark(&mut self, directory: &Directory, lane: Lane, head: &mut Head, turn: u64) -> bool {
+        let marks = self.marks(lane.process as usize);
+        let ends_frame = marks.framer.ends_frame(head);
+        let begins = directory.is_ordered(lane.process) && marks.turns.begins(head);
+        if ends_frame && directory.processes[lane.process as usize].index == directory.main_process {
+            head.op |= FRAME_END;
+        }
+        head.time = if begins { turn } else { NO_TURN };
+        begins
+    }
+}
+
+/// A record, and how many like it follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Group<'a> {
+    /// The first one.
+    pub(crate) record: &'a [u8],
+    /// The others, as they lie behind it: reads of the same clock by the same thread.
+    pub(crate) more: &'a [u8],
+}
+
+impl Group<'_> {
+    /// How many records it is.
+    pub(crate) fn count(&self) -> u64 {
+        1 + (self.more.len() / HEAD_BYTES) as u64
+    }
+}
+
+/// Groups of records of one process that lie behind each other.
+///
+/// Servers read clocks far more often than they do anything else. What is said of one read holds for those behind it:
+/// they end no frame, but by a rule that each of them does, and begin no turn.
+pub(crate) fn groups_of(mut run: &[u8], rule: FrameRule) -> impl Iterator<Item = Group<'_>> {
+    std::iter::from_fn(move || {
+        let head = *run.first_chunk::<8>()?;
+        let size = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
+        let (record, rest) = run.split_at_checked(size).filter(|_| size > 0)?;
+        let op = Op::from_number(u16::from_le_bytes([head[4], head[5]]));
+        let clock = size == HEAD_BYTES && op.is_some_and(|op| op.class() == Class::Clock && rule != FrameRule::On(op));
+        // Size, call and thread are the first eight bytes.
+        let same = |record: &&[u8]| record.first_chunk() == Some(&head);
+        let more = if clock { rest.chunks_exact(HEAD_BYTES).take_while(same).count() } else { 0 };
+        let (more, rest) = rest.split_at(more * HEAD_BYTES);
+        run = rest;
+        Some(Group { record, more })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use prony_demo::{PartKind, Record};
+
+    fn call(op: Op, thread: u16) -> Record {
+        Record::new(Head { size: 0, op: op as u16, thread, order: 0, time: 0, ret: 0, fd: -1, aux: 1 })
+    }
+
+    fn counts(rule: FrameRule) -> Vec<u64> {
+        let clock = |thread| call(Op::ClockGettime, thread);
+        let sent = call(Op::Send, 0).with_part(PartKind::Out, b"bytes");
+        let records = [clock(0), clock(0), clock(0), clock(1), sent.clone(), sent, clock(0), call(Op::Getpid, 0)];
+        let run: Vec<u8> = records.iter().flat_map(|record| record.as_bytes().to_vec()).collect();
+        let groups: Vec<Group> = groups_of(&run, rule).collect();
+        let all = groups.iter().flat_map(|group| [group.record, group.more]).flatten().copied();
+        assert_eq!(all.collect::<Vec<u8>>(), run);
+        groups.iter().map(Group::count).collect()
+    }
+
+    #[test]
+    fn reads_of_a_clock_by_one_thread_are_a_group_and_all_else_stands_alone() {
+        assert_eq!(counts(FrameRule::BlockingWait), [3, 1, 1, 1, 1, 1]);
+        assert_eq!(counts(FrameRule::On(Op::Send)), [3, 1, 1, 1, 1, 1]);
+    }
+
+    #[test]
+    fn a_read_of_a_clock_that_ends_a_frame_stands_alone() {
+        assert_eq!(counts(FrameRule::On(Op::ClockGettime)), [1; 8]);
+    }
+}
