@@ -201,6 +201,12 @@ mod tests {
             files_laid_over: 0,
             files_withheld: 0,
             tolerance: None,
+            surroundings: Default::default(),
+            failed_calls: Vec::new(),
+            unfailed_calls: Vec::new(),
+            passed: None,
+            causes: Vec::new(),
+            printed: Vec::new(),
         }
     }
 
