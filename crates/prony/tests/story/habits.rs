@@ -174,6 +174,18 @@ fn the_random_device_of_cpp_is_recorded() {
 }
 
 #[test]
+fn a_wait_that_was_interrupted_goes_on_with_the_same_sets() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("interrupted");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "interrupted.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    let dumped = run(prony().args(["demo", "dump", "--call", "select"]).arg(&demo));
+    assert!(dumped.contains("= -1 EINTR"), "the timer interrupts a wait: {dumped}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn children_of_every_make_replay_identically() {
     let _turn = Turn::take();
     for how in ["fork", "vfork", "clone", "raw-clone", "raw-clone3", "raw-vfork", "pidfd"] {

@@ -118,6 +118,10 @@ unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; 
 }
 
 unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_int {
+    // A call that fails leaves the sets as they are, and who was interrupted asks with them again.
+    if answer.ret() < 0 {
+        return 0;
+    }
     let mut given = 0;
     let words = (count.max(0) as usize).div_ceil(64).min(libc::FD_SETSIZE / 64);
     let mut wanted = [[0u64; libc::FD_SETSIZE / 64]; 3];
