@@ -174,6 +174,17 @@ fn the_random_device_of_cpp_is_recorded() {
 }
 
 #[test]
+fn a_server_that_reopens_its_standard_input_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("reopened");
+    let address = free_address();
+    let lines = scratch.write("lines", "first\nsecond\nthird\n");
+    let command = vec![compiled(&scratch, "reopened.c", &[]), address.port().to_string(), lines];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn a_wait_that_was_interrupted_goes_on_with_the_same_sets() {
     let _turn = Turn::take();
     let scratch = Scratch::new("interrupted");

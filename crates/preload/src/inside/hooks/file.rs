@@ -295,10 +295,24 @@ unsafe extern "C" {
     static mut stdin: *mut FILE;
 }
 
+/// The stream that was `stdin` before.
+static OWN_INPUT: AtomicPtr<FILE> = AtomicPtr::new(std::ptr::null_mut());
+
 /// Lets what libc reads by itself from standard input pass the hook of `read`.
 pub fn redirect_standard_input() {
     // SAFETY: runs before `main`, on the only thread.
-    unsafe { stdin = stream(0, c"r".as_ptr()) }
+    unsafe {
+        OWN_INPUT.store(stdin, Ordering::Relaxed);
+        stdin = stream(0, c"r".as_ptr());
+    }
+}
+
+/// The place of a stream of this library.
+fn place_of_stream(file: *mut FILE) -> Option<&'static (AtomicPtr<FILE>, AtomicI32)> {
+    let ours = |(stream, fd): &&(AtomicPtr<FILE>, AtomicI32)| {
+        stream.load(Ordering::Relaxed) == file && fd.load(Ordering::Relaxed) >= 0
+    };
+    STREAMS.iter().find(ours)
 }
 
 hooks! {
@@ -367,11 +381,35 @@ hooks! {
         super::descriptor::close_file(fd, || real::fclose(file))
     }
 
+    // libc writes into a part of a stream that ours do not have.
+    [freopen64] fn freopen(path: *const c_char, mode: *const c_char, file: *mut FILE) -> *mut FILE {
+        let Some((_, number)) = place_of_stream(file) else { return real::freopen(path, mode, file) };
+        if path.is_null() {
+            return file;
+        }
+        if file != stdin {
+            libc::fclose(file);
+            return libc::fopen(path, mode);
+        }
+        // Another file than the recorded standard input: from here on libc's own stream reads it.
+        let (thread, recording) = enter();
+        number.store(-1, Ordering::Relaxed);
+        stdin = OWN_INPUT.load(Ordering::Relaxed);
+        let opened = real::freopen(path, mode, stdin);
+        let errno = errno();
+        if !opened.is_null() {
+            descriptors::set(0, Kind::File);
+            if recording {
+                recorder::emit(thread, Op::NoteFile, -1, flags_of(mode) as u32, 0, &[Piece::path(path)]);
+            }
+        }
+        set_errno(errno);
+        leave(thread);
+        opened
+    }
+
     [fileno_unlocked] fn fileno(file: *mut FILE) -> c_int {
-        let ours = |(stream, fd): &&(AtomicPtr<FILE>, AtomicI32)| {
-            stream.load(Ordering::Relaxed) == file && fd.load(Ordering::Relaxed) >= 0
-        };
-        match STREAMS.iter().find(ours) {
+        match place_of_stream(file) {
             Some((_, fd)) => fd.load(Ordering::Relaxed),
             None => real::fileno(file),
         }
