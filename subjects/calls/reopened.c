@@ -12,7 +12,8 @@ static void answer(unsigned number, char *text, size_t room) {
 
 int main(int count, char **arguments) {
     if (count != 3) return 2;
-    must(freopen(arguments[2], "r", stdin) == stdin, arguments[2]);
+    FILE *reopened = freopen(arguments[2], "r", stdin);
+    must(reopened != NULL && reopened == stdin, arguments[2]);
     int fd = open_socket(atoi(arguments[1]));
     for (unsigned number = 0; answer_one(fd, number, answer); number++) {
     }
