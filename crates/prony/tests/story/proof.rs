@@ -44,13 +44,19 @@ impl Flip {
 
 /// So little that the demos of most stories do not fit in half of it, and more than twice the largest call.
 const LITTLE_MEMORY: &str = "4MiB";
+/// The same for servers of many threads, each of which needs a window.
+const LITTLE_MEMORY_OF_THREADS: &str = "12MiB";
 
 /// Replays `demo` three times, in little memory, elsewhere, with one input byte changed, and cut in the middle.
 pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
     for _ in 0..3 {
         replay(scratch, demo, &[], &[]).assert_identical();
     }
-    replay(scratch, demo, &["--max-memory", LITTLE_MEMORY], &[]).assert_identical();
+    let mut in_little_memory = replay(scratch, demo, &["--max-memory", LITTLE_MEMORY], &[]);
+    if in_little_memory.said.contains("have to be in memory at once") {
+        in_little_memory = replay(scratch, demo, &["--max-memory", LITTLE_MEMORY_OF_THREADS], &[]);
+    }
+    in_little_memory.assert_identical();
     let of_packages = open(demo).header().executable.starts_with(b"/usr/");
     let files = open(demo).trailer().expect("it is whole").files.clone();
     // A private key stays out.
