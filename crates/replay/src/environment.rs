@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn the_guide_has_the_list() {
         let guide = include_str!("../../../docs/guide/record-replay.md");
-        let section = guide.split("\n## ").find(|section| section.starts_with("Demos of others"));
+        let section = guide.split("\n## ").find(|section| section.starts_with("Demos from others"));
         let section = section.expect("the guide has the section");
         let listed: Vec<&str> = section
             .lines()
