@@ -36,13 +36,14 @@ Examples:
 
 Exit codes:
   0  good
-  1  a finding: diverged, tolerant, damaged, slower, disturbed
+  1  a finding: diverged, tolerant, damaged, slower, interference
   2  could not run: usage, file, permission
-  3  ran, but the result cannot be trusted: weak demo, starved thread, other environment, unclear
+  3  ran, but the result cannot be trusted: weak demo, starved thread, different environment, unclear
 
-The answer goes to standard output, all talk to standard error; --json answers in JSON.";
+Results go to standard output, everything else to standard error; --json prints results as JSON.
+docs/glossary.md explains the terms.";
 
-/// Record a server's whole conversation with the outside world once; replay it, bit for bit, against every build.
+/// Record everything a networked server exchanges with the outside world, and replay it bit for bit against any build.
 #[derive(Debug, Parser)]
 #[command(name = "prony", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
@@ -69,36 +70,36 @@ pub fn parse() -> Result<Cli, ExitCode> {
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Run a server and record its conversation into a demo
+    /// Run a server and record it into a demo
     Record(RecordArgs),
-    /// Run a build on a demo and check every byte it sends
+    /// Replay a demo against a build and compare every byte it sends
     Replay(ReplayArgs),
-    /// Look into a demo, or make another file of it
+    /// Inspect, convert or check a demo
     Demo(DemoArgs),
-    /// Measure commands, and say which is faster
+    /// Measure commands and report which is faster
     Bench(Box<BenchArgs>),
-    /// Compare a command with itself, and say what a comparison here is worth
+    /// Compare a command with itself: false alarms and smallest detectable difference
     Selftest(SelftestArgs),
     /// The command that `prony selftest` compares with itself
     #[command(hide = true)]
     Work(WorkArgs),
-    /// Put load on a server and measure its answers
+    /// Generate load on a server and measure its answers
     Load(LoadArgs),
-    /// Judge stored samples
+    /// Compare stored samples
     Compare(CompareArgs),
-    /// Show what samples are like: centre with interval, spread, quantiles
+    /// Summarise samples: median with confidence interval, spread, quantiles
     Stats(StatsArgs),
-    /// Draw samples as histograms
+    /// Draw histograms of samples
     Hist(HistArgs),
-    /// Say what speaks against trusting samples, with evidence
+    /// Report reasons not to trust samples, with evidence
     Check(CheckSamplesArgs),
-    /// Measure what this hardware can do at best, and say how near a workload came
+    /// Measure the limits of this hardware, and how close a workload comes to them
     Limits(Box<LimitsArgs>),
-    /// Show, check, quiet and restore the machine that measures
+    /// Show, check, tune and restore the measuring machine
     Machine(MachineArgs),
-    /// Say where the time of a program goes: functions, components, a flame graph
+    /// Profile a program: functions, components, flame graph
     Profile(Box<ProfileArgs>),
-    /// Plan, run and report a matrix of builds, workloads and machines
+    /// Plan, run and report a study of builds, workloads and machines
     Study(StudyArgs),
 }
 
@@ -108,64 +109,64 @@ Examples:
   prony record -o shop.demo --state /var/lib/shop -- shopd --port 8080
   prony record --check -o try.demo --for 10s -- ./server
 
-The server ends by itself, by --for, or by Ctrl-C, which it gets as usual; the demo is closed cleanly each time.
-The exit code is the server's own; 0 when --for ended it, 3 when it sent nothing, so that nothing could be compared.
-With --check it is that of `prony replay`, unless the demo holds.
-A demo holds whatever the server read and sent, secrets included: its file is for its owner only. That you recorded it here
-is noted in ~/.local/state/prony/recorded, so that a replay runs its command unasked.";
+The recording ends when the server exits, after --for, or on Ctrl-C, which reaches the server as usual; the demo is closed
+cleanly each time. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
+With --check it is that of `prony replay`, unless the demo is replayable.
+A demo contains everything the server read and sent, including secrets: only its owner can read the file. The recording is
+noted in ~/.local/state/prony/recorded, so that a replay on this machine runs its command without confirmation.";
 
-/// Run a server and record its conversation into a demo.
+/// Run a server and record it into a demo.
 #[derive(Debug, Args)]
 #[command(after_help = RECORD_EXAMPLES)]
 pub struct RecordArgs {
-    /// Write the demo here
+    /// Write the demo to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// End the recording after this time: 30s, 500ms, 2m
+    /// Stop the server after this time: 30s, 500ms, 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
-    /// The server and its arguments
+    /// Server command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
-    /// Keep what is in this directory now and restore it for each replay; for all a server writes and reads back
-    #[arg(long, value_name = "DIR", help_heading = "What belongs to the demo")]
+    /// Store this directory in the demo and restore it for each replay; for files that the server writes and reads back
+    #[arg(long, value_name = "DIR", help_heading = "Demo contents")]
     pub state: Vec<PathBuf>,
-    /// Do not record calls that this library makes itself, as an allocator that reads the clock
-    #[arg(long, value_name = "NAME", help_heading = "What belongs to the demo")]
+    /// Do not record calls made by this library, such as an allocator that reads the clock
+    #[arg(long, value_name = "NAME", help_heading = "Demo contents")]
     pub exclude_object: Vec<String>,
-    /// End a frame at each of these calls of the main thread instead of at the first wait that may block
-    #[arg(long, value_name = "CALL", value_parser = call, help_heading = "What belongs to the demo")]
+    /// End a frame at each such call of the main thread instead of at the first wait that may block
+    #[arg(long, value_name = "CALL", value_parser = call, help_heading = "Demo contents")]
     pub frame_on: Option<prony_demo::Op>,
 
-    /// Put files of up to this size into the demo that the server only reads; 0 puts in none
-    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "What belongs to the demo")]
+    /// Store files up to this size that the server only reads; 0 stores none
+    #[arg(long, value_name = "SIZE", default_value = "1MiB", value_parser = size, help_heading = "Demo contents")]
     pub pack: u64,
-    /// Put in as many bytes of them at most, the small ones first
-    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "What belongs to the demo")]
+    /// Total size limit of these files; smaller ones are stored first
+    #[arg(long, value_name = "SIZE", default_value = "16MiB", value_parser = size, help_heading = "Demo contents")]
     pub pack_all: u64,
-    /// Put in those too that not everybody may read; keys and passwords lie in such files
-    #[arg(long, help_heading = "What belongs to the demo")]
+    /// Also store files that are not world-readable; they may contain keys and passwords
+    #[arg(long, help_heading = "Demo contents")]
     pub pack_private: bool,
 
-    /// Record children that run another program too: a server that a script or a supervisor starts
-    #[arg(long, help_heading = "What belongs to the demo")]
+    /// Also record child processes that execute another program, such as a server started by a script or a supervisor
+    #[arg(long, help_heading = "Demo contents")]
     pub follow_exec: bool,
-    /// Let the server's threads run at the same time: less in their way, but what they do to each other between
-    /// their calls, without a lock, may come out otherwise in a replay
-    #[arg(long, help_heading = "What belongs to the demo")]
+    /// Let the server's threads run in parallel: less overhead, but the outcome of data races between calls may differ
+    /// in a replay
+    #[arg(long, help_heading = "Demo contents")]
     pub threads_side_by_side: bool,
 
-    /// Compress as zstd does at this level
-    #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "The file")]
+    /// zstd compression level
+    #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "Output")]
     pub level: i32,
     /// Replace FILE if it exists
-    #[arg(long, help_heading = "The file")]
+    #[arg(long, help_heading = "Output")]
     pub force: bool,
-    /// Replay the demo at once, and say whether it holds
-    #[arg(long, help_heading = "The file")]
+    /// Replay the demo immediately and report whether it is replayable
+    #[arg(long, help_heading = "Output")]
     pub check: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -179,53 +180,53 @@ Examples:
   prony replay --explain match.demo                 why it diverged
 
 A demo is a program: it names a command, variables that load code, and files. Unless you recorded it on this machine, its
-command and its files are used only with --trust-demo, or when you say so on a terminal. `prony demo info` shows them.
+command and its files are used only with --trust-demo, or after confirmation on a terminal. `prony demo info` shows them.
 
 Exit codes:
   0  identical: at least one byte was verified, and all were equal
   1  diverged; or tolerant: not equal, but within the limits of --tolerance
   2  could not run
-  3  the result means little: hardly any output, a starved thread, another environment";
+  3  the result proves little: hardly any output, a starved thread, a different environment";
 
-/// Run a build on a demo and check every byte it sends.
+/// Replay a demo against a build and compare every byte it sends.
 #[derive(Debug, Clone, Args)]
 #[command(after_help = REPLAY_EXAMPLES)]
 pub struct ReplayArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// The build to run and its arguments; the recorded command if left out
+    /// Build to run, with its arguments [default: the recorded command]
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 
-    /// Replay so many times, for a median and a spread
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is measured")]
+    /// Number of replays, for median and spread
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Measurement")]
     pub repeat: u32,
 
-    /// Rules for numbers that may differ; what they excuse is called tolerant, never identical
-    #[arg(long, value_name = "FILE", help_heading = "What counts as equal")]
+    /// File with rules for numbers that may differ; such a result is tolerant, never identical
+    #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     pub tolerance: Option<PathBuf>,
-    /// Replay a cut demo up to its last whole block
-    #[arg(long, help_heading = "What counts as equal")]
+    /// Replay a truncated demo up to its last complete block
+    #[arg(long, help_heading = "Comparison")]
     pub allow_truncated: bool,
-    /// Take the result for good although this machine differs from the recording's
-    #[arg(long, help_heading = "What counts as equal")]
+    /// Accept the result even if this machine differs from the recording machine
+    #[arg(long, help_heading = "Comparison")]
     pub ignore_environment: bool,
 
-    /// Call a thread starved that waits this long for its turn
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "How it runs")]
+    /// Report a thread as starved if it waits for its turn this long
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Execution")]
     pub watchdog: Duration,
-    /// Empty this state directory of the demo and restore it where it was recorded, not in a place of its own
-    #[arg(long, value_name = "DIR", help_heading = "How it runs")]
+    /// Empty this state directory and restore it in its recorded place instead of a private one
+    #[arg(long, value_name = "DIR", help_heading = "Execution")]
     pub restore_in_place: Vec<PathBuf>,
-    /// Restore the set-user-id and set-group-id bits of files in them too
-    #[arg(long, help_heading = "How it runs")]
+    /// Also restore set-user-id and set-group-id bits of its files
+    #[arg(long, help_heading = "Execution")]
     pub restore_set_ids: bool,
-    /// Let the server print
-    #[arg(long, help_heading = "How it runs")]
+    /// Show the server's output
+    #[arg(long, help_heading = "Execution")]
     pub show_output: bool,
-    /// Say why a build diverged: calls that fail here alone, what its threads wait for, what it printed last
-    #[arg(long, help_heading = "How it runs")]
+    /// Explain a divergence: calls that fail only here, what threads wait for, the last output
+    #[arg(long, help_heading = "Execution")]
     pub explain: bool,
 
     #[command(flatten)]
@@ -234,7 +235,7 @@ pub struct ReplayArgs {
     pub trust: TrustArgs,
     #[command(flatten)]
     pub limits: DemoLimits,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -265,17 +266,11 @@ impl ReplayArgs {
 /// Where the files of a demo come from: the same for all verbs that replay one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FileArgs {
-    /// Let the server read the files that are here, also where the demo has others: to measure another configuration
-    #[arg(long, requires = "demo", help_heading = "What the server reads")]
+    /// Use the local files even where the demo has others, to measure another configuration
+    #[arg(long, requires = "demo", help_heading = "Files")]
     pub files_here: bool,
-    /// Look below this directory for recorded files that are not here, under any name; may be given several times
-    #[arg(
-        long,
-        value_name = "DIR",
-        requires = "demo",
-        conflicts_with = "files_here",
-        help_heading = "What the server reads"
-    )]
+    /// Search this directory for missing recorded files, by content; may be repeated
+    #[arg(long, value_name = "DIR", requires = "demo", conflicts_with = "files_here", help_heading = "Files")]
     pub assets: Vec<PathBuf>,
 }
 
@@ -288,22 +283,22 @@ impl From<&FileArgs> for prony_replay::FileOptions {
 /// What a demo may choose: the same for all verbs that replay one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TrustArgs {
-    /// Take the demo for one that you recorded here: run its own command, and use its state directories
-    #[arg(long, requires = "demo", help_heading = "What the demo may choose")]
+    /// Treat the demo as recorded by you on this machine: run its command and use its state directories
+    #[arg(long, requires = "demo", help_heading = "Trust")]
     pub trust_demo: bool,
-    /// Let a build have the variables of the recording that load code, as LD_PRELOAD; without it, yours count
-    #[arg(long, requires = "demo", help_heading = "What the demo may choose")]
+    /// Pass recorded variables that load code, such as LD_PRELOAD, to the build; by default yours apply
+    #[arg(long, requires = "demo", help_heading = "Trust")]
     pub keep_code_variables: bool,
 }
 
 /// What a demo may take of this machine.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct DemoLimits {
-    /// Memory for the records of the demo: those of a longer one are unpacked as the replay goes
-    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size, help_heading = "What a demo may take")]
+    /// Memory for the records of a demo; longer demos are unpacked during the replay
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = size, help_heading = "Resource limits")]
     pub max_memory: u64,
-    /// Refuse a demo whose state archives have more bytes, or more entries than one for each KiB of it
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "What a demo may take")]
+    /// Refuse a demo whose state archives exceed this size, or have more entries than one per KiB of it
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size, help_heading = "Resource limits")]
     pub max_state: u64,
 }
 
@@ -313,7 +308,7 @@ impl From<DemoLimits> for prony_replay::Limits {
     }
 }
 
-/// Look into a demo, or make another file of it.
+/// Inspect, convert or check a demo.
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub struct DemoArgs {
@@ -323,31 +318,31 @@ pub struct DemoArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum DemoVerb {
-    /// Say what was recorded, where and when
+    /// Show what was recorded, where and when
     Info(InfoArgs),
-    /// Print the recorded calls, a line each
+    /// Print the recorded calls, one per line
     Dump(DumpArgs),
-    /// List the frames: when they ended and how long they took
+    /// List frames with their end and duration
     Frames(FramesArgs),
     /// Export UDP and TCP traffic for Wireshark and tshark
     Pcap(PcapArgs),
-    /// Copy a demo without addresses, host names and given strings
+    /// Copy a demo, replacing addresses, host names and given strings
     Anonymize(AnonymizeArgs),
     Pack(PackArgs),
     /// Check every byte of a demo
     Verify(VerifyArgs),
 }
 
-/// Say what was recorded, where and when.
+/// Show what was recorded, where and when.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Count the calls; reads the whole demo
+    /// Count calls; reads the whole demo
     #[arg(long)]
     pub calls: bool,
-    /// Answer in JSON, with files, objects and environment
+    /// Print JSON, with files, objects and environment
     #[arg(long)]
     pub json: bool,
 }
@@ -358,40 +353,40 @@ Examples:
   prony demo dump match.demo --frames 300..320 --call sendto --full
   prony demo dump match.demo --json | jq 'select(.call == \"sendto\")'";
 
-/// Print the recorded calls, a line each.
+/// Print the recorded calls, one per line.
 #[derive(Debug, Args)]
 #[command(after_help = DUMP_EXAMPLES)]
 pub struct DumpArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Only these frames: 312, 300..320 (without 320), 300.. or ..20
+    /// Only these frames: 312, 300..320 (excluding 320), 300.. or ..20
     #[arg(long, value_name = "A..B", value_parser = frames)]
     pub frames: Option<FrameRange>,
-    /// Only this call; may be given several times
+    /// Only this call; may be repeated
     #[arg(long, value_name = "CALL", value_parser = call)]
     pub call: Vec<prony_demo::Op>,
     /// Only this process; 0 is the server that was started
     #[arg(long, value_name = "N")]
     pub process: Option<u16>,
-    /// Show every byte, not only the first sixteen
+    /// Show all bytes, not only the first sixteen
     #[arg(long)]
     pub full: bool,
-    /// One JSON object a line, every byte in hex
+    /// Print one JSON object per line, with all bytes in hex
     #[arg(long)]
     pub json: bool,
 }
 
-/// List the frames: when they ended and how long they took.
+/// List frames with their end and duration.
 #[derive(Debug, Args)]
 pub struct FramesArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Only these frames: 312, 300..320 (without 320), 300.. or ..20
+    /// Only these frames: 312, 300..320 (excluding 320), 300.. or ..20
     #[arg(long, value_name = "A..B", value_parser = frames)]
     pub frames: Option<FrameRange>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -401,22 +396,22 @@ Examples:
   prony demo pcap match.demo | tshark -r -
   prony demo pcap match.demo -o match.pcap
 
-Headers are made up around the recorded bytes; retransmissions and what the kernel dropped are not in a demo.";
+Packet headers are synthesised around the recorded bytes; a demo has no retransmissions and no packets dropped by the kernel.";
 
 /// Export UDP and TCP traffic for Wireshark and tshark.
 #[derive(Debug, Args)]
 #[command(after_help = PCAP_EXAMPLES)]
 pub struct PcapArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Write here instead of to standard output
+    /// Write to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Replace the file of -o if it exists
+    /// Overwrite FILE if it exists
     #[arg(long, requires = "output")]
     pub force: bool,
-    /// Say in JSON what the file holds; needs -o
+    /// Print a summary of the file as JSON; requires -o
     #[arg(long, requires = "output")]
     pub json: bool,
 }
@@ -426,49 +421,49 @@ Examples:
   prony demo anonymize match.demo -o public.demo
   prony demo anonymize match.demo -o public.demo --replace hunter2 --replace alice=carol
 
-Replacements are as long as what they replace and the same everywhere, so the result still replays; `prony replay`
-tells. What is compressed or encrypted cannot be found. Variables a server hardly needs are dropped.
+Replacements have the length of the original and are the same everywhere, so the result still replays; check it with
+`prony replay`. Compressed or encrypted data cannot be searched. Variables that a server hardly needs are dropped.
 
-The result is searched for all that was to be replaced, as text, bytes, base64, hexadecimal and UTF-16. If something is
-left, it is named, and the result is FILE.partial.
+The result is searched for everything that should have been replaced, as text, bytes, base64, hexadecimal and UTF-16.
+Remaining occurrences are listed, and the result is then FILE.partial.
 
-Exit codes: 0 nothing found in the result, 1 something is left, 2 could not run.";
+Exit codes: 0 nothing found in the result, 1 occurrences remain, 2 could not run.";
 
-/// Copy a demo without addresses, host names and given strings.
+/// Copy a demo, replacing addresses, host names and given strings.
 #[derive(Debug, Args)]
 #[command(after_help = ANONYMIZE_HELP)]
 pub struct AnonymizeArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Write the new demo here
+    /// Write the new demo to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Replace this string wherever it stands: by NEW, of the same length, or by other letters and digits
+    /// Replace this string everywhere: by NEW of the same length, or by random letters and digits
     #[arg(long, value_name = "OLD[=NEW]")]
     pub replace: Vec<String>,
-    /// Leave addresses as they are
+    /// Keep all addresses
     #[arg(long)]
     pub keep_addresses: bool,
-    /// Leave this address as it is, or this version number that reads as one
+    /// Keep this address, or a version number that looks like one
     #[arg(long, value_name = "ADDRESS")]
     pub keep_address: Vec<std::net::IpAddr>,
-    /// Replace loopback addresses too, by others of 127.0.0.0/8; a server that trusts 127.0.0.1 then acts otherwise
+    /// Also replace loopback addresses by others in 127.0.0.0/8; a server that trusts 127.0.0.1 may then behave differently
     #[arg(long, conflicts_with = "keep_addresses")]
     pub map_loopback: bool,
-    /// Replace the four bytes of IPv4 addresses in payloads and files too; they may be something else, which a replay tells
+    /// Also replace the four bytes of IPv4 addresses in payloads and files; check with a replay, since they may be other data
     #[arg(long, conflicts_with = "keep_addresses")]
     pub raw_addresses: bool,
-    /// Keep this variable of the environment
+    /// Keep this environment variable
     #[arg(long, value_name = "NAME")]
     pub keep_variable: Vec<String>,
-    /// Choose the replacements again as before; without it, nobody can
+    /// Random seed for the choice of replacements [default: random]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Replace the file of -o if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     pub force: bool,
-    /// Say in JSON what was replaced
+    /// Print a summary of the replacements as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -477,43 +472,43 @@ const PACK_HELP: &str = "\
 Examples:
   prony demo pack match.demo -o whole.demo --assets ~/games/maps
 
-A recording puts in small files that everybody may read. This puts in the others too, if they are here as they were
-recorded, or are found below --assets under any name. `prony demo info` lists what a demo still needs.
+A recording stores small world-readable files. This command adds the others, if they are unchanged on this machine or found
+by content below --assets. `prony demo info` lists the files that a demo still lacks.
 
-Exit codes: 0 everything is in it, 1 some files were not found or are private, 2 could not run.";
+Exit codes: 0 complete, 1 some files were not found or are private, 2 could not run.";
 
-/// Copy a demo and put the files into it that its server read.
+/// Copy a demo and add the files that its server read.
 #[derive(Debug, Args)]
 #[command(after_help = PACK_HELP)]
 pub struct PackArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Write the new demo here
+    /// Write the new demo to FILE
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
-    /// Look below this directory for files that are not where they were, under any name; may be given several times
+    /// Search this directory for moved files, by content; may be repeated
     #[arg(long, value_name = "DIR")]
     pub assets: Vec<PathBuf>,
-    /// Put in those too that not everybody may read; keys and passwords lie in such files
+    /// Also add files that are not world-readable; they may contain keys and passwords
     #[arg(long)]
     pub private: bool,
-    /// Replace the file of -o if it exists
+    /// Overwrite FILE if it exists
     #[arg(long)]
     pub force: bool,
-    /// Say in JSON what was put in and what was not
+    /// Print a summary of the files as JSON
     #[arg(long)]
     pub json: bool,
 }
 
 /// Check every byte of a demo: checksums, records, index and commit marker.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 sound, 1 cut or damaged, 2 no demo.")]
+#[command(after_help = "Exit codes: 0 sound, 1 truncated or damaged, 2 not a demo.")]
 pub struct VerifyArgs {
-    /// The demo
+    /// Demo file
     #[arg(value_name = "FILE")]
     pub demo: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -528,7 +523,7 @@ pub struct FrameRange {
 }
 
 fn frames(text: &str) -> Result<FrameRange, String> {
-    let wrong = || "expected frames as 312, 300..320, 300.. or ..20".to_owned();
+    let wrong = || "expected frames such as 312, 300..320, 300.. or ..20".to_owned();
     let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
     let range = match text.split_once("..") {
         None => {
@@ -552,7 +547,7 @@ fn frames(text: &str) -> Result<FrameRange, String> {
 
 fn call(name: &str) -> Result<prony_demo::Op, String> {
     prony_demo::Op::from_name(name)
-        .ok_or_else(|| "expected the C name of a call that prony records, as sendto".to_owned())
+        .ok_or_else(|| "expected the C name of a call that prony records, such as sendto".to_owned())
 }
 
 #[cfg(test)]

@@ -12,130 +12,131 @@ use crate::numbers::duration;
 
 const BENCH_EXAMPLES: &str = "\
 Examples:
-  prony bench './old --fast data' './new --fast data'     is the new one slower or faster?
-  prony bench --shell 'grep -c x big | sort'              how long does it take?
-  prony bench --demo match.demo ./server-old ./server-new frame by frame
-  prony bench --duet ./old ./new                          at once on one CPU: for a machine that others share
+  prony bench './old --fast data' './new --fast data'     compare two commands
+  prony bench --shell 'grep -c x big | sort'              measure one command
+  prony bench --demo match.demo ./server-old ./server-new compare two builds frame by frame
+  prony bench --duet ./old ./new                          run both at the same time on one CPU: for a shared machine
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
 
-Commands run in turns, in random order, until it is known which is faster or the time is up. A is the first command;
-every other one is compared with it. What is judged is what the user waits for: wall time without the wait for a CPU, with
-CPU time where that is most of it; and wall time as it is where the wait is not known, as of threads that run at once.
-Of two commands with one thread that compute for 25 ms and more, the first is run against itself for an eighth of the time, in
-turns and two at once on one CPU; the way that scatters less is taken. --duet and --no-duet say which.
+Commands run alternately in random order until the result is decided or the time is up. A is the first command; every other
+one is compared with it. The judged metric is what the user waits for: wall time minus the wait for a CPU, together with
+CPU time if that is most of it; or plain wall time if the wait is unknown, for example with parallel threads.
+For two single-threaded commands that compute for 25 ms or more, prony uses an eighth of the time to run the first command
+against itself, sequentially and in parallel on one CPU, and selects the method with less noise. --duet and --no-duet
+override the selection.
 
 Exit codes:
-  0  B is faster, or the same within --margin; or one command was measured
+  0  B is faster, or the same within --margin; or a single command was measured
   1  B is slower
   2  could not run, or a command failed
   3  unclear";
 
-/// Measure commands, and say which is faster.
+/// Measure commands and report which is faster.
 #[derive(Debug, Args)]
 #[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
-    /// The commands; A first
+    /// Commands to compare; A is the first
     #[arg(value_name = "COMMAND", required_unless_present = "python")]
     pub commands: Vec<String>,
 
     /// Replay this demo against two builds instead of running commands
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "What runs")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "Commands to run")]
     pub demo: Option<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
 
-    /// Stop after this time at the latest: 8s, 500ms, 2m [default: 8s; with --python 30s, with --demo 20s, or as long as a
-    /// dozen pairs of replays take]
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "How long and how sure")]
+    /// Time limit: 8s, 500ms, 2m [default: 8s; 30s with --python; with --demo 20s, or the time of a dozen pairs of
+    /// replays]
+    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Duration and accuracy")]
     pub max_time: Option<Duration>,
-    /// Call differences below this the same
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "How long and how sure")]
+    /// Report differences below this as the same
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "Duration and accuracy")]
     pub margin: f64,
-    /// Claim a difference where there is none in at most so many of all cases
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "How long and how sure")]
+    /// Maximum rate of false alarms
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Duration and accuracy")]
     pub alpha: f64,
-    /// Judge this metric alone: wall, cpu or net, which is wall time without the wait for a CPU
+    /// Judge only this metric: wall, cpu or net (wall time minus the wait for a CPU)
     /// [default: what the user waits for]
-    #[arg(long, value_name = "METRIC", value_parser = metric, help_heading = "How long and how sure")]
+    #[arg(long, value_name = "METRIC", value_parser = metric, help_heading = "Duration and accuracy")]
     pub metric: Option<Metric>,
-    /// Run every command exactly so often, however long it takes
-    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "How long and how sure")]
+    /// Run each command exactly N times, regardless of --max-time
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Duration and accuracy")]
     pub runs: Option<u32>,
-    /// Run every command so often before it counts
-    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "How long and how sure")]
+    /// Warm-up runs of each command
+    #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Duration and accuracy")]
     pub warmup: u32,
 
-    /// Let a value of --python, or of another worker, last at least so long
-    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = duration, help_heading = "How long and how sure")]
+    /// Minimum duration of a value of --python or of another worker
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = duration, help_heading = "Duration and accuracy")]
     pub min_time: Duration,
 
-    /// Give commands to a shell: sh, or the one named here
-    #[arg(short = 'S', long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "What runs")]
+    /// Run commands in a shell: sh, or the one given
+    #[arg(short = 'S', long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "Commands to run")]
     pub shell: Option<String>,
-    /// Run commands without a shell, as is done anyway
+    /// Run commands without a shell (the default)
     #[arg(short = 'N', conflicts_with = "shell", hide = true)]
     pub no_shell: bool,
-    /// Run this before each run, not measured; once, or one for each command
-    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    /// Run CMD before each run, not timed; one for all commands, or one per command
+    #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub prepare: Vec<String>,
-    /// Run this once before each command's first run; with --python a statement
-    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    /// Run CMD once before the first run of each command; with --python, a statement
+    #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub setup: Option<String>,
-    /// Run this once after each command's last run
-    #[arg(short, long, value_name = "CMD", help_heading = "What runs")]
+    /// Run CMD once after the last run of each command
+    #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
-    /// Run each command with each of these values in place of {NAME}; several multiply
-    #[arg(long, value_name = "NAME=A,B,C", value_parser = parameter, help_heading = "What runs")]
+    /// Run each command with each of these values in place of {NAME}; several parameters are crossed
+    #[arg(long, value_name = "NAME=A,B,C", value_parser = parameter, help_heading = "Commands to run")]
     pub parameter: Vec<Parameter>,
-    /// The same in hyperfine's words
-    #[arg(short = 'L', long, value_names = ["NAME", "A,B,C"], num_args = 2, help_heading = "What runs")]
+    /// The same in hyperfine's syntax
+    #[arg(short = 'L', long, value_names = ["NAME", "A,B,C"], num_args = 2, help_heading = "Commands to run")]
     pub parameter_list: Vec<String>,
-    /// The same for whole numbers, or with -D for all numbers, from MIN to MAX
-    #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3, allow_hyphen_values = true, help_heading = "What runs")]
+    /// The same for whole numbers from MIN to MAX; with -D for any numbers
+    #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3, allow_hyphen_values = true, help_heading = "Commands to run")]
     pub parameter_scan: Vec<String>,
-    /// Go from MIN to MAX in steps of this
-    #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", help_heading = "What runs")]
+    /// Step size of --parameter-scan
+    #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", help_heading = "Commands to run")]
     pub parameter_step_size: Option<String>,
-    /// Call the commands so, one for each
-    #[arg(short = 'n', long, value_name = "NAME", help_heading = "What runs")]
+    /// Name of a command in the output; one per command
+    #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands to run")]
     pub command_name: Vec<String>,
-    /// Time a Python statement as `pyperf timeit` does
-    #[arg(long, value_name = "STATEMENT", help_heading = "What runs")]
+    /// Time a Python statement, as `pyperf timeit` does
+    #[arg(long, value_name = "STATEMENT", help_heading = "Commands to run")]
     pub python: Vec<String>,
-    /// The interpreter of --python; two of them are compared
-    #[arg(long, value_name = "PROGRAM", requires = "python", help_heading = "What runs")]
+    /// Interpreter for --python; two interpreters are compared
+    #[arg(long, value_name = "PROGRAM", requires = "python", help_heading = "Commands to run")]
     pub interpreter: Vec<String>,
 
-    /// Read standard input from this file: `null` for nothing
-    #[arg(long, value_name = "FILE", default_value = "null", help_heading = "How it runs")]
+    /// Redirect standard input from this file; `null` for none
+    #[arg(long, value_name = "FILE", default_value = "null", help_heading = "Execution")]
     pub input: String,
-    /// Print to `null`, `pipe`, `inherit` or a file
-    #[arg(long, value_name = "WHERE", default_value = "null", help_heading = "How it runs")]
+    /// Redirect output to `null`, `pipe`, `inherit` or a file
+    #[arg(long, value_name = "WHERE", default_value = "null", help_heading = "Execution")]
     pub output: String,
-    /// Let commands print here, as --output=inherit
-    #[arg(long, conflicts_with = "output", help_heading = "How it runs")]
+    /// Show the output of commands; same as --output=inherit
+    #[arg(long, conflicts_with = "output", help_heading = "Execution")]
     pub show_output: bool,
-    /// Measure runs that end with another code than 0
-    #[arg(short, long, help_heading = "How it runs")]
+    /// Accept runs with a non-zero exit code
+    #[arg(short, long, help_heading = "Execution")]
     pub ignore_failure: bool,
     /// Run on this CPU only
-    #[arg(long, value_name = "CPU", help_heading = "How it runs")]
+    #[arg(long, value_name = "CPU", help_heading = "Execution")]
     pub pin: Option<usize>,
-    /// Run under SCHED_FIFO, ahead of all that is not; needs root
-    #[arg(long, help_heading = "How it runs")]
+    /// Run under SCHED_FIFO, with priority over all normal processes; needs root
+    #[arg(long, help_heading = "Execution")]
     pub fifo: bool,
-    /// Run both commands of a pair at once, in turns on one CPU: for noise that lasts longer than some milliseconds
-    #[arg(long, conflicts_with_all = ["fifo", "python"], help_heading = "How it runs")]
+    /// Run both commands of a pair at the same time, in alternating slices on one CPU: for noise longer than a few milliseconds
+    #[arg(long, conflicts_with_all = ["fifo", "python"], help_heading = "Execution")]
     pub duet: bool,
-    /// Do not try whether running both at once scatters less; as two of the first command at once may disturb each other
-    #[arg(long, conflicts_with = "duet", help_heading = "How it runs")]
+    /// Run pairs sequentially without trying --duet; for commands of which two cannot run at the same time
+    #[arg(long, conflicts_with = "duet", help_heading = "Execution")]
     pub no_duet: bool,
-    /// Run each round in an empty directory of another depth; for commands that need no files from here
-    #[arg(long, help_heading = "How it runs")]
+    /// Run each pair in an empty directory of random depth; for commands that need no files from the current directory
+    #[arg(long, help_heading = "Execution")]
     pub scatter_directory: bool,
-    /// Draw orders and surroundings again as before
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    /// Random seed for run order and environment
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     pub seed: Option<u64>,
 
     #[command(flatten)]
@@ -143,25 +144,25 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub trust: TrustArgs,
 
-    /// A run moves so many bytes: say what share of this machine's limits that is; `prony limits` measures them
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "python"], help_heading = "What comes out")]
+    /// Bytes moved per run: report the share of this machine's limits, as measured by `prony limits`
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "python"], help_heading = "Output")]
     pub bytes: Option<f64>,
-    /// A run makes so many operations: say what share of this machine's limits that is
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "What comes out")]
+    /// Operations per run: report the share of this machine's limits
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
     pub operations: Option<f64>,
-    /// Write all samples here, in pyperf's format
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write all samples to FILE in pyperf's format
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<PathBuf>,
-    /// Write them here as `hyperfine --export-json` does
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write results to FILE in the format of `hyperfine --export-json`
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_hyperfine: Option<PathBuf>,
-    /// Write a table in Markdown here
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write a Markdown table to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<PathBuf>,
-    /// Write a table in CSV here
-    #[arg(long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write a CSV table to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_csv: Option<PathBuf>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -169,39 +170,39 @@ pub struct BenchArgs {
 const SELFTEST_EXAMPLES: &str = "\
 Examples:
   prony selftest
-  prony selftest './server --benchmark'     with a command of your own: what is noisy may be the command
+  prony selftest './server --benchmark'     with your own command, to see whether the command itself is noisy
 
 Exit codes:
-  0  as few false alarms as promised
+  0  no more false alarms than --alpha
   2  could not run
-  3  more false alarms than --alpha explains: do not trust a verdict here";
+  3  more false alarms than --alpha explains: do not trust verdicts on this machine";
 
-/// Compare a command with itself, and say what a comparison here is worth.
+/// Compare a command with itself: false alarms and smallest detectable difference.
 #[derive(Debug, Args)]
 #[command(after_help = SELFTEST_EXAMPLES)]
 pub struct SelftestArgs {
-    /// The command; if left out, one that computes for about 20 ms
+    /// Command [default: built-in work of about 20 ms]
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
-    /// Compare so often
+    /// Number of comparisons
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub comparisons: u32,
-    /// Take so long for each comparison
+    /// Duration of each comparison
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
     pub max_time: Duration,
-    /// Claim a difference where there is none in at most so many of all cases
+    /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
     /// Run on this CPU only
     #[arg(long, value_name = "CPU")]
     pub pin: Option<usize>,
-    /// Run under SCHED_FIFO, ahead of all that is not; needs root
+    /// Run under SCHED_FIFO, with priority over all normal processes; needs root
     #[arg(long)]
     pub fifo: bool,
-    /// Draw orders and surroundings again as before
+    /// Random seed for run order and environment
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -224,7 +225,7 @@ pub struct Parameter {
 
 /// Reads `5%`, `0.5 %` or `0.05` as a share.
 pub fn percent(text: &str) -> Result<f64, String> {
-    let expected = || "expected a percentage between 0 and 100, as 1% or 0.5%".to_owned();
+    let expected = || "expected a percentage between 0 and 100, such as 1% or 0.5%".to_owned();
     let number = text.trim().strip_suffix('%').ok_or_else(expected)?;
     let share = number.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(expected()) }
@@ -236,7 +237,7 @@ pub fn metric(text: &str) -> Result<Metric, String> {
 }
 
 fn parameter(text: &str) -> Result<Parameter, String> {
-    let expected = || "expected a name and values, as threads=1,2,4".to_owned();
+    let expected = || "expected a name and values, such as threads=1,2,4".to_owned();
     let (name, values) = text.split_once('=').ok_or_else(expected)?;
     Parameter::new(name, values).ok_or_else(expected)
 }

@@ -7,25 +7,25 @@ use prony_limits::Experiment;
 
 const LIMITS_EXAMPLES: &str = "\
 Examples:
-  prony limits                              everything, some minutes
-  prony limits --quick                      everything, half a minute
+  prony limits                              all experiments, a few minutes
+  prony limits --quick                      all experiments, half a minute
   prony limits write branch --code          two experiments, with the machine code that ran
-  prony limits bandwidth --only 'copy 16'   cases of one experiment, by words of their names
-  prony limits --quick --svg curves/        with curves as pictures
-  prony limits show --svg curves/           what was measured before, without measuring
-  prony limits compare run.json             how near samples of `prony bench --bytes` came
+  prony limits bandwidth --only 'copy 16'   cases of one experiment, by words in their names
+  prony limits --quick --svg curves/        with curves as SVG files
+  prony limits show --svg curves/           stored results, without measuring
+  prony limits compare run.json             samples of `prony bench --bytes` as shares of the limits
 
 Experiments: clock, write, ports, decode, branch, simd, cache, bandwidth, contents, threads, fault, file, net.
 
-What is measured is kept under the machine's fingerprint in ~/.local/share/prony/limits. Times and rates are the best that was
-seen, cycles the median; samples during which the clock moved, or somebody shared the core, count only where no others are.
+Results are stored under the machine's fingerprint in ~/.local/share/prony/limits. Times and rates are the best of all
+samples, cycles the median; samples with a clock change or a busy sibling core are used only if there are no others.
 
 Exit codes:
   0  measured
   2  could not run
-  3  most samples were disturbed: the numbers are lower than the hardware's";
+  3  most samples were disturbed: the figures are below those of the hardware";
 
-/// Measure what this hardware can do at best, each number with the machine code that made it.
+/// Measure the limits of this hardware, each figure with the machine code that produced it.
 #[derive(Debug, Args)]
 #[command(after_help = LIMITS_EXAMPLES, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct LimitsArgs {
@@ -37,38 +37,38 @@ pub struct LimitsArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LimitsVerb {
-    /// Show what was measured before
+    /// Show stored results
     Show(ShowLimitsArgs),
-    /// Say how near a workload came to the limits
+    /// Compare a workload with the limits
     Compare(CompareLimitsArgs),
 }
 
 /// What to measure.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
-    /// Measure these; all if left out
+    /// Experiments to measure [default: all]
     #[arg(value_name = "EXPERIMENT", value_parser = experiment)]
     pub experiments: Vec<Experiment>,
-    /// Measure only cases whose name contains this, as `load 16 KiB`; everything else stays as it was kept
-    #[arg(long, value_name = "WORDS", help_heading = "How long")]
+    /// Measure only cases whose name contains these words, such as `load 16 KiB`; stored results of the others are kept
+    #[arg(long, value_name = "WORDS", help_heading = "Scope")]
     pub only: Option<String>,
-    /// Take half a minute for everything: fewer sizes and offsets, shorter tries
-    #[arg(long, help_heading = "How long")]
+    /// Measure everything in half a minute: fewer sizes and offsets, shorter attempts
+    #[arg(long, help_heading = "Scope")]
     pub quick: bool,
-    /// Measure on this CPU, where one thread measures
-    #[arg(long, value_name = "CPU", help_heading = "How it runs")]
+    /// CPU for single-threaded measurements
+    #[arg(long, value_name = "CPU", help_heading = "Execution")]
     pub cpu: Option<usize>,
-    /// Draw the order of everything again as before
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    /// Random seed for the order of all cases
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     pub seed: Option<u64>,
-    /// Make the file that is read in this directory; it has no name there [default: here]
-    #[arg(long, value_name = "DIR", help_heading = "How it runs")]
+    /// Directory for the temporary file that is read [default: the current one]
+    #[arg(long, value_name = "DIR", help_heading = "Execution")]
     pub directory: Option<PathBuf>,
-    /// Write the limits here instead of under the machine's fingerprint
-    #[arg(short, long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write the limits to FILE instead of under the machine's fingerprint
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Replace the file of -o if it exists
-    #[arg(long, requires = "output", help_heading = "What comes out")]
+    /// Overwrite FILE if it exists
+    #[arg(long, requires = "output", help_heading = "Output")]
     pub force: bool,
     #[command(flatten)]
     pub shown: ShownArgs,
@@ -77,24 +77,24 @@ pub struct MeasureArgs {
 /// How limits are shown.
 #[derive(Debug, Args)]
 pub struct ShownArgs {
-    /// Write the curves into this directory, an SVG each
-    #[arg(long, value_name = "DIR", help_heading = "What comes out")]
+    /// Write the curves to this directory, one SVG file each
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     pub svg: Option<PathBuf>,
-    /// Show the machine code of every loop, from the memory in which it ran
-    #[arg(long, help_heading = "What comes out")]
+    /// Show the machine code of every loop, disassembled from memory
+    #[arg(long, help_heading = "Output")]
     pub code: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
 
-/// Show what was measured before.
+/// Show stored results.
 #[derive(Debug, Args)]
 pub struct ShowLimitsArgs {
-    /// Show these; all if left out
+    /// Experiments to show [default: all]
     #[arg(value_name = "EXPERIMENT", value_parser = experiment)]
     pub experiments: Vec<Experiment>,
-    /// The limits, instead of those of this machine
+    /// Read limits from FILE instead of those of this machine
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
     #[command(flatten)]
@@ -106,20 +106,20 @@ Examples:
   prony bench --bytes 4e9 --export-json run.json './copy big' && prony limits compare run.json
   prony limits compare run.json --from limits.json --json
 
-A run has bytes or operations where `prony bench --bytes N` or `--operations N` measured it, or where its values are B/s or
-something else a second. Samples of another machine are refused.";
+The work per run is known if it was measured with `prony bench --bytes N` or `--operations N`, or if the values are in B/s or
+another unit per second. Samples of another machine are refused.";
 
-/// Say how near a workload came to the limits.
+/// Compare a workload with the limits.
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub struct CompareLimitsArgs {
     /// Samples of the workload
     #[arg(value_name = "FILE")]
     pub run: PathBuf,
-    /// The limits, instead of those of this machine
+    /// Read limits from FILE instead of those of this machine
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -134,7 +134,7 @@ fn experiment(word: &str) -> Result<Experiment, String> {
 /// # Errors
 /// What was expected, for clap to print.
 pub fn amount(text: &str) -> Result<f64, String> {
-    let expected = || "expected a number above 0, as 4000000, 4e9, 64M or 2Gi".to_owned();
+    let expected = || "expected a number above 0, such as 4000000, 4e9, 64M or 2Gi".to_owned();
     let factors = [
         ("Ki", f64::from(1 << 10)),
         ("Mi", f64::from(1 << 20)),

@@ -8,7 +8,7 @@ use prony_load::{Reply, STAMP_BYTES};
 
 use crate::numbers::duration;
 
-/// Put load on a server and measure its answers.
+/// Generate load on a server and measure its answers.
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub struct LoadArgs {
@@ -18,7 +18,7 @@ pub struct LoadArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum LoadVerb {
-    /// Many clients of an ENet server, each sending at its own fixed times
+    /// Load an ENet server with many clients that send on a fixed schedule
     Enet(Box<EnetArgs>),
 }
 
@@ -29,93 +29,93 @@ Examples:
   prony load enet --connect game.lan:7777 --clients 200 --rate 20 --payload 64 --reply 400 --reliable 20%
   prony load enet --connect 127.0.0.1:7777 --clients 500 --rate 0 --server-pid 4711    connections only
 
-The server must answer each packet with one that begins with the first 16 bytes of it, as subjects/enet-echo does.
-The times at which clients send are fixed; how long an answer took counts from the time at which its packet should
-have been sent, so a server that stalls is charged with every packet of the stall.
+The server must answer each packet with one that begins with the same first 16 bytes, as subjects/enet-echo does.
+Clients send on a fixed schedule, and latency is measured from the time at which a packet should have been sent, so a
+server that stalls is charged with every packet of the stall (no coordinated omission).
 
 Exit codes:
-  0  all clients connected, none was lost, and the packets were answered in time, but for --loss-max
-  1  clients got no connection or lost it, or too few packets were answered
-  2  could not run, or not one client got a connection
-  3  the generator was what limited the load, or it was interrupted";
+  0  all clients connected, none was lost, and all but --loss-max of the packets were answered in time
+  1  clients failed to connect or were lost, or too few packets were answered
+  2  could not run, or no client connected
+  3  the generator was the bottleneck, or it was interrupted";
 
-/// Many clients of an ENet server, each sending at its own fixed times.
+/// Load an ENet server with many clients that send on a fixed schedule.
 #[derive(Debug, Args)]
 #[command(after_help = ENET_EXAMPLES, group = ArgGroup::new("who").args(["own_sockets", "shared_socket"]))]
 pub struct EnetArgs {
-    /// The server
+    /// Address of the server
     #[arg(long, value_name = "HOST:PORT")]
     pub connect: String,
-    /// Clients
+    /// Number of clients
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = count)]
     pub clients: usize,
-    /// Measure so long, from when all clients are settled
+    /// Duration of the measurement, after all clients have connected or failed
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub duration: Duration,
 
-    /// Packets a second of each client; 0: none but what the protocol sends
-    #[arg(long, value_name = "N", default_value = "10", value_parser = rate, help_heading = "What is sent")]
+    /// Packets per second of each client; 0 sends only the protocol's own traffic
+    #[arg(long, value_name = "N", default_value = "10", value_parser = rate, help_heading = "Traffic")]
     pub rate: f64,
-    /// Bytes of a packet, 16 or more
-    #[arg(long, value_name = "BYTES", default_value = "16", value_parser = packet_bytes, help_heading = "What is sent")]
+    /// Packet size in bytes, 16 or more
+    #[arg(long, value_name = "BYTES", default_value = "16", value_parser = packet_bytes, help_heading = "Traffic")]
     pub payload: usize,
-    /// What the server is asked to answer: as much as it got, so many bytes, or nothing
-    #[arg(long, value_name = "echo|BYTES|none", default_value = "echo", value_parser = reply, help_heading = "What is sent")]
+    /// Answer requested from the server: the same size, a number of bytes, or none
+    #[arg(long, value_name = "echo|BYTES|none", default_value = "echo", value_parser = reply, help_heading = "Traffic")]
     pub reply: Reply,
-    /// Channels, used in turns
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..), help_heading = "What is sent")]
+    /// Number of channels, used round-robin
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u8).range(1..), help_heading = "Traffic")]
     pub channels: u8,
-    /// Share of packets that are sent reliably; all of them if no share is named
-    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value = "0%", default_missing_value = "100%", value_parser = share, help_heading = "What is sent")]
+    /// Share of reliable packets [default without PERCENT: all]
+    #[arg(long, value_name = "PERCENT", num_args = 0..=1, default_value = "0%", default_missing_value = "100%", value_parser = share, help_heading = "Traffic")]
     pub reliable: f64,
-    /// Leave ENet's packet throttle on, which drops unreliable packets before they are sent when answers take now
-    /// longer, now shorter; without this, both ends are told not to
-    #[arg(long, help_heading = "What is sent")]
+    /// Leave ENet's packet throttle on, which drops unreliable packets before they are sent when round-trip times vary;
+    /// by default it is disabled at both ends
+    #[arg(long, help_heading = "Traffic")]
     pub throttle: bool,
-    /// Put CRC-32 into each datagram, as the server must too
-    #[arg(long, help_heading = "What is sent")]
+    /// Add a CRC-32 to each datagram; the server must do the same
+    #[arg(long, help_heading = "Traffic")]
     pub checksum: bool,
-    /// Compress datagrams, as the server must too
-    #[arg(long, value_name = "HOW", value_parser = ["range"], help_heading = "What is sent")]
+    /// Compress datagrams; the server must do the same
+    #[arg(long, value_name = "HOW", value_parser = ["range"], help_heading = "Traffic")]
     pub compress: Option<String>,
 
-    /// Connect so many clients together, and the next when these are connected or given up
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count, help_heading = "How clients connect")]
+    /// Connect clients in batches of this size; the next batch starts when the last has connected or failed
+    #[arg(long, value_name = "N", default_value_t = 500, value_parser = count, help_heading = "Connections")]
     pub batch: usize,
-    /// Give up a connection that takes longer
-    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "How clients connect")]
+    /// Timeout of a connection attempt
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Connections")]
     pub connect_timeout: Duration,
-    /// Give each client a socket, as on machines of their own; the default
-    #[arg(long, help_heading = "How clients connect")]
+    /// Give each client its own socket, as on separate machines (the default)
+    #[arg(long, help_heading = "Connections")]
     pub own_sockets: bool,
-    /// Let up to 2,048 clients share a socket, and so an address
-    #[arg(long, help_heading = "How clients connect")]
+    /// Let up to 2,048 clients share a socket and thus an address
+    #[arg(long, help_heading = "Connections")]
     pub shared_socket: bool,
 
-    /// Call an answer late that takes longer
-    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = "What is measured")]
+    /// Count answers that take longer as late
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration, help_heading = "Measurement")]
     pub deadline: Duration,
-    /// Find nothing wrong while at most so many packets are not answered in time
-    #[arg(long, value_name = "PERCENT", default_value = "0.1%", value_parser = share, help_heading = "What is measured")]
+    /// Exit with 0 if at most this share of packets is not answered in time
+    #[arg(long, value_name = "PERCENT", default_value = "0.1%", value_parser = share, help_heading = "Measurement")]
     pub loss_max: f64,
-    /// The server's process: measure its CPU time
-    #[arg(long, value_name = "PID", help_heading = "What is measured")]
+    /// PID of the server, to measure its CPU time
+    #[arg(long, value_name = "PID", help_heading = "Measurement")]
     pub server_pid: Option<u32>,
 
-    /// Spread the clients over so many threads, and so over cores
-    #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "How it runs")]
+    /// Number of threads over which clients are distributed
+    #[arg(long, alias = "multi-process", value_name = "N", default_value_t = 1, value_parser = count, help_heading = "Execution")]
     pub threads: usize,
-    /// Draw the times at which clients send again as before
-    #[arg(long, value_name = "N", help_heading = "How it runs")]
+    /// Random seed for the send times of clients
+    #[arg(long, value_name = "N", help_heading = "Execution")]
     pub seed: Option<u64>,
 
-    /// Write samples here, in pyperf's format
-    #[arg(short, long, value_name = "FILE", help_heading = "What comes out")]
+    /// Write samples to FILE in pyperf's format
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: Option<PathBuf>,
-    /// Replace the file of -o if it exists
-    #[arg(long, requires = "output", help_heading = "What comes out")]
+    /// Overwrite FILE if it exists
+    #[arg(long, requires = "output", help_heading = "Output")]
     pub force: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -134,12 +134,12 @@ fn count(text: &str) -> Result<usize, String> {
 
 fn rate(text: &str) -> Result<f64, String> {
     let number = text.parse().ok().filter(|number| *number == 0.0 || (1e-3..=RATE_MAX).contains(number));
-    number.ok_or_else(|| "expected packets a second, 0, or from 0.001 to 1000000".to_owned())
+    number.ok_or_else(|| "expected packets per second: 0, or 0.001 to 1000000".to_owned())
 }
 
 fn packet_bytes(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| (STAMP_BYTES..=PACKET_BYTES_MAX).contains(number));
-    number.ok_or_else(|| format!("expected bytes, from {STAMP_BYTES}, which the stamp takes, to {PACKET_BYTES_MAX}"))
+    number.ok_or_else(|| format!("expected bytes from {STAMP_BYTES} (the size of the stamp) to {PACKET_BYTES_MAX}"))
 }
 
 fn reply(text: &str) -> Result<Reply, String> {

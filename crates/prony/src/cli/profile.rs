@@ -25,17 +25,17 @@ Examples:
   prony profile --attach 4711 --for 10s --off-cpu
   prony profile diff old.folded new.folded --flame diff.svg
 
-Of each function the answer has two shares of the stack samples, with 95 % intervals: `self`, of those that ended in it, and
-`incl.`, of those in which it or something it called was running. Inclusive shares add up to more than 100 %. Behind names,
-_[k] marks functions of the kernel, _[j] code made at run time. Stacks are followed by frame pointers: build with
--fno-omit-frame-pointer, or give --dwarf; names need a program that is not stripped, inlined calls -g.
+Each function has two shares of the stack samples, with 95 % intervals: `self` for samples that ended in it, and
+`incl.` for samples in which it or a function it called was running. Inclusive shares add up to more than 100 %. The suffix
+_[k] marks kernel functions, _[j] generated code. Stacks are unwound by frame pointers: build with -fno-omit-frame-pointer, or
+use --dwarf. Names need a program that is not stripped; inlined calls need -g.
 
 Exit codes:
   0  good
   2  could not run: usage, file, permission
-  3  the result means little: few samples, many lost, the command failed";
+  3  the result proves little: few samples, many lost, the command failed";
 
-/// Say where the time of a program goes: functions, components, a flame graph.
+/// Profile a program: functions, components, flame graph.
 #[derive(Debug, Args)]
 #[command(after_help = PROFILE_EXAMPLES, override_usage = PROFILE_USAGE, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 pub struct ProfileArgs {
@@ -47,61 +47,61 @@ pub struct ProfileArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ProfileVerb {
-    /// Show stored stacks: folded ones, or what `perf script` prints
+    /// Show stored stacks: folded stacks, or the output of `perf script`
     Show(ShowArgs),
     /// Compare two stored profiles
     Diff(DiffArgs),
-    /// Turn what `perf script` prints into folded stacks
+    /// Convert the output of `perf script` to folded stacks
     Fold(FoldArgs),
-    /// Show what the zones of a program left
+    /// Show the zones that a program wrote
     Zones(ZonesArgs),
 }
 
 /// What to sample, and how.
 #[derive(Debug, Args)]
 pub struct TakeArgs {
-    /// The command, or with --demo the build, and its arguments
+    /// Command, or with --demo the build, and its arguments
     #[arg(last = true, value_name = "COMMAND", conflicts_with_all = ["attach", "all"])]
     pub command: Vec<OsString>,
 
-    /// Sample the replay of this demo, by the recorded command if no other is given
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["attach", "all", "limit"], help_heading = "What is sampled")]
+    /// Sample replays of this demo [default command: the recorded one]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["attach", "all", "limit"], help_heading = "Target")]
     pub demo: Option<PathBuf>,
-    /// Replay so many times, for more samples
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "What is sampled")]
+    /// Number of replays; more replays give more samples
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
     pub repeat: u32,
-    /// Only samples in these frames of the replay: the slowest as p99, or 312, 300..320, 300.., ..20
-    #[arg(long, value_name = "p99|A..B", requires = "demo", value_parser = frames, help_heading = "What is sampled")]
+    /// Only samples in these frames of the replay: the slowest, such as p99, or 312, 300..320, 300.., ..20
+    #[arg(long, value_name = "p99|A..B", requires = "demo", value_parser = frames, help_heading = "Target")]
     pub frames: Option<Frames>,
     #[command(flatten)]
     pub limits: DemoLimits,
-    /// Sample a process that runs, and what it starts
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..), help_heading = "What is sampled")]
+    /// Sample a running process and its children
+    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..), help_heading = "Target")]
     pub attach: Option<i32>,
-    /// Sample whatever runs
-    #[arg(long, conflicts_with = "attach", help_heading = "What is sampled")]
+    /// Sample everything that runs
+    #[arg(long, conflicts_with = "attach", help_heading = "Target")]
     pub all: bool,
     /// Only on these CPUs: 2, 0-3 or 1,5
-    #[arg(long, value_name = "LIST", help_heading = "What is sampled")]
+    #[arg(long, value_name = "LIST", help_heading = "Target")]
     pub cpu: Option<CpuSet>,
     /// Stop after this time: 30s, 500ms, 2m
-    #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = "What is sampled")]
+    #[arg(long = "for", value_name = "DURATION", value_parser = duration, help_heading = "Target")]
     pub limit: Option<Duration>,
-    /// Sample where threads give their CPU up and for how long, instead of where they use it
-    #[arg(long, help_heading = "What is sampled")]
+    /// Sample where threads give up their CPU, and for how long, instead of where they use it
+    #[arg(long, help_heading = "Target")]
     pub off_cpu: bool,
 
-    /// Samples a second of each thread that runs
-    #[arg(long, value_name = "HZ", default_value_t = 999, value_parser = clap::value_parser!(u32).range(1..=50_000), help_heading = "How it is sampled")]
+    /// Samples per second of each running thread
+    #[arg(long, value_name = "HZ", default_value_t = 999, value_parser = clap::value_parser!(u32).range(1..=50_000), help_heading = "Sampling")]
     pub freq: u32,
-    /// Walk stacks by the tables that compilers write for exceptions, for programs without frame pointers
-    #[arg(long, help_heading = "How it is sampled")]
+    /// Unwind by exception tables (DWARF), for programs without frame pointers
+    #[arg(long, help_heading = "Sampling")]
     pub dwarf: bool,
-    /// Copy so much of each stack for --dwarf
-    #[arg(long, value_name = "BYTES", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(256..=65_000), help_heading = "How it is sampled")]
+    /// Number of stack bytes to copy for --dwarf
+    #[arg(long, value_name = "BYTES", default_value_t = 16_384, value_parser = clap::value_parser!(u32).range(256..=65_000), help_heading = "Sampling")]
     pub stack_bytes: u32,
-    /// Let the command print, to standard error
-    #[arg(long, help_heading = "How it is sampled")]
+    /// Show the command's output, on standard error
+    #[arg(long, help_heading = "Sampling")]
     pub show_output: bool,
 
     #[command(flatten)]
@@ -110,37 +110,37 @@ pub struct TakeArgs {
     pub trust: TrustArgs,
     #[command(flatten)]
     pub answer: AnswerArgs,
-    /// Write a file for speedscope here
-    #[arg(long, value_name = "FILE", help_heading = "What is written")]
+    /// Write a speedscope file
+    #[arg(long, value_name = "FILE", help_heading = "Output files")]
     pub speedscope: Option<PathBuf>,
-    /// Write the text of `perf script` here, for the Firefox Profiler and others
-    #[arg(long, value_name = "FILE", help_heading = "What is written")]
+    /// Write the text format of `perf script`, for the Firefox Profiler and other tools
+    #[arg(long, value_name = "FILE", help_heading = "Output files")]
     pub perf_script: Option<PathBuf>,
 }
 
 /// What is shown and written of stacks.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
-    /// Show the share of the functions that match, under this name; may be given several times
-    #[arg(long, value_name = "NAME=REGEX", value_parser = component, help_heading = "What is shown")]
+    /// Show the combined share of the matching functions under this name; may be repeated
+    #[arg(long, value_name = "NAME=REGEX", value_parser = component, help_heading = "Report")]
     pub share: Vec<Component>,
-    /// Show so many functions; JSON has all
-    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "What is shown")]
+    /// Number of functions to show; JSON has all
+    #[arg(long, value_name = "N", default_value_t = 20, help_heading = "Report")]
     pub top: usize,
-    /// Answer in JSON
-    #[arg(long, help_heading = "What is shown")]
+    /// Print JSON
+    #[arg(long, help_heading = "Report")]
     pub json: bool,
-    /// Write the folded stacks here
-    #[arg(long, value_name = "FILE", help_heading = "What is written")]
+    /// Write the folded stacks to FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output files")]
     pub folded: Option<PathBuf>,
-    /// Write a flame graph here, as SVG
-    #[arg(long, value_name = "FILE", help_heading = "What is written")]
+    /// Write a flame graph to FILE, as SVG
+    #[arg(long, value_name = "FILE", help_heading = "Output files")]
     pub flame: Option<PathBuf>,
-    /// What stands above the flame graph
-    #[arg(long, value_name = "TEXT", help_heading = "What is written")]
+    /// Title of the flame graph
+    #[arg(long, value_name = "TEXT", help_heading = "Output files")]
     pub title: Option<String>,
-    /// Replace files that exist
-    #[arg(long, help_heading = "What is written")]
+    /// Overwrite existing files
+    #[arg(long, help_heading = "Output files")]
     pub force: bool,
 }
 
@@ -149,11 +149,11 @@ Examples:
   prony profile show server.folded --share 'retain|release=swift_(retain|release)' --share rx=rx_batch
   perf script | prony profile show - --flame server.svg";
 
-/// Show stored stacks: folded ones, or what `perf script` prints.
+/// Show stored stacks: folded stacks, or the output of `perf script`.
 #[derive(Debug, Args)]
 #[command(after_help = SHOW_EXAMPLES)]
 pub struct ShowArgs {
-    /// Folded stacks or the text of `perf script`; - for standard input
+    /// Folded stacks or the output of `perf script`; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     #[command(flatten)]
@@ -164,39 +164,39 @@ const DIFF_EXAMPLES: &str = "\
 Examples:
   prony profile diff old.folded new.folded
   prony profile diff old.folded new.folded --flame diff.svg
-  prony profile diff old/ new/              a file a run: the intervals then hold what differs from run to run
+  prony profile diff old/ new/              one file per run: intervals then include the variation between runs
 
-Of each function: the share of the samples that ended in it (self), and of those in which it or something it called was running
-(incl.), in both, and by how many points they differ, with an interval. The intervals hold together, over all functions. With two
-runs or more of each build, * marks those that differ by more than chance. The roots of the two builds belong together,
-whatever their files are called.
+Each function has two shares in both profiles and their differences in points: of the samples that ended in it (self), and of
+those in which it or a function it called was running (incl.). The intervals are simultaneous over all functions. With at least
+two runs of each build, * marks functions that differ by more than chance. The roots of the two builds are matched,
+whatever the names of their files.
 
-What grew is red in the flame graph, what shrank blue. Shares say where time goes, not how much there is:
-`prony bench` says which build is faster.";
+In the flame graph, functions that grew are red and those that shrank blue. Shares show where time is spent, not how much:
+use `prony bench` to find out which build is faster.";
 
-/// Compare two stored profiles: which functions' shares grew or shrank, by themselves and with what they call.
+/// Compare two stored profiles: the functions whose shares grew or shrank, self and inclusive.
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub struct DiffArgs {
-    /// The first profile: folded stacks or the text of `perf script`, or a directory with a file for each of several runs
+    /// First profile: folded stacks or the output of `perf script`, or a directory with one file per run
     #[arg(value_name = "A")]
     pub a: PathBuf,
-    /// The second profile
+    /// Second profile
     #[arg(value_name = "B")]
     pub b: PathBuf,
-    /// Show so many functions; JSON has all
+    /// Number of functions to show; JSON has all
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
-    /// Write a differential flame graph here, as SVG
+    /// Write a differential flame graph to FILE, as SVG
     #[arg(long, value_name = "FILE")]
     pub flame: Option<PathBuf>,
-    /// What stands above the flame graph
+    /// Title of the flame graph
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Replace files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -206,11 +206,11 @@ Examples:
   perf script | prony profile fold - > server.folded
   prony profile fold perf.txt | flamegraph.pl > server.svg";
 
-/// Turn what `perf script` prints into folded stacks, a line each: thread;main;tick 42.
+/// Convert the output of `perf script` to folded stacks, one per line: thread;main;tick 42.
 #[derive(Debug, Args)]
 #[command(after_help = FOLD_EXAMPLES)]
 pub struct FoldArgs {
-    /// The text of `perf script`; - for standard input
+    /// Output of `perf script`; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
@@ -220,14 +220,14 @@ Examples:
   cc -DPRONY_ZONES -Iinclude server.c -o server && ./server && prony profile zones prony.zones
   prony profile zones prony.zones --json";
 
-/// Show what the zones of a program left: hits, time with and without what ran inside, bytes a second.
+/// Show the zones that a program wrote: hits, inclusive and exclusive time, bytes per second.
 #[derive(Debug, Args)]
 #[command(after_help = ZONES_EXAMPLES)]
 pub struct ZonesArgs {
-    /// What the program wrote: prony.zones, or the file that $PRONY_ZONES_FILE named
+    /// File that the program wrote: prony.zones, or that of $PRONY_ZONES_FILE
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -246,16 +246,16 @@ fn frames(text: &str) -> Result<Frames, String> {
     let percent = percent.parse::<f64>().ok().filter(|percent| (0.0..100.0).contains(percent));
     percent
         .map(|percent| Frames::Slowest(percent / 100.0))
-        .ok_or_else(|| "expected a percentile from p0 to p99.9…, as p99".to_owned())
+        .ok_or_else(|| "expected a percentile from p0 to p99.9…, such as p99".to_owned())
 }
 
 /// The name ends at the first `=`; without one the pattern is its own name.
 fn component(text: &str) -> Result<Component, String> {
     let (name, pattern) = text.split_once('=').unwrap_or((text, text));
     if name.is_empty() || pattern.is_empty() {
-        return Err("expected a name and a pattern, as 'send=sendto|sendmsg'".to_owned());
+        return Err("expected a name and a pattern, such as 'send=sendto|sendmsg'".to_owned());
     }
-    let functions = Regex::new(pattern).map_err(|error| format!("`{pattern}` is no pattern: {error}"))?;
+    let functions = Regex::new(pattern).map_err(|error| format!("`{pattern}` is not a regular expression: {error}"))?;
     Ok(Component { name: name.to_owned(), functions })
 }
 

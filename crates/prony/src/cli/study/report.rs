@@ -11,34 +11,34 @@ Examples:
   prony study report results/ --markdown >> README.md
   prony study report results/ --svg charts/
 
-The page is one file that loads nothing: the verdict and whether to trust it, the impact of each component, charts, all
-cells, and how to reproduce them. Frame times of replays, profiles/*.folded and limits.json in the directory are shown
-too. A study that still runs can be reported: what is missing is told.
+The page is one file that loads nothing from the network: the verdict and how far to trust it, the effect of each component,
+charts, all cells, and how to reproduce them. It includes frame times of replays, profiles/*.folded and limits.json of the
+directory. A running study can be reported; the page lists what is missing.
 
 Exit codes:
   0  written
-  2  the study cannot be read, or a file not written";
+  2  the study cannot be read, or a file cannot be written";
 
-/// Put a study on one page.
+/// Write the report page of a study.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub struct ReportArgs {
-    /// The directory of the study
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// Write the page here; DIR/report.html if nothing else is asked for
+    /// Write the page to FILE [default: DIR/report.html, unless another output is requested]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Answer with verdict, trust and effects in Markdown
+    /// Print verdict, trust and effects as Markdown
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
-    /// Write each chart as an SVG file into this directory
+    /// Write each chart to this directory, as SVG
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// Replace files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
-    /// Say in JSON what the first screen says
+    /// Print the summary at the top of the page as JSON
     #[arg(long)]
     pub json: bool,
 }

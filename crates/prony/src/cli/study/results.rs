@@ -12,62 +12,62 @@ Examples:
   prony study import results.csv -o DIR --factor Engine --factor Plugins --workload Demo --machine CPU \\
       --value 'Duration, msec' --frames Frames --normalise-to 120000
 
-The first line names the columns; cells are separated by commas, semicolons, tabs or |. Empty cells of what names a row
-repeat what stands above. Columns without a flag are guessed by their names, and standard error says how. Rows that are
-alike are repeats; a row without a value is a cell that failed.
+The first line names the columns; cells are separated by commas, semicolons, tabs or |. An empty cell in a naming column
+repeats the cell above. Columns without an option are guessed by name, and the guesses are printed on standard error. Equal
+rows are repeats; a row without a value is a failed cell.
 
-Exit codes: 0 imported, 2 the table cannot be read: line and column are told.";
+Exit codes: 0 imported, 2 the table cannot be read; the message has line and column.";
 
-/// Make the results of a study of a table that somebody else measured.
+/// Import a table that was measured elsewhere.
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_EXAMPLES)]
 pub struct ImportArgs {
-    /// The table
+    /// Table to import
     #[arg(value_name = "TABLE")]
     pub table: PathBuf,
-    /// The directory of the study, which is made
+    /// Directory of the study to create
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// A column of levels of something varied on purpose; several times, in order
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with levels of a factor; may be repeated, in order
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub factor: Vec<String>,
-    /// A column that names what was worked on; several together name it
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with workload names; several are combined
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub workload: Vec<String>,
-    /// The column of machines
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with machine names
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub machine: Option<String>,
-    /// The column of repeats
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with repeat numbers
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub repeat: Option<String>,
-    /// The column of values
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with values
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub value: Option<String>,
-    /// The column of amounts of work, by which values are divided
-    #[arg(long, value_name = "COLUMN", help_heading = "What the columns are")]
+    /// Column with amounts of work, by which values are divided
+    #[arg(long, value_name = "COLUMN", help_heading = "Columns")]
     pub frames: Option<String>,
 
-    /// The unit of the values: s, ms, us, ns, B, kB, MB, or any other name
-    #[arg(long, value_name = "UNIT", help_heading = "What the values are")]
+    /// Unit of the values: s, ms, us, ns, B, kB, MB, or any other name
+    #[arg(long, value_name = "UNIT", help_heading = "Values")]
     pub unit: Option<String>,
-    /// State values for so much work; a round number near the median if left out
-    #[arg(long, value_name = "N", value_parser = above_zero, help_heading = "What the values are")]
+    /// Amount of work to which values are normalised [default: a round number near the median]
+    #[arg(long, value_name = "N", value_parser = above_zero, help_heading = "Values")]
     pub normalise_to: Option<f64>,
     /// More is better, as for rates
-    #[arg(long, conflicts_with = "lower_is_better", help_heading = "What the values are")]
+    #[arg(long, conflicts_with = "lower_is_better", help_heading = "Values")]
     pub higher_is_better: bool,
-    /// Less is better; taken for granted of times and bytes only
-    #[arg(long, help_heading = "What the values are")]
+    /// Less is better; assumed only for times and bytes
+    #[arg(long, help_heading = "Values")]
     pub lower_is_better: bool,
-    /// What the study is called; the name of the table if left out
-    #[arg(long, value_name = "TEXT", help_heading = "What the values are")]
+    /// Title of the study [default: name of the table]
+    #[arg(long, value_name = "TEXT", help_heading = "Values")]
     pub title: Option<String>,
 
-    /// Replace the results in DIR if there are any
+    /// Overwrite existing results in DIR
     #[arg(long)]
     pub force: bool,
-    /// Say in JSON what was imported
+    /// Print a summary of the import as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -77,29 +77,29 @@ Examples:
   prony study effects DIR
   prony study effects DIR --json | jq '.effects[] | select(.factor == \"Engine\")'
 
-Percentages are of speed-up: +91 % is 1.91 times as fast. Cells that differ in one factor and nothing else are compared on
-each machine and workload. A machine counts once: usual is the median of machines, the range goes from the least to the
-greatest over machines and edges, and the interval is Student's over machines. With one machine, usual and range are over
-its workloads, and the interval speaks of these very workloads, over their repeats; without repeats it is over
-workloads. An edge is a pair of configurations that differ in that factor only.
+Percentages are speed-ups: +91 % is 1.91 times as fast. Cells that differ in one factor only are compared on each machine
+and workload. A machine counts once: usual is the median over machines, the range is minimum to maximum over machines and
+edges, and the interval is Student's over machines. With one machine, usual and range are over its workloads, and the
+interval is for these workloads, over their repeats; without repeats it is over workloads. An edge is a pair of
+configurations that differ in that factor only.
 
 Exit codes:
-  0  told
-  1  told, and the effect of some level cannot be told from others
+  0  reported
+  1  reported, but the effect of some level cannot be separated from others
   2  the study cannot be read
   3  no interval: one machine, one workload and one repeat";
 
-/// Say what each level of each factor does.
+/// Estimate the effect of each level of each factor.
 #[derive(Debug, Args)]
 #[command(after_help = EFFECTS_EXAMPLES)]
 pub struct EffectsArgs {
-    /// The directory of the study
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub study: PathBuf,
-    /// Let intervals miss the truth in so many of all cases
+    /// Share of intervals that may miss the true value
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -109,34 +109,34 @@ Examples:
   prony study diff old/ new/
   prony study diff old/ new/ --margin 2% --json
 
-Factors, levels, workloads and machines are matched by name. Percentages are of speed-up of the new study. Its cells did
-not run among those of the old one. With several machines, what each did between the two is in their spread. With one it
-cannot be told from a change: its runs are taken to differ as their blocks do, which takes repeats, and a configuration is
-known no better than from one block of each. Effects are compared within blocks, and are free of that.
+Factors, levels, workloads and machines are matched by name. Percentages are speed-ups of the new study. Its cells did not
+run interleaved with those of the old one. With several machines, drift between the two is part of their spread. With one
+machine it cannot be separated from a change: the runs are assumed to differ as their blocks do, which needs repeats, and a
+configuration is known no better than from one block of each. Effects are compared within blocks and are not affected.
 
 Exit codes:
   0  faster, or the same within --margin
-  1  a configuration, or all together, is slower, or an effect is less
+  1  a configuration, or all together, is slower, or an effect is smaller
   2  could not compare: another metric, other factors, nothing in common
-  3  unclear: the last line says what the machine has to do with it";
+  3  unclear: the last line explains the role of the machine";
 
-/// Say what changed between two runs of a study.
+/// Compare two runs of a study.
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub struct DiffArgs {
-    /// The directory of the earlier study
+    /// Directory of the earlier study
     #[arg(value_name = "OLD")]
     pub old: PathBuf,
-    /// The directory of the later study
+    /// Directory of the later study
     #[arg(value_name = "NEW")]
     pub new: PathBuf,
-    /// Call differences below this the same
+    /// Report differences below this as the same
     #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
     pub margin: f64,
-    /// Claim a difference where there is none in at most so many of all cases
+    /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -146,35 +146,35 @@ Examples:
   prony study history results/2026-*
   prony study history a/ b/ c/ --export-github-action-benchmark points.json
 
-The studies come oldest first; each is called by the name of its directory. Where a configuration changes for good is
-marked (E-divisive with shuffles): of series without a change at most --alpha have one marked, all configurations together,
-when the studies are independent of each other; more when each resembles the last. It takes seven studies or more.
+Give the studies oldest first; each is named by its directory. Lasting changes of a configuration are marked (E-divisive with
+permutation tests): among series without a change at most --alpha have a mark, all configurations together, if the studies
+are independent of each other; more if each resembles the previous one. At least seven studies are needed.
 
 Exit codes:
   0  no configuration changed for the worse at its last change
-  1  one did
-  2  a study cannot be read, or does not fit to the first";
+  1  at least one did
+  2  a study cannot be read, or does not match the first";
 
-/// Follow a study over commits.
+/// Follow a study over commits and mark changes.
 #[derive(Debug, Args)]
 #[command(after_help = HISTORY_EXAMPLES)]
 pub struct HistoryArgs {
-    /// The directories of the studies, oldest first
+    /// Directories of the studies, oldest first
     #[arg(value_name = "DIR", required = true)]
     pub studies: Vec<PathBuf>,
-    /// Mark a change where there is none in at most so many of all cases
+    /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
-    /// Shuffle again as before
+    /// Random seed for the permutations
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Write the last study's values for github-action-benchmark
+    /// Write the values of the last study for github-action-benchmark
     #[arg(long, value_name = "FILE")]
     pub export_github_action_benchmark: Option<PathBuf>,
-    /// Replace the exported file if it exists
+    /// Overwrite the exported file if it exists
     #[arg(long, requires = "export_github_action_benchmark")]
     pub force: bool,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -14,37 +14,37 @@ Examples:
   prony study run study.toml -o results/ --executor exec --command 'ssh {machine} {command}' \\
       --send 'rsync -a {directory}/ {machine}:{directory}/' --fetch 'rsync -a {machine}:{directory}/ {incoming}/'
 
-What was measured is kept, however it ends: the same command, or `prony study resume DIR`, goes on where it was.
-Commands run in DIR/work; what they need beside programs of the system is shipped: builds, demos and files of the study.
+Results are kept however a run ends: the same command, or `prony study resume DIR`, continues it.
+Commands run in DIR/work; everything they need beyond installed programs is shipped: builds, demos and files of the study.
 
 Exit codes:
-  0  every cell has a value, or was left out by a stopping rule
+  0  every cell has a value, or was skipped by a stop rule
   1  some cells failed
-  2  could not run: the study, a machine that is not what the study asks for, a disk that is full
+  2  could not run: the study, a machine that does not meet its requirements, a full disk
   3  not all cells ran";
 
-/// Run a study here or on a fleet.
+/// Run a study, locally or on a fleet.
 #[derive(Debug, Args)]
 #[command(after_help = RUN_EXAMPLES)]
 pub struct RunArgs {
-    /// The study
+    /// Study file
     #[arg(value_name = "FILE")]
     pub study: PathBuf,
-    /// Keep everything in this directory; `results` beside the study if left out
+    /// Directory for all results [default: `results` next to the study]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub how: How,
 }
 
-/// Go on with a study where it was.
+/// Resume an interrupted study.
 #[derive(Debug, Args)]
-#[command(after_help = "Cells that are done are never run again. Exit codes: as `prony study run`.")]
+#[command(after_help = "Completed cells are never run again. Exit codes: as for `prony study run`.")]
 pub struct ResumeArgs {
-    /// The study's directory
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Run cells again that failed
+    /// Also run failed cells again
     #[arg(long)]
     pub retry_failed: bool,
     #[command(flatten)]
@@ -56,42 +56,42 @@ pub struct ResumeArgs {
 pub enum ExecutorName {
     /// This process
     Local,
-    /// A command that leads to the machine
+    /// A command that reaches the machine
     Exec,
-    /// A Slurm job a block
+    /// One Slurm job per block
     Slurm,
 }
 
 /// How cells are run.
 #[derive(Debug, Args)]
 pub struct How {
-    /// Only on this machine of the study; may be given several times
-    #[arg(long, value_name = "NAME", help_heading = "Where")]
+    /// Only this machine of the study; may be repeated
+    #[arg(long, value_name = "NAME", help_heading = "Machines")]
     pub machine: Vec<String>,
-    /// What runs cells, whatever the study says
-    #[arg(long, value_enum, value_name = "NAME", help_heading = "Where")]
+    /// Executor, overriding the study
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Machines")]
     pub executor: Option<ExecutorName>,
-    /// Leads to a machine: `ssh {machine} {command}`
-    #[arg(long, value_name = "TEMPLATE", help_heading = "Where")]
+    /// Command that reaches a machine: `ssh {machine} {command}`
+    #[arg(long, value_name = "TEMPLATE", help_heading = "Machines")]
     pub command: Option<String>,
-    /// Brings {directory} to {machine} first, where it is not shared
-    #[arg(long, value_name = "TEMPLATE", help_heading = "Where")]
+    /// Command that copies {directory} to {machine} first, if it is not shared
+    #[arg(long, value_name = "TEMPLATE", help_heading = "Machines")]
     pub send: Option<String>,
-    /// Brings what {machine} did back into {incoming}
-    #[arg(long, value_name = "TEMPLATE", help_heading = "Where")]
+    /// Command that copies the results of {machine} to {incoming}
+    #[arg(long, value_name = "TEMPLATE", help_heading = "Machines")]
     pub fetch: Option<String>,
-    /// Where other machines keep their ledgers, on a disk of their own; below /var/tmp if left out
-    #[arg(long, value_name = "DIR", help_heading = "Where")]
+    /// Directory for the ledgers of other machines, on a local disk [default: below /var/tmp]
+    #[arg(long, value_name = "DIR", help_heading = "Machines")]
     pub scratch: Option<PathBuf>,
-    /// Return when the jobs are submitted
-    #[arg(long, help_heading = "Where")]
+    /// Return after submitting the jobs
+    #[arg(long, help_heading = "Machines")]
     pub no_wait: bool,
-    /// Run so many cells at the same time; they disturb each other
+    /// Number of cells to run at the same time; they interfere with each other
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub jobs: u16,
     #[command(flatten)]
     pub root: Root,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -99,41 +99,41 @@ pub struct How {
 /// Run the cells of one machine, as executors do there.
 #[derive(Debug, Args)]
 pub struct WorkOnArgs {
-    /// The study's directory
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Which machine of the study this is
+    /// Name of this machine in the study
     #[arg(long, value_name = "NAME")]
     pub machine: String,
     /// Only this block of its plan
     #[arg(long, value_name = "N")]
     pub block: Option<u64>,
-    /// Keep the ledger here, on a disk of this machine, and copy what is done to DIR
+    /// Keep the ledger in this directory on a local disk, and copy completed cells to DIR
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
     #[command(flatten)]
     pub root: Root,
 }
 
-/// Look into the ledgers when all jobs are over, and submit again what is left.
+/// Read the ledgers after all jobs, and resubmit what is missing.
 #[derive(Debug, Args)]
 pub struct CollectArgs {
-    /// The study's directory
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Where nodes keep their ledgers
+    /// Directory of the nodes' ledgers
     #[arg(long, value_name = "DIR")]
     pub scratch: Option<PathBuf>,
 }
 
-/// Say how far each machine is.
+/// Show the progress of each machine.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 all done, 1 some cells failed, 3 not all cells ran yet.")]
+#[command(after_help = "Exit codes: 0 all done, 1 some cells failed, 3 some cells have not run yet.")]
 pub struct StatusArgs {
-    /// The study's directory
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -142,22 +142,22 @@ const MERGE_EXAMPLES: &str = "\
 Examples:
   prony study merge xeon/ epyc/ -o results/
 
-Directories of one study, run on different machines or copied, become one: a cell that is done in several keeps its
-first value, and a difference is told.
+Merges directories of one study that ran on different machines or were copied: a cell that is done in several keeps its
+first value, and differing values are reported.
 
-Exit codes: 0 merged, 1 some cells have two values, 2 could not merge.";
+Exit codes: 0 merged, 1 some cells have two different values, 2 could not merge.";
 
-/// Make one directory of several of the same study.
+/// Merge several directories of the same study.
 #[derive(Debug, Args)]
 #[command(after_help = MERGE_EXAMPLES)]
 pub struct MergeArgs {
     /// Directories of the study
     #[arg(value_name = "DIR", required = true)]
     pub directories: Vec<PathBuf>,
-    /// Merge into this one, which may be there already
+    /// Directory to merge into; may exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
-    /// Answer in JSON
+    /// Print JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -166,22 +166,22 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   prony study export results/ --csv cells.csv
   prony study export results/ --csv -
-  prony study export results/ --samples samples/   one file a configuration, for `prony compare` and pyperf";
+  prony study export results/ --samples samples/   one file per configuration, for `prony compare` and pyperf";
 
 /// Export the cells of a study as a table, or their samples.
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]
 pub struct ExportArgs {
-    /// The study's directory
+    /// Directory of the study
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Write every cell as a line of this table; `-` is standard output
+    /// Write a table with one line per cell to FILE; `-` is standard output
     #[arg(long, value_name = "FILE", required_unless_present = "samples")]
     pub csv: Option<PathBuf>,
-    /// Write the samples of each configuration on each workload and machine into this directory
+    /// Write the samples of each configuration on each workload and machine to this directory
     #[arg(long, value_name = "DIR")]
     pub samples: Option<PathBuf>,
-    /// Replace files that exist
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
