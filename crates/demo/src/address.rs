@@ -10,7 +10,7 @@ pub const FAMILY_INET: u16 = 2;
 /// `AF_INET6`.
 pub const FAMILY_INET6: u16 = 10;
 
-/// What a `sockaddr` says.
+/// Address in a `sockaddr`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// IPv4 or IPv6, with port. Flow label and scope of IPv6 are left out.

@@ -51,13 +51,13 @@ const KEPT_VARIABLES: &[&str] = &["PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TER
 const KEPT_PREFIXES: &[&str] = &["LC_", "LD_", "MALLOC_", "GLIBC_", "OMP_"];
 /// Variables with the name of this machine.
 const HOST_VARIABLES: &[&str] = &["HOSTNAME", "HOST"];
-/// What the name of a variable says about a secret value.
+/// Parts of variable names that mark a secret value; upper case.
 const SECRET_WORDS: &[&str] =
     &["SECRET", "TOKEN", "PASSW", "PASSPHRASE", "CREDENTIAL", "API_KEY", "APIKEY", "ACCESS_KEY"];
 /// Shorter values of such variables are as often a switch or a number.
 const SECRET_BYTES: usize = 8;
 
-/// What to take out.
+/// Options of an anonymisation: what is replaced and what is kept.
 #[derive(Debug, Clone, Default)]
 pub struct AnonymizeOptions {
     /// Chooses the replacements; equal seeds, equal replacements.
@@ -79,9 +79,9 @@ pub struct AnonymizeOptions {
 /// A string and what replaces it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replacement {
-    /// What stands in the demo; not empty.
+    /// Bytes to replace; not empty.
     pub old: Vec<u8>,
-    /// What shall stand there, of the same length; `None`: letters for letters, digits for digits.
+    /// Replacement of the same length; `None`: random letters for letters, digits for digits.
     pub new: Option<Vec<u8>>,
 }
 
@@ -108,13 +108,13 @@ pub enum ReplacementError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("expected at most {limit} different {what}, found more")]
 pub struct TooMany {
-    /// What there is too much of.
+    /// Kind of items that exceed the limit, plural.
     pub what: &'static str,
-    /// How many there may be.
+    /// Largest permitted number.
     pub limit: usize,
 }
 
-/// How much was replaced.
+/// Counts of replaced addresses, names and variables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct AnonymizeReport {
     /// Different addresses that got another.
@@ -550,7 +550,7 @@ impl Anonymizer {
             || self.options.keep_variables.iter().any(|kept| kept.as_bytes() == name)
     }
 
-    /// How much was replaced so far.
+    /// Counts of the replacements made so far.
     pub fn report(&self) -> AnonymizeReport {
         self.report
     }

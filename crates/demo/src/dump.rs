@@ -127,7 +127,7 @@ fn part_text(f: &mut fmt::Formatter<'_>, op: u16, part: &Part<'_>, full: bool) -
     }
 }
 
-/// What an `Addr` part says: a `sockaddr`, or the bare address of a `hostent`.
+/// Text of an `Addr` part: a `sockaddr`, or the bare address of a `hostent`.
 fn address(op: u16, bytes: &[u8]) -> Option<String> {
     if op == Op::Gethostbyname as u16 {
         let four = <[u8; 4]>::try_from(bytes).map(IpAddr::from);

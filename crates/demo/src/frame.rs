@@ -1,4 +1,4 @@
-//! What a frame is: one turn of the server's main loop.
+//! Frames: one iteration of the server's main loop each.
 
 use crate::{Class, Head, Op};
 

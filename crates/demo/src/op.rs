@@ -1,7 +1,7 @@
 //! The table of every call that prony records. A new call is one line here plus its marshalling
 //! in `preload`.
 
-/// How a replay treats a class of calls when a build behaves differently from the recorded one.
+/// Class of a call: the policy of a replay for a build that behaves differently from the recorded one.
 ///
 /// The policies are described to users in `docs/guide/record-replay.md`; this is the one place
 /// in the code where a call gets its class.
@@ -31,7 +31,7 @@ pub enum Class {
     Snapshot,
     /// Text written to standard output or error: compared loosely, counted and never a divergence.
     Log,
-    /// What the recorder itself says; never replayed.
+    /// A message of the recorder itself; never replayed.
     Note,
 }
 

@@ -42,7 +42,7 @@ pub struct Pcap {
     summary: PcapSummary,
 }
 
-/// What a pcap holds and what it could not.
+/// Counts of exported and skipped traffic.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PcapSummary {
     /// Packets in the file.
@@ -83,7 +83,7 @@ impl Pcap {
         std::mem::take(&mut self.out)
     }
 
-    /// What went in so far, and what did not.
+    /// Counts of the traffic exported and skipped so far.
     pub fn summary(&self) -> &PcapSummary {
         &self.summary
     }

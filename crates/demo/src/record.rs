@@ -32,17 +32,17 @@ pub struct Head {
     pub thread: u16,
     /// Place of the call among all calls of its process.
     pub order: u64,
-    /// When the call returned, in nanoseconds since the recording started. Files keep it only for
-    /// waits and for calls that moved bytes, rounded down to microseconds; any other record has
-    /// the time of the one before it. (In the recorder's ring: ticks of the time-stamp counter.)
+    /// Time of the return, in nanoseconds since the recording started. Files keep it only for waits and for calls that
+    /// moved bytes, rounded down to microseconds; any other record has the time of the one before it. (In the
+    /// recorder's ring: ticks of the time-stamp counter.)
     pub time: u64,
-    /// What the call returned: its value, or the negated `errno`. Clocks: nanoseconds.
+    /// Result of the call: its value, or the negated `errno`. Clocks: nanoseconds.
     pub ret: i64,
     /// The descriptor the call was about, or -1.
     pub fd: i32,
-    /// What the call was asked, depending on its class. Waits: the timeout in milliseconds rounded
-    /// up, [`WAIT_FOREVER`] for none. `clock_gettime`: the clock's id. Bytes in and out: how many
-    /// the server asked for. `fcntl`: the command. `ioctl`: the request. Others: see `preload`.
+    /// Argument of the call, depending on its class. Waits: the timeout in milliseconds rounded up, [`WAIT_FOREVER`]
+    /// for none. `clock_gettime`: the clock's ID. Bytes in and out: the size that the server requested. `fcntl`: the
+    /// command. `ioctl`: the request. Others: see `preload`.
     pub aux: u32,
 }
 
@@ -81,7 +81,7 @@ impl Head {
     }
 }
 
-/// What the bytes of a part are. The number is part of the demo file format.
+/// Kind of the bytes of a part. The number is part of the demo file format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum PartKind {
@@ -127,7 +127,7 @@ impl PartKind {
 pub struct Part<'a> {
     /// Number of the kind, see [`PartKind::from_number`].
     pub kind: u8,
-    /// Where the content starts, counted from the record's first byte.
+    /// Start of the content, in bytes from the record's first byte.
     pub offset: usize,
     /// The content.
     pub bytes: &'a [u8],

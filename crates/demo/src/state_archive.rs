@@ -13,7 +13,7 @@ const MOST_TEXT_BYTES: u64 = 1 << 16;
 /// Most runs of data in one file with holes.
 const MOST_RUNS: usize = 1 << 20;
 
-/// How much of an archive is read.
+/// Limits on the part of an archive that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArchiveLimits {
     /// Bytes of the archive itself, which are never fewer than those of the files in it.
@@ -22,7 +22,7 @@ pub struct ArchiveLimits {
     pub entries: u64,
 }
 
-/// Why an archive is not read on.
+/// Reasons to stop reading an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The stream itself failed.
@@ -33,7 +33,7 @@ pub enum ArchiveError {
     Header {
         /// Offset of the header in the archive.
         at: u64,
-        /// What is wrong with it.
+        /// Problem of the header.
         what: &'static str,
     },
     /// A name that does not lead below the directory.
@@ -52,7 +52,7 @@ pub enum ArchiveError {
     Kind {
         /// Offset of the header in the archive.
         at: u64,
-        /// Its name.
+        /// Name of the member.
         name: String,
         /// The type of the header.
         kind: u8,
@@ -71,19 +71,19 @@ pub enum ArchiveError {
     },
 }
 
-/// What a member of an archive is.
+/// Kinds of archive members.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberKind {
     /// A directory.
     Directory,
     /// A regular file, whose content [`StateArchiveWalk::next_run`] gives.
     File {
-        /// Its length, holes included.
+        /// Length in bytes, including holes.
         bytes: u64,
     },
     /// A symbolic link.
     Link {
-        /// Where it leads, which may be anywhere.
+        /// Target of the link, which may be anything.
         target: Vec<u8>,
     },
 }
@@ -94,7 +94,7 @@ pub struct Member {
     /// Names of the directories that lead to it and its own, none of them `.`, `..` or empty. No names at all: the
     /// archived directory itself.
     pub path: Vec<Vec<u8>>,
-    /// What it is.
+    /// Kind of the member.
     pub kind: MemberKind,
     /// Permissions, with the bits for set-user-id, set-group-id and sticky.
     pub mode: u32,
@@ -102,7 +102,7 @@ pub struct Member {
     pub user: u32,
     /// Number of its group.
     pub group: u32,
-    /// When it was changed: seconds since 1970-01-01 UTC, and nanoseconds.
+    /// Modification time: seconds since 1970-01-01 UTC, and nanoseconds.
     pub changed: (i64, u32),
 }
 
@@ -128,7 +128,7 @@ pub struct StateArchiveWalk<R> {
     padding: u64,
 }
 
-/// What extended headers have said of the member that follows them.
+/// Fields of extended headers for the member that follows them.
 #[derive(Debug, Default)]
 struct Extended {
     name: Option<Vec<u8>>,
@@ -146,7 +146,7 @@ impl<R: Read> StateArchiveWalk<R> {
         StateArchiveWalk { from, limits, at: 0, entries: 0, runs: Vec::new().into_iter(), run: (0, 0), padding: 0 }
     }
 
-    /// What was read so far.
+    /// Bytes and entries read so far.
     pub fn used(&self) -> ArchiveLimits {
         ArchiveLimits { bytes: self.at, entries: self.entries }
     }

@@ -1,4 +1,4 @@
-//! How far a replayed output may be from the recorded one and still count as tolerant.
+//! Rules for replayed outputs that differ from the recorded ones and still count as tolerant.
 //!
 //! Rules name datagrams (by port, size or prefix) and the byte ranges in them that hold floats or
 //! integers, with how far each may differ, or that are masked. Every byte outside such a range
@@ -51,7 +51,7 @@ pub struct Ports {
     pub peer: Option<u16>,
 }
 
-/// How like the recorded output the replayed one is.
+/// Result of comparing a replayed output with the recorded one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Likeness {
     /// Every byte is equal.
@@ -81,7 +81,7 @@ pub struct Tolerated {
 pub struct FieldDifference {
     /// Place of the field in its rule, from 0.
     pub field: usize,
-    /// Where it starts in the output.
+    /// Start in the output, in bytes.
     pub offset: usize,
     /// |replayed − recorded| in the field's own unit; `None` for a masked field.
     pub difference: Option<f64>,
@@ -94,13 +94,13 @@ pub struct Exceeded {
     pub rule: usize,
     /// Place of the field in its rule, from 0.
     pub field: usize,
-    /// Where the field starts in the output.
+    /// Start of the field in the output, in bytes.
     pub offset: usize,
     /// The field's type.
     pub kind: NumberKind,
-    /// What was recorded, as the nearest `f64`.
+    /// Recorded value, as the nearest `f64`.
     pub recorded: f64,
-    /// What the replay gave, as the nearest `f64`.
+    /// Replayed value, as the nearest `f64`.
     pub replayed: f64,
 }
 
@@ -118,12 +118,12 @@ impl Rules {
         self.rules[rule].judge(rule, recorded, replayed)
     }
 
-    /// How many rules there are; a file has at least one.
+    /// Number of rules; a file has at least one.
     pub fn count(&self) -> usize {
         self.rules.len()
     }
 
-    /// What a field is, for reports: its type and first offset, `i32le at 16`.
+    /// Description of a field for reports: its type and first offset, `i32le at 16`.
     pub fn describe(&self, rule: usize, field: usize) -> String {
         let Some(place) = self.rules.get(rule).and_then(|rule| rule.fields.get(field)) else { return String::new() };
         let kind = match &place.limit {
@@ -186,7 +186,7 @@ impl Rule {
 }
 
 impl Field {
-    /// Where the field starts, each time it lies wholly inside an output of `length` bytes.
+    /// Starts of all repetitions of the field that lie wholly inside an output of `length` bytes.
     fn offsets(&self, length: usize) -> impl Iterator<Item = usize> {
         let times = self.repeat.unwrap_or(usize::MAX);
         let (at, stride, width) = (self.at, self.stride, self.width);

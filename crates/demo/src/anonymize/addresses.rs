@@ -38,7 +38,7 @@ impl AddressMap {
         }
     }
 
-    /// What stands for an address; itself when it was not among those of [`AddressMap::give`].
+    /// Replacement of an address; the address itself when it was not among those of [`AddressMap::give`].
     pub(super) fn map(&self, address: IpAddr) -> IpAddr {
         self.given.get(&address).copied().unwrap_or(address)
     }
@@ -53,7 +53,7 @@ impl AddressMap {
         self.taken.contains(&address)
     }
 
-    /// What may stand in each octet or group; `None` for an address that says nothing about anybody.
+    /// Permitted values of each octet or group; `None` for an address that identifies nobody.
     fn choices(&self, address: IpAddr) -> Option<Vec<RangeInclusive<u16>>> {
         if self.kept.contains(&address.to_canonical()) {
             return None;

@@ -12,7 +12,7 @@ pub(super) const TEXTS: [std::ops::Range<usize>; 5] = [0..100, 157..257, 265..29
 /// Bytes of a content that are given at once.
 const CONTENT_BYTES: usize = 1 << 18;
 
-/// What an archive consists of.
+/// Elements of an archive, in the order of the file.
 pub(super) enum Event<'a> {
     /// A header; after a change of its texts, [`mend`] is due.
     Header(&'a mut [u8; BLOCK_BYTES]),

@@ -26,12 +26,12 @@ const MOST_STREAMS: usize = 4096;
 /// Characters of base64 that are searched at least: fewer turn up by chance.
 const BASE64_BYTES: usize = 8;
 
-/// What a search of the result found.
+/// Result of searching an anonymised demo for remaining secrets.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What was found, in the order of the file; at most 1,000.
+    /// Findings in the order of the file; at most 1,000.
     pub findings: Vec<Finding>,
-    /// How much was found.
+    /// Number of all findings.
     pub found: u64,
     /// Secrets that could not be searched for, as they are replacements of others, too.
     pub not_searched: u64,
@@ -40,13 +40,13 @@ pub struct Check {
 /// Something that was to be replaced and still is there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Where it is.
+    /// Place of the finding in the file.
     pub place: Where,
-    /// What it is.
+    /// Kind of the secret.
     pub kind: Kind,
-    /// How it is written there.
+    /// Encoding in which it was found.
     pub form: Form,
-    /// What stands for it elsewhere in the result; it says nothing about what was replaced.
+    /// Replacement of the secret elsewhere in the result; reveals nothing about the secret.
     pub replacement: String,
 }
 
@@ -94,7 +94,7 @@ pub enum Where {
     },
 }
 
-/// What was to be replaced.
+/// Kinds of secrets that are replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -110,7 +110,7 @@ pub enum Kind {
     HardwareAddress,
 }
 
-/// How a secret is written.
+/// Encodings of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
@@ -128,7 +128,7 @@ pub enum Form {
     Utf16,
 }
 
-/// What may stand beside a form.
+/// Permitted neighbours of a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Any,
@@ -144,7 +144,7 @@ struct Needle {
     beside: Beside,
 }
 
-/// What is searched for.
+/// A search for all secrets in all encodings.
 struct Search<'a> {
     anonymizer: &'a Anonymizer,
     needles: Needles<Needle>,
@@ -157,7 +157,7 @@ struct Search<'a> {
     check: Check,
 }
 
-/// What a text may hold.
+/// Characters that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// Anything.
@@ -263,7 +263,7 @@ impl<'a> Search<'a> {
         self.needles.add_exact(&reversed, Needle { secret, form: Form::BytesReversed, beside: Beside::Any });
     }
 
-    /// What stands in a replacement is in the result anyway, and tells nothing.
+    /// Leaves out secrets that are parts of replacements: they are in the result anyway and reveal nothing.
     fn leave_out_replacements(&mut self) {
         let words = self.anonymizer.words.iter().map(|word| word.new.clone());
         let addresses = self.anonymizer.map.replaced().map(|(_, new)| new.to_string().into_bytes());
@@ -442,7 +442,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// What begins in `tail` and ends in `more`; then `tail` is the last bytes of both.
+    /// Matches that begin in `tail` and end in `more`; `tail` then holds the last bytes of both.
     fn split(&self, tail: &mut Vec<u8>, more: &[u8], ahead: usize) -> Vec<Needle> {
         let before = tail.len();
         tail.extend_from_slice(&more[..more.len().min(ahead)]);

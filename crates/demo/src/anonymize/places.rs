@@ -1,4 +1,4 @@
-//! Where in a record addresses and host names stand, by what the record is.
+//! Places of addresses and host names in a record, by the kind of record.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -15,7 +15,7 @@ const FAMILY_PACKET: u16 = 17;
 /// Ethernet's and that of all that look like it.
 pub(super) const HARDWARE_BYTES: usize = 6;
 
-/// Where in a record something stands that is known to be an address or a host name.
+/// A part of a record that is known to be an address or a host name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Place {
     Ip4(usize),

@@ -241,8 +241,8 @@ fn hardware(text: &[u8], start: usize) -> Option<Spelled> {
     Some(Spelled::Hardware { address: pairs.map(|pair| pair.value as u8), pairs })
 }
 
-/// Whether text that reads as this IPv6 address is taken for one: global, local and mapped ones
-/// (RFC 4291, RFC 4193, RFC 6052). Others, as `d::` of `std::vector`, are none that a server meets.
+/// True if text that reads as this IPv6 address is taken for one: global, local and mapped addresses (RFC 4291, RFC
+/// 4193, RFC 6052). Others, such as `d::` of `std::vector`, do not occur in servers.
 pub(super) fn is_plausible(address: Ipv6Addr) -> bool {
     matches!(
         address.segments(),

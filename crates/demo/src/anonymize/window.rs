@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub(super) struct Window {
     bytes: Vec<u8>,
-    /// Where the undecided bytes begin.
+    /// Start of the undecided bytes.
     start: usize,
     /// Bytes of the stream before those that are held.
     gone: u64,

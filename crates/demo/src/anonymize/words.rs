@@ -4,7 +4,7 @@ use super::addresses::Random;
 use super::needles::Needles;
 use super::spelling;
 
-/// What may stand beside a string for it to be the string and not a part of another.
+/// Neighbours that a match may have without being part of a longer word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Any,

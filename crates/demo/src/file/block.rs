@@ -18,7 +18,7 @@ pub(crate) const MAX_BLOCK_BYTES: usize = super::MAX_RECORD_BYTES + (4 << 20);
 const SHORTEST_PACKED: usize = 32;
 const MARKER: [u8; 4] = *b"PBLK";
 
-/// What a block holds. Readers skip kinds that they do not know.
+/// Kind of a block. Readers skip unknown kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind(pub(crate) u16);
 
@@ -167,7 +167,7 @@ pub(crate) struct Unpacker {
     columns: Vec<(u16, std::ops::Range<usize>)>,
 }
 
-/// Why a block could not be read: the stream failed, or the bytes are wrong.
+/// Reasons why a block could not be read: the stream failed, or the bytes are wrong.
 pub(crate) enum ReadProblem {
     Io(io::Error),
     Block(BlockProblem),

@@ -15,7 +15,7 @@ const MAX_RAW_BYTES: usize = MAX_RECORD_BYTES + (2 << 20);
 #[derive(Debug, Default)]
 pub(crate) struct Decoded {
     raw: Vec<u8>,
-    /// Where the records of one process end and those of another begin.
+    /// Boundaries between the records of different processes.
     runs: Vec<Run>,
     pub(crate) records: u64,
     /// Kept so that blocks do not allocate anew.

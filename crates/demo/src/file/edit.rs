@@ -6,7 +6,7 @@ use super::error::{DemoError, WriteError};
 use super::trailer::{Totals, Trailer};
 use super::{Demo, Header, Writer, WriterOptions};
 
-/// Why a demo could not be rewritten.
+/// Reasons why a demo could not be rewritten.
 #[derive(Debug, thiserror::Error)]
 pub enum RewriteError {
     /// The demo could not be read.

@@ -66,7 +66,7 @@ struct Clock {
     owner: Option<(u16, u16)>,
 }
 
-/// Where a process stands when a block begins.
+/// State of a process at the beginning of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Place {
     pub(crate) order: u64,

@@ -1,8 +1,8 @@
-//! What can be wrong with a demo file, as facts; the remedy is the command's to say.
+//! Errors of demo files, as facts; the command adds the remedy.
 
 use std::io;
 
-/// Why a demo could not be opened or read.
+/// Reasons why a demo could not be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// The stream itself failed.
@@ -45,7 +45,7 @@ pub enum DemoError {
         index: u32,
         /// Offset of its first byte in the file.
         offset: u64,
-        /// What is wrong with it.
+        /// Problem of the block.
         problem: BlockProblem,
     },
     /// The demo has no such frame.
@@ -58,7 +58,7 @@ pub enum DemoError {
     },
 }
 
-/// What is wrong with one block.
+/// Problems of one block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockProblem {
     /// The file ends inside it.
@@ -75,7 +75,7 @@ pub enum BlockProblem {
         /// The four bytes at its place.
         found: [u8; 4],
     },
-    /// Its head was altered.
+    /// The checksum of the head does not match.
     #[error("head checksum expected {expected:08x}, found {found:08x}")]
     HeadChecksum {
         /// The checksum that the head states.
@@ -83,7 +83,7 @@ pub enum BlockProblem {
         /// The checksum of the head as it is.
         found: u32,
     },
-    /// Its body was altered.
+    /// The checksum of the body does not match.
     #[error("checksum expected {expected:08x}, found {found:08x}")]
     Checksum {
         /// The checksum that the head states.
@@ -110,7 +110,7 @@ pub enum BlockProblem {
     /// A length is past the limit of the format.
     #[error("{what} expected at most {limit}, found {found}")]
     TooLarge {
-        /// What is too large.
+        /// Item that exceeds its limit.
         what: &'static str,
         /// The limit.
         limit: u64,
@@ -128,13 +128,13 @@ pub enum BlockProblem {
     /// A column or field holds what the format does not allow there.
     #[error("{what} cannot be read")]
     Content {
-        /// What could not be read.
+        /// Item that could not be read.
         what: &'static str,
     },
     /// A count or place disagrees with another part of the file.
     #[error("{what} expected {expected}, found {found}")]
     Disagrees {
-        /// What disagrees.
+        /// Item that differs.
         what: &'static str,
         /// The stated value.
         expected: u64,
@@ -143,7 +143,7 @@ pub enum BlockProblem {
     },
 }
 
-/// Why a demo could not be written.
+/// Reasons why a demo could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
     /// The stream itself failed.
@@ -164,7 +164,7 @@ pub enum WriteError {
     /// A length is past the limit of the format.
     #[error("{what} expected at most {limit}, found {found}")]
     TooLarge {
-        /// What is too large.
+        /// Item that exceeds its limit.
         what: &'static str,
         /// The limit.
         limit: u64,

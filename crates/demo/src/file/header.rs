@@ -1,11 +1,12 @@
-//! What a replay must know before the first record.
+//! Facts that a replay needs before the first record.
 
 use super::error::BlockProblem;
 use super::fields;
 use super::varint::{self, Input};
 use crate::{FrameRule, Op};
 
-/// What was recorded, where and how. Paths, arguments and environment are bytes as the kernel has them.
+/// Facts about the recording: program, environment, machine. Paths, arguments and environment are bytes as the kernel
+/// provides them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
     /// Machine architecture as `uname -m` says it.
@@ -26,11 +27,11 @@ pub struct Header {
     pub cpu_model: String,
     /// Release of the kernel as `uname -r` says it.
     pub kernel_release: String,
-    /// When the recording started, in nanoseconds since 1970-01-01 UTC.
+    /// Start of the recording, in nanoseconds since 1970-01-01 UTC.
     pub recorded_at_unix_ns: u64,
     /// Version of prony that recorded.
     pub prony_version: String,
-    /// Where frames end.
+    /// Rule by which frames end.
     pub frame_rule: FrameRule,
     /// Directories whose archives are in the demo; state archive N belongs to entry N.
     pub state_directories: Vec<Vec<u8>>,

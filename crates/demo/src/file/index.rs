@@ -5,14 +5,14 @@ use super::error::BlockProblem;
 use super::varint::{self, Input};
 use super::{FILE_HEAD_BYTES, MAX_FRAMES};
 
-/// Where one frame of process 0 is; its place in the list of frames is its number.
+/// Position of one frame of process 0; its index in the list is its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameEntry {
     /// Place of the frame's first record in process 0.
     pub first_record: u64,
     /// Place of the record that ends the frame in process 0.
     pub last_record: u64,
-    /// When it ended, in nanoseconds since the recording started, rounded down to microseconds.
+    /// End of the frame, in nanoseconds since the recording started, rounded down to microseconds.
     pub time_ns: u64,
     /// Number of the block that holds the first record.
     pub block: u32,
@@ -28,7 +28,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// How many there are.
+    /// Number of frames.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -99,7 +99,7 @@ impl Iterator for FramesIter<'_> {
 
 impl ExactSizeIterator for FramesIter<'_> {}
 
-/// What the deltas of the frame after this one are counted from.
+/// Values from which the deltas of the next frame are counted.
 fn place_of(frame: Option<&FrameEntry>) -> (u64, u64, u32) {
     frame.map_or((0, 0, 0), |frame| (frame.last_record, frame.time_ns / 1000, frame.block))
 }
@@ -115,7 +115,7 @@ fn put_frame(out: &mut Vec<u8>, before: Option<&FrameEntry>, frame: &FrameEntry)
     varint::put(out, u64::from(frame.block.wrapping_sub(block)));
 }
 
-/// Where a block is.
+/// Kind and position of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BlockEntry {
     pub(crate) kind: Kind,

@@ -1,4 +1,4 @@
-//! How records lie in a block of records: the columns and the words of a template.
+//! Layout of a block of records: the columns and the words of a template.
 //!
 //! A template is everything that records of one call site have in common. A record is the number
 //! of its template and, in columns of their own, what differs.
@@ -22,7 +22,7 @@ pub(crate) const TIME_HIGH: u16 = 8;
 /// Values that calls returned: low bytes, high bytes.
 pub(crate) const RET_LOW: u16 = 9;
 pub(crate) const RET_HIGH: u16 = 10;
-/// What does not fit a pair of low and high byte.
+/// Column of values that do not fit a pair of low and high byte.
 pub(crate) const WIDE: u16 = 11;
 /// `aux`.
 pub(crate) const AUX: u16 = 12;
@@ -68,7 +68,7 @@ pub(crate) const TIMED: u8 = 1 << 4;
 pub(crate) const OPAQUE: u8 = 1 << 5;
 pub(crate) const KNOWN_FLAGS: u8 = RET_MASK | AUX_MASK | TIMED | OPAQUE;
 
-/// How long a part is and where its bytes stand.
+/// Length and storage of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Mode {
@@ -94,7 +94,7 @@ impl Mode {
 /// The parts of a record without their bytes.
 pub(crate) type Shape = Vec<(u8, Mode)>;
 
-/// What records of one call site have in common. Fields that a flag moves to a column are 0.
+/// Fields that the records of one call site have in common. Fields that a flag moves to a column are 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Template {
     pub(crate) op: u16,

@@ -39,7 +39,7 @@ pub struct Demo<R> {
 pub struct Truncation {
     /// Offset of the first byte that does not belong to a whole block.
     pub offset: u64,
-    /// Why reading stopped there.
+    /// Reason why reading stopped there.
     pub cause: Cause,
     /// Whole blocks before it, the header included.
     pub blocks: u32,
@@ -49,7 +49,7 @@ pub struct Truncation {
     pub frames: u64,
 }
 
-/// Why a demo is taken for cut.
+/// Reasons why a demo counts as truncated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// The block that begins there is incomplete or altered.
@@ -105,17 +105,17 @@ impl<R: Read + Seek> Demo<R> {
         Ok(demo)
     }
 
-    /// What was recorded, where and how.
+    /// Header: facts about the recording.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What was known when the recording ended; `None` when the demo was cut before.
+    /// Trailer: facts known when the recording ended; `None` for a truncated demo.
     pub fn trailer(&self) -> Option<&Trailer> {
         self.trailer.as_ref()
     }
 
-    /// Where and why the demo ends early; `None` for a complete one.
+    /// Place and reason of the truncation; `None` for a complete demo.
     pub fn truncation(&self) -> Option<&Truncation> {
         self.truncation.as_ref()
     }
@@ -190,7 +190,7 @@ impl<R: Read + Seek> Demo<R> {
         Records { demo: self, next_block, cursor: Cursor::default(), started_block: false }
     }
 
-    /// Which blocks of the file hold records, for readers beside this one.
+    /// Record blocks of the file, for additional readers.
     pub fn record_blocks(&self) -> RecordBlocks {
         let blocks = self.blocks.iter().enumerate().filter(|(_, block)| block.kind == Kind::RECORDS);
         RecordBlocks { blocks: blocks.map(|(number, block)| (number as u32, block.offset)).collect() }
@@ -334,7 +334,7 @@ fn check_file_head(from: &mut impl Read) -> Result<(), DemoError> {
     }
 }
 
-/// What the commit marker says.
+/// Fields of the commit marker.
 struct Commit {
     trailer_offset: u64,
     index_offset: u64,
@@ -422,7 +422,7 @@ pub struct RecordBlocks {
 }
 
 impl RecordBlocks {
-    /// How many there are.
+    /// Number of blocks.
     pub fn count(&self) -> usize {
         self.blocks.len()
     }

@@ -1,43 +1,43 @@
-//! What is known only when a recording ends.
+//! Facts that are known only when a recording ends.
 
 use super::error::BlockProblem;
 use super::fields;
 use super::varint::{self, Input};
 
-/// What the server touched, how it ended, and what the demo holds.
+/// Files that the server touched, its end, and the totals of the demo.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trailer {
     /// Files that the server opened.
     pub files: Vec<FileEntry>,
     /// Objects that were loaded into the server.
     pub objects: Vec<ObjectEntry>,
-    /// How the server ended.
+    /// End of the server.
     pub exit: Exit,
-    /// What the demo holds; [`crate::Writer::finish`] counts it and overrides what stands here.
+    /// Totals of the demo; [`crate::Writer::finish`] counts them and overrides this field.
     pub totals: Totals,
-    /// How long the recording took.
+    /// Duration of the recording, in nanoseconds.
     pub duration_ns: u64,
-    /// What could not be recorded, in words.
+    /// Messages about everything that could not be recorded.
     pub notes: Vec<String>,
 }
 
 /// A file that the server opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileEntry {
-    /// Its absolute path.
+    /// Absolute path.
     pub path: Vec<u8>,
-    /// Its size.
+    /// Size in bytes.
     pub size_bytes: u64,
-    /// Its hash, as the recorder computes it; all zero when it was not hashed.
+    /// Hash computed by the recorder; all zero when the file was not hashed.
     pub hash: [u8; 32],
-    /// What the server did with it.
+    /// Use of the file by the server.
     pub role: FileRole,
     /// Under whose path its content is in [`crate::FILES_ARCHIVE`]: the place in [`Trailer::files`] of this entry, or of
     /// an equal one.
     pub content: Option<u32>,
 }
 
-/// What a server did with a file.
+/// Uses of a file by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileRole {
     /// Only read: must be there, and equal, when replaying.
@@ -82,13 +82,13 @@ impl FileRole {
 /// An object that was loaded into the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectEntry {
-    /// Its path.
+    /// Path of the object.
     pub path: Vec<u8>,
-    /// Its GNU build id; empty when it has none.
+    /// GNU build ID; empty when there is none.
     pub build_id: Vec<u8>,
 }
 
-/// How a recorded server ended.
+/// Ways in which a recorded server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exit {
     /// It exited with this code.
@@ -100,7 +100,7 @@ pub enum Exit {
     Cut,
 }
 
-/// What a demo holds.
+/// Counts of the content of a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Processes that have records.

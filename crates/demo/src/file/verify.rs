@@ -12,14 +12,14 @@ use super::writer::WHOLE_COLUMN;
 use super::{FILE_HEAD_BYTES, MAX_FRAMES};
 use crate::{Framer, HEAD_BYTES, Head, Parts, part_size};
 
-/// What checking a whole demo found.
+/// Result of checking a whole demo.
 #[derive(Debug, Default)]
 pub struct VerifyReport {
     /// Counted while scanning; `processes` counts those that have records.
     pub totals: Totals,
     /// True when the commit marker is there.
     pub committed: bool,
-    /// What is wrong, in the order of the file; at most 1,000 entries and the truncation.
+    /// Problems in the order of the file; at most 1,000 entries and the truncation.
     pub problems: Vec<Problem>,
 }
 
@@ -52,7 +52,7 @@ pub enum Problem {
         block: u32,
         /// Size of the record.
         expected: u64,
-        /// Where its parts end.
+        /// Byte at which its parts end.
         found: u64,
     },
     /// A record does not follow the one before it in its process.
@@ -70,11 +70,11 @@ pub enum Problem {
     /// The index or the trailer says something else than the blocks.
     #[error("{what}: expected {expected}, found {found}")]
     Disagrees {
-        /// What disagrees.
+        /// Item that differs.
         what: &'static str,
-        /// What the index or the trailer says.
+        /// Value in the index or the trailer.
         expected: u64,
-        /// What the blocks say.
+        /// Value in the blocks.
         found: u64,
     },
 }
@@ -123,7 +123,7 @@ impl<R: Read + Seek> Demo<R> {
     }
 }
 
-/// What the blocks of a file say, one after the other, up to its end or the first one that is damaged.
+/// Sequential scan of the blocks of a file, up to its end or the first damaged one.
 pub(crate) struct Scan {
     pub(crate) blocks: Vec<BlockEntry>,
     pub(crate) frames: Frames,
@@ -184,7 +184,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// What of the file remains. A scan of a file that opens by its index has none of this to say.
+    /// The part of the file that remains. Meaningless for a file that opens by its index.
     pub(crate) fn truncation(&self) -> Truncation {
         Truncation {
             offset: self.offset,

@@ -21,7 +21,7 @@ const INDEX_BYTES: usize = 1 << 20;
 pub(crate) const WHOLE_COLUMN: u16 = 1;
 pub(crate) const STATE_PLACE_COLUMN: u16 = 2;
 
-/// How a demo is written.
+/// Options for writing a demo.
 #[derive(Debug, Clone)]
 pub struct WriterOptions {
     /// Level of zstd, 1 to 22.

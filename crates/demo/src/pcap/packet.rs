@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 /// RFC 791: an IPv4 packet's total length has 16 bits; 20 are the IP header, 8 the UDP header.
 pub(super) const UDP_PAYLOAD_MAX: usize = 65_535 - 20 - 8;
-/// What an Ethernet frame of 1,500 bytes holds beside the headers of IPv4 and TCP.
+/// Payload of an Ethernet frame of 1,500 bytes after the headers of IPv4 and TCP, in bytes.
 pub(super) const SEGMENT_MAX: usize = 1460;
 
 const PROTOCOL_TCP: u8 = 6;

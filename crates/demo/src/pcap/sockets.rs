@@ -1,4 +1,4 @@
-//! Which descriptor is which socket, over all processes of a demo.
+//! Descriptors and their sockets, over all processes of a demo.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -29,7 +29,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// How far a TCP connection is; sequence numbers of what comes next.
+/// State of a TCP connection: the next sequence numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Stream {
     pub(super) open: bool,

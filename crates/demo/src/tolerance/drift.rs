@@ -1,4 +1,4 @@
-//! How tolerated differences add up over a replay: how many, how large, and whether they grow.
+//! Statistics of tolerated differences over a replay: number, size, and growth.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Worst {
     offset: usize,
 }
 
-/// What a tolerant replay found.
+/// Result of a tolerant replay.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToleranceSummary {
     /// Outputs that were compared.
@@ -53,7 +53,7 @@ pub struct FieldDrift {
     pub field: usize,
     /// The field in words.
     pub name: String,
-    /// How often it differed.
+    /// Number of differing values.
     pub differing: u64,
     /// Largest difference in the field's unit; 0 for a masked field, whose size means nothing.
     pub largest: f64,
@@ -61,13 +61,13 @@ pub struct FieldDrift {
     pub largest_frame: u64,
     /// Record of the largest difference.
     pub largest_record: u64,
-    /// Where in its output the largest difference was.
+    /// Offset of the largest difference in its output, in bytes.
     pub largest_offset: usize,
     /// Over the frames; `None` for a masked field.
     pub growth: Option<Growth>,
 }
 
-/// How the largest difference per frame moves over the frames in which the field differed.
+/// Growth of the largest difference per frame over the frames in which the field differed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Growth {
     /// Frames with a difference: what the other numbers rest on.

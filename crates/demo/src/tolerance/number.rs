@@ -4,7 +4,7 @@ use serde::Serialize;
 
 macro_rules! kinds {
     ($($variant:ident $name:literal $type:ty, $from:ident, $class:ident;)*) => {
-        /// How a field stores its number; the name is the `type` of a tolerance file.
+        /// Storage format of a number; the name is the `type` of a tolerance file.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
         pub enum NumberKind {
             $(#[doc = concat!("`", $name, "`")] #[serde(rename = $name)] $variant,)*
@@ -84,7 +84,7 @@ impl Number {
     }
 }
 
-/// How far two numbers of one kind may be apart. Floats: it is enough that one limit holds.
+/// Largest permitted distance of two numbers of one kind. For floats it is enough that one limit is met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Limit {
     Float { kind: NumberKind, within: f64, relative: f64, ulps: u64 },

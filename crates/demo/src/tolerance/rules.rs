@@ -20,7 +20,7 @@ use toml::{Spanned, Value};
 
 use super::{Field, Limit, NumberKind, Rule, Rules};
 
-/// What is wrong with a tolerance file, and where.
+/// An error in a tolerance file, with its place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct RuleError {
@@ -28,7 +28,7 @@ pub struct RuleError {
     pub line: usize,
     /// Character of the line, from 1.
     pub column: usize,
-    /// What was expected and found there.
+    /// Expected and found items.
     pub problem: String,
 }
 
