@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use prony_stats::import::{Format, ImportError, criterion, import};
+use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
 use prony_stats::judge::Metric;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
@@ -99,9 +99,7 @@ fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
     let file = path.display();
     let failure = Failure::new(format!("cannot {verb} {file}: {error}"));
     match error {
-        ImportError::Unknown { found } if found.contains("gzip") => {
-            failure.hint(format!("`gunzip -k {file}` unpacks it"))
-        }
+        ImportError::Unknown { found: Beginning::Gzip } => failure.hint(format!("`gunzip -k {file}` unpacks it")),
         ImportError::Unknown { .. } => failure.hint("`prony bench --export-json FILE 'A' 'B'` makes samples"),
         ImportError::NoTimes { .. } | ImportError::Line { .. } => failure,
         ImportError::Samples(error) => match error {

@@ -9,6 +9,7 @@ pub mod google_benchmark;
 pub mod hyperfine;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -42,6 +43,30 @@ pub enum Format {
     Criterion,
 }
 
+/// How a file of no known format begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Beginning {
+    /// There is nothing in it.
+    Nothing,
+    /// A gzip archive.
+    Gzip,
+    /// A JSON object without the keys of a known format.
+    OtherObject,
+    /// Text, as a JSON string.
+    Text(String),
+}
+
+impl fmt::Display for Beginning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Beginning::Nothing => f.write_str("nothing"),
+            Beginning::Gzip => f.write_str("a gzip archive"),
+            Beginning::OtherObject => f.write_str("a JSON object without their keys"),
+            Beginning::Text(text) => f.write_str(text),
+        }
+    }
+}
+
 /// Why a file could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
@@ -51,7 +76,7 @@ pub enum ImportError {
     )]
     Unknown {
         /// How the content begins.
-        found: String,
+        found: Beginning,
     },
     /// The JSON is not as its format wants it.
     #[error(transparent)]
@@ -112,7 +137,7 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
             Keys { results: Some(_), .. } => Ok(Format::Hyperfine),
             Keys { context: Some(_), benchmarks: Some(_), .. } => Ok(Format::GoogleBenchmark),
             Keys { version: Some(_), .. } | Keys { benchmarks: Some(_), .. } => Ok(Format::Samples),
-            _ => Err(ImportError::Unknown { found: "a JSON object without their keys".to_owned() }),
+            _ => Err(ImportError::Unknown { found: Beginning::OtherObject }),
         };
     }
     if std::str::from_utf8(bytes).is_ok_and(go_bench::is_go_bench) {
@@ -120,11 +145,11 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
     }
     Err(ImportError::Unknown {
         found: match start {
-            [] => "nothing".to_owned(),
-            [0x1f, 0x8b, ..] => "a gzip archive".to_owned(),
+            [] => Beginning::Nothing,
+            [0x1f, 0x8b, ..] => Beginning::Gzip,
             _ => {
                 let beginning = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
-                Value::from(one_line(&beginning)).to_string()
+                Beginning::Text(Value::from(one_line(&beginning)).to_string())
             }
         },
     })

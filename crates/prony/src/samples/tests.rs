@@ -67,8 +67,8 @@ pub fn described(mut loaded: Loaded, key: &str, text: &str) -> Loaded {
 #[test]
 fn what_cannot_be_read_names_the_file_and_the_next_step() {
     let errors = [
-        ImportError::Unknown { found: "a gzip archive".to_owned() },
-        ImportError::Unknown { found: "\"mean 5 ms\"".to_owned() },
+        ImportError::Unknown { found: Beginning::Gzip },
+        ImportError::Unknown { found: Beginning::Text("\"mean 5 ms\"".to_owned()) },
         ImportError::NoTimes { found: "no line of a benchmark".to_owned() },
         SamplesError::Version { found: "6".to_owned() }.into(),
         SamplesError::PronyVersion { found: 2, supported: 1 }.into(),
