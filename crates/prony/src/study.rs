@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-use prony_study::file::{MOST_BYTES, Study};
+use prony_study::file::{MOST_BYTES, ProblemKind, Study};
 
 use crate::failure::Failure;
 
@@ -38,14 +38,14 @@ fn read(verb: &str, path: &Path) -> Result<Study, Failure> {
     })?;
     Study::parse(&text).map_err(|error| {
         let failure = Failure::new(format!("cannot {verb} {}: {error}", path.display()));
-        match error.problem.as_str() {
-            problem if problem.contains("the design is empty") => {
+        match error.kind {
+            ProblemKind::EmptyDesign => {
                 failure.hint("loosen `where`, `skip` or `only` until some configuration is left")
             }
-            problem if problem.contains("the key `why`") => {
+            ProblemKind::NoReason => {
                 failure.hint("say why these cells are left out: it is printed wherever they are missed")
             }
-            _ => failure,
+            ProblemKind::Other => failure,
         }
     })
 }

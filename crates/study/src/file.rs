@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use toml::Spanned;
 
-pub use error::StudyError;
+pub use error::{ProblemKind, StudyError};
 pub use filter::{Bound, Comparison, Filter, Name, Value};
 pub use levels::number_text;
 pub use requirement::{Requirement, Unmet, What};

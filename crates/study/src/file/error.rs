@@ -12,6 +12,19 @@ pub struct StudyError {
     pub column: usize,
     /// What was expected and found there.
     pub problem: String,
+    /// Kind of the problem, where it has a remedy of its own.
+    pub kind: ProblemKind,
+}
+
+/// Kind of a problem of a study file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProblemKind {
+    /// No configuration is left to run.
+    EmptyDesign,
+    /// Cells are skipped without a reason.
+    NoReason,
+    /// Any other.
+    Other,
 }
 
 /// A problem and the bytes of the file it lies in.
@@ -19,16 +32,26 @@ pub struct StudyError {
 pub(super) struct Misplaced {
     pub place: Range<usize>,
     pub problem: String,
+    pub kind: ProblemKind,
 }
 
 pub(super) fn misplaced<T>(place: Range<usize>, problem: impl Into<String>) -> Result<T, Misplaced> {
-    Err(Misplaced { place, problem: problem.into() })
+    misplaced_as(ProblemKind::Other, place, problem)
+}
+
+pub(super) fn misplaced_as<T>(
+    kind: ProblemKind,
+    place: Range<usize>,
+    problem: impl Into<String>,
+) -> Result<T, Misplaced> {
+    Err(Misplaced { place, problem: problem.into(), kind })
 }
 
 impl Misplaced {
     /// What the reader of TOML or of its types found, in the words of our own messages.
     pub fn of_toml(error: &toml::de::Error) -> Misplaced {
-        Misplaced { place: error.span().unwrap_or(0..0), problem: reworded(&error.message().replace('\n', ", ")) }
+        let problem = reworded(&error.message().replace('\n', ", "));
+        Misplaced { place: error.span().unwrap_or(0..0), problem, kind: ProblemKind::Other }
     }
 
     /// Counts lines and characters of `text` up to the problem.
@@ -37,7 +60,7 @@ impl Misplaced {
         let before = &text[..start];
         let line = before.matches('\n').count() + 1;
         let column = before.chars().rev().take_while(|&c| c != '\n').count() + 1;
-        StudyError { line, column, problem: self.problem }
+        StudyError { line, column, problem: self.problem, kind: self.kind }
     }
 }
 

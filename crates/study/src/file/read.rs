@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Spanned, Value};
 
 use super::check;
-use super::error::{Misplaced, inside, misplaced};
+use super::error::{Misplaced, ProblemKind, inside, misplaced, misplaced_as};
 use super::filter::{Filter, finite};
 use super::levels::{FactorText, factor, number, number_text};
 use super::template::fill;
@@ -152,9 +152,11 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
         machines,
     };
     match leaves_nothing.filter(|_| study.is_empty()) {
-        Some(place) => {
-            misplaced(place, "expected at least one cell that is not left out, found none: the design is empty")
-        }
+        Some(place) => misplaced_as(
+            ProblemKind::EmptyDesign,
+            place,
+            "expected at least one cell that is not left out, found none: the design is empty",
+        ),
         None => Ok(study),
     }
 }
@@ -257,7 +259,11 @@ type OnlyText = Spanned<Vec<Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>>>
 fn only(text: Option<OnlyText>, factors: &[Factor]) -> Result<Vec<Pattern>, Misplaced> {
     let Some(text) = text else { return Ok(Vec::new()) };
     if text.get_ref().is_empty() {
-        return misplaced(text.span(), "only: expected at least one configuration, found none: the design is empty");
+        return misplaced_as(
+            ProblemKind::EmptyDesign,
+            text.span(),
+            "only: expected at least one configuration, found none: the design is empty",
+        );
     }
     let pattern = |entry: Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>| {
         let mut pattern = vec![None; factors.len()];
@@ -317,7 +323,11 @@ fn skip(text: Spanned<SkipText>, names: &check::Names<'_>, file: &str) -> Result
             Ok(Skip { filter, text: condition.into_inner(), why: why.into_inner() })
         }
         Some(why) => misplaced(why.span(), "expected why these cells are skipped, found an empty text"),
-        None => misplaced(place, "expected the key `why` beside `where`: what is left out needs a reason"),
+        None => misplaced_as(
+            ProblemKind::NoReason,
+            place,
+            "expected the key `why` beside `where`: what is left out needs a reason",
+        ),
     }
 }
 
