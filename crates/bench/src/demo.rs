@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
+use prony_replay::Warning as ReplayWarning;
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
@@ -115,7 +116,7 @@ pub struct DemoReport {
     /// Why it ended.
     pub ended: DemoEnded,
     /// What the replays warned of, each once.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<ReplayWarning>,
 }
 
 /// Replays either build in turns until it is known which is faster.
@@ -151,7 +152,7 @@ struct Replays<'a> {
     pairs: usize,
     elapsed_s: f64,
     pairs_done_s: Vec<f64>,
-    warnings: Vec<String>,
+    warnings: Vec<ReplayWarning>,
 }
 
 type Replay = Result<ReplayReport, ReplayError>;
@@ -308,8 +309,8 @@ impl<'a> Replays<'a> {
             return Err(DemoEnded::Diverged(build, Box::new(report)));
         }
         for warning in &report.warnings {
-            if !self.warnings.contains(&warning.text) {
-                self.warnings.push(warning.text.clone());
+            if !self.warnings.contains(warning) {
+                self.warnings.push(warning.clone());
             }
         }
         let mut run = run_of_replay(&report);
@@ -330,7 +331,7 @@ impl<'a> Replays<'a> {
         let frames = frames::compare(a, b, self.options.plan.alpha, self.options.seed);
         let circumstances = Circumstances {
             pairs_done_s: self.pairs_done_s,
-            warnings: self.warnings.clone(),
+            warnings: self.warnings.iter().map(ToString::to_string).collect(),
             ..self.options.within(self.budget_s)
         };
         let benchmarks = self.benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 
-use prony_demo::{FrameRule, WriteError};
-use prony_replay::{PackLimits, Reach, RecordError, RecordOptions};
+use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
+use prony_replay::{PackLimits, Reach, RecordError, RecordOptions, RecordWarning, Warning, exit_text};
 use prony_text::Untrusted;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub fn run(
         output::print(&text(args, &report))?;
     }
     for warning in &report.warnings {
-        eprintln!("warning: {}", warning.text);
+        eprintln!("warning: {}", warning_text(warning));
     }
     // What this very command has recorded.
     let trust = TrustArgs { trust_demo: true, ..TrustArgs::default() };
@@ -60,8 +60,9 @@ pub fn run(
     if !args.json {
         output::print(&(verdict(&checked).to_owned() + &replay::whole_text(&replay, &checked)))?;
     }
-    for warning in checked.warnings.iter().filter(|warning| !report.warnings.contains(warning)) {
-        eprintln!("warning: {}", warning.text);
+    // The warnings of the recording name the files that it wrote.
+    for warning in checked.warnings.iter().filter(|warning| !matches!(warning, Warning::Written(_))) {
+        eprintln!("warning: {warning}");
     }
     if report.output_bytes == 0 {
         eprintln!("hint: {NOTHING_SENT}");
@@ -91,12 +92,12 @@ fn ended_by_limit(args: &RecordArgs, report: &RecordReport) -> bool {
 
 /// The server's own code, as if it had run without `prony`; where that is 0, what the demo is worth.
 fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
-    let code = match (report.exit_code, report.exit_signal) {
+    let code = match report.exit {
         _ if ended_by_limit(args, report) => 0,
-        (Some(code), _) => code,
+        ServerExit::Code(code) => code,
         // As shells say it.
-        (None, Some(signal)) => 128 + signal,
-        (None, None) => 0,
+        ServerExit::Signal(signal) => 128 + signal,
+        ServerExit::Cut => 0,
     };
     match u8::try_from(code) {
         Ok(0) if report.output_bytes == 0 => Exit::NotTrusted,
@@ -129,12 +130,31 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
         count(report.output_bytes, "byte"),
     );
     let limit = if ended_by_limit(args, report) { ", when the time of --for was up" } else { "" };
-    let _ = writeln!(out, "  the server {}{limit}", report.exit);
+    let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
     pack::lines(&mut out, &report.packed);
     out
 }
 
+/// A warning in one sentence.
+fn warning_text(warning: &RecordWarning) -> String {
+    match warning {
+        RecordWarning::Written(path) => format!(
+            "the server wrote `{}`, which is in no --state directory: a replay writes it too, and finds it as it is then",
+            path.display()
+        ),
+        RecordWarning::Note(note) => note.clone(),
+        RecordWarning::NotListed(error) => {
+            format!("the demo is not on the list of those that were recorded here: {error}")
+        }
+    }
+}
+
 fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
+    let (exit_code, exit_signal) = match report.exit {
+        ServerExit::Code(code) => (Some(code), None),
+        ServerExit::Signal(signal) => (None, Some(signal)),
+        ServerExit::Cut => (None, None),
+    };
     json!({
         "demo": args.output.to_string_lossy(),
         "recorded_s": report.recorded_s,
@@ -144,12 +164,12 @@ fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
         "outputs": report.outputs,
         "output_bytes": report.output_bytes,
         "file_bytes": report.file_bytes,
-        "exit": report.exit,
-        "exit_code": report.exit_code,
-        "exit_signal": report.exit_signal,
+        "exit": exit_text(report.exit),
+        "exit_code": exit_code,
+        "exit_signal": exit_signal,
         "ended_by_limit": ended_by_limit(args, report),
         "packed": pack::answer(&report.packed),
-        "warnings": report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>(),
+        "warnings": report.warnings.iter().map(warning_text).collect::<Vec<_>>(),
     })
 }
 

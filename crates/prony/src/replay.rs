@@ -49,7 +49,7 @@ pub fn run(
         output::print(&whole_text(args, &report))?;
     }
     for warning in &report.warnings {
-        eprintln!("warning: {}", warning.text);
+        eprintln!("warning: {warning}");
     }
     if let Some(hint) = hint(args, &report) {
         eprintln!("hint: {hint}");
@@ -75,7 +75,7 @@ fn rules(path: &Path) -> Result<Rules, Failure> {
 /// 0 only when bytes were verified and all of them were equal.
 pub fn exit(report: &ReplayReport) -> Exit {
     match (&report.verdict, &report.divergence) {
-        (Verdict::Identical, _) if report.output_bytes_verified > 0 => Exit::Good,
+        (Verdict::Identical, _) if report.counted.output_bytes > 0 => Exit::Good,
         (Verdict::Identical | Verdict::Weak(_), _) => Exit::NotTrusted,
         // The thread may only have been slow, so nothing is known of the build.
         (Verdict::Diverged, Some(divergence)) if divergence.class == DivergenceClass::Starvation => Exit::NotTrusted,
@@ -96,7 +96,7 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
     };
     if let Verdict::Weak(reasons) = &report.verdict {
         for reason in reasons {
-            let _ = writeln!(out, "  because {}", printable_line(reason));
+            let _ = writeln!(out, "  because {}", printable_line(&reason.to_string()));
         }
     }
     if let Some(found) = &report.divergence {
@@ -104,8 +104,8 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
     }
     let verified = format!(
         "{}, {} verified over {}",
-        count(report.outputs_verified, "output"),
-        count(report.output_bytes_verified, "byte"),
+        count(report.counted.outputs, "output"),
+        count(report.counted.output_bytes, "byte"),
         count(report.frames, "frame")
     );
     let _ = match report.divergence {
@@ -205,23 +205,23 @@ fn significant_small(value: f64) -> String {
 
 fn changes(out: &mut String, report: &ReplayReport) {
     let mut lines = Vec::new();
-    if report.clocks_added > 0 {
-        lines.push(format!("{} added", count(report.clocks_added, "clock read")));
+    if report.counted.clocks_added > 0 {
+        lines.push(format!("{} added", count(report.counted.clocks_added, "clock read")));
     }
-    if report.clocks_removed > 0 {
-        lines.push(format!("{} left out", count(report.clocks_removed, "clock read")));
+    if report.counted.clocks_removed > 0 {
+        lines.push(format!("{} left out", count(report.counted.clocks_removed, "clock read")));
     }
-    if report.overlapped > 0 {
-        lines.push(format!("{} of one thread by another", count(report.overlapped, "overlap")));
+    if report.counted.overlapped > 0 {
+        lines.push(format!("{} of one thread by another", count(report.counted.overlapped, "overlap")));
     }
-    if report.resynced > 0 {
-        lines.push(format!("{} re-synchronised", count(report.resynced, "call")));
+    if report.resynced() > 0 {
+        lines.push(format!("{} re-synchronised", count(report.resynced(), "call")));
     }
     if report.files_laid_over > 0 {
         lines.push(format!("{} of the recording in the place of those here", count(report.files_laid_over, "file")));
     }
-    if report.log_bytes_differing > 0 {
-        lines.push(format!("{} of log differing", count(report.log_bytes_differing, "byte")));
+    if report.counted.log_bytes_differing > 0 {
+        lines.push(format!("{} of log differing", count(report.counted.log_bytes_differing, "byte")));
     }
     if !lines.is_empty() {
         let _ = writeln!(out, "  otherwise: {}", lines.join(", "));
@@ -231,7 +231,7 @@ fn changes(out: &mut String, report: &ReplayReport) {
 /// The next step.
 pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
-        (Verdict::Weak(_), _) if report.output_bytes_verified == 0 => {
+        (Verdict::Weak(_), _) if report.counted.output_bytes == 0 => {
             Some("record a server that answers somebody: without output there is nothing to compare".to_owned())
         }
         (Verdict::Weak(_), _) if args.ignore_environment => {

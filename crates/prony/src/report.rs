@@ -1,5 +1,3 @@
 //! What a recording and a replay found, in the words of the crate that found it.
 
-#[cfg(test)]
-pub use prony_replay::Warning;
 pub use prony_replay::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict};

@@ -1,7 +1,8 @@
 //! What may have made a build leave its recording, from what is known of both. The guide's table has a row for each.
 
 use crate::report::{
-    Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, Recorded, ReplayReport, ThreadReport,
+    Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, ProcessorChange, Recorded, ReplayReport,
+    ThreadReport,
 };
 
 /// Why a build may have left its recording.
@@ -35,7 +36,7 @@ pub enum Cause {
     /// The build is another one than the recorded, or has other arguments.
     OtherBuild,
     /// The processor is another one.
-    Processor(String),
+    Processor(ProcessorChange),
     /// Nothing is known that could have.
     Unknown,
 }
@@ -82,8 +83,8 @@ pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     causes.extend(likely.into_iter().take(MOST_CALLS).map(Cause::FailedCall));
     causes.extend(held_up(found));
     causes.extend(around.missed.iter().cloned().map(Cause::Missed));
-    if report.overlapped > 0 {
-        causes.push(Cause::Raced(report.overlapped, report.passed.clone()));
+    if report.counted.overlapped > 0 {
+        causes.push(Cause::Raced(report.counted.overlapped, report.passed.clone()));
     }
     let some = |files: &[String], cause: fn(Vec<String>) -> Cause| (!files.is_empty()).then(|| cause(files.to_vec()));
     causes.extend(some(&around.changed, Cause::ChangedFiles));
@@ -184,7 +185,7 @@ mod tests {
             window_from: 100,
             expected: expected.to_vec(),
             found: found.to_vec(),
-            ..plain(DivergenceClass::Output, String::new())
+            ..plain(DivergenceClass::Output, None)
         }
     }
 

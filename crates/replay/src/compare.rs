@@ -1,5 +1,6 @@
 //! Judges the outputs that differ in a tolerant run by the rules of the person who allowed it.
 
+use crate::report::BeyondLimit;
 use crate::run::Observed;
 use prony_demo::address::Address;
 use prony_demo::tolerance::{Drift, Exceeded, Likeness, Ports, Rules, ToleranceSummary};
@@ -18,8 +19,8 @@ pub(crate) struct Unexcused {
     pub(crate) byte: usize,
     pub(crate) expected: Vec<u8>,
     pub(crate) found: Vec<u8>,
-    /// Which limit it is beyond, in words.
-    pub(crate) why: String,
+    /// Limit that it is beyond; `None` where no rule covers the byte.
+    pub(crate) beyond: Option<BeyondLimit>,
 }
 
 /// Which ports a socket has.
@@ -70,15 +71,9 @@ impl Sockets {
     }
 }
 
-fn why(rules: &Rules, exceeded: Option<Exceeded>) -> String {
-    match exceeded {
-        None => "no rule of the tolerance file excuses this byte".to_owned(),
-        Some(Exceeded { rule, field, offset, recorded, replayed, .. }) => format!(
-            "rule {}, {}: {recorded} recorded and {replayed} replayed at byte {offset} are further apart than it allows",
-            rule + 1,
-            rules.describe(rule, field),
-        ),
-    }
+fn beyond(rules: &Rules, exceeded: Exceeded) -> BeyondLimit {
+    let Exceeded { rule, field, offset, recorded, replayed, .. } = exceeded;
+    BeyondLimit { rule, field: rules.describe(rule, field), offset, recorded, replayed }
 }
 
 /// Compares every differing output with the recorded one.
@@ -121,7 +116,7 @@ pub(crate) fn judge<R: Read + Seek>(
                         byte: offset,
                         expected: expected.to_vec(),
                         found: output.bytes.clone(),
-                        why: why(rules, exceeded),
+                        beyond: exceeded.map(|exceeded| beyond(rules, exceeded)),
                     };
                     return Ok((drift.summary(rules), Some(unexcused)));
                 }

@@ -1,7 +1,7 @@
 //! Turns the facts of a divergence into a report: what was expected there, and what came before.
 
 use crate::compare::Unexcused;
-use crate::report::{Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
+use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
 use crate::tape::{Scene, calls_of, owners_of, scene};
 use prony_demo::dump::{Line, call_name};
@@ -38,16 +38,13 @@ pub(crate) fn from_player<R: Read + Seek>(
     demo: &mut Demo<R>,
     facts: prony_preload::Divergence,
 ) -> Result<Divergence, DemoError> {
-    let lengths = match (facts.byte, facts.expected_bytes != facts.found_bytes) {
-        (Some(_), true) => format!("{} bytes expected, {} found", facts.expected_bytes, facts.found_bytes),
-        _ => String::new(),
+    let detail = match (facts.class, facts.what, facts.byte) {
+        (_, What::Status, _) | (Stop::EarlyExit, ..) => Some(Detail::EndingStatus(facts.status)),
+        (.., Some(_)) if facts.expected_bytes != facts.found_bytes => {
+            Some(Detail::Lengths { expected: facts.expected_bytes, found: facts.found_bytes })
+        }
+        _ => None,
     };
-    let status = match (facts.class, facts.what) {
-        (_, What::Status) | (Stop::EarlyExit, _) => format!("the build ends with status {}", facts.status),
-        _ => String::new(),
-    };
-    let detail =
-        [facts.detail, status, lengths].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("; ");
     let mut found = Divergence {
         class: class_of(facts.class),
         process: facts.process as u16,
@@ -102,7 +99,7 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
         expected_call: String::new(),
         recent: Vec::new(),
         backtrace: Vec::new(),
-        detail: output.why,
+        detail: Some(Detail::NotTolerated(output.beyond)),
         difference: Difference::Bytes,
         threads: Vec::new(),
     };
@@ -116,9 +113,9 @@ pub(crate) fn at_last_call<R: Read + Seek>(
     demo: &mut Demo<R>,
     class: DivergenceClass,
     threads: &[ThreadState],
-    detail: String,
+    detail: Detail,
 ) -> Result<Divergence, DemoError> {
-    let mut found = plain(class, detail);
+    let mut found = plain(class, Some(detail));
     if let Some(last) = threads.iter().max_by_key(|thread| (thread.process == 0, thread.record)) {
         set_place(&mut found, demo, last)?;
     }
@@ -136,7 +133,7 @@ fn set_place<R: Read + Seek>(found: &mut Divergence, demo: &mut Demo<R>, at: &Th
 }
 
 /// A divergence without a record of its own.
-pub(crate) fn plain(class: DivergenceClass, detail: String) -> Divergence {
+pub(crate) fn plain(class: DivergenceClass, detail: Option<Detail>) -> Divergence {
     Divergence {
         class,
         process: 0,
@@ -158,46 +155,13 @@ pub(crate) fn plain(class: DivergenceClass, detail: String) -> Divergence {
     }
 }
 
-fn name(process: u16, thread: u16) -> String {
-    match process {
-        0 => format!("thread {thread}"),
-        process => format!("thread {thread} of process {process}"),
-    }
-}
-
-/// What a thread, or a process, does.
-fn shown_doing(doing: &Doing) -> String {
-    match doing {
-        Doing::Turn => "waits for its turn".to_owned(),
-        Doing::Running => "runs in its own code".to_owned(),
-        Doing::Sleeping { call, .. } if call.is_empty() => "sleeps".to_owned(),
-        Doing::Sleeping { call, .. } => format!("sleeps in {call}"),
-        Doing::Finished => "has no records left".to_owned(),
-        Doing::Gone => "is not there".to_owned(),
-    }
-}
-
 /// A replay that got nowhere.
 pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Divergence, DemoError> {
     let threads = reports(demo, starved)?;
-    let waiting: Vec<String> = threads
-        .iter()
-        .filter_map(|thread| Some((thread, thread.waits_for?)))
-        .map(|(thread, turn)| {
-            let ThreadReport { process, thread, record, .. } = thread;
-            format!("{} waits for turn {turn} before record {record}", name(*process, *thread))
-        })
-        .collect();
-    let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
-    let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
-    let holder = match held {
-        Some(thread) => format!("{} {}", name(thread.process, thread.thread), shown_doing(&thread.doing)),
-        None => format!("the process {}", shown_doing(&starved.process)),
-    };
     let first = starved.threads.iter().find(|(thread, _)| thread.waiting);
-    let turn = first.map(|(thread, _)| format!(" and turn {} does not come", thread.now));
-    let detail = std::iter::once(format!("{holder}{}", turn.unwrap_or_default())).chain(waiting).collect::<Vec<_>>();
-    let mut found = plain(DivergenceClass::Starvation, detail.join("; "));
+    let turn = first.map(|(thread, _)| thread.now);
+    let detail = Detail::NoProgress { process: starved.process.clone(), turn };
+    let mut found = plain(DivergenceClass::Starvation, Some(detail));
     if let Some((thread, _)) = first.or_else(|| starved.threads.first()) {
         set_place(&mut found, demo, thread)?;
     }

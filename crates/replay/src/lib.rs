@@ -48,13 +48,14 @@ pub use limits::Limits;
 pub use overlay::OverlayError;
 pub use pack::{LeftOut, PackError, PackLimits, PackReport, Why, needed, pack_files};
 pub use program::ProgramError;
-pub use prony_preload::{Fault, Reach};
-pub use record::{RecordError, RecordOptions, record};
+pub use prony_preload::{Counted, Fault, Reach};
+pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use regular::FileError;
 pub use replay::{FileOptions, Foreign, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{
-    Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, Progress, RecordReport, Recorded, ReplayReport,
-    Surroundings, ThreadReport, Verdict, Warning,
+    BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
+    ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport, Verdict,
+    Warning, WeakReason,
 };
 pub use state::{SetIdFile, StateError, set_id_files};
 pub use tape::TapeError;

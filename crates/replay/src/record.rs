@@ -11,13 +11,13 @@ use crate::pack::{self, PackLimits};
 use crate::partial;
 use crate::program::{self, Program, ProgramError};
 use crate::raw_calls;
-use crate::report::{Progress, RecordReport, Warning};
+use crate::report::{Progress, RecordReport, RecordWarning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach, ScanRequest, Scans};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use std::collections::BTreeMap;
+use signal_hook::low_level::signal_name;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -86,12 +86,12 @@ pub enum RecordError {
     #[error("the limit of open descriptors is below 1,008, and the server's end of the channel lies there")]
     FewDescriptors,
     /// The library did not come up in the server.
-    #[error("`{program}` ended before the recorder came up in it ({exit}), so nothing was recorded")]
+    #[error("`{program}` ended before the recorder came up in it ({}), so nothing was recorded", exit_text(*.exit))]
     NotAttached {
         /// The program.
         program: String,
         /// How it ended.
-        exit: String,
+        exit: Exit,
     },
     /// The server wrote over what the recorder in it had written down.
     #[error(
@@ -235,15 +235,14 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     if !recording.channel.attached() {
         let _ = fs::remove_file(&partial);
         let program = program.path.display().to_string();
-        return Err(RecordError::NotAttached { program, exit: describe(ended) });
+        return Err(RecordError::NotAttached { program, exit: exit_of(ended) });
     }
     let mut report = recording.finish(ended, &state, options.pack, write)?;
     partial::complete(&partial, &options.output, options.replace)
         .map_err(|error| RecordError::Write { path: options.output.display().to_string(), error: error.into() })?;
     // The demo is good all the same.
     if let Err(error) = KnownDemos::of_user().and_then(|known| known.add(&File::open(&options.output)?)) {
-        let text = format!("the demo is not on the list of those that were recorded here: {error}");
-        report.warnings.push(Warning { text });
+        report.warnings.push(RecordWarning::NotListed(Arc::new(error)));
     }
     Ok(report)
 }
@@ -501,16 +500,8 @@ impl Recording {
         write: impl Fn(WriteError) -> RecordError,
     ) -> Result<RecordReport, RecordError> {
         let duration_ns = self.latest.ns_since(&self.started);
-        let mut warnings: Vec<Warning> = self
-            .opened
-            .written_elsewhere(state)
-            .map(|path| Warning {
-                text: format!(
-                    "the server wrote `{}`, which is in no --state directory: a replay writes it too, and finds it as it is then",
-                    path.display()
-                ),
-            })
-            .collect();
+        let written = self.opened.written_elsewhere(state);
+        let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
         self.notes.dedup();
         self.covered.dedup();
         let overlapped = self.channel.overlapped();
@@ -519,7 +510,7 @@ impl Recording {
                 "a thread waited for another without a call ({overlapped} ×), so both ran at once: where they race, a replay may go another way"
             ));
         }
-        warnings.extend(self.notes.iter().map(|note| Warning { text: note.clone() }));
+        warnings.extend(self.notes.iter().cloned().map(RecordWarning::Note));
         let mut files = self.opened.manifest(state);
         let packed = pack::pack(&mut self.writer, &mut files, limits, |path, _| Some(path.to_owned()))
             .map_err(|error| write(WriteError::Io(error)))?;
@@ -533,11 +524,7 @@ impl Recording {
                     build_id: program::build_id(&object.path),
                 })
                 .collect(),
-            exit: match (ended.code(), ended.signal()) {
-                (Some(code), _) => Exit::Code(code),
-                (None, Some(signal)) => Exit::Signal(signal),
-                (None, None) => Exit::Cut,
-            },
+            exit: exit_of(ended),
             duration_ns,
             notes: self.notes.drain(..).chain(self.covered.drain(..)).collect(),
             ..Trailer::default()
@@ -552,9 +539,7 @@ impl Recording {
             outputs: self.outputs,
             output_bytes: self.output_bytes,
             file_bytes: totals.file_bytes,
-            exit: describe(ended),
-            exit_code: ended.code(),
-            exit_signal: ended.signal(),
+            exit: exit_of(ended),
             packed,
             warnings,
         })
@@ -571,24 +556,23 @@ pub(crate) fn note_text(record: &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(part.bytes).into_owned())
 }
 
-/// How a process ended, in words.
-fn describe(status: ExitStatus) -> String {
-    let counts: BTreeMap<i32, &str> = [
-        (1, "SIGHUP"),
-        (2, "SIGINT"),
-        (6, "SIGABRT"),
-        (9, "SIGKILL"),
-        (11, "SIGSEGV"),
-        (13, "SIGPIPE"),
-        (15, "SIGTERM"),
-    ]
-    .into();
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("exited with {code}"),
-        (None, Some(signal)) => match counts.get(&signal) {
+/// How a server ended, in words: `exited with 1`, `was ended by SIGTERM`.
+pub fn exit_text(exit: Exit) -> String {
+    match exit {
+        Exit::Code(code) => format!("exited with {code}"),
+        Exit::Signal(signal) => match signal_name(signal) {
             Some(name) => format!("was ended by {name}"),
             None => format!("was ended by signal {signal}"),
         },
-        (None, None) => "ended".to_owned(),
+        Exit::Cut => "ended".to_owned(),
+    }
+}
+
+/// How a process ended.
+fn exit_of(ended: ExitStatus) -> Exit {
+    match (ended.code(), ended.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::Cut,
     }
 }

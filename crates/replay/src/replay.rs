@@ -16,7 +16,10 @@ use crate::pack;
 use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
-use crate::report::{Divergence, DivergenceClass, Progress, ReplayReport, Surroundings, Verdict, Warning};
+use crate::report::{
+    Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
+    Verdict, Warning, WeakReason,
+};
 use crate::run::{Broken, Observed, Outcome, Setup, run_once};
 use crate::scratch;
 use crate::sockets;
@@ -289,8 +292,8 @@ pub struct Replayer<'a> {
     /// Replays side by side share it: another copy lies in other pages, and frames differ by what their caches make of that.
     library: Arc<OwnedFd>,
     nowhere: File,
-    /// A file of the recording that is not there, and how many more.
-    missing: Option<String>,
+    /// Files of the recording that are not here.
+    missing: Option<FilesLacking>,
     /// What of the demo's files and of others is put in the place of those here.
     plan: Plan,
     /// Files that the demo has and that differ here, where it is not trusted.
@@ -299,7 +302,7 @@ pub struct Replayer<'a> {
     /// What of the recorded environment the build does not get.
     withheld: Withheld,
     /// Why the result would mean little.
-    reasons: Vec<String>,
+    reasons: Vec<WeakReason>,
     surroundings: Surroundings,
 }
 
@@ -361,7 +364,7 @@ impl<'a> Replayer<'a> {
             search = own(OsStr::new("PATH"));
             if !options.keep_code_variables {
                 withheld = environment::withhold(&mut environment, !trusted, own);
-                warnings.extend(told(&withheld));
+                warnings.extend(warnings_of(&withheld));
             }
         }
         for (name, value) in &options.environment {
@@ -389,26 +392,19 @@ impl<'a> Replayer<'a> {
         if !cwd.is_dir() {
             plan.directories.push(cwd.clone());
         }
-        let told = |files: &[String], what: &str| {
-            files.first().map(|first| match files.len() - 1 {
-                0 => format!("the server read `{first}`, which is {what}"),
-                more => format!("the server read `{first}` and {more} more, which is {what}"),
-            })
-        };
-        let missing = told(&differences.missing, "not there")
-            .or_else(|| told(&differences.not_regular, "not a regular file here"));
-        surroundings.changed = differences.changed.iter().map(ToString::to_string).collect();
+        let missing = FilesLacking::of(&differences.missing, Lack::NotThere)
+            .or_else(|| FilesLacking::of(&differences.not_regular, Lack::NotRegular));
+        surroundings.changed = differences.changed.clone();
         surroundings.missed = tape.uncovered.clone();
         let notes = demo.trailer().map(|trailer| trailer.notes.as_slice()).unwrap_or_default();
         surroundings.notes = notes.iter().filter(|note| !tape.uncovered.contains(note)).cloned().collect();
-        for changed in &differences.changed {
-            let text = format!("`{changed}` is not the file that was recorded: its content differs");
-            warnings.push(Warning { text });
+        for changed in differences.changed {
+            warnings.push(Warning::Changed(changed.clone()));
             if !options.ignore_environment {
-                reasons.push(format!("`{changed}` changed since the recording"));
+                reasons.push(WeakReason::Changed(changed));
             }
         }
-        reasons.extend(tape.uncovered.iter().map(|note| format!("the recording missed something: {note}")));
+        reasons.extend(tape.uncovered.iter().cloned().map(WeakReason::Missed));
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
         let nowhere = File::options().write(true).open("/dev/null").map_err(in_system)?;
         Ok(Replayer {
@@ -437,14 +433,17 @@ impl<'a> Replayer<'a> {
     /// As [`replay`].
     pub fn replay(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<ReplayReport, ReplayError> {
         let Replayer { options, demo, tape, program, cwd, .. } = self;
-        let mut report = empty_report(demo, tape, self.warnings.clone());
+        let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
+        let mut report = ReplayReport::before_replay(recorded_ns as f64 / 1e9);
+        report.warnings = self.warnings.clone();
         let withheld = self.withheld.dropped.iter().chain(&self.withheld.replaced);
         report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         report.files_laid_over = self.plan.files() as u64;
         report.files_withheld = self.files_withheld;
         report.surroundings = self.surroundings.clone();
         if let Some(missing) = &self.missing {
-            report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, missing.clone()));
+            let detail = Detail::FilesLacking(missing.clone());
+            report.divergence = Some(diverged::plain(DivergenceClass::MissingFile, Some(detail)));
             report.verdict = Verdict::Diverged;
             report.causes = cause::causes(&report);
             return Ok(report);
@@ -484,12 +483,7 @@ impl<'a> Replayer<'a> {
                 error => ReplayError::State(error),
             })?;
             if run == 1 && state.set_ids_taken > 0 {
-                let files = state.set_ids_taken;
-                report.warnings.push(Warning {
-                    text: format!(
-                        "the state has {files} set-user-id or set-group-id files, which were restored without these bits"
-                    ),
-                });
+                report.warnings.push(Warning::SetIdsTaken(state.set_ids_taken));
             }
             let mut show = |records| {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
@@ -530,52 +524,15 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// Says what of the recorded environment the build does not get.
-fn told(withheld: &Withheld) -> impl Iterator<Item = Warning> {
-    let warning = |names: &[OsString], what: &str| {
+/// What of the recorded environment the build does not get.
+fn warnings_of(withheld: &Withheld) -> impl Iterator<Item = Warning> {
+    let warning = |names: &[OsString], kind: fn(Vec<String>) -> Warning| {
         let names: Vec<String> = names.iter().map(|name| Untrusted::new(name).to_string()).collect();
-        let text = format!("the demo sets {}, by which code or files are chosen: {what}", names.join(", "));
-        (!names.is_empty()).then_some(Warning { text })
+        (!names.is_empty()).then(|| kind(names))
     };
-    let dropped = warning(&withheld.dropped, "dropped, as a command was given");
-    let replaced = warning(&withheld.replaced, "the build has the values of this environment");
+    let dropped = warning(&withheld.dropped, Warning::VariablesDropped);
+    let replaced = warning(&withheld.replaced, Warning::VariablesReplaced);
     dropped.into_iter().chain(replaced)
-}
-
-/// What every report of a demo starts with.
-fn empty_report<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, warnings: Vec<Warning>) -> ReplayReport {
-    let recorded_ns = demo.trailer().map_or(tape.recorded_ns, |trailer| trailer.duration_ns);
-    ReplayReport {
-        verdict: Verdict::Identical,
-        frames: 0,
-        records: 0,
-        outputs_verified: 0,
-        output_bytes_verified: 0,
-        wall_s: Vec::new(),
-        cpu_s: Vec::new(),
-        recorded_s: recorded_ns as f64 / 1e9,
-        frames_in_each: 1,
-        frame_start_ns: Vec::new(),
-        frame_wall_ns: Vec::new(),
-        frame_cpu_ns: Vec::new(),
-        divergence: None,
-        clocks_added: 0,
-        clocks_removed: 0,
-        resynced: 0,
-        overlapped: 0,
-        log_bytes_differing: 0,
-        warnings,
-        variables_withheld: Vec::new(),
-        files_laid_over: 0,
-        files_withheld: 0,
-        tolerance: None,
-        surroundings: Surroundings::default(),
-        failed_calls: Vec::new(),
-        unfailed_calls: Vec::new(),
-        passed: None,
-        causes: Vec::new(),
-        printed: Vec::new(),
-    }
 }
 
 /// True if this is the program that was recorded, with its arguments; `None` where that cannot be told.
@@ -593,58 +550,44 @@ fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Opti
 fn examine_surroundings<R: io::Read + io::Seek>(
     demo: &Demo<R>,
     warnings: &mut Vec<Warning>,
-    mut reasons: Option<&mut Vec<String>>,
+    reasons: Option<&mut Vec<WeakReason>>,
 ) -> Surroundings {
     let mut found = Surroundings::default();
     let header = demo.header();
     let lacking = flags_lacking(header);
-    if header.architecture != std::env::consts::ARCH {
-        let text = format!("recorded on {}, replayed on {}", header.architecture, std::env::consts::ARCH);
-        warnings.push(Warning { text: text.clone() });
-        reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
-        found.processor = Some(text);
+    let here = std::env::consts::ARCH;
+    if header.architecture != here {
+        found.processor = Some(ProcessorChange::Architecture { recorded: header.architecture.clone(), here });
     } else if !lacking.is_empty() {
-        let text = format!("this processor lacks {} of the recording's", lacking.join(" "));
-        warnings.push(Warning { text: text.clone() });
-        reasons.iter_mut().for_each(|reasons| reasons.push(text.clone()));
-        found.processor = Some(text);
+        found.processor = Some(ProcessorChange::FlagsLacking(lacking));
+    }
+    if let Some(change) = &found.processor {
+        warnings.push(Warning::Processor(change.clone()));
+        reasons.into_iter().for_each(|reasons| reasons.push(WeakReason::Processor(change.clone())));
     }
     let Some(trailer) = demo.trailer() else { return found };
     for object in &trailer.objects {
         let path = PathBuf::from(program::os(&object.path));
         let is_server = object.path == header.executable;
         if !is_server && !object.build_id.is_empty() && program::build_id(&path) != object.build_id {
-            warnings.push(Warning { text: format!("`{}` is not the library that was recorded", path.display()) });
             found.libraries.push(path.display().to_string());
+            warnings.push(Warning::OtherLibrary(path));
         }
     }
     for file in trailer.files.iter().filter(|file| file.role == FileRole::Written) {
         let path = PathBuf::from(program::os(&file.path));
-        warnings.push(Warning {
-            text: format!(
-                "`{}` was written while recording, outside of any state directory; a replay writes it too",
-                path.display()
-            ),
-        });
         found.written.push(path.display().to_string());
+        warnings.push(Warning::Written(path));
     }
     found
 }
 
 fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
-    let counted = &outcome.counted;
     report.wall_s.push(outcome.wall_s);
     report.cpu_s.push(outcome.cpu_s);
     report.frames = outcome.frames;
     report.frames_in_each = outcome.frames_in_each;
-    report.records = counted.records;
-    report.outputs_verified = counted.outputs;
-    report.output_bytes_verified = counted.output_bytes;
-    report.clocks_added = counted.clocks_added;
-    report.clocks_removed = counted.clocks_removed;
-    report.resynced = counted.resynced + counted.reordered;
-    report.overlapped = counted.overlapped;
-    report.log_bytes_differing = counted.log_bytes_differing;
+    report.counted = outcome.counted;
     report.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
     report.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
     report.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
@@ -655,16 +598,16 @@ fn divergence<R: io::Read + io::Seek>(
     tape: &Tape,
     outcome: &Outcome,
 ) -> Result<Option<Divergence>, DemoError> {
-    let last = outcome.counted.records;
+    let (records, of) = (outcome.counted.records, tape.records);
     Ok(match outcome {
         Outcome { divergence: Some(facts), .. } => Some(diverged::from_player(demo, facts.clone())?),
         Outcome { starved: Some(starved), .. } => Some(diverged::from_starved(demo, starved)?),
         Outcome { signal: Some(signal), .. } => {
-            let detail = format!("signal {signal} ended the build after {last} of {} records", tape.records);
+            let detail = Detail::Signal { signal: *signal, records, of };
             Some(diverged::at_last_call(demo, DivergenceClass::Crash, &outcome.threads, detail)?)
         }
         Outcome { ended_early: Some(status), .. } => {
-            let detail = format!("the build ended ({status}) after {last} of {} records", tape.records);
+            let detail = Detail::Ended { status: *status, records, of };
             Some(diverged::at_last_call(demo, DivergenceClass::EarlyExit, &outcome.threads, detail)?)
         }
         _ => None,
@@ -680,8 +623,8 @@ fn judge<R: io::Read + io::Seek>(
     let (summary, unexcused) = compare::judge(demo, rules, observed)?;
     if unexcused.is_none() {
         // The player counts the outputs that were equal; those that a rule excused were compared too.
-        report.outputs_verified += observed.len() as u64;
-        report.output_bytes_verified += observed.iter().map(|output| output.bytes.len() as u64).sum::<u64>();
+        report.counted.outputs += observed.len() as u64;
+        report.counted.output_bytes += observed.iter().map(|output| output.bytes.len() as u64).sum::<u64>();
     }
     report.tolerance = Some(summary);
     if let Some(output) = unexcused {
@@ -700,19 +643,16 @@ fn is_little(output_bytes: u64, frames: u64) -> bool {
     frames > FEW_FRAMES && output_bytes < ENOUGH_BYTES.min(frames)
 }
 
-fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<String>) -> Verdict {
+fn verdict(report: &ReplayReport, tape: &Tape, mut reasons: Vec<WeakReason>) -> Verdict {
     if report.divergence.is_some() {
         return Verdict::Diverged;
     }
-    if report.output_bytes_verified == 0 {
-        let sent =
-            if tape.output_bytes == 0 { "the recorded server sent nothing" } else { "nothing it sent was verified" };
-        reasons.push(format!("no output byte was verified: {sent}"));
-    } else if is_little(report.output_bytes_verified, report.frames) {
-        reasons.push(format!(
-            "only {} bytes of output were verified over {} frames",
-            report.output_bytes_verified, report.frames
-        ));
+    let (output_bytes, frames) = (report.counted.output_bytes, report.frames);
+    match output_bytes {
+        0 if tape.output_bytes == 0 => reasons.push(WeakReason::NothingSent),
+        0 => reasons.push(WeakReason::NothingVerified),
+        _ if is_little(output_bytes, frames) => reasons.push(WeakReason::LittleVerified { output_bytes, frames }),
+        _ => {}
     }
     match &report.tolerance {
         _ if !reasons.is_empty() => Verdict::Weak(reasons),

@@ -1,8 +1,16 @@
 //! What a recording and a replay found, as the verbs show it.
 
+mod detail;
+mod warning;
+
+pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
+pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
+
 use crate::cause::Cause;
 use crate::pack::PackReport;
+use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
+use prony_preload::Counted;
 
 /// What a recording left.
 #[derive(Debug, Clone, Default)]
@@ -22,22 +30,11 @@ pub struct RecordReport {
     /// Size of the demo.
     pub file_bytes: u64,
     /// How the server ended.
-    pub exit: String,
-    /// Its own exit code, if it exited.
-    pub exit_code: Option<i32>,
-    /// The signal that ended it, if one did.
-    pub exit_signal: Option<i32>,
+    pub exit: Exit,
     /// What of the files that the server only read is in the demo.
     pub packed: PackReport,
     /// What should be looked at before the demo is relied on.
-    pub warnings: Vec<Warning>,
-}
-
-/// Something to look at before a result is relied on.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// What was seen: thing, place, expected and found.
-    pub text: String,
+    pub warnings: Vec<RecordWarning>,
 }
 
 /// What the replays of a demo found.
@@ -47,12 +44,8 @@ pub struct ReplayReport {
     pub verdict: Verdict,
     /// Frames replayed.
     pub frames: u64,
-    /// Records replayed.
-    pub records: u64,
-    /// Calls whose output was compared.
-    pub outputs_verified: u64,
-    /// Bytes of output that were compared.
-    pub output_bytes_verified: u64,
+    /// Counters of the player; of outputs, those that a tolerance rule excused are among them.
+    pub counted: Counted,
     /// Wall time of each replay, in seconds.
     pub wall_s: Vec<f64>,
     /// CPU time of each replay, in seconds.
@@ -70,16 +63,6 @@ pub struct ReplayReport {
     pub frame_cpu_ns: Vec<u64>,
     /// Where the build left the recording.
     pub divergence: Option<Divergence>,
-    /// Clock reads that the build made and the recording did not.
-    pub clocks_added: u64,
-    /// Clock reads of the recording that the build did not make.
-    pub clocks_removed: u64,
-    /// Calls other than clock reads that changed places, had no record, or were left out.
-    pub resynced: u64,
-    /// Times a thread was let in while the one before it still ran.
-    pub overlapped: u64,
-    /// Bytes of log text that differed.
-    pub log_bytes_differing: u64,
     /// What should be looked at before the verdict is relied on.
     pub warnings: Vec<Warning>,
     /// Variables of the recording that choose code and that the build did not get as they were recorded.
@@ -102,6 +85,41 @@ pub struct ReplayReport {
     pub causes: Vec<Cause>,
     /// The last lines that it printed, where they were asked for.
     pub printed: Vec<String>,
+}
+
+impl ReplayReport {
+    /// Report without a replay: weak, as nothing was verified. `recorded_s`: duration of the recording, in seconds.
+    pub fn before_replay(recorded_s: f64) -> ReplayReport {
+        ReplayReport {
+            verdict: Verdict::Weak(Vec::new()),
+            frames: 0,
+            counted: Counted::default(),
+            wall_s: Vec::new(),
+            cpu_s: Vec::new(),
+            recorded_s,
+            frames_in_each: 1,
+            frame_start_ns: Vec::new(),
+            frame_wall_ns: Vec::new(),
+            frame_cpu_ns: Vec::new(),
+            divergence: None,
+            warnings: Vec::new(),
+            variables_withheld: Vec::new(),
+            files_laid_over: 0,
+            files_withheld: 0,
+            tolerance: None,
+            surroundings: Surroundings::default(),
+            failed_calls: Vec::new(),
+            unfailed_calls: Vec::new(),
+            passed: None,
+            causes: Vec::new(),
+            printed: Vec::new(),
+        }
+    }
+
+    /// Number of calls other than clock reads that changed places, had no record, or were left out.
+    pub fn resynced(&self) -> u64 {
+        self.counted.resynced + self.counted.reordered
+    }
 }
 
 /// A thread that made no call for so long, in its turn, that others went on.
@@ -131,7 +149,7 @@ pub struct Surroundings {
     /// Libraries that are not those of the recording.
     pub libraries: Vec<String>,
     /// What of the processor is not as it was.
-    pub processor: Option<String>,
+    pub processor: Option<ProcessorChange>,
     /// What the recorder could not record.
     pub missed: Vec<String>,
     /// What else the recording says of itself.
@@ -182,7 +200,7 @@ pub enum Verdict {
     /// The build left the recording.
     Diverged,
     /// Nothing diverged, and that means little, for these reasons.
-    Weak(Vec<String>),
+    Weak(Vec<WeakReason>),
 }
 
 /// How a build left the recording.
@@ -238,7 +256,7 @@ pub struct Divergence {
     /// Where in the build the call was made, innermost first.
     pub backtrace: Vec<String>,
     /// What else is known.
-    pub detail: String,
+    pub detail: Option<Detail>,
     /// What of its class it was.
     pub difference: Difference,
     /// What each thread was doing, where one starved.

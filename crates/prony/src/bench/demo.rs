@@ -245,7 +245,7 @@ struct Answer<'a> {
     frames: Option<&'a FrameComparison>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<Held>,
-    warnings: &'a [String],
+    warnings: Vec<String>,
 }
 
 fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> Answer<'a> {
@@ -258,7 +258,7 @@ fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>
         commands: [&options.builds[0].name, &options.builds[1].name],
         frames: report.frames.as_ref().ok(),
         rates,
-        warnings: &report.warnings,
+        warnings: report.warnings.iter().map(ToString::to_string).collect(),
     }
 }
 

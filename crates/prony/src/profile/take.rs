@@ -135,7 +135,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
         ));
     }
     for warning in &report.warnings {
-        eprintln!("warning: {}", warning.text);
+        eprintln!("warning: {warning}");
     }
     Ok(Taken { name: short(&demo), recording, replay: Some(report), doubts })
 }

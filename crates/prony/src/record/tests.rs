@@ -4,7 +4,6 @@ use prony_replay::{LeftOut, PackReport, Why};
 
 use super::*;
 use crate::cli::{Cli, Verb};
-use crate::report::Warning;
 
 fn args(flags: &[&str]) -> RecordArgs {
     let line = ["prony", "record", "-o", "teeworlds.demo"].iter().chain(flags).chain(&["--", "teeworlds-server"]);
@@ -23,15 +22,13 @@ fn recorded() -> RecordReport {
         outputs: 5213,
         output_bytes: 412_881,
         file_bytes: 982_114,
-        exit: "exited with 0".to_owned(),
-        exit_code: Some(0),
-        exit_signal: None,
+        exit: ServerExit::Code(0),
         packed: PackReport {
             files: 3,
             bytes: 4_112,
             left_out: vec![LeftOut { path: "/srv/maps/dm1.map".into(), size_bytes: 5_242_880, why: Why::Large }],
         },
-        warnings: vec![Warning { text: "io_uring is not recorded: the server was told there is none".to_owned() }],
+        warnings: vec![RecordWarning::Note("io_uring is not recorded: the server was told there is none".to_owned())],
     }
 }
 
@@ -47,16 +44,17 @@ fn a_recording_says_what_it_left() {
 
 #[test]
 fn the_exit_code_is_that_of_the_server_unless_the_recording_ended_it() {
-    let code = |flags: &[&str], exit_code, exit_signal, output_bytes| {
-        exit(&args(flags), &RecordReport { exit_code, exit_signal, output_bytes, ..recorded() })
+    use ServerExit::{Code, Signal};
+    let code = |flags: &[&str], ended, output_bytes| {
+        exit(&args(flags), &RecordReport { exit: ended, output_bytes, ..recorded() })
     };
-    assert_eq!(code(&[], Some(7), None, 9), Exit::Server(7));
-    assert_eq!(code(&["--for", "60s"], Some(7), None, 9), Exit::Server(7));
-    assert_eq!(code(&["--for", "26s"], Some(7), None, 9), Exit::Good);
-    assert_eq!(code(&[], None, Some(2), 9), Exit::Server(130));
-    assert_eq!(code(&["--for", "26s"], None, Some(15), 9), Exit::Good);
-    assert_eq!(code(&[], Some(0), None, 9), Exit::Good);
-    assert_eq!(code(&[], Some(0), None, 0), Exit::NotTrusted);
+    assert_eq!(code(&[], Code(7), 9), Exit::Server(7));
+    assert_eq!(code(&["--for", "60s"], Code(7), 9), Exit::Server(7));
+    assert_eq!(code(&["--for", "26s"], Code(7), 9), Exit::Good);
+    assert_eq!(code(&[], Signal(2), 9), Exit::Server(130));
+    assert_eq!(code(&["--for", "26s"], Signal(15), 9), Exit::Good);
+    assert_eq!(code(&[], Code(0), 9), Exit::Good);
+    assert_eq!(code(&[], Code(0), 0), Exit::NotTrusted);
 }
 
 #[test]
@@ -75,10 +73,28 @@ fn every_reason_that_keeps_a_recording_from_being_made_is_named() {
             error: prony_demo::WriteError::Io(Error::from_raw_os_error(28)),
         },
         RecordError::Start { program: program(), error: Error::from_raw_os_error(8) },
-        RecordError::NotAttached { program: program(), exit: "exited with 127".to_owned() },
+        RecordError::NotAttached { program: program(), exit: ServerExit::Code(127) },
         RecordError::System { what: "make the channel to the server", error: Error::from_raw_os_error(24) },
     ];
     let args = args(&["--state", "/srv/state"]);
     let all: Vec<String> = errors.iter().map(|error| failure(&args, error).to_string()).collect();
     insta::assert_snapshot!("failures", all.join("\n"));
+}
+
+#[test]
+fn every_warning_of_a_recording_is_a_sentence() {
+    let warnings = [
+        RecordWarning::Written("/srv/log".into()),
+        RecordWarning::Note("io_uring is not recorded".to_owned()),
+        RecordWarning::NotListed(std::sync::Arc::new(prony_replay::KnownError::NoHome)),
+    ];
+    assert_eq!(
+        warnings.each_ref().map(warning_text),
+        [
+            "the server wrote `/srv/log`, which is in no --state directory: a replay writes it too, and finds it as it is then",
+            "io_uring is not recorded",
+            "the demo is not on the list of those that were recorded here: the user has no home directory, and \
+             XDG_STATE_HOME names none",
+        ]
+    );
 }

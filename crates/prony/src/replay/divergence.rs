@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prony_demo::dump::printable;
 use prony_text::printable_line;
 
-use prony_replay::Cause;
+use prony_replay::{BeyondLimit, Cause, Detail, Difference, Doing, ThreadReport};
 
 use super::explain;
 use crate::cli::ReplayArgs;
@@ -33,8 +33,70 @@ pub(super) fn name(class: DivergenceClass) -> &'static str {
 
 /// The class and what is known best of it.
 pub fn in_short(found: &Divergence) -> String {
-    let what = if found.detail.is_empty() { &found.call } else { &found.detail };
+    let detail = detail(found);
+    let what = if detail.is_empty() { &found.call } else { &detail };
     [name(found.class), what].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+/// What is known beyond class and place; empty where that is nothing.
+pub(super) fn detail(found: &Divergence) -> String {
+    let difference = match found.difference {
+        Difference::NotSent => Some("not sent".to_owned()),
+        Difference::Destination => Some("destination address".to_owned()),
+        _ => None,
+    };
+    let detail = found.detail.as_ref().map(|detail| match detail {
+        Detail::Lengths { expected, found } => format!("{expected} bytes expected, {found} found"),
+        Detail::EndingStatus(status) => format!("the build ends with status {status}"),
+        Detail::NotTolerated(None) => "no rule of the tolerance file excuses this byte".to_owned(),
+        Detail::NotTolerated(Some(beyond)) => {
+            let BeyondLimit { rule, field, offset, recorded, replayed } = beyond;
+            format!(
+                "rule {}, {field}: {recorded} recorded and {replayed} replayed at byte {offset} are further apart than it \
+                 allows",
+                rule + 1
+            )
+        }
+        Detail::Signal { signal, records, of } => {
+            format!("signal {signal} ended the build after {records} of {of} records")
+        }
+        Detail::Ended { status, records, of } => format!("the build ended ({status}) after {records} of {of} records"),
+        Detail::FilesLacking(lacking) => lacking.to_string(),
+        Detail::NoProgress { process, turn } => no_progress(&found.threads, process, *turn),
+    });
+    difference.into_iter().chain(detail).collect::<Vec<_>>().join("; ")
+}
+
+/// Which thread holds a replay up, and which threads wait.
+fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>) -> String {
+    let name = |thread: &ThreadReport| match thread.process {
+        0 => format!("thread {}", thread.thread),
+        process => format!("thread {} of process {process}", thread.thread),
+    };
+    let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
+    let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
+    let holder = match held {
+        Some(thread) => format!("{} {}", name(thread), doing(&thread.doing)),
+        None => format!("the process {}", doing(process)),
+    };
+    let turn = turn.map(|turn| format!(" and turn {turn} does not come")).unwrap_or_default();
+    let waiting = threads.iter().filter_map(|thread| {
+        let turn = thread.waits_for?;
+        Some(format!("{} waits for turn {turn} before record {}", name(thread), thread.record))
+    });
+    std::iter::once(format!("{holder}{turn}")).chain(waiting).collect::<Vec<_>>().join("; ")
+}
+
+/// What a thread, or a process, does.
+fn doing(doing: &Doing) -> String {
+    match doing {
+        Doing::Turn => "waits for its turn".to_owned(),
+        Doing::Running => "runs in its own code".to_owned(),
+        Doing::Sleeping { call, .. } if call.is_empty() => "sleeps".to_owned(),
+        Doing::Sleeping { call, .. } => format!("sleeps in {call}"),
+        Doing::Finished => "has no records left".to_owned(),
+        Doing::Gone => "is not there".to_owned(),
+    }
 }
 
 /// The class as JSON has it.
@@ -66,8 +128,9 @@ pub(super) fn describe(out: &mut String, found: &Divergence) {
             found.call,
         );
     }
-    if !found.detail.is_empty() {
-        let _ = writeln!(out, "  {}", printable_line(&found.detail));
+    let detail = detail(found);
+    if !detail.is_empty() {
+        let _ = writeln!(out, "  {}", printable_line(&detail));
     }
     if !found.expected_call.is_empty() && found.expected_call != found.call {
         let _ = writeln!(out, "  recorded call: {}", found.expected_call);

@@ -172,7 +172,7 @@ pub(super) fn sentence(cause: &Cause) -> String {
         Cause::CloseNumbers => "floating-point numbers that differ a little".to_owned(),
         Cause::ReplacedProgram => "the program at the recorded place is another one now".to_owned(),
         Cause::OtherBuild => "this is another build than the recorded one, or has other arguments".to_owned(),
-        Cause::Processor(what) => what.clone(),
+        Cause::Processor(change) => change.to_string(),
         Cause::Unknown => "nothing is known that could have caused it".to_owned(),
     }
 }

@@ -27,12 +27,12 @@ pub fn answer(report: &ReplayReport) -> Value {
     let cpu = Spread::of(report.cpu_s.iter().copied());
     put("verdict", verdict(&report.verdict).into());
     if let Verdict::Weak(reasons) = &report.verdict {
-        put("reasons", json!(reasons));
+        put("reasons", json!(reasons.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }
     put("frames", report.frames.into());
-    put("records", report.records.into());
-    put("outputs_verified", report.outputs_verified.into());
-    put("output_bytes_verified", report.output_bytes_verified.into());
+    put("records", report.counted.records.into());
+    put("outputs_verified", report.counted.outputs.into());
+    put("output_bytes_verified", report.counted.output_bytes.into());
     put("replays", report.wall_s.len().into());
     put("wall_s", json!(wall.map(|wall| wall.median)));
     put("cpu_s", json!(cpu.map(|cpu| cpu.median)));
@@ -54,15 +54,15 @@ pub fn answer(report: &ReplayReport) -> Value {
     let each = |ns: &[u64]| ns.iter().map(|&ns| ms(ns)).collect::<Vec<_>>();
     put("frame_ms_list", json!(each(&report.frame_wall_ns)));
     put("frame_cpu_ms_list", json!(each(&report.frame_cpu_ns)));
-    put("clocks_added", report.clocks_added.into());
-    put("clocks_removed", report.clocks_removed.into());
-    put("resynced", report.resynced.into());
-    put("overlapped", report.overlapped.into());
-    put("log_bytes_differing", report.log_bytes_differing.into());
+    put("clocks_added", report.counted.clocks_added.into());
+    put("clocks_removed", report.counted.clocks_removed.into());
+    put("resynced", report.resynced().into());
+    put("overlapped", report.counted.overlapped.into());
+    put("log_bytes_differing", report.counted.log_bytes_differing.into());
     put("variables_withheld", report.variables_withheld.as_slice().into());
     put("files_laid_over", report.files_laid_over.into());
     put("files_withheld", report.files_withheld.into());
-    put("warnings", report.warnings.iter().map(|warning| warning.text.as_str()).collect::<Vec<_>>().into());
+    put("warnings", report.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().into());
     if let Some(tolerance) = &report.tolerance {
         put("tolerance", json!(tolerance));
     }
@@ -148,7 +148,7 @@ struct Facts<'a> {
     expected_call: &'a str,
     recent: &'a [String],
     backtrace: &'a [String],
-    detail: &'a str,
+    detail: String,
     threads: Vec<Value>,
 }
 
@@ -177,7 +177,7 @@ impl Facts<'_> {
             expected_call: &found.expected_call,
             recent: &found.recent,
             backtrace: &found.backtrace,
-            detail: &found.detail,
+            detail: divergence::detail(found),
             threads: found.threads.iter().map(thread).collect(),
         }
     }

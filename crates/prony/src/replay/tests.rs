@@ -2,11 +2,14 @@ use std::time::Duration;
 
 use clap::Parser;
 use prony_demo::tolerance::{Drift, FieldDifference, Tolerated};
-use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, Surroundings, ThreadReport};
+use prony_replay::{
+    BeyondLimit, Cause, Counted, Detail, Difference, Doing, FailedCall, FilesLacking, Lack, Passed, ProcessorChange,
+    Recorded, Surroundings, ThreadReport, Warning, WeakReason,
+};
 
 use super::*;
 use crate::cli::{Cli, Verb};
-use crate::report::{Divergence, Warning};
+use crate::report::Divergence;
 
 fn args(flags: &[&str]) -> ReplayArgs {
     let line = ["prony", "replay", "teeworlds.demo"].iter().chain(flags);
@@ -20,33 +23,14 @@ fn identical() -> ReplayReport {
     ReplayReport {
         verdict: Verdict::Identical,
         frames: 1312,
-        records: 318_204,
-        outputs_verified: 5213,
-        output_bytes_verified: 412_881,
+        counted: Counted { records: 318_204, outputs: 5213, output_bytes: 412_881, ..Counted::default() },
         wall_s: vec![0.142],
         cpu_s: vec![0.141],
-        recorded_s: 26.0,
-        frames_in_each: 1,
         frame_start_ns: (1..=1312).map(|frame| frame * 1_000_000).collect(),
         frame_wall_ns: (1..=1312).map(|frame| 21_000 + frame * 120 + frame / 1300 * 100_000).collect(),
         frame_cpu_ns: vec![20_000; 1312],
-        divergence: None,
-        clocks_added: 0,
-        clocks_removed: 0,
-        resynced: 0,
-        overlapped: 0,
-        log_bytes_differing: 0,
-        warnings: Vec::new(),
-        variables_withheld: Vec::new(),
-        files_laid_over: 0,
-        files_withheld: 0,
-        tolerance: None,
         surroundings: Surroundings { recorded_build: Some(true), ..Surroundings::default() },
-        failed_calls: Vec::new(),
-        unfailed_calls: Vec::new(),
-        passed: None,
-        causes: Vec::new(),
-        printed: Vec::new(),
+        ..ReplayReport::before_replay(26.0)
     }
 }
 
@@ -66,7 +50,7 @@ fn divergence(class: DivergenceClass) -> Divergence {
         expected_call: "sendto(7, 61)".to_owned(),
         recent: vec!["#48,209 recvfrom(7, 1400) = 33".to_owned(), "#48,210 clock_gettime(1) = 5.000000042s".to_owned()],
         backtrace: vec!["teeworlds_srv+0x1a2b CServer::SendMsg".to_owned()],
-        detail: String::new(),
+        detail: None,
         difference: Difference::Class,
         threads: Vec::new(),
     }
@@ -93,11 +77,15 @@ fn several_replays_give_a_median_and_a_spread() {
     let report = ReplayReport {
         wall_s: vec![0.142, 0.139, 0.151, 0.140, 0.141],
         cpu_s: vec![0.141, 0.138, 0.150, 0.139, 0.140],
-        clocks_added: 12,
-        clocks_removed: 1,
-        resynced: 3,
-        overlapped: 2,
-        log_bytes_differing: 88,
+        counted: Counted {
+            clocks_added: 12,
+            clocks_removed: 1,
+            resynced: 1,
+            reordered: 2,
+            overlapped: 2,
+            log_bytes_differing: 88,
+            ..identical().counted
+        },
         ..identical()
     };
     insta::assert_snapshot!("repeated", shown(&report, &["--repeat", "5"]));
@@ -111,10 +99,18 @@ fn several_replays_give_a_median_and_a_spread() {
 
 #[test]
 fn bytes_that_nobody_verified_are_not_identical() {
-    let nothing = ReplayReport { output_bytes_verified: 0, outputs_verified: 0, ..identical() };
+    let counted = Counted { outputs: 0, output_bytes: 0, ..identical().counted };
+    let nothing = ReplayReport { counted, ..identical() };
     assert_eq!(exit(&nothing), Exit::NotTrusted);
-    let reasons =
-        vec!["0 of 1,312 frames sent anything".to_owned(), "the CPU lacks avx2, which the recording's had".to_owned()];
+    let lacking = ProcessorChange::FlagsLacking(vec!["avx2".to_owned()]);
+    let reasons = vec![
+        WeakReason::Processor(lacking),
+        WeakReason::Changed("/srv/map".to_owned()),
+        WeakReason::Missed("unrecorded system call 318".to_owned()),
+        WeakReason::NothingSent,
+        WeakReason::NothingVerified,
+        WeakReason::LittleVerified { output_bytes: 35, frames: 101 },
+    ];
     let weak = ReplayReport { verdict: Verdict::Weak(reasons), ..nothing };
     insta::assert_snapshot!("weak", shown(&weak, &[]));
     assert_eq!(exit(&weak), Exit::NotTrusted);
@@ -154,12 +150,21 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
         match class {
             Order => found.expected_call = "recvfrom(7, 1400)".to_owned(),
             UnrecordedCall => (found.call, found.fd) = ("getrandom(16)".to_owned(), -1),
-            Starvation => found.detail = "thread 3 waited 10 s for its turn, which thread 1 holds".to_owned(),
-            MissingFile => {
-                (found.call, found.detail) =
-                    ("open".to_owned(), "/srv/maps/dm1.map: expected 81,212 bytes, found none".to_owned())
+            Starvation => {
+                found.detail = Some(Detail::NoProgress { process: Doing::Running, turn: Some(812) });
+                found.threads = vec![
+                    held(Doing::Running),
+                    ThreadReport { thread: 1, waits_for: Some(812), is_its_turn: false, ..held(Doing::Turn) },
+                ];
             }
-            Crash => (found.call, found.detail) = ("sendto".to_owned(), "signal 11 at 0x0".to_owned()),
+            MissingFile => {
+                let lacking = FilesLacking { first: "/srv/maps/dm1.map".to_owned(), more: 0, lack: Lack::NotThere };
+                (found.call, found.detail) = ("open".to_owned(), Some(Detail::FilesLacking(lacking)));
+            }
+            Crash => {
+                let signal = Detail::Signal { signal: 11, records: 48_211, of: 318_204 };
+                (found.call, found.detail) = ("sendto".to_owned(), Some(signal));
+            }
             _ => {}
         }
         let causes = if class == MissingFile { vec![Cause::MissingFile] } else { Vec::new() };
@@ -271,7 +276,7 @@ fn every_cause_has_its_words_and_its_next_step() {
         Cause::CloseNumbers,
         Cause::ReplacedProgram,
         Cause::OtherBuild,
-        Cause::Processor("this processor lacks avx2 of the recording's".to_owned()),
+        Cause::Processor(ProcessorChange::FlagsLacking(vec!["avx2".to_owned()])),
         Cause::Unknown,
     ];
     let found = Divergence {
@@ -390,6 +395,55 @@ fn variables_that_the_build_did_not_get_have_a_next_step() {
 
 #[test]
 fn warnings_are_part_of_the_json_answer() {
-    let report = ReplayReport { warnings: vec![Warning { text: "look".to_owned() }], ..identical() };
-    assert_eq!(json::answer(&report)["warnings"][0], "look");
+    let report = ReplayReport { warnings: vec![Warning::Changed("/srv/map".to_owned())], ..identical() };
+    let told = "`/srv/map` is not the file that was recorded: its content differs";
+    assert_eq!(json::answer(&report)["warnings"][0], told);
+}
+
+#[test]
+fn every_detail_of_a_divergence_has_its_words() {
+    use std::os::unix::process::ExitStatusExt;
+    let beyond = BeyondLimit { rule: 0, field: "f32le at 12".to_owned(), offset: 12, recorded: 1.0, replayed: 1.5 };
+    let lacking = FilesLacking { first: "/srv/map".to_owned(), more: 2, lack: Lack::NotRegular };
+    let status = std::process::ExitStatus::from_raw(3 << 8);
+    let details = [
+        (Difference::NotSent, None, "not sent"),
+        (Difference::Destination, None, "destination address"),
+        (
+            Difference::Destination,
+            Some(Detail::Lengths { expected: 16, found: 28 }),
+            "destination address; 16 bytes expected, 28 found",
+        ),
+        (Difference::Class, Some(Detail::EndingStatus(1)), "the build ends with status 1"),
+        (Difference::Bytes, Some(Detail::NotTolerated(None)), "no rule of the tolerance file excuses this byte"),
+        (
+            Difference::Bytes,
+            Some(Detail::NotTolerated(Some(beyond))),
+            "rule 1, f32le at 12: 1 recorded and 1.5 replayed at byte 12 are further apart than it allows",
+        ),
+        (
+            Difference::Class,
+            Some(Detail::Signal { signal: 9, records: 12, of: 40 }),
+            "signal 9 ended the build after 12 of 40 records",
+        ),
+        (
+            Difference::Class,
+            Some(Detail::Ended { status, records: 12, of: 40 }),
+            "the build ended (exit status: 3) after 12 of 40 records",
+        ),
+        (
+            Difference::Class,
+            Some(Detail::FilesLacking(lacking)),
+            "the server read `/srv/map` and 2 more, which is not a regular file here",
+        ),
+        (
+            Difference::Class,
+            Some(Detail::NoProgress { process: Doing::Gone, turn: None }),
+            "the process is not there",
+        ),
+    ];
+    for (difference, detail, told) in details {
+        let found = Divergence { difference, detail, ..divergence(DivergenceClass::Output) };
+        assert_eq!(super::divergence::detail(&found), told);
+    }
 }

@@ -124,7 +124,7 @@ impl Stand<'_> {
         }
         let mut benchmark = Benchmark::new(&self.name(claim));
         benchmark.runs.push(run);
-        let mut warnings: Vec<String> = report.warnings.iter().map(|warning| warning.text.clone()).collect();
+        let mut warnings: Vec<String> = report.warnings.iter().map(ToString::to_string).collect();
         if let Verdict::Weak(reasons) = &report.verdict {
             warnings.extend(reasons.iter().map(|reason| format!("weak: {reason}")));
         }

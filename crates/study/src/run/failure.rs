@@ -4,7 +4,7 @@ use std::io;
 
 use prony_bench::{Failed, OnceError, Problem};
 use prony_machine::process::{RunError, Step};
-use prony_replay::{DivergenceClass, ReplayError, ReplayReport};
+use prony_replay::{Detail, Divergence, DivergenceClass, ReplayError, ReplayReport};
 
 use crate::FailureKind;
 use crate::ledger::Failure;
@@ -33,10 +33,19 @@ pub fn of_command(error: &OnceError) -> Option<Failure> {
 fn of_problem(problem: &Problem) -> FailureKind {
     match problem {
         Problem::Exited(code) if KILLED_CODES.contains(code) => FailureKind::Transient,
-        // A crash of its own will come again; what others sent will not.
-        Problem::Signalled(SIGHUP | SIGINT | SIGKILL | SIGTERM) | Problem::TimedOut(_) => FailureKind::Transient,
+        Problem::Signalled(signal) => of_signal(*signal),
+        Problem::TimedOut(_) => FailureKind::Transient,
         Problem::Run(RunError::Start { step: Step::Clone, .. } | RunError::Watch { .. }) => FailureKind::Transient,
         Problem::Run(RunError::Start { error, .. }) | Problem::File { error, .. } => of_io(error),
+        _ => FailureKind::Permanent,
+    }
+}
+
+/// Of a signal that ended a process: a crash of its own will come again; what others sent, or the kernel for want of
+/// memory, will not.
+fn of_signal(signal: i32) -> FailureKind {
+    match signal {
+        SIGHUP | SIGINT | SIGKILL | SIGTERM => FailureKind::Transient,
         _ => FailureKind::Permanent,
     }
 }
@@ -76,17 +85,24 @@ pub fn of_divergence(report: &ReplayReport) -> Failure {
         DivergenceClass::Starvation => "a thread waited for a turn that did not come".to_owned(),
         DivergenceClass::EarlyExit => "it ended before the recording did".to_owned(),
         DivergenceClass::LateExit => "it went on after the recording ended".to_owned(),
-        DivergenceClass::MissingFile => found.detail.clone(),
+        DivergenceClass::MissingFile => match &found.detail {
+            Some(Detail::FilesLacking(lacking)) => lacking.to_string(),
+            _ => "a file that the server read is not there".to_owned(),
+        },
         DivergenceClass::Crash => "a signal ended it".to_owned(),
     };
-    // Who waited for too long may have had no CPU; and no build crashes by itself when it is killed.
-    let kind = match found.class {
-        DivergenceClass::Starvation => FailureKind::Transient,
-        DivergenceClass::Crash if found.detail.contains("SIGKILL") => FailureKind::Transient,
-        _ => FailureKind::Permanent,
-    };
+    let kind = kind_of_divergence(found);
     let place = format!("diverged at record {} of frame {}: {what}", found.record, found.frame);
     failure(kind, &place, "")
+}
+
+fn kind_of_divergence(found: &Divergence) -> FailureKind {
+    match (found.class, &found.detail) {
+        // Who waited for too long may have had no CPU.
+        (DivergenceClass::Starvation, _) => FailureKind::Transient,
+        (DivergenceClass::Crash, Some(Detail::Signal { signal, .. })) => of_signal(*signal),
+        _ => FailureKind::Permanent,
+    }
 }
 
 /// With the last line of what it printed.
@@ -129,6 +145,37 @@ mod tests {
         for problem in [Problem::Exited(1), Problem::Exited(127), Problem::Signalled(SIGSEGV), Problem::NoValue] {
             assert_eq!(kind(problem), FailureKind::Permanent);
         }
+    }
+
+    #[test]
+    fn a_replay_that_was_killed_may_go_well_another_time_and_one_that_crashed_will_not() {
+        const SIGSEGV: i32 = 11;
+        let ended_by = |signal| {
+            let found = Divergence {
+                class: DivergenceClass::Crash,
+                process: 0,
+                thread: 0,
+                record: 12,
+                frame: 3,
+                call: "sendto".to_owned(),
+                fd: 7,
+                byte: None,
+                window_from: 0,
+                expected: Vec::new(),
+                found: Vec::new(),
+                expected_call: String::new(),
+                recent: Vec::new(),
+                backtrace: Vec::new(),
+                detail: Some(Detail::Signal { signal, records: 12, of: 40 }),
+                difference: prony_replay::Difference::Class,
+                threads: Vec::new(),
+            };
+            of_divergence(&ReplayReport { divergence: Some(found), ..ReplayReport::before_replay(1.0) })
+        };
+        let killed = ended_by(SIGKILL);
+        assert_eq!(killed.kind, FailureKind::Transient);
+        assert_eq!(killed.message, "diverged at record 12 of frame 3: a signal ended it");
+        assert_eq!(ended_by(SIGSEGV).kind, FailureKind::Permanent);
     }
 
     #[test]

@@ -1,0 +1,105 @@
+//! What is known of a divergence beyond its class and its place.
+
+use super::Doing;
+use std::fmt;
+use std::process::ExitStatus;
+
+/// What is known of a divergence beyond its class and its place.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Detail {
+    /// Lengths of an output, in bytes, where they differ.
+    Lengths {
+        /// Recorded.
+        expected: u64,
+        /// Sent by the build.
+        found: u64,
+    },
+    /// Status that the build was about to end with.
+    EndingStatus(i32),
+    /// Output that differs by more than the tolerance rules allow; `None` where no rule covers the byte.
+    NotTolerated(Option<BeyondLimit>),
+    /// Signal that ended the build.
+    Signal {
+        /// Its number.
+        signal: i32,
+        /// Records answered before.
+        records: u64,
+        /// Records of the demo.
+        of: u64,
+    },
+    /// End of the build before all records were answered.
+    Ended {
+        /// How it ended.
+        status: ExitStatus,
+        /// Records answered before.
+        records: u64,
+        /// Records of the demo.
+        of: u64,
+    },
+    /// Files that the recorded server read and that cannot be read here.
+    FilesLacking(FilesLacking),
+    /// Replay that made no progress; [`super::Divergence::threads`] has what each thread was doing.
+    NoProgress {
+        /// What the process that was started was doing.
+        process: Doing,
+        /// Turn that did not come; `None` where no thread waited for one.
+        turn: Option<u64>,
+    },
+}
+
+/// A number in an output that is further from the recorded one than its rule allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BeyondLimit {
+    /// Place of the rule in its file, from 0.
+    pub rule: usize,
+    /// Description of the field: type and place.
+    pub field: String,
+    /// First byte of the field in the output.
+    pub offset: usize,
+    /// Recorded value.
+    pub recorded: f64,
+    /// Value of the replay.
+    pub replayed: f64,
+}
+
+/// Files that the recorded server read and that cannot be read here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilesLacking {
+    /// Path of the first one.
+    pub first: String,
+    /// Number of the others.
+    pub more: usize,
+    /// What there is instead.
+    pub lack: Lack,
+}
+
+/// What there is in the place of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lack {
+    /// Nothing.
+    NotThere,
+    /// Something that is not a regular file.
+    NotRegular,
+}
+
+impl FilesLacking {
+    /// `None` where no file is lacking.
+    pub(crate) fn of(files: &[String], lack: Lack) -> Option<FilesLacking> {
+        let first = files.first()?.clone();
+        Some(FilesLacking { first, more: files.len() - 1, lack })
+    }
+}
+
+impl fmt::Display for FilesLacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FilesLacking { first, more, lack } = self;
+        let what = match lack {
+            Lack::NotThere => "not there",
+            Lack::NotRegular => "not a regular file here",
+        };
+        match more {
+            0 => write!(f, "the server read `{first}`, which is {what}"),
+            more => write!(f, "the server read `{first}` and {more} more, which is {what}"),
+        }
+    }
+}

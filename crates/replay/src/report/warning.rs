@@ -1,0 +1,124 @@
+//! What to look at before a demo or a replay is relied on.
+
+use crate::known::KnownError;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Something to look at before a demo is relied on.
+#[derive(Debug, Clone)]
+pub enum RecordWarning {
+    /// File that the server wrote outside of any state directory.
+    Written(PathBuf),
+    /// Note of the recorder, as the demo has it: what could not be recorded, or only in part.
+    Note(String),
+    /// The demo is not on the list of those that this user recorded here.
+    NotListed(Arc<KnownError>),
+}
+
+/// Something to look at before the verdict of a replay is relied on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// Recorded variables that choose code or files, dropped as a command was given: their names, harmless to show.
+    VariablesDropped(Vec<String>),
+    /// Recorded variables that choose code or files, replaced by those of this environment: their names, harmless to show.
+    VariablesReplaced(Vec<String>),
+    /// Another processor than that of the recording.
+    Processor(ProcessorChange),
+    /// Library with another build id than the recorded one.
+    OtherLibrary(PathBuf),
+    /// File that the server wrote while recording, outside of any state directory.
+    Written(PathBuf),
+    /// File with another content than the recorded one; its path.
+    Changed(String),
+    /// Number of files that were restored without their bits for set-user-id and set-group-id.
+    SetIdsTaken(u64),
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen_by = |f: &mut fmt::Formatter<'_>, names: &[String], what: &str| {
+            write!(f, "the demo sets {}, by which code or files are chosen: {what}", names.join(", "))
+        };
+        match self {
+            Warning::VariablesDropped(names) => chosen_by(f, names, "dropped, as a command was given"),
+            Warning::VariablesReplaced(names) => chosen_by(f, names, "the build has the values of this environment"),
+            Warning::Processor(change) => change.fmt(f),
+            Warning::OtherLibrary(path) => write!(f, "`{}` is not the library that was recorded", path.display()),
+            Warning::Written(path) => write!(
+                f,
+                "`{}` was written while recording, outside of any state directory; a replay writes it too",
+                path.display()
+            ),
+            Warning::Changed(path) => write!(f, "`{path}` is not the file that was recorded: its content differs"),
+            Warning::SetIdsTaken(files) => write!(
+                f,
+                "the state has {files} set-user-id or set-group-id files, which were restored without these bits"
+            ),
+        }
+    }
+}
+
+/// How the processor differs from that of the recording.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProcessorChange {
+    /// Another architecture; both as [`std::env::consts::ARCH`] has them.
+    Architecture {
+        /// That of the recording.
+        recorded: String,
+        /// That of this machine.
+        here: &'static str,
+    },
+    /// Flags of the recording's processor that this one lacks.
+    FlagsLacking(Vec<String>),
+}
+
+impl fmt::Display for ProcessorChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ProcessorChange::Architecture { recorded, here } => {
+                write!(f, "recorded on {recorded}, replayed on {here}")
+            }
+            ProcessorChange::FlagsLacking(flags) => {
+                write!(f, "this processor lacks {} of the recording's", flags.join(" "))
+            }
+        }
+    }
+}
+
+/// Why a replay that did not diverge says little of its build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WeakReason {
+    /// Another processor than that of the recording.
+    Processor(ProcessorChange),
+    /// File with another content than the recorded one; its path.
+    Changed(String),
+    /// Note of what the recorder could not record.
+    Missed(String),
+    /// No byte of output was verified, as the recorded server sent none.
+    NothingSent,
+    /// No byte of output was verified, though the recorded server sent some.
+    NothingVerified,
+    /// Few bytes of output were verified, for as long as the server ran.
+    LittleVerified {
+        /// Bytes that were verified.
+        output_bytes: u64,
+        /// Frames that were replayed.
+        frames: u64,
+    },
+}
+
+impl fmt::Display for WeakReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WeakReason::Processor(change) => change.fmt(f),
+            WeakReason::Changed(path) => write!(f, "`{path}` changed since the recording"),
+            WeakReason::Missed(note) => write!(f, "the recording missed something: {note}"),
+            WeakReason::NothingSent => f.write_str("no output byte was verified: the recorded server sent nothing"),
+            WeakReason::NothingVerified => f.write_str("no output byte was verified: nothing it sent was verified"),
+            WeakReason::LittleVerified { output_bytes, frames } => {
+                write!(f, "only {output_bytes} bytes of output were verified over {frames} frames")
+            }
+        }
+    }
+}
