@@ -19,22 +19,22 @@ use std::time::Duration;
 use prony_machine::process::slice;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
+use crate::context::{BenchError, MeasureError, Observation, RunContext};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
-use crate::report::Occasion;
+use crate::report::Phase;
 use crate::scatter::Scatter;
-use crate::stand::{BenchError, Observation, Stand, Trouble};
 
 /// What a command asks the scheduler for, and how often the metronome wakes.
 pub(crate) const TURN_NS: u64 = 500_000;
 
-/// Whoever runs one of the two commands: a stand on a thread of its own.
+/// Whoever runs one of the two commands: a run context on a thread of its own.
 #[derive(Debug)]
 pub struct Partner {
     /// Where both run.
     cpu: Option<usize>,
     ask: Sender<Asked>,
-    answers: Receiver<Result<Observation, Trouble>>,
+    answers: Receiver<Result<Observation, MeasureError>>,
 }
 
 /// A run of a command that is prepared.
@@ -42,7 +42,7 @@ pub struct Partner {
 struct Asked {
     subject: usize,
     scatter: Scatter,
-    occasion: Occasion,
+    phase: Phase,
 }
 
 impl Partner {
@@ -55,15 +55,15 @@ impl Partner {
         let (ask, asked) = channel::<Asked>();
         let (answer, answers) = channel();
         let (tell, told) = channel();
-        // A stand stays on the thread it was made on: what it counts with follows the children of that thread.
+        // A run context stays on the thread it was made on: what it counts with follows the children of that thread.
         scope.spawn(move || {
-            let mut stand = match Stand::new(options, interrupt) {
-                Ok(stand) => stand,
+            let mut context = match RunContext::new(options, interrupt) {
+                Ok(context) => context,
                 Err(error) => return drop(tell.send(Err(error))),
             };
             drop(tell.send(Ok(())));
-            for Asked { subject, scatter, occasion } in asked {
-                if answer.send(stand.run_prepared(subject, &scatter, occasion)).is_err() {
+            for Asked { subject, scatter, phase } in asked {
+                if answer.send(context.run_prepared(subject, &scatter, phase)).is_err() {
                     break;
                 }
             }
@@ -78,24 +78,24 @@ impl Partner {
     /// Runs two commands at once, the first of them here with the partner, and gives what came of each.
     pub fn run(
         &self,
-        stand: &mut Stand,
+        context: &mut RunContext,
         [first, second]: [usize; 2],
         scatter: &Scatter,
-        occasion: Occasion,
-    ) -> [Result<Observation, Trouble>; 2] {
+        phase: Phase,
+    ) -> [Result<Observation, MeasureError>; 2] {
         for subject in [first, second] {
-            if let Err(trouble) = stand.prepare(subject) {
-                return [Err(trouble), Err(Trouble::Interrupted)];
+            if let Err(error) = context.prepare(subject) {
+                return [Err(error), Err(MeasureError::Interrupted)];
             }
         }
-        let asked = Asked { subject: first, scatter: scatter.clone(), occasion };
+        let asked = Asked { subject: first, scatter: scatter.clone(), phase };
         // It ends only with us.
-        let gone = || Err(Trouble::Interrupted);
+        let gone = || Err(MeasureError::Interrupted);
         if self.ask.send(asked).is_err() {
             return [gone(), gone()];
         }
         with_metronome(self.cpu, || {
-            let of_second = stand.run_prepared(second, scatter, occasion);
+            let of_second = context.run_prepared(second, scatter, phase);
             [self.answers.recv().unwrap_or_else(|_| gone()), of_second]
         })
     }

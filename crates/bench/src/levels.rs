@@ -3,8 +3,8 @@
 use prony_stats::levels::{components, values_worth_taking};
 use prony_stats::warmup::warmups;
 
+use crate::context::Observation;
 use crate::sample::Measure;
-use crate::stand::Observation;
 
 /// What a worker is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

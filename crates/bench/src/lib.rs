@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod context;
 mod demo;
 mod duet;
 mod interrupt;
@@ -17,21 +18,20 @@ mod rounds;
 mod sample;
 mod scatter;
 mod selftest;
-mod stand;
 mod summary;
 mod trial;
 
 pub mod worker;
 
 pub use command::{CommandError, CommandLine};
+pub use context::BenchError;
 pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo, run_of_replay};
 pub use duet::{duet_cpu, on_cpu};
 pub use interrupt::Interrupt;
 pub use once::{Once, OnceError, run_once};
 pub use options::{Input, Options, Output, Subject};
-pub use report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
+pub use report::{Comparison, Ended, Event, Failed, Phase, Problem, Report, Round, Warning};
 pub use rounds::bench;
 pub use selftest::{Resolution, Selftest, selftest};
-pub use stand::BenchError;
 pub use summary::{Spread, Summary};
 pub use trial::Tried;

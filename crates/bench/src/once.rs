@@ -9,12 +9,12 @@ use prony_stats::samples::Benchmark;
 use rustix::event::epoll;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
+use crate::context::{BenchError, MeasureError, Observation, RunContext};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
-use crate::report::{Failed, Occasion, Problem};
+use crate::report::{Failed, Phase, Problem};
 use crate::sample::{self, Measure};
 use crate::scatter::Scatter;
-use crate::stand::{BenchError, Observation, Stand, Trouble};
 use crate::worker::Value;
 
 /// A command that ran once.
@@ -54,15 +54,15 @@ pub fn run_once(
     interrupt: Option<&Interrupt>,
     limit: Option<Duration>,
 ) -> Result<Once, OnceError> {
-    let mut stand = Stand::new(options, interrupt).map_err(OnceError::Bench)?;
+    let mut context = RunContext::new(options, interrupt).map_err(OnceError::Bench)?;
     if let Some(limit) = limit {
-        stand.end_after(limit).map_err(OnceError::Bench)?;
+        context.end_after(limit).map_err(OnceError::Bench)?;
     }
     let scatter = surroundings.map_or_else(Scatter::none, |draw| Scatter::draw(&mut Seed::new(draw)));
     let failed = |failed| OnceError::Failed(Box::new(failed));
-    let observation = stand.run(0, &scatter, Occasion::Run(1)).map_err(|trouble| match trouble {
-        Trouble::Interrupted => OnceError::Interrupted,
-        Trouble::Failed(trouble) => failed(trouble),
+    let observation = context.run(0, &scatter, Phase::Run(1)).map_err(|error| match error {
+        MeasureError::Interrupted => OnceError::Interrupted,
+        MeasureError::Failed(error) => failed(error),
     })?;
     // What else a worker writes, as how much it did, does not take the place of what the kernel says of it.
     let asked_for = observation.values.iter().any(|value| value.metric == metric);
@@ -74,7 +74,7 @@ pub fn run_once(
     let taken = sample::take_as(&measured, &measure, None, false);
     let name = benchmark.name.clone();
     let taken = taken.map_err(|problem: Problem| {
-        failed(Failed { name, occasion: Occasion::Run(1), problem, stderr_tail: String::new() })
+        failed(Failed { name, phase: Phase::Run(1), problem, stderr_tail: String::new() })
     })?;
     benchmark.runs.push(taken.run);
     Ok(Once { benchmark, values: observation.values, run: measured.run })

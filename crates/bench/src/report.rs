@@ -122,7 +122,7 @@ impl fmt::Display for Warning {
 
 /// What was done when something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Occasion {
+pub enum Phase {
     /// What runs once before the first run.
     Setup,
     /// What runs before each run.
@@ -137,15 +137,15 @@ pub enum Occasion {
     Cleanup,
 }
 
-impl fmt::Display for Occasion {
+impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Occasion::Setup => f.write_str("setup"),
-            Occasion::Prepare => f.write_str("prepare"),
-            Occasion::WarmUp(run) => write!(f, "warm-up {run}"),
-            Occasion::Trial => f.write_str("trial run"),
-            Occasion::Run(run) => write!(f, "run {run}"),
-            Occasion::Cleanup => f.write_str("cleanup"),
+            Phase::Setup => f.write_str("setup"),
+            Phase::Prepare => f.write_str("prepare"),
+            Phase::WarmUp(run) => write!(f, "warm-up {run}"),
+            Phase::Trial => f.write_str("trial run"),
+            Phase::Run(run) => write!(f, "run {run}"),
+            Phase::Cleanup => f.write_str("cleanup"),
         }
     }
 }
@@ -156,7 +156,7 @@ pub struct Failed {
     /// How reports call it.
     pub name: String,
     /// What was done.
-    pub occasion: Occasion,
+    pub phase: Phase,
     /// What went wrong.
     pub problem: Problem,
     /// The last lines it printed on standard error.

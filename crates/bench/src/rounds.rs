@@ -10,14 +10,14 @@ use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
 
+use crate::context::{BenchError, MeasureError, Observation, RunContext, once};
 use crate::duet::Partner;
 use crate::interrupt::Interrupt;
 use crate::levels::{self, FIRST_ROUNDS, FIRST_TIME, Levels, Repetitions};
 use crate::options::Options;
-use crate::report::{Comparison, Ended, Event, Failed, Occasion, Problem, Report, Round, Warning};
+use crate::report::{Comparison, Ended, Event, Failed, Phase, Problem, Report, Round, Warning};
 use crate::sample::{self, Measure, Times};
 use crate::scatter::Scatter;
-use crate::stand::{BenchError, Observation, Stand, Trouble, once};
 use crate::summary::Summary;
 use crate::trial::{self, Tried};
 
@@ -43,39 +43,39 @@ pub fn bench(
     if options.duet && (options.subjects.len() != 2 || options.placement.cpu.is_none()) {
         return Err(BenchError::NoDuet);
     }
-    let mut stand = Stand::new(options, interrupt)?;
+    let mut context = RunContext::new(options, interrupt)?;
     let mut bench = Bench::new(options);
     let in_duet = options.duet_tried_on.map(|cpu| options.in_duet(cpu));
     let measured = std::thread::scope(|scope| {
         let partner = options.duet.then(|| Partner::start(scope, options, interrupt)).transpose()?;
-        let begun = once(&stand, &options.subjects, Occasion::Setup).and_then(|()| bench.warm_up(&mut stand, events));
+        let begun = once(&context, &options.subjects, Phase::Setup).and_then(|()| bench.warm_up(&mut context, events));
         if let (Some(in_duet), Ok(())) = (&in_duet, &begun)
             && bench.may_be_tried()
         {
             let partner = Partner::start(scope, in_duet, interrupt)?;
-            let mut together = Stand::new(in_duet, interrupt)?;
-            let measured = match bench.try_both(&mut stand, &mut together, &partner) {
+            let mut together = RunContext::new(in_duet, interrupt)?;
+            let measured = match bench.try_both(&mut context, &mut together, &partner) {
                 Ok(Pairing::AtOnce) => {
-                    stand = together;
+                    context = together;
                     bench.begin_anew(in_duet);
-                    bench.measure(&mut stand, Some(&partner), events)
+                    bench.measure(&mut context, Some(&partner), events)
                 }
-                Ok(Pairing::InTurns) => bench.measure(&mut stand, None, events),
-                Err(trouble) => Err(trouble),
+                Ok(Pairing::InTurns) => bench.measure(&mut context, None, events),
+                Err(error) => Err(error),
             };
             return Ok(measured);
         }
-        Ok(begun.and_then(|()| bench.measure(&mut stand, partner.as_ref(), events)))
+        Ok(begun.and_then(|()| bench.measure(&mut context, partner.as_ref(), events)))
     })?;
-    let settled = bench.settle(&mut stand, true);
-    // What was made is cleaned up, however the measurement ended; its trouble is the one to tell.
-    let cleaned = once(&stand, &options.subjects, Occasion::Cleanup);
+    let settled = bench.settle(&mut context, true);
+    // What was made is cleaned up, however the measurement ended; its error is the one to tell.
+    let cleaned = once(&context, &options.subjects, Phase::Cleanup);
     let ended = match measured.and(settled).and(cleaned) {
         Ok(()) => Ended::Complete,
-        Err(Trouble::Interrupted) => Ended::Interrupted,
-        Err(Trouble::Failed(failed)) => Ended::Failed(failed),
+        Err(MeasureError::Interrupted) => Ended::Interrupted,
+        Err(MeasureError::Failed(failed)) => Ended::Failed(failed),
     };
-    Ok(bench.report(ended, &stand))
+    Ok(bench.report(ended, &context))
 }
 
 /// A bench in progress.
@@ -187,15 +187,15 @@ impl<'a> Bench<'a> {
     }
 
     /// Runs that do not count, and calibrate workers.
-    fn warm_up(&mut self, stand: &mut Stand, events: &mut dyn FnMut(Event)) -> Result<(), Trouble> {
+    fn warm_up(&mut self, context: &mut RunContext, events: &mut dyn FnMut(Event)) -> Result<(), MeasureError> {
         events(Event::WarmingUp);
         for run in 1..=self.options.warmup_runs {
             let scatter = Scatter::draw(&mut self.seed);
             for subject in 0..self.options.subjects.len() {
-                let observation = stand.run(subject, &scatter, Occasion::WarmUp(run))?;
+                let observation = context.run(subject, &scatter, Phase::WarmUp(run))?;
                 let fits = trial::suits(&observation, self.options.plan.budget_s);
                 self.suitable = Some(fits && self.suitable.unwrap_or(true));
-                self.take(subject, &observation, None, Occasion::WarmUp(run))?;
+                self.take(subject, &observation, None, Phase::WarmUp(run))?;
             }
         }
         Ok(())
@@ -207,10 +207,15 @@ impl<'a> Bench<'a> {
     }
 
     /// Tries both ways on the first command, in time that is part of the budget.
-    fn try_both(&mut self, stand: &mut Stand, together: &mut Stand, partner: &Partner) -> Result<Pairing, Trouble> {
+    fn try_both(
+        &mut self,
+        context: &mut RunContext,
+        together: &mut RunContext,
+        partner: &Partner,
+    ) -> Result<Pairing, MeasureError> {
         self.begun = Some(Instant::now());
         let scatter = Scatter::draw(&mut self.seed);
-        let tried = Tried::of(stand, together, partner, &scatter, self.options.plan.budget_s)?;
+        let tried = Tried::of(context, together, partner, &scatter, self.options.plan.budget_s)?;
         let way = tried.way;
         self.tried = Some(tried);
         Ok(way)
@@ -224,16 +229,16 @@ impl<'a> Bench<'a> {
 
     fn measure(
         &mut self,
-        stand: &mut Stand,
+        context: &mut RunContext,
         partner: Option<&Partner>,
         events: &mut dyn FnMut(Event),
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), MeasureError> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
-        stand.ask(Repetitions::FIRST);
+        context.ask(Repetitions::FIRST);
         while self.options.runs.is_none_or(|runs| self.started() < runs) {
-            self.round(stand, partner)?;
+            self.round(context, partner)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
-            self.settle(stand, false)?;
+            self.settle(context, false)?;
             self.rounds_done_s.resize(self.rounds, self.elapsed_s);
             let done = self.look();
             events(Event::Round(self.progress(), &self.benchmarks));
@@ -245,7 +250,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Every command that is not decided once, in an order drawn anew.
-    fn round(&mut self, stand: &mut Stand, partner: Option<&Partner>) -> Result<(), Trouble> {
+    fn round(&mut self, context: &mut RunContext, partner: Option<&Partner>) -> Result<(), MeasureError> {
         let scatter = Scatter::draw(&mut self.seed);
         let mut order: Vec<usize> = (0..self.options.subjects.len())
             .filter(|&subject| subject == 0 || self.decided[subject - 1].is_none())
@@ -256,21 +261,21 @@ impl<'a> Bench<'a> {
         }
         let mut observations: Vec<Option<Observation>> = vec![None; self.options.subjects.len()];
         let mut ran = Ok(());
-        let occasion = Occasion::Run(self.started() + 1);
+        let phase = Phase::Run(self.started() + 1);
         let mut both = match (partner, order.as_slice()) {
-            (Some(partner), &[first, second]) => partner.run(stand, [first, second], &scatter, occasion).map(Some),
+            (Some(partner), &[first, second]) => partner.run(context, [first, second], &scatter, phase).map(Some),
             _ => [None, None],
         }
         .into_iter()
         .flatten();
         for &subject in &order {
-            match both.next().unwrap_or_else(|| stand.run(subject, &scatter, occasion)) {
+            match both.next().unwrap_or_else(|| context.run(subject, &scatter, phase)) {
                 Ok(observation) => {
                     self.tally.add(subject, &observation);
                     observations[subject] = Some(observation);
                 }
-                Err(trouble) => {
-                    ran = Err(trouble);
+                Err(error) => {
+                    ran = Err(error);
                     break;
                 }
             }
@@ -283,7 +288,7 @@ impl<'a> Bench<'a> {
                 Ok(())
             }
             None => {
-                self.repeat_more_or_less(stand, &round);
+                self.repeat_more_or_less(context, &round);
                 self.judge_round(&round)
             }
         };
@@ -292,12 +297,12 @@ impl<'a> Bench<'a> {
 
     /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
     /// twice as many, they are asked anew; which of them is faster has no part in that.
-    fn repeat_more_or_less(&mut self, stand: &mut Stand, round: &Ran) {
+    fn repeat_more_or_less(&mut self, context: &mut RunContext, round: &Ran) {
         let Some(levels) = &mut self.levels else { return };
         levels.add_round(&round.observations);
         let rounds = self.rounds + 1;
         if rounds.is_multiple_of(FIRST_ROUNDS) && (rounds / FIRST_ROUNDS).is_power_of_two() {
-            stand.ask(levels.repetitions());
+            context.ask(levels.repetitions());
         }
     }
 
@@ -307,7 +312,7 @@ impl<'a> Bench<'a> {
     }
 
     /// Judges the first rounds, once enough is known of the workers, or it is `over`.
-    fn settle(&mut self, stand: &mut Stand, over: bool) -> Result<(), Trouble> {
+    fn settle(&mut self, context: &mut RunContext, over: bool) -> Result<(), MeasureError> {
         let Some(first) = &self.first else { return Ok(()) };
         let workers =
             first.iter().flat_map(|round| round.observations.iter().flatten()).any(|one| !one.values.is_empty());
@@ -330,19 +335,19 @@ impl<'a> Bench<'a> {
             for observation in first.iter_mut().flat_map(|round| round.observations.iter_mut().flatten()) {
                 levels::mark_warmups(observation, warmups);
             }
-            stand.ask(levels.repetitions());
+            context.ask(levels.repetitions());
             self.levels = Some(levels);
         }
         first.iter().try_for_each(|round| self.judge_round(round))
     }
 
     /// Writes a round down and shows it to the judges.
-    fn judge_round(&mut self, round: &Ran) -> Result<(), Trouble> {
+    fn judge_round(&mut self, round: &Ran) -> Result<(), MeasureError> {
         let mut times: Vec<Option<Times>> = vec![None; round.observations.len()];
         for (place, &subject) in round.order.iter().enumerate() {
             if let Some(observation) = &round.observations[subject] {
                 let pair = Some((self.rounds as u64, place as u64));
-                times[subject] = Some(self.take(subject, observation, pair, Occasion::Run(self.rounds + 1))?);
+                times[subject] = Some(self.take(subject, observation, pair, Phase::Run(self.rounds + 1))?);
             }
         }
         if round.order.iter().any(|&subject| times[subject].is_none()) {
@@ -365,8 +370,8 @@ impl<'a> Bench<'a> {
         subject: usize,
         observation: &Observation,
         pair: Option<(u64, u64)>,
-        occasion: Occasion,
-    ) -> Result<Times, Trouble> {
+        phase: Phase,
+    ) -> Result<Times, MeasureError> {
         let duet = self.options.duet;
         let measure = self.measure.get_or_insert_with(|| {
             let measure = Measure::of(observation);
@@ -381,10 +386,10 @@ impl<'a> Bench<'a> {
         if benchmark.runs.is_empty() {
             sample::set_measure(benchmark, measure);
         }
-        let warmup = matches!(occasion, Occasion::WarmUp(_));
+        let warmup = matches!(phase, Phase::WarmUp(_));
         let taken = sample::take(observation, measure, pair, warmup).map_err(|problem: Problem| {
             let name = self.options.subjects[subject].name.clone();
-            Trouble::Failed(Failed { name, occasion, problem, stderr_tail: String::new() })
+            MeasureError::Failed(Failed { name, phase, problem, stderr_tail: String::new() })
         })?;
         benchmark.runs.push(taken.run);
         Ok(taken.times)
@@ -460,7 +465,7 @@ impl<'a> Bench<'a> {
         warnings
     }
 
-    fn report(mut self, ended: Ended, stand: &Stand) -> Report {
+    fn report(mut self, ended: Ended, context: &RunContext) -> Report {
         self.rounds_done_s.resize(self.rounds, self.elapsed_s);
         let alpha = self.options.plan.alpha;
         let summaries: Vec<Option<Summary>> =
@@ -472,7 +477,7 @@ impl<'a> Bench<'a> {
             Ended::Complete => {}
             Ended::Interrupted => told.push("interrupted: not all runs were made".to_owned()),
             Ended::Failed(failed) => {
-                told.push(format!("ended early: {} of `{}`: {}", failed.occasion, failed.name, failed.problem));
+                told.push(format!("ended early: {} of `{}`: {}", failed.phase, failed.name, failed.problem));
             }
         }
         // A command that was never run is no benchmark.
@@ -494,7 +499,7 @@ impl<'a> Bench<'a> {
             contention: self.tally.contention(),
             ended,
             warnings,
-            counters: stand.counters().to_vec(),
+            counters: context.counters().to_vec(),
         }
     }
 }

@@ -9,9 +9,9 @@ use prony_stats::judge::{Metric, Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
 
+use crate::context::Observation;
 use crate::options::Subject;
 use crate::report::Problem;
-use crate::stand::Observation;
 use crate::worker::Value;
 
 /// A signal as a code: what a shell makes of it.

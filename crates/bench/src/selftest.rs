@@ -4,11 +4,11 @@ use prony_stats::Seed;
 use prony_stats::judge::Verdict;
 use prony_stats::quantile::median;
 
+use crate::context::BenchError;
 use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::report::{Ended, Event};
 use crate::rounds::bench;
-use crate::stand::BenchError;
 
 /// Pairs that find a difference δ nine times in ten number 14 (σ/δ)²: 14 = (2.4 + 1.3)², 2.4 the normal quantile of a
 /// judge that looks several times at two metrics, 1.3 that of the power.

@@ -11,10 +11,10 @@ use prony_machine::process::Company;
 use prony_stats::judge::CPU_SHARE_MIN;
 use prony_stats::pairing::{PAIRS_MIN, Pairing, Trial, choose};
 
+use crate::context::{MeasureError, Observation, RunContext};
 use crate::duet::Partner;
-use crate::report::Occasion;
+use crate::report::Phase;
 use crate::scatter::Scatter;
-use crate::stand::{Observation, Stand, Trouble};
 
 /// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
 /// are known well.
@@ -59,17 +59,17 @@ fn is_wanted(pairs: usize, begun: Instant, half_s: f64) -> bool {
 impl Tried {
     /// Runs the first command until enough is known, or the time for it is over.
     pub(crate) fn of(
-        stand: &mut Stand,
-        together: &mut Stand,
+        context: &mut RunContext,
+        together: &mut RunContext,
         partner: &Partner,
         scatter: &Scatter,
         budget_s: f64,
-    ) -> Result<Tried, Trouble> {
+    ) -> Result<Tried, MeasureError> {
         let begun = Instant::now();
         let half_s = 0.5 * SHARE * budget_s;
         let (mut logs, mut last) = (Vec::new(), None);
         while is_wanted(logs.len(), begun, half_s) {
-            let cpu_ns = stand.run(0, scatter, Occasion::Trial)?.run.cpu_ns as f64;
+            let cpu_ns = context.run(0, scatter, Phase::Trial)?.run.cpu_ns as f64;
             logs.extend(last.map(|last: f64| (cpu_ns / last).ln()));
             last = Some(cpu_ns);
         }
@@ -79,8 +79,10 @@ impl Tried {
         let (mut logs, mut pairs) = (Vec::new(), 0);
         while is_wanted(pairs, begun, half_s) {
             pairs += 1;
-            match partner.run(together, [0, 0], scatter, Occasion::Trial) {
-                [Err(Trouble::Interrupted), Err(Trouble::Interrupted)] => return Err(Trouble::Interrupted),
+            match partner.run(together, [0, 0], scatter, Phase::Trial) {
+                [Err(MeasureError::Interrupted), Err(MeasureError::Interrupted)] => {
+                    return Err(MeasureError::Interrupted);
+                }
                 [Ok(first), Ok(second)] => logs.push((second.run.cpu_ns as f64 / first.run.cpu_ns as f64).ln()),
                 // It does not bear another of itself.
                 _ => {

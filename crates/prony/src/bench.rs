@@ -12,7 +12,7 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use prony_bench::{Ended, Event, Failed, Input, Interrupt, Occasion, Options, Output, Problem, Report};
+use prony_bench::{Ended, Event, Failed, Input, Interrupt, Options, Output, Phase, Problem, Report};
 use prony_machine::Tree;
 use prony_machine::process::{Placement, RunError, Step};
 use prony_stats::judge::{Metric, Outcome, Plan};
@@ -195,12 +195,12 @@ fn budget(args: &BenchArgs) -> Duration {
 
 /// A command that failed, with the end of what it printed, and what to do. `shell`: a shell ran it.
 pub fn failure(failed: &Failed, shell: bool) -> Failure {
-    let Failed { name, occasion, problem, stderr_tail } = failed;
-    let failure = Failure::new(format!("{occasion} of `{name}`: {problem}")).printed(stderr_tail);
+    let Failed { name, phase, problem, stderr_tail } = failed;
+    let failure = Failure::new(format!("{phase} of `{name}`: {problem}")).printed(stderr_tail);
     match problem {
         // sh(1): 127 is what a shell ends with when it finds no such command.
         Problem::Exited(127) if shell => failure.hint("the shell found no such program"),
-        Problem::Exited(_) | Problem::Signalled(_) if matches!(occasion, Occasion::Run(_) | Occasion::WarmUp(_)) => {
+        Problem::Exited(_) | Problem::Signalled(_) if matches!(phase, Phase::Run(_) | Phase::WarmUp(_)) => {
             let words_for_a_shell = ["|", ";", "&&", "<", ">", "$"];
             match !shell && words_for_a_shell.iter().any(|word| name.contains(word)) {
                 true => failure.hint("--shell gives the command to a shell; without it, it is split into words only"),

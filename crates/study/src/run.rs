@@ -28,7 +28,7 @@ use crate::disk;
 use crate::file::{Study, Unmet};
 use crate::ledger::{self, AfterFailure, Claim, Counts, Failure, Ledger, LedgerError};
 use crate::ship::ShipError;
-use cell::{Build, NoOutcome, Outcome, Stand};
+use cell::{Build, CellContext, NoOutcome, Outcome};
 use machine::Here;
 use sweep::SweepError;
 
@@ -304,7 +304,7 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
             }
             continue;
         };
-        let stand = Stand {
+        let context = CellContext {
             study: &grown,
             shipped: &shared.work.directory.shipped,
             facts: shared.facts,
@@ -312,13 +312,13 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
             environment: shared.environment,
         };
         let outcome = match &task.demo {
-            None => stand.command(&claimed, &task, surroundings(&grown, &claimed)),
+            None => context.command(&claimed, &task, surroundings(&grown, &claimed)),
             Some(_) => {
                 let Some(at) = builds.iter().position(|build| *build == Build::of(&task)) else {
                     // A build that came up only now, as the point of a sweep: lay out anew.
                     return Ok(Some(claimed));
                 };
-                player(&options, &mut players, at).and_then(|player| stand.replay(&claimed, &task, player))
+                player(&options, &mut players, at).and_then(|player| context.replay(&claimed, &task, player))
             }
         };
         let next = match outcome {

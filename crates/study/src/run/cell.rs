@@ -29,7 +29,7 @@ const VALUE_S_MIN: f64 = 0.1;
 
 /// What a cell needs to know to run.
 #[derive(Debug)]
-pub struct Stand<'a> {
+pub struct CellContext<'a> {
     pub study: &'a Study,
     pub shipped: &'a Shipped,
     pub facts: &'a Value,
@@ -95,7 +95,7 @@ fn missing(error: &prony_bench::CommandError) -> Failure {
     Failure { kind: FailureKind::Permanent, message: error.to_string() }
 }
 
-impl Stand<'_> {
+impl CellContext<'_> {
     /// Replays a demo. What is laid out for its build stays for other cells.
     pub fn replay(&self, claim: &Claim, task: &Task, replayer: &mut Replayer) -> Result<Outcome, NoOutcome> {
         if task.tuning.fifo.is_some() {

@@ -115,7 +115,7 @@ fn failure(kind: FailureKind, problem: &str, printed: &str) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use prony_bench::Occasion;
+    use prony_bench::Phase;
 
     use super::*;
 
@@ -182,7 +182,7 @@ mod tests {
     fn the_message_ends_with_the_last_line_that_was_printed() {
         let failed = Failed {
             name: "a".to_owned(),
-            occasion: Occasion::Run(1),
+            phase: Phase::Run(1),
             problem: Problem::Exited(3),
             stderr_tail: "loading\ncannot bind\tport 8303\n\n".to_owned(),
         };

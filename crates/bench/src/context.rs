@@ -1,4 +1,4 @@
-//! The stand: what one run of a command needs, and the run itself.
+//! The run context: what one run of a command needs, and the run itself.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::levels::Repetitions;
 use crate::once::Deadline;
 use crate::options::{Input, Options, Output, Subject};
-use crate::report::{Failed, Occasion, Problem};
+use crate::report::{Failed, Phase, Problem};
 use crate::scatter::{Places, Scatter};
 use crate::worker::{self, Value};
 
@@ -46,7 +46,7 @@ pub enum BenchError {
 
 /// Why a run did not come to a result.
 #[derive(Debug)]
-pub enum Trouble {
+pub enum MeasureError {
     /// Somebody asked to stop.
     Interrupted,
     /// The command failed.
@@ -64,7 +64,7 @@ pub struct Observation {
 
 /// What all runs share.
 #[derive(Debug)]
-pub struct Stand<'a> {
+pub struct RunContext<'a> {
     options: &'a Options,
     interrupt: Option<&'a Interrupt>,
     runner: Runner,
@@ -79,11 +79,11 @@ pub struct Stand<'a> {
     deadline: Option<Deadline>,
 }
 
-impl<'a> Stand<'a> {
-    pub fn new(options: &'a Options, interrupt: Option<&'a Interrupt>) -> Result<Stand<'a>, BenchError> {
+impl<'a> RunContext<'a> {
+    pub fn new(options: &'a Options, interrupt: Option<&'a Interrupt>) -> Result<RunContext<'a>, BenchError> {
         let nowhere = File::options().read(true).write(true).open("/dev/null");
         let places = options.scatter_directory.then(Places::make).transpose();
-        Ok(Stand {
+        Ok(RunContext {
             options,
             interrupt,
             runner: Runner::new(),
@@ -118,17 +118,17 @@ impl<'a> Stand<'a> {
     }
 
     /// Prepares and runs a command once.
-    pub fn run(&mut self, subject: usize, scatter: &Scatter, occasion: Occasion) -> Result<Observation, Trouble> {
+    pub fn run(&mut self, subject: usize, scatter: &Scatter, phase: Phase) -> Result<Observation, MeasureError> {
         self.prepare(subject)?;
-        self.run_prepared(subject, scatter, occasion)
+        self.run_prepared(subject, scatter, phase)
     }
 
     /// What comes before each run, not measured.
-    pub fn prepare(&self, subject: usize) -> Result<(), Trouble> {
+    pub fn prepare(&self, subject: usize) -> Result<(), MeasureError> {
         if let Some(prepare) = &self.options.subjects[subject].prepare {
-            self.shell(subject, prepare, Occasion::Prepare)?;
+            self.shell(subject, prepare, Phase::Prepare)?;
         }
-        if self.is_interrupted() { Err(Trouble::Interrupted) } else { Ok(()) }
+        if self.is_interrupted() { Err(MeasureError::Interrupted) } else { Ok(()) }
     }
 
     /// Runs a command that is prepared once.
@@ -136,18 +136,18 @@ impl<'a> Stand<'a> {
         &mut self,
         subject: usize,
         scatter: &Scatter,
-        occasion: Occasion,
-    ) -> Result<Observation, Trouble> {
+        phase: Phase,
+    ) -> Result<Observation, MeasureError> {
         let name = &self.options.subjects[subject].name;
         let failed =
-            |problem, stderr_tail| Trouble::Failed(Failed { name: name.clone(), occasion, problem, stderr_tail });
+            |problem, stderr_tail| MeasureError::Failed(Failed { name: name.clone(), phase, problem, stderr_tail });
         let (run, written) = self.execute(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
         match run.ended {
             Ended::Stopped => {
                 let limit = self.deadline.as_ref().map(Deadline::limit).filter(|_| !self.is_interrupted());
                 return Err(match limit {
                     Some(limit) => failed(Problem::TimedOut(limit), self.stderr_tail()),
-                    None => Trouble::Interrupted,
+                    None => MeasureError::Interrupted,
                 });
             }
             _ if self.options.ignore_failure => {}
@@ -245,17 +245,17 @@ impl<'a> Stand<'a> {
     }
 
     /// Runs text for `sh` that is not measured.
-    pub fn shell(&self, subject: usize, text: &str, occasion: Occasion) -> Result<(), Trouble> {
+    pub fn shell(&self, subject: usize, text: &str, phase: Phase) -> Result<(), MeasureError> {
         let failed = |problem, stderr_tail| {
             let name = self.options.subjects[subject].name.clone();
-            Trouble::Failed(Failed { name, occasion, problem, stderr_tail })
+            MeasureError::Failed(Failed { name, phase, problem, stderr_tail })
         };
         let ran = Command::new("/bin/sh").args(["-c", text]).stdin(Stdio::null()).stdout(Stdio::null()).output();
         let ran = ran.map_err(|error| {
             failed(Problem::File { verb: "execute", file: "/bin/sh".to_owned(), error }, String::new())
         })?;
-        if self.is_interrupted() && occasion != Occasion::Cleanup {
-            return Err(Trouble::Interrupted);
+        if self.is_interrupted() && phase != Phase::Cleanup {
+            return Err(MeasureError::Interrupted);
         }
         let problem = match (ran.status.code(), ran.status.signal()) {
             (Some(0), _) => return Ok(()),
@@ -278,11 +278,11 @@ impl<'a> Stand<'a> {
 }
 
 /// The whole commands before any of their runs and after all of them.
-pub fn once(stand: &Stand, subjects: &[Subject], occasion: Occasion) -> Result<(), Trouble> {
+pub fn once(context: &RunContext, subjects: &[Subject], phase: Phase) -> Result<(), MeasureError> {
     for (place, subject) in subjects.iter().enumerate() {
-        let text = if occasion == Occasion::Setup { &subject.setup } else { &subject.cleanup };
+        let text = if phase == Phase::Setup { &subject.setup } else { &subject.cleanup };
         if let Some(text) = text {
-            stand.shell(place, text, occasion)?;
+            context.shell(place, text, phase)?;
         }
     }
     Ok(())
