@@ -14,11 +14,11 @@ use prony_machine::process::{self, Counter, Drain, Ended, Placement, Process, Ru
 
 use crate::duet::TURN_NS;
 use crate::interrupt::Interrupt;
-use crate::levels::Repetitions;
-use crate::once::Deadline;
 use crate::options::{Input, Options, Output, Subject};
+use crate::randomization::{NestedDirectories, Randomization};
+use crate::repetitions::Repetitions;
 use crate::report::{Failed, Phase, Problem};
-use crate::scatter::{Places, Scatter};
+use crate::single_run::Deadline;
 use crate::worker::{self, Value};
 
 /// How much of what a command printed before it failed is shown.
@@ -70,7 +70,7 @@ pub struct RunContext<'a> {
     runner: Runner,
     nowhere: File,
     stderr: File,
-    places: Option<Places>,
+    places: Option<NestedDirectories>,
     /// Loops that each worker's own calibration found.
     loops: Vec<Option<u64>>,
     /// How many values, and how many before them that do not count, workers are asked for.
@@ -82,7 +82,7 @@ pub struct RunContext<'a> {
 impl<'a> RunContext<'a> {
     pub fn new(options: &'a Options, interrupt: Option<&'a Interrupt>) -> Result<RunContext<'a>, BenchError> {
         let nowhere = File::options().read(true).write(true).open("/dev/null");
-        let places = options.scatter_directory.then(Places::make).transpose();
+        let places = options.randomize_directory.then(NestedDirectories::make).transpose();
         Ok(RunContext {
             options,
             interrupt,
@@ -118,9 +118,14 @@ impl<'a> RunContext<'a> {
     }
 
     /// Prepares and runs a command once.
-    pub fn run(&mut self, subject: usize, scatter: &Scatter, phase: Phase) -> Result<Observation, MeasureError> {
+    pub fn run(
+        &mut self,
+        subject: usize,
+        randomization: &Randomization,
+        phase: Phase,
+    ) -> Result<Observation, MeasureError> {
         self.prepare(subject)?;
-        self.run_prepared(subject, scatter, phase)
+        self.run_prepared(subject, randomization, phase)
     }
 
     /// What comes before each run, not measured.
@@ -135,13 +140,13 @@ impl<'a> RunContext<'a> {
     pub fn run_prepared(
         &mut self,
         subject: usize,
-        scatter: &Scatter,
+        randomization: &Randomization,
         phase: Phase,
     ) -> Result<Observation, MeasureError> {
         let name = &self.options.subjects[subject].name;
         let failed =
             |problem, stderr_tail| MeasureError::Failed(Failed { name: name.clone(), phase, problem, stderr_tail });
-        let (run, written) = self.execute(subject, scatter).map_err(|problem| failed(problem, String::new()))?;
+        let (run, written) = self.execute(subject, randomization).map_err(|problem| failed(problem, String::new()))?;
         match run.ended {
             Ended::Stopped => {
                 let limit = self.deadline.as_ref().map(Deadline::limit).filter(|_| !self.is_interrupted());
@@ -165,7 +170,7 @@ impl<'a> RunContext<'a> {
         Ok(Observation { run, values, duet: self.options.duet })
     }
 
-    fn execute(&mut self, subject: usize, scatter: &Scatter) -> Result<(Run, Vec<u8>), Problem> {
+    fn execute(&mut self, subject: usize, randomization: &Randomization) -> Result<(Run, Vec<u8>), Problem> {
         let command = &self.options.subjects[subject].command;
         let system = |verb, file: &str| {
             let file = file.to_owned();
@@ -193,11 +198,11 @@ impl<'a> RunContext<'a> {
         }
         let (ours_out, ours_err) = (io::stdout(), io::stderr());
         let inherit = self.options.output == Output::Inherit;
-        let directory = self.directory(scatter);
+        let directory = self.directory(randomization);
         let process = Process {
             program: &command.program,
             arguments: &command.arguments,
-            environment: &self.environment(subject, scatter),
+            environment: &self.environment(subject, randomization),
             directory: directory.as_deref(),
             streams: [
                 input.as_ref().unwrap_or(&self.nowhere).as_fd(),
@@ -222,8 +227,8 @@ impl<'a> RunContext<'a> {
         Ok((run, drains.pop().map(|drain| drain.bytes).unwrap_or_default()))
     }
 
-    fn environment(&self, subject: usize, scatter: &Scatter) -> Vec<(OsString, OsString)> {
-        let mut environment = scatter.environment(&self.options.environment);
+    fn environment(&self, subject: usize, randomization: &Randomization) -> Vec<(OsString, OsString)> {
+        let mut environment = randomization.environment(&self.options.environment);
         let mut set = |name: &str, value: String| {
             environment.retain(|(other, _)| other != name);
             environment.push((name.into(), value.into()));
@@ -240,8 +245,8 @@ impl<'a> RunContext<'a> {
         environment
     }
 
-    fn directory(&self, scatter: &Scatter) -> Option<PathBuf> {
-        self.places.as_ref().map(|places| scatter.directory(places))
+    fn directory(&self, randomization: &Randomization) -> Option<PathBuf> {
+        self.places.as_ref().map(|places| randomization.directory(places))
     }
 
     /// Runs text for `sh` that is not measured.
@@ -278,7 +283,7 @@ impl<'a> RunContext<'a> {
 }
 
 /// The whole commands before any of their runs and after all of them.
-pub fn once(context: &RunContext, subjects: &[Subject], phase: Phase) -> Result<(), MeasureError> {
+pub fn run_setup_or_cleanup(context: &RunContext, subjects: &[Subject], phase: Phase) -> Result<(), MeasureError> {
     for (place, subject) in subjects.iter().enumerate() {
         let text = if phase == Phase::Setup { &subject.setup } else { &subject.cleanup };
         if let Some(text) = text {

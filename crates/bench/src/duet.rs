@@ -22,8 +22,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::context::{BenchError, MeasureError, Observation, RunContext};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::randomization::Randomization;
 use crate::report::Phase;
-use crate::scatter::Scatter;
 
 /// What a command asks the scheduler for, and how often the metronome wakes.
 pub(crate) const TURN_NS: u64 = 500_000;
@@ -33,15 +33,15 @@ pub(crate) const TURN_NS: u64 = 500_000;
 pub struct Partner {
     /// Where both run.
     cpu: Option<usize>,
-    ask: Sender<Asked>,
+    ask: Sender<RunRequest>,
     answers: Receiver<Result<Observation, MeasureError>>,
 }
 
 /// A run of a command that is prepared.
 #[derive(Debug)]
-struct Asked {
+struct RunRequest {
     subject: usize,
-    scatter: Scatter,
+    randomization: Randomization,
     phase: Phase,
 }
 
@@ -52,7 +52,7 @@ impl Partner {
         options: &'scope Options,
         interrupt: Option<&'scope Interrupt>,
     ) -> Result<Partner, BenchError> {
-        let (ask, asked) = channel::<Asked>();
+        let (ask, asked) = channel::<RunRequest>();
         let (answer, answers) = channel();
         let (tell, told) = channel();
         // A run context stays on the thread it was made on: what it counts with follows the children of that thread.
@@ -62,8 +62,8 @@ impl Partner {
                 Err(error) => return drop(tell.send(Err(error))),
             };
             drop(tell.send(Ok(())));
-            for Asked { subject, scatter, phase } in asked {
-                if answer.send(context.run_prepared(subject, &scatter, phase)).is_err() {
+            for RunRequest { subject, randomization, phase } in asked {
+                if answer.send(context.run_prepared(subject, &randomization, phase)).is_err() {
                     break;
                 }
             }
@@ -80,7 +80,7 @@ impl Partner {
         &self,
         context: &mut RunContext,
         [first, second]: [usize; 2],
-        scatter: &Scatter,
+        randomization: &Randomization,
         phase: Phase,
     ) -> [Result<Observation, MeasureError>; 2] {
         for subject in [first, second] {
@@ -88,14 +88,14 @@ impl Partner {
                 return [Err(error), Err(MeasureError::Interrupted)];
             }
         }
-        let asked = Asked { subject: first, scatter: scatter.clone(), phase };
+        let asked = RunRequest { subject: first, randomization: randomization.clone(), phase };
         // It ends only with us.
         let gone = || Err(MeasureError::Interrupted);
         if self.ask.send(asked).is_err() {
             return [gone(), gone()];
         }
         with_metronome(self.cpu, || {
-            let of_second = context.run_prepared(second, scatter, phase);
+            let of_second = context.run_prepared(second, randomization, phase);
             [self.answers.recv().unwrap_or_else(|_| gone()), of_second]
         })
     }

@@ -79,7 +79,7 @@ pub struct Options {
     /// Try first, on one command with itself, whether a duet on this CPU scatters less, and take the way that does.
     pub duet_tried_on: Option<usize>,
     /// Commands need no files from here, so each round may run in an empty directory of another depth.
-    pub scatter_directory: bool,
+    pub randomize_directory: bool,
     /// The environment of the commands, before anything is added to it.
     pub environment: Vec<(OsString, OsString)>,
     /// For the order of runs and the surroundings of rounds: equal seed, equal draws.

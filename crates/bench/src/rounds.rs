@@ -10,14 +10,14 @@ use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, Seed};
 
-use crate::context::{BenchError, MeasureError, Observation, RunContext, once};
+use crate::context::{BenchError, MeasureError, Observation, RunContext, run_setup_or_cleanup};
 use crate::duet::Partner;
 use crate::interrupt::Interrupt;
-use crate::levels::{self, FIRST_ROUNDS, FIRST_TIME, Levels, Repetitions};
 use crate::options::Options;
+use crate::randomization::Randomization;
+use crate::repetitions::{self, FIRST_ROUNDS, FIRST_TIME, Repetitions, WorkerVariance};
 use crate::report::{Comparison, Ended, Event, Failed, Phase, Problem, Report, Round, Warning};
 use crate::sample::{self, Measure, Times};
-use crate::scatter::Scatter;
 use crate::summary::Summary;
 use crate::trial::{self, Tried};
 
@@ -48,15 +48,16 @@ pub fn bench(
     let in_duet = options.duet_tried_on.map(|cpu| options.in_duet(cpu));
     let measured = std::thread::scope(|scope| {
         let partner = options.duet.then(|| Partner::start(scope, options, interrupt)).transpose()?;
-        let begun = once(&context, &options.subjects, Phase::Setup).and_then(|()| bench.warm_up(&mut context, events));
+        let begun = run_setup_or_cleanup(&context, &options.subjects, Phase::Setup)
+            .and_then(|()| bench.warm_up(&mut context, events));
         if let (Some(in_duet), Ok(())) = (&in_duet, &begun)
             && bench.may_be_tried()
         {
             let partner = Partner::start(scope, in_duet, interrupt)?;
-            let mut together = RunContext::new(in_duet, interrupt)?;
-            let measured = match bench.try_both(&mut context, &mut together, &partner) {
+            let mut duet_context = RunContext::new(in_duet, interrupt)?;
+            let measured = match bench.try_both(&mut context, &mut duet_context, &partner) {
                 Ok(Pairing::AtOnce) => {
-                    context = together;
+                    context = duet_context;
                     bench.begin_anew(in_duet);
                     bench.measure(&mut context, Some(&partner), events)
                 }
@@ -69,7 +70,7 @@ pub fn bench(
     })?;
     let settled = bench.settle(&mut context, true);
     // What was made is cleaned up, however the measurement ended; its error is the one to tell.
-    let cleaned = once(&context, &options.subjects, Phase::Cleanup);
+    let cleaned = run_setup_or_cleanup(&context, &options.subjects, Phase::Cleanup);
     let ended = match measured.and(settled).and(cleaned) {
         Ok(()) => Ended::Complete,
         Err(MeasureError::Interrupted) => Ended::Interrupted,
@@ -94,7 +95,7 @@ struct Bench<'a> {
     /// Rounds that are not judged yet, until it is known how much to ask of workers.
     first: Option<Vec<Ran>>,
     /// What is known of workers, once they are known to be some.
-    levels: Option<Levels>,
+    variance: Option<WorkerVariance>,
     begun: Option<Instant>,
     elapsed_s: f64,
     /// When each round was complete.
@@ -176,7 +177,7 @@ impl<'a> Bench<'a> {
             alone: Alone::new(options.plan.alpha, ALONE_PRECISION * options.plan.margin, options.plan.budget_s),
             rounds: 0,
             first: Some(Vec::new()),
-            levels: None,
+            variance: None,
             begun: None,
             elapsed_s: 0.0,
             rounds_done_s: Vec::new(),
@@ -190,9 +191,9 @@ impl<'a> Bench<'a> {
     fn warm_up(&mut self, context: &mut RunContext, events: &mut dyn FnMut(Event)) -> Result<(), MeasureError> {
         events(Event::WarmingUp);
         for run in 1..=self.options.warmup_runs {
-            let scatter = Scatter::draw(&mut self.seed);
+            let randomization = Randomization::draw(&mut self.seed);
             for subject in 0..self.options.subjects.len() {
-                let observation = context.run(subject, &scatter, Phase::WarmUp(run))?;
+                let observation = context.run(subject, &randomization, Phase::WarmUp(run))?;
                 let fits = trial::suits(&observation, self.options.plan.budget_s);
                 self.suitable = Some(fits && self.suitable.unwrap_or(true));
                 self.take(subject, &observation, None, Phase::WarmUp(run))?;
@@ -210,12 +211,12 @@ impl<'a> Bench<'a> {
     fn try_both(
         &mut self,
         context: &mut RunContext,
-        together: &mut RunContext,
+        duet_context: &mut RunContext,
         partner: &Partner,
     ) -> Result<Pairing, MeasureError> {
         self.begun = Some(Instant::now());
-        let scatter = Scatter::draw(&mut self.seed);
-        let tried = Tried::of(context, together, partner, &scatter, self.options.plan.budget_s)?;
+        let randomization = Randomization::draw(&mut self.seed);
+        let tried = Tried::of(context, duet_context, partner, &randomization, self.options.plan.budget_s)?;
         let way = tried.way;
         self.tried = Some(tried);
         Ok(way)
@@ -251,7 +252,7 @@ impl<'a> Bench<'a> {
 
     /// Every command that is not decided once, in an order drawn anew.
     fn round(&mut self, context: &mut RunContext, partner: Option<&Partner>) -> Result<(), MeasureError> {
-        let scatter = Scatter::draw(&mut self.seed);
+        let randomization = Randomization::draw(&mut self.seed);
         let mut order: Vec<usize> = (0..self.options.subjects.len())
             .filter(|&subject| subject == 0 || self.decided[subject - 1].is_none())
             .collect();
@@ -263,13 +264,13 @@ impl<'a> Bench<'a> {
         let mut ran = Ok(());
         let phase = Phase::Run(self.started() + 1);
         let mut both = match (partner, order.as_slice()) {
-            (Some(partner), &[first, second]) => partner.run(context, [first, second], &scatter, phase).map(Some),
+            (Some(partner), &[first, second]) => partner.run(context, [first, second], &randomization, phase).map(Some),
             _ => [None, None],
         }
         .into_iter()
         .flatten();
         for &subject in &order {
-            match both.next().unwrap_or_else(|| context.run(subject, &scatter, phase)) {
+            match both.next().unwrap_or_else(|| context.run(subject, &randomization, phase)) {
                 Ok(observation) => {
                     self.tally.add(subject, &observation);
                     observations[subject] = Some(observation);
@@ -298,11 +299,11 @@ impl<'a> Bench<'a> {
     /// A round more of workers. Three processes tell little of how processes differ, so with twice as many, and again
     /// twice as many, they are asked anew; which of them is faster has no part in that.
     fn repeat_more_or_less(&mut self, context: &mut RunContext, round: &Ran) {
-        let Some(levels) = &mut self.levels else { return };
-        levels.add_round(&round.observations);
+        let Some(variance) = &mut self.variance else { return };
+        variance.add_round(&round.observations);
         let rounds = self.rounds + 1;
         if rounds.is_multiple_of(FIRST_ROUNDS) && (rounds / FIRST_ROUNDS).is_power_of_two() {
-            context.ask(levels.repetitions());
+            context.ask(variance.repetitions());
         }
     }
 
@@ -327,16 +328,16 @@ impl<'a> Bench<'a> {
         let Some(mut first) = self.first.take() else { return Ok(()) };
         let sample = first.first().and_then(|round| round.observations[0].as_ref()).filter(|_| workers);
         if let Some(measure) = sample.map(Measure::of) {
-            let mut levels = Levels::new(measure, self.options.subjects.len());
+            let mut variance = WorkerVariance::new(measure, self.options.subjects.len());
             for round in &first {
-                levels.add_round(&round.observations);
+                variance.add_round(&round.observations);
             }
-            let warmups = levels.find_warmups();
+            let warmups = variance.find_warmups();
             for observation in first.iter_mut().flat_map(|round| round.observations.iter_mut().flatten()) {
-                levels::mark_warmups(observation, warmups);
+                repetitions::mark_warmups(observation, warmups);
             }
-            context.ask(levels.repetitions());
-            self.levels = Some(levels);
+            context.ask(variance.repetitions());
+            self.variance = Some(variance);
         }
         first.iter().try_for_each(|round| self.judge_round(round))
     }
@@ -387,7 +388,7 @@ impl<'a> Bench<'a> {
             sample::set_measure(benchmark, measure);
         }
         let warmup = matches!(phase, Phase::WarmUp(_));
-        let taken = sample::take(observation, measure, pair, warmup).map_err(|problem: Problem| {
+        let taken = sample::measured_run(observation, measure, pair, warmup).map_err(|problem: Problem| {
             let name = self.options.subjects[subject].name.clone();
             MeasureError::Failed(Failed { name, phase, problem, stderr_tail: String::new() })
         })?;

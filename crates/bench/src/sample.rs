@@ -99,32 +99,32 @@ impl Measure {
 
 /// A measured run in both shapes.
 #[derive(Debug)]
-pub struct Taken {
+pub struct MeasuredRun {
     pub run: Run,
     pub times: Times,
 }
 
-/// Takes an observation; `pair` and `place`: its round, and when in it it ran. `warmup`: it does not count.
-pub fn take(
+/// Makes a measured run of an observation; `pair` and `place`: its round, and when in it it ran. `warmup`: it does not count.
+pub fn measured_run(
     observation: &Observation,
     measure: &Measure,
     pair: Option<(u64, u64)>,
     warmup: bool,
-) -> Result<Taken, Problem> {
+) -> Result<MeasuredRun, Problem> {
     let found = Measure::of(observation);
     if (&found.metric, &found.unit) != (&measure.metric, &measure.unit) {
         return Err(Problem::OtherMetric { expected: measure.describe(), found: found.describe() });
     }
-    take_as(observation, measure, pair, warmup)
+    measured_run_as(observation, measure, pair, warmup)
 }
 
-/// Takes an observation as what its worker may have measured beside other things.
-pub fn take_as(
+/// Makes a measured run of an observation: of what its worker may have measured beside other things.
+pub fn measured_run_as(
     observation: &Observation,
     measure: &Measure,
     pair: Option<(u64, u64)>,
     warmup: bool,
-) -> Result<Taken, Problem> {
+) -> Result<MeasuredRun, Problem> {
     let mut measured = of_process(observation);
     (measured.pair, measured.place) = (pair.map(|(pair, _)| pair), pair.map(|(_, place)| place));
     let mut run = match observation.values.is_empty() {
@@ -139,7 +139,7 @@ pub fn take_as(
     }
     let times = times(&run, &measured, measure);
     run.measured = Some(measured);
-    Ok(Taken { run, times })
+    Ok(MeasuredRun { run, times })
 }
 
 /// What a worker wrote; its own times take the place of those of its process.

@@ -13,8 +13,8 @@ use prony_stats::pairing::{PAIRS_MIN, Pairing, Trial, choose};
 
 use crate::context::{MeasureError, Observation, RunContext};
 use crate::duet::Partner;
+use crate::randomization::Randomization;
 use crate::report::Phase;
-use crate::scatter::Scatter;
 
 /// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
 /// are known well.
@@ -60,16 +60,16 @@ impl Tried {
     /// Runs the first command until enough is known, or the time for it is over.
     pub(crate) fn of(
         context: &mut RunContext,
-        together: &mut RunContext,
+        duet_context: &mut RunContext,
         partner: &Partner,
-        scatter: &Scatter,
+        randomization: &Randomization,
         budget_s: f64,
     ) -> Result<Tried, MeasureError> {
         let begun = Instant::now();
         let half_s = 0.5 * SHARE * budget_s;
         let (mut logs, mut last) = (Vec::new(), None);
         while is_wanted(logs.len(), begun, half_s) {
-            let cpu_ns = context.run(0, scatter, Phase::Trial)?.run.cpu_ns as f64;
+            let cpu_ns = context.run(0, randomization, Phase::Trial)?.run.cpu_ns as f64;
             logs.extend(last.map(|last: f64| (cpu_ns / last).ln()));
             last = Some(cpu_ns);
         }
@@ -79,7 +79,7 @@ impl Tried {
         let (mut logs, mut pairs) = (Vec::new(), 0);
         while is_wanted(pairs, begun, half_s) {
             pairs += 1;
-            match partner.run(together, [0, 0], scatter, Phase::Trial) {
+            match partner.run(duet_context, [0, 0], randomization, Phase::Trial) {
                 [Err(MeasureError::Interrupted), Err(MeasureError::Interrupted)] => {
                     return Err(MeasureError::Interrupted);
                 }

@@ -12,7 +12,7 @@
 //!
 //! What a worker is asked for stands in its environment, and it may look or not: `$PRONY_LOOPS`, once
 //! its own calibration is known; `$PRONY_MIN_TIME`, seconds that a value should last at least;
-//! `$PRONY_VALUES` and `$PRONY_WARMUPS`, how many of each, see `levels`.
+//! `$PRONY_VALUES` and `$PRONY_WARMUPS`, how many of each, see `repetitions`.
 
 use serde::Deserialize;
 

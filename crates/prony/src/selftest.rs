@@ -48,7 +48,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
             fifo_priority: args.fifo.then_some(bench::FIFO_PRIORITY),
             ..Placement::default()
         },
-        scatter_directory: false,
+        randomize_directory: false,
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(bench::random),
         machine: serde_json::Value::Null,

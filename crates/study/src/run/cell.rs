@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, on_cpu, run_of_replay, run_once};
+use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, on_cpu, run_of_replay, run_single};
 use prony_machine::process::Placement;
 use prony_replay::{ReplayOptions, Replayer, Verdict};
 use prony_stats::judge::Plan;
@@ -168,7 +168,7 @@ impl CellContext<'_> {
                 fifo_priority: task.tuning.fifo,
                 ..Placement::default()
             },
-            scatter_directory: false,
+            randomize_directory: false,
             environment,
             seed: self.study.seed,
             machine: self.facts.clone(),
@@ -177,11 +177,11 @@ impl CellContext<'_> {
         let limit = self.study.cell_seconds_max.map(Duration::from_secs_f64);
         let begun = Instant::now();
         let metric = &self.study.metric.name;
-        let once = run_once(&options, (!varied).then_some(surroundings), metric, self.interrupt, limit);
+        let single = run_single(&options, (!varied).then_some(surroundings), metric, self.interrupt, limit);
         let seconds = begun.elapsed().as_secs_f64();
-        let once =
-            once.map_err(|error| failure::of_command(&error).map_or(NoOutcome::Interrupted, NoOutcome::Failed))?;
-        self.outcome(claim, task, Ran::Command(&once), once.benchmark.clone(), seconds, Vec::new())
+        let single =
+            single.map_err(|error| failure::of_command(&error).map_or(NoOutcome::Interrupted, NoOutcome::Failed))?;
+        self.outcome(claim, task, Ran::Command(&single), single.benchmark.clone(), seconds, Vec::new())
     }
 
     fn outcome(

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use prony_bench::{Failed, OnceError, Problem};
+use prony_bench::{Failed, Problem, SingleRunError};
 use prony_machine::process::{RunError, Step};
 use prony_replay::{Detail, Divergence, DivergenceClass, ReplayError, ReplayReport};
 
@@ -19,11 +19,11 @@ const SIGTERM: i32 = 15;
 const LONGEST: usize = 400;
 
 /// Of a command. `None`: it did not fail, somebody asked to stop.
-pub fn of_command(error: &OnceError) -> Option<Failure> {
+pub fn of_command(error: &SingleRunError) -> Option<Failure> {
     match error {
-        OnceError::Interrupted => None,
-        OnceError::Bench(error) => Some(failure(FailureKind::Transient, &error.to_string(), "")),
-        OnceError::Failed(failed) => {
+        SingleRunError::Interrupted => None,
+        SingleRunError::Bench(error) => Some(failure(FailureKind::Transient, &error.to_string(), "")),
+        SingleRunError::Failed(failed) => {
             let Failed { problem, stderr_tail, .. } = failed.as_ref();
             Some(failure(of_problem(problem), &problem.to_string(), stderr_tail))
         }
@@ -186,8 +186,8 @@ mod tests {
             problem: Problem::Exited(3),
             stderr_tail: "loading\ncannot bind\tport 8303\n\n".to_owned(),
         };
-        let failure = of_command(&OnceError::Failed(Box::new(failed))).expect("it failed");
+        let failure = of_command(&SingleRunError::Failed(Box::new(failed))).expect("it failed");
         assert_eq!(failure.message, "expected exit code 0, found 3: cannot bind port 8303");
-        assert_eq!(of_command(&OnceError::Interrupted), None);
+        assert_eq!(of_command(&SingleRunError::Interrupted), None);
     }
 }

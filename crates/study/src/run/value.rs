@@ -1,6 +1,6 @@
 //! From what ran to the value of a cell.
 
-use prony_bench::Once;
+use prony_bench::SingleRun;
 use prony_machine::process::NoWait;
 use prony_replay::ReplayReport;
 use prony_stats::Interval;
@@ -36,7 +36,7 @@ impl Number {
 #[derive(Debug, Clone, Copy)]
 pub enum Ran<'a> {
     /// A command.
-    Command(&'a Once),
+    Command(&'a SingleRun),
     /// A demo.
     Replay(&'a ReplayReport),
 }
@@ -68,23 +68,23 @@ impl Ran<'_> {
     /// When the run has no such number.
     pub fn number(&self, name: &str) -> Result<Number, Failure> {
         match self {
-            Ran::Command(once) => of_command(once, name),
+            Ran::Command(single) => of_command(single, name),
             Ran::Replay(report) => of_replay(report, name),
         }
     }
 
     fn is_of_worker(&self, name: &str) -> bool {
-        matches!(self, Ran::Command(once) if once.values.iter().any(|value| value.metric == name))
+        matches!(self, Ran::Command(single) if single.values.iter().any(|value| value.metric == name))
     }
 }
 
-fn of_command(once: &Once, name: &str) -> Result<Number, Failure> {
-    let own = once.values.iter().filter(|value| value.metric == name && !value.warmup);
+fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
+    let own = single.values.iter().filter(|value| value.metric == name && !value.warmup);
     let own: Vec<f64> = own.map(|value| value.value).collect();
     if let Some(number) = Number::of(&own) {
         return Ok(number);
     }
-    let run = &once.run;
+    let run = &single.run;
     let seconds = |ns: u64| ns as f64 / 1e9;
     let value = match name {
         "cpu" => seconds(run.cpu_ns),
@@ -101,7 +101,7 @@ fn of_command(once: &Once, name: &str) -> Result<Number, Failure> {
             (None, Ok(_)) => return Err(permanent("expected `net`, found none")),
         },
         _ => {
-            let mut found: Vec<&str> = once.values.iter().map(|value| value.metric.as_str()).collect();
+            let mut found: Vec<&str> = single.values.iter().map(|value| value.metric.as_str()).collect();
             found.dedup();
             let found = match found.is_empty() {
                 true => "nothing on $PRONY_FD".to_owned(),

@@ -24,15 +24,15 @@ const PADDING: &str = "PRONY_PADDING";
 
 /// What a round's runs have in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Scatter {
+pub struct Randomization {
     padding_bytes: usize,
     hash_seed: u32,
     depth: usize,
 }
 
-impl Scatter {
-    pub fn draw(seed: &mut Seed) -> Scatter {
-        Scatter {
+impl Randomization {
+    pub fn draw(seed: &mut Seed) -> Randomization {
+        Randomization {
             padding_bytes: seed.below(PADDING_BYTES_MOST + 1),
             // The values that Python takes (PYTHONHASHSEED); 0 switches the seed off, so it is not drawn.
             hash_seed: 1 + seed.below(u32::MAX as usize) as u32,
@@ -41,14 +41,14 @@ impl Scatter {
     }
 
     /// Surroundings as they are.
-    pub fn none() -> Scatter {
-        Scatter { padding_bytes: 0, hash_seed: 0, depth: 0 }
+    pub fn none() -> Randomization {
+        Randomization { padding_bytes: 0, hash_seed: 0, depth: 0 }
     }
 
     /// `environment` with the round's padding and seeds. A seed that is set already stays: whoever set
     /// it means it.
     pub fn environment(&self, environment: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
-        if *self == Scatter::none() {
+        if *self == Randomization::none() {
             return environment.to_vec();
         }
         let mut all: Vec<(OsString, OsString)> =
@@ -63,18 +63,18 @@ impl Scatter {
     }
 
     /// Where the round's runs work, below `places`.
-    pub fn directory(&self, places: &Places) -> PathBuf {
+    pub fn directory(&self, places: &NestedDirectories) -> PathBuf {
         places.at_depth(self.depth)
     }
 }
 
 /// Empty directories, one in the other, gone in the end.
 #[derive(Debug)]
-pub struct Places(TempDir);
+pub struct NestedDirectories(TempDir);
 
-impl Places {
-    pub fn make() -> io::Result<Places> {
-        let places = Places(TempDir::with_prefix("prony-")?);
+impl NestedDirectories {
+    pub fn make() -> io::Result<NestedDirectories> {
+        let places = NestedDirectories(TempDir::with_prefix("prony-")?);
         fs::create_dir_all(places.at_depth(DEPTH_MOST))?;
         Ok(places)
     }
@@ -92,7 +92,7 @@ mod tests {
     fn equal_seeds_draw_equal_surroundings() {
         let draws = |seed| {
             let mut seed = Seed::new(seed);
-            (0..20).map(|_| Scatter::draw(&mut seed)).collect::<Vec<_>>()
+            (0..20).map(|_| Randomization::draw(&mut seed)).collect::<Vec<_>>()
         };
         assert_eq!(draws(7), draws(7));
         assert_ne!(draws(7), draws(8));
@@ -102,17 +102,17 @@ mod tests {
     fn a_seed_that_the_user_set_stays() {
         let ours: Vec<(OsString, OsString)> =
             vec![("PYTHONHASHSEED".into(), "0".into()), ("PRONY_PADDING".into(), "y".into())];
-        let scatter = Scatter { padding_bytes: 3, hash_seed: 9, depth: 2 };
+        let randomization = Randomization { padding_bytes: 3, hash_seed: 9, depth: 2 };
         let expected = [("PYTHONHASHSEED", "0"), ("PRONY_PADDING", "xxx"), ("PERL_HASH_SEED", "9")];
-        assert_eq!(scatter.environment(&ours), expected.map(|(name, value)| (name.into(), value.into())));
+        assert_eq!(randomization.environment(&ours), expected.map(|(name, value)| (name.into(), value.into())));
     }
 
     #[test]
     fn every_depth_is_a_directory() {
-        let places = Places::make().expect("the temporary directory is writable");
+        let places = NestedDirectories::make().expect("the temporary directory is writable");
         let mut seed = Seed::new(1);
         for _ in 0..50 {
-            assert!(Scatter::draw(&mut seed).directory(&places).is_dir());
+            assert!(Randomization::draw(&mut seed).directory(&places).is_dir());
         }
     }
 }

@@ -27,7 +27,7 @@ pub const FIRST_TIME: f64 = 0.125;
 
 /// What was seen of workers: how values differ within a process and between processes.
 #[derive(Debug)]
-pub struct Levels {
+pub struct WorkerVariance {
     measure: Measure,
     /// Of each command.
     seen: Vec<Seen>,
@@ -46,10 +46,10 @@ struct Seen {
     whole_s: f64,
 }
 
-impl Levels {
+impl WorkerVariance {
     /// Nothing was seen yet of so many commands.
-    pub fn new(measure: Measure, subjects: usize) -> Levels {
-        Levels { measure, seen: vec![Seen::default(); subjects], warmups: 0 }
+    pub fn new(measure: Measure, subjects: usize) -> WorkerVariance {
+        WorkerVariance { measure, seen: vec![Seen::default(); subjects], warmups: 0 }
     }
 
     /// A round: a process of each command that still ran.
@@ -148,14 +148,14 @@ mod tests {
         Observation { run, values: values.iter().map(value).collect(), duet: false }
     }
 
-    fn seen(processes: [Vec<Observation>; 2]) -> Levels {
-        let mut levels = Levels::new(Measure::of(&processes[0][0]), 2);
+    fn seen(processes: [Vec<Observation>; 2]) -> WorkerVariance {
+        let mut variance = WorkerVariance::new(Measure::of(&processes[0][0]), 2);
         for (subject, processes) in processes.iter().enumerate() {
             for process in processes {
-                levels.add(subject, process);
+                variance.add(subject, process);
             }
         }
-        levels
+        variance
     }
 
     #[test]

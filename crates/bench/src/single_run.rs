@@ -12,14 +12,14 @@ use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, 
 use crate::context::{BenchError, MeasureError, Observation, RunContext};
 use crate::interrupt::Interrupt;
 use crate::options::Options;
+use crate::randomization::Randomization;
 use crate::report::{Failed, Phase, Problem};
 use crate::sample::{self, Measure};
-use crate::scatter::Scatter;
 use crate::worker::Value;
 
 /// A command that ran once.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Once {
+pub struct SingleRun {
     /// With one run.
     pub benchmark: Benchmark,
     /// What it wrote as a worker, in order.
@@ -30,7 +30,7 @@ pub struct Once {
 
 /// Why a command has no result.
 #[derive(Debug)]
-pub enum OnceError {
+pub enum SingleRunError {
     /// Somebody asked to stop.
     Interrupted,
     /// It failed.
@@ -46,22 +46,22 @@ pub enum OnceError {
 /// takes longer is ended, and has failed.
 ///
 /// # Errors
-/// [`OnceError`]; the command is gone in any case.
-pub fn run_once(
+/// [`SingleRunError`]; the command is gone in any case.
+pub fn run_single(
     options: &Options,
     surroundings: Option<u64>,
     metric: &str,
     interrupt: Option<&Interrupt>,
     limit: Option<Duration>,
-) -> Result<Once, OnceError> {
-    let mut context = RunContext::new(options, interrupt).map_err(OnceError::Bench)?;
+) -> Result<SingleRun, SingleRunError> {
+    let mut context = RunContext::new(options, interrupt).map_err(SingleRunError::Bench)?;
     if let Some(limit) = limit {
-        context.end_after(limit).map_err(OnceError::Bench)?;
+        context.end_after(limit).map_err(SingleRunError::Bench)?;
     }
-    let scatter = surroundings.map_or_else(Scatter::none, |draw| Scatter::draw(&mut Seed::new(draw)));
-    let failed = |failed| OnceError::Failed(Box::new(failed));
-    let observation = context.run(0, &scatter, Phase::Run(1)).map_err(|error| match error {
-        MeasureError::Interrupted => OnceError::Interrupted,
+    let randomization = surroundings.map_or_else(Randomization::none, |draw| Randomization::draw(&mut Seed::new(draw)));
+    let failed = |failed| SingleRunError::Failed(Box::new(failed));
+    let observation = context.run(0, &randomization, Phase::Run(1)).map_err(|error| match error {
+        MeasureError::Interrupted => SingleRunError::Interrupted,
         MeasureError::Failed(error) => failed(error),
     })?;
     // What else a worker writes, as how much it did, does not take the place of what the kernel says of it.
@@ -71,13 +71,13 @@ pub fn run_once(
     let measure = Measure::of_metric(&measured, metric);
     let mut benchmark = sample::benchmarks(&options.subjects[..1]).swap_remove(0);
     sample::set_measure(&mut benchmark, &measure);
-    let taken = sample::take_as(&measured, &measure, None, false);
+    let taken = sample::measured_run_as(&measured, &measure, None, false);
     let name = benchmark.name.clone();
     let taken = taken.map_err(|problem: Problem| {
         failed(Failed { name, phase: Phase::Run(1), problem, stderr_tail: String::new() })
     })?;
     benchmark.runs.push(taken.run);
-    Ok(Once { benchmark, values: observation.values, run: measured.run })
+    Ok(SingleRun { benchmark, values: observation.values, run: measured.run })
 }
 
 /// A descriptor that becomes readable when somebody asks to stop, or time is up.
@@ -155,7 +155,7 @@ mod tests {
             input: Input::Null,
             output: Output::Null,
             placement: Placement::default(),
-            scatter_directory: false,
+            randomize_directory: false,
             environment: std::env::vars_os().collect(),
             seed: 0,
             machine: serde_json::Value::Null,
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn a_worker_that_says_how_much_it_did_is_timed_as_a_process() {
-        let once = run_once(&options(FRAMES), None, "cpu", None, None).expect("sh is everywhere");
-        let run = &once.benchmark.runs[0];
+        let single = run_single(&options(FRAMES), None, "cpu", None, None).expect("sh is everywhere");
+        let run = &single.benchmark.runs[0];
         let cpu_s = run.measured.as_ref().and_then(|measured| measured.cpu_s).expect("the kernel tells");
-        assert_eq!(cpu_s, once.run.cpu_ns as f64 / 1e9);
-        assert_eq!((once.benchmark.metric(), once.values[0].value), ("wall", 120.0));
-        let of_frames = run_once(&options(FRAMES), None, "frames", None, None).expect("sh is everywhere");
+        assert_eq!(cpu_s, single.run.cpu_ns as f64 / 1e9);
+        assert_eq!((single.benchmark.metric(), single.values[0].value), ("wall", 120.0));
+        let of_frames = run_single(&options(FRAMES), None, "frames", None, None).expect("sh is everywhere");
         assert_eq!((of_frames.benchmark.metric(), of_frames.benchmark.unit_name()), ("frames", "frame"));
         assert_eq!(of_frames.benchmark.runs[0].values, [120.0]);
     }
@@ -180,8 +180,10 @@ mod tests {
     #[test]
     fn a_command_that_takes_too_long_is_ended_and_gone() {
         let limit = Duration::from_millis(20);
-        let error = run_once(&options("echo here >&2; exec sleep 600"), None, "cpu", None, Some(limit));
-        let OnceError::Failed(failed) = error.expect_err("it does not end") else { panic!("nobody asked to stop") };
+        let error = run_single(&options("echo here >&2; exec sleep 600"), None, "cpu", None, Some(limit));
+        let SingleRunError::Failed(failed) = error.expect_err("it does not end") else {
+            panic!("nobody asked to stop")
+        };
         assert!(matches!(failed.problem, Problem::TimedOut(after) if after == limit));
         assert_eq!(failed.problem.to_string(), "ended after 20ms, the most it may take");
     }
@@ -190,8 +192,8 @@ mod tests {
     fn equal_surroundings_are_equal_and_none_leave_everything_as_it_is() {
         let show = r#"echo "{\"metric\": \"bytes\", \"value\": $((1 + ${#PRONY_PADDING}))}" >&3"#;
         let bytes = |surroundings| {
-            let once = run_once(&options(show), surroundings, "bytes", None, None).expect("sh is everywhere");
-            once.values[0].value
+            let single = run_single(&options(show), surroundings, "bytes", None, None).expect("sh is everywhere");
+            single.values[0].value
         };
         assert_eq!(bytes(Some(7)), bytes(Some(7)));
         assert_ne!(bytes(Some(7)), bytes(Some(8)));
