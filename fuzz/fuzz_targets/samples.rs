@@ -7,7 +7,7 @@ use libfuzzer_sys::fuzz_target;
 use prony_stats::export;
 use prony_stats::judge::Metric;
 use prony_stats::samples::Samples;
-use prony_stats::stored::{Question, answer};
+use prony_stats::rejudge::{Question, answer};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(samples) = Samples::decode(bytes) else { return };

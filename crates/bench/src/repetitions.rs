@@ -1,6 +1,6 @@
 //! How many values a worker is asked for, and how many of them come first and do not count.
 
-use prony_stats::levels::{components, values_worth_taking};
+use prony_stats::variance_components::{components, values_worth_taking};
 use prony_stats::warmup::warmups;
 
 use crate::context::Observation;

@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use prony_machine::process::NoWait;
-use prony_stats::alone::{Alone, median_interval};
 use prony_stats::judge::{Judge, Look, Metric, Outcome, Plan};
 use prony_stats::multiplicity::holm;
 use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
+use prony_stats::single_sample::{SingleSample, median_interval};
 use prony_stats::{Interval, Seed};
 
 use crate::context::{BenchError, MeasureError, Observation, RunContext, run_setup_or_cleanup};
@@ -23,7 +23,7 @@ use crate::trial::{self, Tried};
 
 /// One command alone is known well enough when its interval reaches no farther than this part of the
 /// margin: then two of them that differ by the margin are apart.
-const ALONE_PRECISION: f64 = 0.5;
+const SINGLE_PRECISION: f64 = 0.5;
 /// Below this wall time a run is mostly the start of a process: loading `true` takes about 1 ms.
 const SHORT_S: f64 = 0.003;
 
@@ -90,7 +90,7 @@ struct Bench<'a> {
     judges: Vec<Judge>,
     decided: Vec<Option<Outcome>>,
     /// Of the first command's CPU time, or what else is asked for: decides when there is no other command.
-    alone: Alone,
+    single: SingleSample,
     rounds: usize,
     /// Rounds that are not judged yet, until it is known how much to ask of workers.
     first: Option<Vec<Ran>>,
@@ -174,7 +174,11 @@ impl<'a> Bench<'a> {
             measure: None,
             judges: vec![Judge::new(plan); others],
             decided: vec![None; others],
-            alone: Alone::new(options.plan.alpha, ALONE_PRECISION * options.plan.margin, options.plan.budget_s),
+            single: SingleSample::new(
+                options.plan.alpha,
+                SINGLE_PRECISION * options.plan.margin,
+                options.plan.budget_s,
+            ),
             rounds: 0,
             first: Some(Vec::new()),
             variance: None,
@@ -356,7 +360,7 @@ impl<'a> Bench<'a> {
         }
         self.rounds += 1;
         let Some(first) = times[0] else { return Ok(()) };
-        self.alone.push(first.of(self.options.plan.metric.unwrap_or(Metric::Cpu)));
+        self.single.push(first.of(self.options.plan.metric.unwrap_or(Metric::Cpu)));
         for (judge, times) in self.judges.iter_mut().zip(&times[1..]) {
             if let Some(times) = times {
                 judge.push(times.against(&first));
@@ -402,7 +406,7 @@ impl<'a> Bench<'a> {
             return false;
         }
         if self.judges.is_empty() {
-            return self.alone.look(self.elapsed_s).is_some();
+            return self.single.look(self.elapsed_s).is_some();
         }
         for (judge, decided) in self.judges.iter_mut().zip(&mut self.decided) {
             if decided.is_none() {
@@ -413,7 +417,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The time of the first command with its interval.
-    fn live_alone(&self) -> Option<Interval> {
+    fn live_single(&self) -> Option<Interval> {
         median_interval(&self.benchmarks[0].values().collect::<Vec<_>>(), self.options.plan.alpha)
     }
 
@@ -426,7 +430,7 @@ impl<'a> Bench<'a> {
             budget_s: self.options.plan.budget_s,
             live: match self.judges.first() {
                 Some(judge) => judge.live(),
-                None => self.live_alone(),
+                None => self.live_single(),
             },
             contention: self.tally.contention(),
         }

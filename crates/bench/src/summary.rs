@@ -1,7 +1,7 @@
 //! One command by itself: how long it takes, how sure that is, and how much it varies.
 
-use prony_stats::alone::median_interval;
 use prony_stats::samples::Benchmark;
+use prony_stats::single_sample::median_interval;
 use prony_stats::{Interval, quantile};
 
 use crate::sample::of_runs;

@@ -7,8 +7,8 @@ mod words;
 use std::collections::BTreeMap;
 
 use prony_stats::judge::Verdict;
+use prony_stats::rejudge::{Answer, Question, answer};
 use prony_stats::samples::Benchmark;
-use prony_stats::stored::{Answer, Question, answer};
 
 use crate::cli::CompareArgs;
 use crate::exit::Exit;

@@ -75,10 +75,10 @@ impl Findings {
 
     /// The configuration to speak of first: the best of those that differ from the first, or else the one nearest to that.
     pub fn best(&self) -> Option<&Contrast> {
-        let is_better = |size: &Size| size.interval.low > 0.0 && size.usual > 0.0;
+        let is_better = |size: &Size| size.interval.low > 0.0 && size.median > 0.0;
         let found = self.against_first.iter().filter(|contrast| is_better(&contrast.size));
-        let best = found.max_by(|a, b| a.size.usual.total_cmp(&b.size.usual));
-        best.or_else(|| self.against_first.iter().max_by(|a, b| a.size.usual.total_cmp(&b.size.usual)))
+        let best = found.max_by(|a, b| a.size.median.total_cmp(&b.size.median));
+        best.or_else(|| self.against_first.iter().max_by(|a, b| a.size.median.total_cmp(&b.size.median)))
     }
 
     /// The smallest difference that these cells could tell from none: half the interval of the A/A pairs, or without

@@ -64,7 +64,7 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
             "| {} | {} | {} | {} | {} | {} |{}",
             escaped(&factor),
             escaped(&change),
-            if is_told { format!("**{}**", share(size.usual)) } else { share(size.usual) },
+            if is_told { format!("**{}**", share(size.median)) } else { share(size.median) },
             span(size.interval.low, size.interval.high),
             span(size.min, size.max),
             thousands(effect.pairs),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prony_stats::Interval;
-use prony_stats::alone::median_interval;
 use prony_stats::quantile::{median_of_sorted, sorted};
+use prony_stats::single_sample::median_interval;
 use prony_study::{Cell, Results, Role, State};
 
 /// The measured values of a study by configuration, machine and workload.

@@ -191,7 +191,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
                 if words::is_told(effect) { "" } else { " class=\"untold\"" },
                 Markup(&factor),
                 Markup(&change),
-                share(size.usual)
+                share(size.median)
             ),
         );
         put(

@@ -85,18 +85,18 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     };
     let name = &matrix.configurations[best.configuration].name;
     let interval = &best.size.interval;
-    let (tone, claim) = if interval.low > 0.0 && best.size.usual > 0.0 {
-        (Tone::Good, better(&matrix.results.metric, name, first, best.size.usual))
+    let (tone, claim) = if interval.low > 0.0 && best.size.median > 0.0 {
+        (Tone::Good, better(&matrix.results.metric, name, first, best.size.median))
     } else if best.on_each.is_some_and(|(low, _)| low > 0.0) {
-        let claim = better(&matrix.results.metric, name, first, best.size.usual);
+        let claim = better(&matrix.results.metric, name, first, best.size.median);
         (Tone::Good, format!("{claim} on each of {}", count(best.size.units.len(), "machine")))
     } else if interval.lies_within(MARGIN.ln_1p()) {
         (
             Tone::Plain,
             format!("{name} is the same as {first} within {}", percent(MARGIN * 100.0).trim_start_matches('+')),
         )
-    } else if interval.high < 0.0 && best.size.usual < 0.0 && !interval.low.is_infinite() {
-        let claim = better(&matrix.results.metric, first, name, -best.size.usual);
+    } else if interval.high < 0.0 && best.size.median < 0.0 && !interval.low.is_infinite() {
+        let claim = better(&matrix.results.metric, first, name, -best.size.median);
         let among = if findings.against_first.len() > 1 { ", the best of the others" } else { "" };
         (Tone::Bad, format!("{claim}{among}"))
     } else {
@@ -114,22 +114,22 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
 fn largest_told(effects: &[Effect]) -> Option<&Effect> {
     let told = effects.iter().filter(|effect| {
         is_told(effect)
-            && effect.size.usual != 0.0
-            && (effect.size.usual > 0.0) == (effect.size.interval.estimate > 0.0)
+            && effect.size.median != 0.0
+            && (effect.size.median > 0.0) == (effect.size.interval.estimate > 0.0)
     });
-    told.max_by(|a, b| a.size.usual.abs().total_cmp(&b.size.usual.abs()))
+    told.max_by(|a, b| a.size.median.abs().total_cmp(&b.size.median.abs()))
 }
 
 /// The better level first: `neighbour quiet is 8.3 % faster than spinning`.
 fn of_effect(matrix: &Matrix<'_>, effect: &Effect, unclear: &str) -> Verdict {
     let (factor, size) = (&matrix.results.factors[effect.factor], &effect.size);
     let levels = (format!("{} {}", factor.name, factor.levels[effect.to]), &factor.levels[effect.from]);
-    let (tone, claim, ends, range) = if size.usual > 0.0 {
-        let claim = better(&matrix.results.metric, &levels.0, levels.1, size.usual);
+    let (tone, claim, ends, range) = if size.median > 0.0 {
+        let claim = better(&matrix.results.metric, &levels.0, levels.1, size.median);
         (Tone::Good, claim, (size.interval.low, size.interval.high), (size.min, size.max))
     } else {
         let name = format!("{} {}", factor.name, factor.levels[effect.from]);
-        let claim = better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.usual);
+        let claim = better(&matrix.results.metric, &name, &factor.levels[effect.to], -size.median);
         (Tone::Bad, claim, (-size.interval.high, -size.interval.low), (-size.max, -size.min))
     };
     let interval = match size.interval.width().is_finite() {
@@ -510,7 +510,7 @@ fn depends(results: &Results, conditional: &[Effect], interaction: &Interaction)
             (effect.factor, effect.from, effect.to) == (interaction.factor, interaction.from, interaction.to)
                 && effect.given == Some((interaction.with, level))
         });
-        there.map_or_else(|| "?".to_owned(), |effect| share(effect.size.usual))
+        there.map_or_else(|| "?".to_owned(), |effect| share(effect.size.median))
     };
     format!(
         "The effect of {} ({} → {}) depends on {}: {} with {}, {} with {}. Between the two lies {}.",

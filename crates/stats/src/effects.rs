@@ -2,7 +2,7 @@
 //!
 //! An *edge* is two configurations that differ in one factor. Along an edge, on one machine and workload, d = ln y(from)
 //! − ln y(to): above 0 where `to` is better, so that eᵈ is a speed-up. Machines are what an effect is stated for, so a
-//! machine counts once, with the mean of its d: *range* is least to greatest over machines (and edges), *usual* the
+//! machine counts once, with the mean of its d: *range* is least to greatest over machines (and edges), *median* the
 //! median of machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
 //! because pairs of one machine resemble each other: the tests show what it covers.
 //!
@@ -119,7 +119,8 @@ pub struct Size {
     /// What counts once.
     pub over: Over,
     /// The median of the units.
-    pub usual: f64,
+    #[serde(rename = "usual")]
+    pub median: f64,
     /// The least of any unit, on any edge.
     pub min: f64,
     /// The greatest.
@@ -169,7 +170,8 @@ pub struct Edge {
     /// Comparisons on it.
     pub pairs: usize,
     /// The median of the units.
-    pub usual: f64,
+    #[serde(rename = "usual")]
+    pub median: f64,
     /// The least of them.
     pub min: f64,
     /// The greatest.
@@ -353,7 +355,7 @@ fn effect(
         of_edges.push(Edge {
             levels: edges[edge].clone(),
             pairs: count(pairs.iter().filter(|pair| pair.edge == edge)),
-            usual: median(&values)?,
+            median: median(&values)?,
             min: least,
             max: greatest,
         });

@@ -9,7 +9,7 @@
 //! it is what is asked; a frame or a maximum that differs does so by far more than its noise.
 
 mod maxima;
-pub(crate) mod quiet;
+pub(crate) mod segment_selection;
 
 use serde::Serialize;
 use thiserror::Error;

@@ -28,7 +28,7 @@
 //!   the margin.
 //!
 //! How much of net time is CPU time is told by the mean of both runs of each pair, which is the same whichever is A,
-//! so by the argument of the module `quietest` the choice between the two leaves the tests exact. Of all pairs the
+//! so by the argument of the module `pair_selection` the choice between the two leaves the tests exact. Of all pairs the
 //! quarter that computed most is asked: what the host of a virtual machine takes away is
 //! in net time, and comes and goes.
 //!
@@ -40,14 +40,14 @@
 //! * **Unclear**: anything else.
 //!
 //! Judged are the pairs around which the machine was fast, where that promises more information. A pair's neighbours in
-//! time say so, never its own times; the module `quietest` says why this keeps the tests exact.
+//! time say so, never its own times; the module `pair_selection` says why this keeps the tests exact.
 //!
 //! The interval reported is the one that decided, at the level of its look, so it always agrees with the verdict. As all
 //! looks together err with probability α, it holds the truth as often as stated wherever the judge stopped (repeated
 //! confidence intervals, Jennison & Turnbull 1989).
 
 mod outcome;
-mod quietest;
+mod pair_selection;
 mod replays;
 mod series;
 

@@ -99,7 +99,7 @@ mod tests {
     fn all_of_it_is_the_last_levels_against_the_first() {
         let results = study("a", |machine, level, _| (1.0 + machine as f64) / (1.0 + level as f64));
         let effect = whole(&results, 0.05).expect("both ends have values");
-        assert!((effect.size.usual - 2f64.ln()).abs() < 1e-12, "{effect:?}");
+        assert!((effect.size.median - 2f64.ln()).abs() < 1e-12, "{effect:?}");
         let mut one_level = results;
         one_level.factors[0].levels.truncate(1);
         one_level.cells.retain(|cell| cell.levels == [0]);
@@ -117,6 +117,6 @@ mod tests {
         }
         results.cells.extend(controls);
         let size = super::controls(&results, 0.05).expect("there are controls");
-        assert!((size.usual + 1.01f64.ln()).abs() < 1e-12, "{size:?}");
+        assert!((size.median + 1.01f64.ln()).abs() < 1e-12, "{size:?}");
     }
 }

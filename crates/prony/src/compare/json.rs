@@ -1,7 +1,7 @@
 //! The answer of `prony compare` as JSON.
 
 use prony_stats::judge::Verdict;
-use prony_stats::stored::Answer;
+use prony_stats::rejudge::Answer;
 use serde::Serialize;
 
 use super::{Asked, Compared};

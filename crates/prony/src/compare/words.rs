@@ -6,8 +6,8 @@ use std::fmt::Write;
 use prony_stats::Interval;
 use prony_stats::judge::{Metric, Verdict};
 use prony_stats::quantile::median;
+use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};
-use prony_stats::stored::Answer;
 use prony_text::{Untrusted, printable_line};
 
 use super::{Asked, Compared};

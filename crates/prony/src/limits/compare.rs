@@ -5,8 +5,8 @@ use std::path::Path;
 
 use prony_limits::{Limits, Rate, Share, fingerprint, reference, reference_experiment, shares};
 use prony_machine::Facts;
-use prony_stats::alone::median_interval;
 use prony_stats::samples::{Benchmark, MetadataValue, Samples};
+use prony_stats::single_sample::median_interval;
 use serde::Serialize;
 use serde_json::Number;
 

@@ -3,11 +3,11 @@
 //! pyperf asks whether the deviation is below 10 % of the mean. That says nothing of what a comparison could see: so
 //! here the first question is how small a difference the samples resolve, and the others are why it is not smaller.
 
-use prony_stats::clusters;
 use prony_stats::judge::Verdict;
 use prony_stats::outliers::Outliers;
 use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Measured, MetadataValue, Run, Unit};
+use prony_stats::unpaired;
 use prony_stats::{serial, sign_test};
 use prony_text::Untrusted;
 use serde::Serialize;
@@ -91,7 +91,7 @@ impl Checked<'_> {
 fn check<'a>(file: &'a str, benchmark: &'a Benchmark, margin: f64) -> Checked<'a> {
     let clusters = benchmark.clusters();
     // Against itself a sample has no difference; what is left is the half width of the interval.
-    let resolves = clusters::compare(&clusters, &clusters, 0.05, margin)
+    let resolves = unpaired::compare(&clusters, &clusters, 0.05, margin)
         .map(|comparison| comparison.interval.width() / 2.0)
         .filter(|half| half.is_finite());
     let found = [
@@ -178,7 +178,7 @@ fn drift(clusters: &[Vec<f64>]) -> Found {
         several => several.to_vec(),
     };
     let (first, second) = observations.split_at(observations.len() / 2);
-    let comparison = clusters::compare(first, second, ALPHA, 0.0)?;
+    let comparison = unpaired::compare(first, second, ALPHA, 0.0)?;
     matches!(comparison.verdict, Verdict::Faster | Verdict::Slower)
         .then(|| ("drift", format!("the second half differs from the first: {}", change(&comparison.interval))))
 }

@@ -8,7 +8,7 @@ use prony_study::diff::{Change, Diff, Drift, EffectChange, diff};
 use prony_study::{JoinError, Metric, Results};
 use serde::Serialize;
 
-use super::found::{self, Percent, bounds, columns, levels, range, units, usual, word};
+use super::found::{self, Percent, bounds, columns, levels, median, range, units, word};
 use crate::bench::words::{digits, to_percent};
 use crate::cli::study::DiffArgs;
 use crate::exit::Exit;
@@ -55,7 +55,7 @@ fn exit(difference: &Diff) -> Exit {
 fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
     let mut out = format!("{}; percentages are of speed-up of the later study\n\n", found::metric(metric));
     let head = |what: &str| [what, "usual", "range", "mean", "verdict"].map(str::to_owned);
-    let row = |name: String, size, verdict: &str| [name, usual(size), range(size), bounds(size), verdict.to_owned()];
+    let row = |name: String, size, verdict: &str| [name, median(size), range(size), bounds(size), verdict.to_owned()];
     let mut rows = vec![head("configuration")];
     rows.extend(
         difference

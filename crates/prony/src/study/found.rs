@@ -65,7 +65,7 @@ impl Percent {
         // JSON has no infinity: a bound that is not there is null.
         let bound = |log: f64| Some(to_percent(log)).filter(|percent| percent.is_finite() && log.is_finite());
         Percent {
-            usual_pct: to_percent(size.usual),
+            usual_pct: to_percent(size.median),
             min_pct: to_percent(size.min),
             max_pct: to_percent(size.max),
             mean_pct: to_percent(size.interval.estimate),
@@ -96,8 +96,8 @@ pub fn by_unit(size: &Size, machines: &[String], workloads: &[String]) -> Map<St
 }
 
 /// `+96 %`.
-pub fn usual(size: &Size) -> String {
-    format!("{} %", signed(to_percent(size.usual), spread_digits(size)))
+pub fn median(size: &Size) -> String {
+    format!("{} %", signed(to_percent(size.median), spread_digits(size)))
 }
 
 /// `+65 … +112 %`, or nothing where there is one value only.

@@ -33,7 +33,7 @@ pub fn listed<'e>(matrix: &Matrix<'_>, effects: &'e [Effect]) -> Vec<&'e Effect>
 pub fn axis(effects: &[&Effect]) -> Axis {
     let values = effects.iter().flat_map(|effect| {
         let size = &effect.size;
-        let ends = [size.usual, size.interval.low, size.interval.high];
+        let ends = [size.median, size.interval.low, size.interval.high];
         ends.into_iter().chain(size.units.iter().map(|&(_, value)| value))
     });
     let values = values.filter(|value| value.is_finite()).map(|value| value.exp_m1() * 100.0).chain([0.0]);
@@ -55,7 +55,7 @@ pub fn axis(effects: &[&Effect]) -> Axis {
 pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Axis) -> Drawing {
     let (factor, change) = change(matrix.results, effect);
     let label =
-        format!("{factor} {change}: {}, range {}", share(effect.size.usual), span(effect.size.min, effect.size.max));
+        format!("{factor} {change}: {}, range {}", share(effect.size.median), span(effect.size.min, effect.size.max));
     let mut drawing = Drawing::new(STRIP, 24.0, &label);
     place(&mut drawing, matrix, &effect.size, axis, 0.0, 12.0);
     drawing
@@ -109,7 +109,7 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
         let y = 30.0 + ROW * (row as f64 + 0.5);
         let (plain, bold) = if is_told(effect) { ("", "t") } else { ("q", "q") };
         drawing.text_within(plain, Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
-        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.usual));
+        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.median));
         drawing.text(
             "q",
             Anchor::End,
@@ -161,6 +161,6 @@ fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Axis, l
         let d = format!("M{} {}m-3.6 0a3.6 3.6 0 1 0 7.2 0a3.6 3.6 0 1 0-7.2 0z", At(at(value)), At(y));
         drawing.path("dot", &d, &format!("{name}: {}", share(value)));
     }
-    let usual = at(size.usual);
-    drawing.line("usual", (usual, y - 8.0), (usual, y + 8.0));
+    let median = at(size.median);
+    drawing.line("usual", (median, y - 8.0), (median, y + 8.0));
 }

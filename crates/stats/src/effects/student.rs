@@ -20,7 +20,7 @@ pub(super) fn size(over: Over, units: &BTreeMap<usize, f64>, pairs: &[Pair], alp
     let values: Vec<f64> = units.values().copied().collect();
     let mut size = Size {
         over,
-        usual: median(&values)?,
+        median: median(&values)?,
         min: values.iter().copied().fold(f64::INFINITY, f64::min),
         max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         interval: interval(&values, alpha)?,

@@ -217,20 +217,20 @@ fn range_is_over_machines_and_edges_and_usual_is_the_median_of_machines() {
     assert_eq!((engine.pairs, engine.edges.len(), engine.size.interval.n), (6, 2, 3));
     near(engine.size.min, 1.5f64.ln());
     near(engine.size.max, (1.7f64 * 1.1).ln());
-    near(engine.size.usual, 1.6f64.ln() + 0.5 * 1.1f64.ln());
+    near(engine.size.median, 1.6f64.ln() + 0.5 * 1.1f64.ln());
     assert_eq!(engine.edges[1].levels, [0, 1]);
-    near(engine.edges[1].usual, (1.6f64 * 1.1).ln());
+    near(engine.edges[1].median, (1.6f64 * 1.1).ln());
     let given: Vec<_> = found.conditional.iter().map(|effect| (effect.factor, effect.given)).collect();
     assert_eq!(given, [(0, Some((1, 0))), (0, Some((1, 1))), (1, Some((0, 0))), (1, Some((0, 1)))]);
-    near(found.conditional[0].size.usual, 1.6f64.ln());
+    near(found.conditional[0].size.median, 1.6f64.ln());
     let [interaction] = found.interactions.as_slice() else { panic!("{:?}", found.interactions) };
     assert_eq!((interaction.factor, interaction.with, interaction.pairs), (1, 0, 3));
-    near(interaction.size.usual, 1.1f64.ln());
+    near(interaction.size.median, 1.1f64.ln());
     near(interaction.size.interval.width(), 0.0);
     assert!(interaction.size.is_found(0.05));
     // Of a rate, more is better.
     design.better = Better::Higher;
-    near(effects(&design, 0.05).effects[0].size.usual, -engine.size.usual);
+    near(effects(&design, 0.05).effects[0].size.median, -engine.size.median);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn half_of_a_cross_has_effects_without_edges() {
     let found = effects(&design, 0.05);
     for (effect, gain) in found.effects.iter().zip(gains) {
         assert_eq!((effect.method, effect.edges.len()), (Method::Model, 0));
-        near(effect.size.usual, gain.ln());
+        near(effect.size.median, gain.ln());
     }
     assert_eq!((found.effects.len(), found.interactions.len(), found.aliases.len()), (3, 0, 3));
 }
@@ -290,7 +290,7 @@ fn other_workloads_at_either_end_are_compared_by_means_when_they_may_be() {
     let mut design = Design { factors, observations, better: Better::Lower, comparable_workloads: true };
     let found = effects(&design, 0.05);
     let engine = &found.effects[0];
-    near(engine.size.usual, 1.11f64.ln());
+    near(engine.size.median, 1.11f64.ln());
     assert_eq!(engine.pairs, 3);
     let Work::Different { other_workloads } = engine.work else { panic!("{engine:?}") };
     // Two means of three workloads each, whose logarithms have a standard deviation of 0.1004.
@@ -308,7 +308,7 @@ fn observations_that_do_not_fit_are_left_out() {
     let factors = vec![factor("a", 2)];
     let design = Design { factors, observations, better: Better::Lower, comparable_workloads: false };
     let found = effects(&design, 0.05);
-    near(found.effects[0].size.usual, 2f64.ln());
+    near(found.effects[0].size.median, 2f64.ln());
     assert_eq!((found.effects[0].size.p, found.effects[0].size.over), (None, Over::Repeats));
     assert!(found.effects[0].size.interval.high.is_infinite());
     let nothing = Design { factors: Vec::new(), observations: Vec::new(), ..design };

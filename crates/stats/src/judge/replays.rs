@@ -4,7 +4,7 @@ use super::outcome::{Evidence, Outcome};
 use super::series::{Seen, Series, Test};
 use super::{Look, Looks, Metric, Plan, Ratio};
 use crate::frames::VERDICT_SHARE;
-use crate::frames::quiet::Stretches;
+use crate::frames::segment_selection::Segments;
 use crate::interval::Interval;
 use crate::sign_flips::{self, Pair};
 use crate::signed_rank;
@@ -26,7 +26,7 @@ const LIVE_GROWTH: f64 = 1.1;
 #[derive(Debug, Clone)]
 pub struct ReplayJudge {
     plan: Plan,
-    stretches: Stretches,
+    segments: Segments,
     wall: Series,
     difference: Boundary,
     agreement: Boundary,
@@ -44,7 +44,7 @@ impl ReplayJudge {
         let plan = Plan { alpha: VERDICT_SHARE * plan.alpha, ..plan };
         ReplayJudge {
             plan,
-            stretches: Stretches::default(),
+            segments: Segments::default(),
             wall: Series::new(Test::SignedRanks, plan.alpha, 1.0),
             difference: Boundary::new(plan.alpha),
             agreement: Boundary::new(plan.alpha),
@@ -57,7 +57,7 @@ impl ReplayJudge {
     /// Adds a pair: CPU seconds of each frame in A and in B, and wall time of both. A pair with other frames than the
     /// first is left out of the judgement and counted.
     pub fn push(&mut self, a_s: &[f64], b_s: &[f64], wall: Ratio) {
-        self.stretches.push(a_s, b_s);
+        self.segments.push(a_s, b_s);
         self.wall.push(wall);
     }
 
@@ -68,7 +68,7 @@ impl ReplayJudge {
 
     /// The interval as it would be were the next look now; for showing only.
     pub fn live(&mut self) -> Option<Interval> {
-        let pairs = self.stretches.pairs();
+        let pairs = self.segments.pairs();
         if self.live.is_none_or(|(at, _)| pairs as f64 >= LIVE_GROWTH * at as f64) {
             let ways = self.ways();
             let (way, estimate) = sign_flips::best(&ways)?;
@@ -94,15 +94,15 @@ impl ReplayJudge {
             agreement: intervals.map(|[_, agreement]| agreement),
             deviation: best.map(|(way, at)| sign_flips::standard_error(&ways[way], at) * (judged as f64).sqrt()),
             needed: signed_rank::values_needed(level),
-            disturbed: self.stretches.pairs() - judged,
+            disturbed: self.segments.pairs() - judged,
         }
     }
 
     /// Whole replays, and of each frame only the least disturbed pairs.
     fn ways(&self) -> Vec<Vec<Pair>> {
-        let mut ways = vec![self.stretches.all()];
-        if self.stretches.pairs() >= PAIRS_MIN {
-            ways.extend(self.stretches.least_disturbed(&SHARES));
+        let mut ways = vec![self.segments.all()];
+        if self.segments.pairs() >= PAIRS_MIN {
+            ways.extend(self.segments.least_disturbed(&SHARES));
         }
         ways
     }
@@ -139,7 +139,7 @@ impl Look for ReplayJudge {
             cpu: self.cpu(share),
             net: None,
             wall: self.wall.look(share),
-            left_out: pairs - self.stretches.pairs(),
+            left_out: pairs - self.segments.pairs(),
         };
         evidence.judge()
     }

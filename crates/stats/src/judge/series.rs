@@ -1,7 +1,7 @@
 //! One metric of all pairs, and what may still be spent on it.
 
 use super::Ratio;
-use super::quietest::quietest;
+use super::pair_selection::select_pairs;
 use crate::interval::Interval;
 use crate::quantile::{median_of_sorted, robust_deviation};
 use crate::spending::Boundary;
@@ -116,14 +116,14 @@ impl Series {
 
     /// The interval were the next look, at `share`, now.
     pub fn live(&self, share: f64) -> Option<Interval> {
-        let places = quietest(&self.ratios);
+        let places = select_pairs(&self.ratios);
         let level = self.difference.level(share, self.shared(&self.weights(&places)));
         self.test.intervals(&self.logs(&places), [level]).map(|[interval]| interval)
     }
 
     /// Looks.
     pub fn look(&mut self, share: f64) -> Seen {
-        let places = quietest(&self.ratios);
+        let places = select_pairs(&self.ratios);
         let logs = self.logs(&places);
         let weights = self.weights(&places);
         let shared = self.shared(&weights);

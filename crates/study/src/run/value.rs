@@ -4,8 +4,8 @@ use prony_bench::SingleRun;
 use prony_machine::process::NoWait;
 use prony_replay::ReplayReport;
 use prony_stats::Interval;
-use prony_stats::alone::median_interval;
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
+use prony_stats::single_sample::median_interval;
 
 use crate::FailureKind;
 use crate::ledger::Failure;

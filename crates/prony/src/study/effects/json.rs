@@ -178,7 +178,7 @@ fn one_edge<'a>(found: &'a Found, effect: &Effect, edge: &Edge) -> OneEdge<'a> {
             .map(|(factor, &level)| (found.results.factors[factor].name.as_str(), found.level(factor, level)))
             .collect(),
         pairs: edge.pairs,
-        usual_pct: to_percent(edge.usual),
+        usual_pct: to_percent(edge.median),
         min_pct: to_percent(edge.min),
         max_pct: to_percent(edge.max),
     }

@@ -8,7 +8,7 @@ use prony_text::{Untrusted, printable_line};
 use super::Found;
 use crate::bench::words::{signed, to_percent};
 use crate::numbers::count;
-use crate::study::found::{bounds, columns, metric, range, units, usual};
+use crate::study::found::{bounds, columns, median, metric, range, units};
 
 /// Most terms that cannot be told apart that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;
@@ -27,8 +27,8 @@ pub fn text(found: &Found) -> String {
     out += &effects(found);
     if let Some(whole) = &found.whole {
         let times = |log: f64| format!("{:.2}", log.exp());
-        let [usual, min, max] = [whole.size.usual, whole.size.min, whole.size.max].map(times);
-        let _ = writeln!(out, "\nall of it, first levels to last: usually {usual} × as fast, {min} … {max}");
+        let [median, min, max] = [whole.size.median, whole.size.min, whole.size.max].map(times);
+        let _ = writeln!(out, "\nall of it, first levels to last: usually {median} × as fast, {min} … {max}");
     }
     out += &scope(found);
     depends(&mut out, found);
@@ -55,7 +55,7 @@ fn effects(found: &Found) -> String {
         [
             found.factor(effect.factor).to_string(),
             steps(found, effect),
-            usual(&effect.size),
+            median(&effect.size),
             range(&effect.size),
             bounds(&effect.size),
             rests_on(effect),
@@ -144,7 +144,7 @@ fn given_rows(found: &Found, step: (usize, usize, usize), given: usize) -> Vec<[
             Some([
                 format!("{} {}", found.factor(effect.factor), steps(found, effect)),
                 format!("with {}={}", found.factor(factor), found.shown(factor, level)),
-                usual(&effect.size),
+                median(&effect.size),
                 range(&effect.size),
             ])
         })

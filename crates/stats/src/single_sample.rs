@@ -33,7 +33,7 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<Interval> {
 
 /// Takes times of one command until the interval is as narrow as asked, at the looks of [`LOOKS`].
 #[derive(Debug, Clone)]
-pub struct Alone {
+pub struct SingleSample {
     precision: f64,
     budget_s: f64,
     values: Vec<f64>,
@@ -41,10 +41,10 @@ pub struct Alone {
     error: Boundary,
 }
 
-impl Alone {
+impl SingleSample {
     /// `precision`: half width wanted, as a share of the estimate. `alpha`: error of the interval over all looks.
-    pub fn new(alpha: f64, precision: f64, budget_s: f64) -> Alone {
-        Alone { precision, budget_s, values: Vec::new(), used: 0.0, error: Boundary::new(alpha) }
+    pub fn new(alpha: f64, precision: f64, budget_s: f64) -> SingleSample {
+        SingleSample { precision, budget_s, values: Vec::new(), used: 0.0, error: Boundary::new(alpha) }
     }
 
     /// Adds a time; one that is not finite says nothing and is passed over.
@@ -109,7 +109,7 @@ mod tests {
     fn a_steady_command_is_done_early_and_a_noisy_one_at_the_budget() {
         let run = |spread: f64| {
             let mut seed = Seed::new(4);
-            let mut alone = Alone::new(0.05, 0.01, 8.0);
+            let mut alone = SingleSample::new(0.05, 0.01, 8.0);
             let mut elapsed_s = 0.0;
             loop {
                 alone.push(0.02 * (spread * normal(&mut seed)).exp());

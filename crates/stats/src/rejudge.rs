@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::clusters::{self, Comparison};
 use crate::judge::{Judge, Look, Metric, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
 use crate::quantile::median;
 use crate::samples::{Benchmark, Better, Circumstances, Run};
+use crate::unpaired::{self, Comparison};
 
 /// Is B faster than A?
 #[derive(Debug, Clone, Copy)]
@@ -103,7 +103,7 @@ impl Question<'_> {
                 };
                 Some(Answer::Paired(Box::new(outcome)))
             }
-            None => clusters::compare(&costs(self.a), &costs(self.b), alpha, margin)
+            None => unpaired::compare(&costs(self.a), &costs(self.b), alpha, margin)
                 .map(|comparison| Answer::Unpaired(Box::new(comparison))),
         }
     }

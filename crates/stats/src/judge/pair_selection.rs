@@ -34,7 +34,7 @@ const SCATTER_KEPT: f64 = 0.9;
 const SHARES: [f64; 7] = [0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3];
 
 /// Places of the pairs to judge, ascending: the share with the fastest neighbours that has most information, n / σ².
-pub(super) fn quietest(ratios: &[Ratio]) -> Vec<usize> {
+pub(super) fn select_pairs(ratios: &[Ratio]) -> Vec<usize> {
     let n = ratios.len();
     if n <= PAIRS_MIN {
         return (0..n).collect();
@@ -99,7 +99,7 @@ mod tests {
     fn pairs_inside_a_burst_are_left_out() {
         let mut judged = 0;
         for seed in 0..50 {
-            let places = quietest(&beside_a_burst(seed));
+            let places = select_pairs(&beside_a_burst(seed));
             let inside = places.iter().filter(|place| (42..78).contains(*place)).count();
             assert!(inside <= 5, "{inside} of {places:?}");
             judged += places.len();
@@ -112,11 +112,11 @@ mod tests {
     fn the_choice_is_the_same_whichever_run_is_called_a_and_whatever_b_is_slower() {
         let mut seed = Seed::new(7);
         let ratios = beside_a_burst(1);
-        let chosen = quietest(&ratios);
+        let chosen = select_pairs(&ratios);
         let relabelled = |ratio: &Ratio| Ratio { log: if seed.coin() { -ratio.log } else { ratio.log }, ..*ratio };
-        assert_eq!(quietest(&ratios.iter().map(relabelled).collect::<Vec<_>>()), chosen);
+        assert_eq!(select_pairs(&ratios.iter().map(relabelled).collect::<Vec<_>>()), chosen);
         let slower = |ratio: &Ratio| Ratio { log: ratio.log + 0.0625, level: ratio.level + 0.03125 };
-        assert_eq!(quietest(&ratios.iter().map(slower).collect::<Vec<_>>()), chosen);
+        assert_eq!(select_pairs(&ratios.iter().map(slower).collect::<Vec<_>>()), chosen);
     }
 
     #[test]
@@ -132,8 +132,8 @@ mod tests {
 
     #[test]
     fn where_all_pairs_are_alike_all_are_judged() {
-        assert_eq!(quietest(&[Ratio::of(0.02, 0.02); 100]).len(), 100);
-        assert_eq!(quietest(&beside_a_burst(3)[..24]).len(), 24);
-        assert!(quietest(&[]).is_empty());
+        assert_eq!(select_pairs(&[Ratio::of(0.02, 0.02); 100]).len(), 100);
+        assert_eq!(select_pairs(&beside_a_burst(3)[..24]).len(), 24);
+        assert!(select_pairs(&[]).is_empty());
     }
 }
