@@ -2,8 +2,8 @@
 //!
 //! An *edge* is two configurations that differ in one factor. Along an edge, on one machine and workload, d = ln y(from)
 //! − ln y(to): above 0 where `to` is better, so that eᵈ is a speed-up. Machines are what an effect is stated for, so a
-//! machine counts once, with the mean of its d: *range* is least to greatest over machines (and edges), *median* the
-//! median of machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
+//! machine counts once, with the mean of its d: *range* is least to greatest over machines (and edges), *median* that
+//! of the machines, and the interval Student's over machines. An interval from all pairs pooled is far too short,
 //! because pairs of one machine resemble each other: the tests show what it covers.
 //!
 //! With one machine its workloads are the units, with one workload its repeats, and [`Size::over`] says so. What is said
