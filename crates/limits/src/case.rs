@@ -5,39 +5,39 @@ use std::collections::BTreeMap;
 use prony_stats::quantile::{median_of_sorted, sorted};
 use prony_stats::samples::Better;
 
+use crate::case_context::CaseContext;
 use crate::experiments::Experiment;
 use crate::listing::Listing;
-use crate::stage::Stage;
 use crate::tester::{Sample, Series};
 
 /// Why something cannot be measured on this machine, in words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct NotHere(pub String);
+pub struct Unsupported(pub String);
 
-impl NotHere {
+impl Unsupported {
     /// With the reason.
-    pub fn because(reason: impl Into<String>) -> NotHere {
-        NotHere(reason.into())
+    pub fn because(reason: impl Into<String>) -> Unsupported {
+        Unsupported(reason.into())
     }
 }
 
-impl From<std::io::Error> for NotHere {
-    fn from(error: std::io::Error) -> NotHere {
-        NotHere(error.to_string())
+impl From<std::io::Error> for Unsupported {
+    fn from(error: std::io::Error) -> Unsupported {
+        Unsupported(error.to_string())
     }
 }
 
-impl From<crate::AreaError> for NotHere {
-    fn from(error: crate::AreaError) -> NotHere {
-        NotHere(error.to_string())
+impl From<crate::AreaError> for Unsupported {
+    fn from(error: crate::AreaError) -> Unsupported {
+        Unsupported(error.to_string())
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-impl From<crate::code::CodeError> for NotHere {
-    fn from(error: crate::code::CodeError) -> NotHere {
-        NotHere(error.to_string())
+impl From<crate::code::CodeError> for Unsupported {
+    fn from(error: crate::code::CodeError) -> Unsupported {
+        Unsupported(error.to_string())
     }
 }
 
@@ -114,7 +114,7 @@ pub struct Outcome {
     pub facts: Vec<(&'static str, String)>,
 }
 
-type Run = Box<dyn Fn(&mut Stage) -> Result<Outcome, NotHere>>;
+type Run = Box<dyn Fn(&mut CaseContext) -> Result<Outcome, Unsupported>>;
 
 /// One thing to measure.
 pub struct Case {
@@ -136,7 +136,7 @@ impl Case {
         experiment: Experiment,
         name: impl Into<String>,
         measure: Measure,
-        run: impl Fn(&mut Stage) -> Result<Outcome, NotHere> + 'static,
+        run: impl Fn(&mut CaseContext) -> Result<Outcome, Unsupported> + 'static,
     ) -> Case {
         Case { experiment, name: name.into(), measure, facts: BTreeMap::new(), run: Box::new(run) }
     }
@@ -290,7 +290,7 @@ mod tests {
         let sample = |&seconds: &f64| Sample { seconds, core_hz: 2e9, faults: 4, taint: None };
         let series = Series { passes: 2, samples: seconds.iter().map(sample).collect(), steal: None };
         let outcome = Outcome { series, ..Outcome::default() };
-        let case = Case::new(Experiment::Clock, "x", measure, |_| Err(NotHere::because("it is not run")));
+        let case = Case::new(Experiment::Clock, "x", measure, |_| Err(Unsupported::because("it is not run")));
         Measured::of(&case, outcome)
     }
 

@@ -25,8 +25,8 @@ use std::fmt;
 use self::{elsewhere as branch, elsewhere as decode, elsewhere as ports, elsewhere as simd, elsewhere as write};
 use serde::{Deserialize, Serialize};
 
-use crate::case::{Case, NotHere};
-use crate::stage::Setting;
+use crate::case::{Case, Unsupported};
+use crate::case_context::Setting;
 
 /// A group of cases that answer one question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ impl Experiment {
     ///
     /// # Errors
     /// Why nothing can.
-    pub(crate) fn cases(self, setting: &Setting) -> Result<Vec<Case>, NotHere> {
+    pub(crate) fn cases(self, setting: &Setting) -> Result<Vec<Case>, Unsupported> {
         match self {
             Experiment::Clock => clock::cases(setting),
             Experiment::Write => write::cases(setting),
@@ -153,10 +153,10 @@ pub(crate) fn size_word(bytes: usize) -> String {
 /// Experiments of machine code, where none is emitted.
 #[cfg(not(target_arch = "x86_64"))]
 mod elsewhere {
-    use super::{Case, NotHere, Setting};
+    use super::{Case, Setting, Unsupported};
 
-    pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
-        Err(NotHere::because(format!("its loops are x86-64 machine code, and this is {}", std::env::consts::ARCH)))
+    pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
+        Err(Unsupported::because(format!("its loops are x86-64 machine code, and this is {}", std::env::consts::ARCH)))
     }
 }
 

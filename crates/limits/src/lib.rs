@@ -5,37 +5,37 @@
 //! machine code beside it. Each sample stands between two probes: how fast this core counts, and whether somebody shares it.
 //! [`encode`] makes the file; [`shares`] says how near a workload came.
 //!
-//! Loops of machine code exist on x86-64. Elsewhere what needs them is told as not here, and the rest is measured.
+//! Loops of machine code exist on x86-64. Elsewhere what needs them is reported as unsupported, and the rest is measured.
 
+mod affinity;
 mod area;
 mod case;
+mod case_context;
 #[cfg(target_arch = "x86_64")]
 mod code;
 mod contents;
 mod experiments;
 mod fingerprint;
-mod levels;
 mod listing;
+mod parallel;
 mod permutation;
-mod place;
+mod plateaus;
 mod probe;
 mod run;
 mod share;
-mod stage;
 mod stored;
 #[cfg(target_arch = "x86_64")]
 mod streams;
 mod tester;
 mod ticks;
-mod together;
 
 pub use area::{Area, AreaError, PageKind};
-pub use case::{Figure, Measure, Measured, NotHere};
+pub use case::{Figure, Measure, Measured, Unsupported};
 pub use experiments::Experiment;
 pub use fingerprint::{Fingerprint, fingerprint};
-pub use levels::{Level, plateaus};
 pub use listing::{Line, Listing};
 pub use permutation::single_cycle;
+pub use plateaus::{Level, plateaus};
 pub use probe::Reading;
 pub use run::{Event, Limits, Options, RunError, Skipped, run};
 pub use share::{Rate, Share, reference, reference_experiment, shares};

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use prony_machine::{Contention, Facts, Tree};
 use prony_stats::Seed;
 
+use crate::affinity;
 use crate::area::PageKind;
 use crate::case::{Case, Measured};
+use crate::case_context::{CaseContext, Memory, Setting};
 use crate::experiments::Experiment;
 use crate::fingerprint::{Fingerprint, fingerprint};
-use crate::place;
 use crate::probe::Probe;
-use crate::stage::{Memory, Setting, Stage};
 use crate::tester::{Effort, Tester};
 
 /// What to measure, and how.
@@ -154,12 +154,12 @@ pub fn run(
     let began = Instant::now();
     let tree = Tree::machine();
     let facts = prony_machine::facts(&tree);
-    let allowed = place::allowed();
+    let allowed = affinity::allowed();
     let fallback = allowed.first().copied().unwrap_or(0);
     let preferred = Some(prony_machine::bench_cpu(&tree) as usize).filter(|cpu| allowed.contains(cpu));
     let cpu = options.cpu.unwrap_or(preferred.unwrap_or(fallback));
     // Held until the end: every case runs here but those that say otherwise.
-    let _bound = place::bind(cpu).map_err(|error| RunError::Cpu { cpu, error })?;
+    let _bound = affinity::bind(cpu).map_err(|error| RunError::Cpu { cpu, error })?;
     let probe = Probe::new().map_err(|error| RunError::Code(error.to_string()))?;
     let caches: Vec<_> = facts.cpu.caches.iter().filter(|cache| cache.kind != "Instruction").cloned().collect();
     let setting = Setting {
@@ -176,7 +176,7 @@ pub fn run(
     }
     let mut seed = Seed::new(options.seed);
     let order = order(cases.len(), &mut seed);
-    let mut stage = Stage {
+    let mut context = CaseContext {
         memory: Memory::new(setting.area_bytes, Seed::new(seed.bits())),
         tester: Tester::new(options.effort, probe),
         setting,
@@ -200,7 +200,7 @@ pub fn run(
             let case = &cases[place];
             tell(Event { round, done, cases: of_round, experiment: case.experiment, name: &case.name });
             let _ = contention.since_last();
-            match (case.run)(&mut stage) {
+            match (case.run)(&mut context) {
                 Ok(mut outcome) => {
                     outcome.series.steal = contention.since_last().steal;
                     let found = Measured::of(case, outcome);

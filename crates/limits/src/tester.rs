@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::case::NotHere;
-use crate::place::counted;
+use crate::affinity::thread_usage;
+use crate::case::Unsupported;
 use crate::probe::{Probe, Reading};
 use crate::ticks::{now_ns, overhead_ns};
 
@@ -177,7 +177,7 @@ impl Tester {
     ///
     /// # Errors
     /// What `work` says.
-    pub fn repeat(&mut self, passes: Passes, mut work: impl FnMut(u64)) -> Result<Series, NotHere> {
+    pub fn repeat(&mut self, passes: Passes, mut work: impl FnMut(u64)) -> Result<Series, Unsupported> {
         let overhead_ns = self.overhead_ns;
         self.repeat_timed(passes, |passes| {
             let before = now_ns();
@@ -193,8 +193,8 @@ impl Tester {
     pub fn repeat_timed(
         &mut self,
         passes: Passes,
-        mut work: impl FnMut(u64) -> Result<u64, NotHere>,
-    ) -> Result<Series, NotHere> {
+        mut work: impl FnMut(u64) -> Result<u64, Unsupported>,
+    ) -> Result<Series, Unsupported> {
         let Effort { patience, most, sample, samples_min, .. } = self.effort;
         let passes = match passes {
             Passes::Once => 1,
@@ -205,9 +205,9 @@ impl Tester {
         let mut best = (f64::INFINITY, began);
         let mut before = self.look();
         loop {
-            let (waited, counts) = (waited_ns(), counted());
+            let (waited, counts) = (waited_ns(), thread_usage());
             let ns = work(passes)?;
-            let (waited, counts) = (waited_ns().saturating_sub(waited), (counts, counted()));
+            let (waited, counts) = (waited_ns().saturating_sub(waited), (counts, thread_usage()));
             let after = self.look();
             let taint = if (before.core_hz / after.core_hz - 1.0).abs() > CLOCK_MOVED {
                 Some(Taint::ClockMoved)
@@ -245,7 +245,7 @@ impl Tester {
 }
 
 /// How many passes make a sample long enough.
-fn calibrated(sample_ns: u64, work: &mut impl FnMut(u64) -> Result<u64, NotHere>) -> Result<u64, NotHere> {
+fn calibrated(sample_ns: u64, work: &mut impl FnMut(u64) -> Result<u64, Unsupported>) -> Result<u64, Unsupported> {
     let mut passes = 1u64;
     loop {
         let ns = work(passes)?.max(1);

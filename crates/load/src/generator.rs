@@ -21,9 +21,9 @@ use crate::failures::{Failures, Reason};
 use crate::meter::{Meter, Span};
 use crate::options::{Options, Reply};
 use crate::report::Wire;
+use crate::run_state::RunState;
 use crate::schedule::Schedule;
 use crate::sockets::{SocketError, Sockets, address_of, clients_a_socket};
-use crate::stage::Stage;
 use crate::stamp::Stamp;
 use crate::usage::Usage;
 
@@ -116,7 +116,7 @@ enum Phase {
 /// One thread of clients.
 pub(crate) struct Generator<'a> {
     options: &'a Options,
-    stage: &'a Stage,
+    run_state: &'a RunState,
     tree: Tree,
     part: usize,
     clients: Vec<Client>,
@@ -142,7 +142,7 @@ pub(crate) struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     /// The clients whose number leaves `part` when divided by the number of threads, with their sockets.
-    pub fn new(options: &'a Options, stage: &'a Stage, part: usize) -> Result<Generator<'a>, GeneratorError> {
+    pub fn new(options: &'a Options, run_state: &'a RunState, part: usize) -> Result<Generator<'a>, GeneratorError> {
         let count = (options.clients + options.threads - 1 - part) / options.threads;
         let sockets = Sockets::open(options, count).map_err(|(place, source)| GeneratorError::Socket {
             number: place + 1,
@@ -161,7 +161,7 @@ impl<'a> Generator<'a> {
         });
         Ok(Generator {
             options,
-            stage,
+            run_state,
             tree: Tree::machine(),
             part,
             clients,
@@ -192,7 +192,7 @@ impl<'a> Generator<'a> {
             self.advance()?;
             self.send_due();
             self.give_up_connecting();
-            self.host.handle_timeout(Duration::from_nanos(self.stage.now_ns()));
+            self.host.handle_timeout(Duration::from_nanos(self.run_state.now_ns()));
             self.flush();
             let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
             events.clear();
@@ -211,15 +211,15 @@ impl<'a> Generator<'a> {
 
     /// Goes on to the next phase when it is time.
     fn advance(&mut self) -> Result<(), GeneratorError> {
-        let now_ns = self.stage.now_ns();
-        if self.stage.is_stopped() && !matches!(self.phase, Phase::Leave { .. } | Phase::Done) {
+        let now_ns = self.run_state.now_ns();
+        if self.run_state.is_stopped() && !matches!(self.phase, Phase::Leave { .. } | Phase::Done) {
             self.end_of_measuring();
             self.leave(now_ns);
         }
         match self.phase {
             Phase::Ramp => {
                 self.connect_batch(now_ns)?;
-                if let Some(span) = self.stage.span() {
+                if let Some(span) = self.run_state.span() {
                     self.meter.begin(span);
                     self.before.0 = self.count_wire();
                     self.phase = Phase::Lead(span);
@@ -288,7 +288,7 @@ impl<'a> Generator<'a> {
 
     /// Connects the clients of the batch that has its turn.
     fn connect_batch(&mut self, now_ns: u64) -> Result<(), GeneratorError> {
-        let batch = self.stage.batch();
+        let batch = self.run_state.batch();
         let Options { threads, batch: size, channels, .. } = *self.options;
         if self.batch_began.0 != batch {
             self.batch_began = (batch, now_ns);
@@ -316,7 +316,7 @@ impl<'a> Generator<'a> {
             Phase::Leave { .. } | Phase::Done => return,
         };
         let Some(mut schedule) = self.schedule.take() else { return };
-        let now_ns = self.stage.now_ns().min(end_ns - 1);
+        let now_ns = self.run_state.now_ns().min(end_ns - 1);
         let mut sent = [(0, 0, 0); SENDS_A_TURN];
         let mut count = 0;
         while count < SENDS_A_TURN {
@@ -330,7 +330,7 @@ impl<'a> Generator<'a> {
         self.schedule = Some(schedule);
         if count > 0 {
             self.flush();
-            let now_ns = self.stage.now_ns();
+            let now_ns = self.run_state.now_ns();
             for &(client, number, intended_ns) in &sent[..count] {
                 self.meter.sent(client, number, intended_ns, now_ns);
             }
@@ -364,7 +364,7 @@ impl<'a> Generator<'a> {
     }
 
     fn give_up_connecting(&mut self) {
-        let now_ns = self.stage.now_ns();
+        let now_ns = self.run_state.now_ns();
         while let Some(&client) = self.connecting.front() {
             let since_ns = match self.clients[client as usize].state {
                 State::Connecting { began_ns } => now_ns.saturating_sub(began_ns),
@@ -410,13 +410,13 @@ impl<'a> Generator<'a> {
 
     fn settle(&mut self, client: u32, began_ns: u64, outcome: Result<(), Reason>) {
         let batch = (client as usize * self.options.threads + self.part) / self.options.batch.max(1);
-        self.settled.push(Settled { batch, began_ns, ended_ns: self.stage.now_ns(), outcome });
-        self.stage.settle(outcome.is_ok());
+        self.settled.push(Settled { batch, began_ns, ended_ns: self.run_state.now_ns(), outcome });
+        self.run_state.settle(outcome.is_ok());
     }
 
     /// Sends what there is to send, and takes what that made happen.
     fn flush(&mut self) {
-        let now_ns = self.stage.now_ns();
+        let now_ns = self.run_state.now_ns();
         self.sockets.transmit(&mut self.host, Duration::from_nanos(now_ns));
         self.take_events(now_ns);
         while let Some(socket) = self.sockets.next_closed() {
@@ -425,10 +425,10 @@ impl<'a> Generator<'a> {
     }
 
     fn receive(&mut self, socket: usize) -> Result<(), GeneratorError> {
-        let now = Duration::from_nanos(self.stage.now_ns());
+        let now = Duration::from_nanos(self.run_state.now_ns());
         self.sockets.receive(socket, &mut self.host, now)?;
         // What arrived has arrived before it is looked at.
-        self.take_events(self.stage.now_ns());
+        self.take_events(self.run_state.now_ns());
         Ok(())
     }
 
@@ -476,7 +476,7 @@ impl<'a> Generator<'a> {
 
     /// How long nothing is to be done, unless something arrives.
     fn time_left(&self) -> Duration {
-        let now_ns = self.stage.now_ns();
+        let now_ns = self.run_state.now_ns();
         // Packets before this time are sent, and something else happens at the second.
         let (sends_before_ns, then_ns) = match self.phase {
             Phase::Ramp => (u64::MAX, now_ns + RAMP_TURN_NS),

@@ -18,9 +18,9 @@ mod stamp;
 mod failures;
 mod generator;
 mod run;
+mod run_state;
 mod server;
 mod sockets;
-mod stage;
 mod usage;
 
 pub use hdrhistogram::Histogram;

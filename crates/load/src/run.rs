@@ -12,8 +12,8 @@ use crate::generator::{Generator, GeneratorError, Part};
 use crate::meter::Meter;
 use crate::options::{Options, Sharing};
 use crate::report::{Batch, GeneratorUse, Report, ServerUse, Wire};
+use crate::run_state::RunState;
 use crate::server::{Watch, drops};
-use crate::stage::Stage;
 
 /// Descriptors beside those of the clients: streams, epoll, files of `/proc`.
 const DESCRIPTORS_BESIDE: u64 = 64;
@@ -86,19 +86,19 @@ pub fn load(
     let is_local = options.target.ip().is_loopback() || options.server_pid.is_some();
     let dropped = || if is_local { drops(&tree, options.target.port()) } else { None };
     let dropped_before = dropped();
-    let stage = Stage::new(&options);
+    let state = RunState::new(&options);
     let generators: Vec<Generator> =
-        (0..options.threads).map(|part| Generator::new(&options, &stage, part)).collect::<Result<_, _>>()?;
+        (0..options.threads).map(|part| Generator::new(&options, &state, part)).collect::<Result<_, _>>()?;
     let mut seen = Seen { watch, server: ServerUse::default(), window: 0, looked_ns: 0 };
     let mut is_interrupted = false;
     let parts = thread::scope(|scope| {
         let (done, parts_done) = channel();
         for generator in generators {
-            let (done, stage) = (done.clone(), &stage);
+            let (done, state) = (done.clone(), &state);
             scope.spawn(move || {
                 let part = generator.run();
                 if part.is_err() {
-                    stage.stop();
+                    state.stop();
                 }
                 // Who waits for it is still there: the scope does not end before.
                 let _ = done.send(part);
@@ -107,24 +107,24 @@ pub fn load(
         drop(done);
         let mut parts: Vec<Part> = Vec::new();
         loop {
-            match parts_done.recv_timeout(seen.time_left(&stage)) {
+            match parts_done.recv_timeout(seen.time_left(&state)) {
                 Ok(part) => parts.push(part?),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok::<_, GeneratorError>(parts),
             }
-            seen.look(&stage);
+            seen.look(&state);
             if !is_interrupted && is_ended() {
                 is_interrupted = true;
-                stage.stop();
+                state.stop();
             }
-            let (connected, failed) = stage.settled_clients();
-            let since = |start_ns: u64| stage.now_ns().saturating_sub(start_ns) as f64 / 1e9;
-            let measured_s = stage.span().map(|span| since(span.start_ns).min(options.duration.as_secs_f64()));
+            let (connected, failed) = state.settled_clients();
+            let since = |start_ns: u64| state.now_ns().saturating_sub(start_ns) as f64 / 1e9;
+            let measured_s = state.span().map(|span| since(span.start_ns).min(options.duration.as_secs_f64()));
             progress(Progress { connected, failed, measured_s });
         }
     })?;
     let server_drops = dropped_before.zip(dropped()).map(|(before, now)| now.saturating_sub(before));
-    let report = Report { server_drops, ..report(options, &stage, parts, seen, is_interrupted) };
+    let report = Report { server_drops, ..report(options, &state, parts, seen, is_interrupted) };
     if report.connected() == 0 && !is_interrupted {
         return Err(LoadError::NoConnection { failures: report.failures() });
     }
@@ -160,16 +160,16 @@ struct Seen {
 
 impl Seen {
     /// Time to the next look.
-    fn time_left(&self, stage: &Stage) -> Duration {
-        let Some(span) = stage.span().filter(|span| self.window <= span.windows()) else { return LOOK };
+    fn time_left(&self, state: &RunState) -> Duration {
+        let Some(span) = state.span().filter(|span| self.window <= span.windows()) else { return LOOK };
         let edge_ns = span.window_start_ns(self.window);
-        LOOK.min(Duration::from_nanos(edge_ns.saturating_sub(stage.now_ns())))
+        LOOK.min(Duration::from_nanos(edge_ns.saturating_sub(state.now_ns())))
     }
 
     /// Takes the counts when a window begins.
-    fn look(&mut self, stage: &Stage) {
-        let Some(span) = stage.span().filter(|span| self.window <= span.windows()) else { return };
-        let now_ns = stage.now_ns();
+    fn look(&mut self, state: &RunState) {
+        let Some(span) = state.span().filter(|span| self.window <= span.windows()) else { return };
+        let now_ns = state.now_ns();
         if now_ns < span.window_start_ns(self.window) {
             return;
         }
@@ -188,7 +188,7 @@ impl Seen {
     }
 }
 
-fn report(options: Options, stage: &Stage, parts: Vec<Part>, seen: Seen, is_interrupted: bool) -> Report {
+fn report(options: Options, state: &RunState, parts: Vec<Part>, seen: Seen, is_interrupted: bool) -> Report {
     let mut batches: Vec<Batch> = (0..options.batches())
         .map(|batch| Batch { clients: options.batch_clients(batch), ..Batch::default() })
         .collect();
@@ -214,7 +214,7 @@ fn report(options: Options, stage: &Stage, parts: Vec<Part>, seen: Seen, is_inte
     Report {
         batches,
         lost,
-        span: stage.span(),
+        span: state.span(),
         meter,
         wire,
         server,

@@ -75,7 +75,8 @@ pub enum State {
     /// This kernel does not tell.
     Unknown,
     /// This machine has no such thing.
-    NotHere,
+    #[serde(rename = "not-here")]
+    Unsupported,
 }
 
 /// A disturbance and its evidence.

@@ -5,9 +5,9 @@
 //! moved is noise, as some memory takes zeros for less: the experiment `contents`.
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::{Experiment, size_word, sizes};
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -19,7 +19,7 @@ pub(super) use here::Mover;
 #[cfg(target_arch = "x86_64")]
 pub(super) use here::ways;
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let levels = setting.levels();
     let mut cases = Vec::new();
     for kind in [setting.huge, PageKind::Small] {
@@ -39,7 +39,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
             for size in of_way {
                 let each = if copies(way) { size / 2 } else { size };
                 let name = format!("{way} {}, {kind} pages", size_word(size));
-                let run = move |stage: &mut Stage| measure(stage, way, each, kind);
+                let run = move |context: &mut CaseContext| measure(context, way, each, kind);
                 let mut case = Case::new(Experiment::Bandwidth, name, Measure::BytesEachSecond(each as f64), run)
                     .with("way", way)
                     .with("bytes", size)
@@ -62,13 +62,13 @@ pub(super) fn copies(way: &str) -> bool {
     matches!(way, "copy" | "NT copy" | "rep movsb")
 }
 
-fn measure(stage: &mut Stage, way: &'static str, bytes: usize, kind: PageKind) -> Result<Outcome, NotHere> {
+fn measure(context: &mut CaseContext, way: &'static str, bytes: usize, kind: PageKind) -> Result<Outcome, Unsupported> {
     let mover = Mover::new(way)?;
-    let (a, b) = stage.memory.pair(kind)?;
+    let (a, b) = context.memory.pair(kind)?;
     let (a, b) = (&mut a[..bytes], &mut b[..bytes]);
     mover.run(1, a, b);
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| mover.run(passes, a, b))?;
-    let facts = vec![("given_pages", stage.memory.pages(kind))];
+    let series = context.tester.repeat(Passes::Calibrated, |passes| mover.run(passes, a, b))?;
+    let facts = vec![("given_pages", context.memory.pages(kind))];
     Ok(Outcome { series, listing: mover.listing(), facts })
 }
 
@@ -90,9 +90,9 @@ mod here {
     pub struct Mover(Code);
 
     impl Mover {
-        pub fn new(way: &str) -> Result<Mover, NotHere> {
+        pub fn new(way: &str) -> Result<Mover, Unsupported> {
             let stream = WAYS.into_iter().find(|stream| stream.word() == way);
-            let stream = stream.ok_or_else(|| NotHere::because(format!("no loop for `{way}`")))?;
+            let stream = stream.ok_or_else(|| Unsupported::because(format!("no loop for `{way}`")))?;
             Ok(Mover(code(stream, Width::widest())?))
         }
 
@@ -121,7 +121,7 @@ mod elsewhere {
     pub struct Mover(&'static str);
 
     impl Mover {
-        pub fn new(way: &'static str) -> Result<Mover, NotHere> {
+        pub fn new(way: &'static str) -> Result<Mover, Unsupported> {
             Ok(Mover(way))
         }
 

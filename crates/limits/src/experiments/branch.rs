@@ -4,10 +4,10 @@ use iced_x86::code_asm::*;
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
 use crate::experiments::Experiment;
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 /// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
@@ -82,7 +82,7 @@ fn code() -> Result<Code, CodeError> {
     }
 }
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let every = [2, 3, 4, 5, 8, 16, 32, 64, 128];
     let mut patterns = vec![Pattern::Never, Pattern::Always];
     patterns.extend(every.map(Pattern::Every));
@@ -90,7 +90,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     patterns.extend((2..=16).step_by(step).map(|bits| Pattern::Period(1 << bits)));
     patterns.push(Pattern::Random);
     let case = |pattern: Pattern| {
-        let run = move |stage: &mut Stage| measured(stage, pattern);
+        let run = move |context: &mut CaseContext| measured(context, pattern);
         let case = Case::new(Experiment::Branch, pattern.word(), Measure::CyclesEach(BRANCHES as f64), run);
         match pattern {
             Pattern::Period(period) => case.with("period", period),
@@ -100,10 +100,10 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     Ok(patterns.into_iter().map(case).collect())
 }
 
-fn measured(stage: &mut Stage, pattern: Pattern) -> Result<Outcome, NotHere> {
+fn measured(context: &mut CaseContext, pattern: Pattern) -> Result<Outcome, Unsupported> {
     let code = code()?;
     let mut area = Area::touched(BRANCHES, PageKind::Small)?;
-    pattern.fill(&mut area, &mut stage.seed);
+    pattern.fill(&mut area, &mut context.seed);
     let at = area.as_mut_ptr();
     let go = |passes| {
         // SAFETY: the code reads the first of the two only, which is ours.
@@ -111,7 +111,7 @@ fn measured(stage: &mut Stage, pattern: Pattern) -> Result<Outcome, NotHere> {
     };
     // Time to learn.
     go(4);
-    let series = stage.tester.repeat(Passes::Calibrated, go)?;
+    let series = context.tester.repeat(Passes::Calibrated, go)?;
     Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
 }
 

@@ -6,10 +6,10 @@
 use std::hint::black_box;
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::{Experiment, size_word, sizes};
 use crate::permutation::single_cycle;
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 /// A cache line: of every x86-64, and of most aarch64.
@@ -19,7 +19,7 @@ const LOADS: usize = 32;
 /// A look does not build chains longer than this: that alone takes half a second.
 const QUICK_MOST: usize = 128 << 20;
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let most = if setting.effort.thorough { setting.memory_size() } else { QUICK_MOST };
     let levels = setting.levels();
     let mut all = sizes(most.min(setting.area_bytes), setting.effort.thorough);
@@ -30,7 +30,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     for kind in [setting.huge, PageKind::Small] {
         for &size in &all {
             let name = format!("chase {}, {kind} pages", size_word(size));
-            let run = move |stage: &mut Stage| measure(stage, size, kind);
+            let run = move |context: &mut CaseContext| measure(context, size, kind);
             let mut case = Case::new(Experiment::Cache, name, Measure::SecondsEach(LOADS as f64), run)
                 .with("bytes", size)
                 .with("pages", kind);
@@ -46,14 +46,14 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     Ok(cases)
 }
 
-fn measure(stage: &mut Stage, bytes: usize, kind: PageKind) -> Result<Outcome, NotHere> {
-    let (_, area) = stage.memory.pair(kind)?;
-    let mut chase = Chase::new(&mut area[..bytes], &mut stage.seed)?;
+fn measure(context: &mut CaseContext, bytes: usize, kind: PageKind) -> Result<Outcome, Unsupported> {
+    let (_, area) = context.memory.pair(kind)?;
+    let mut chase = Chase::new(&mut area[..bytes], &mut context.seed)?;
     // Once around, so that every line is where it belongs.
     chase.run((bytes / LINE_BYTES).div_ceil(LOADS) as u64);
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| chase.run(passes))?;
+    let series = context.tester.repeat(Passes::Calibrated, |passes| chase.run(passes))?;
     let listing = chase.listing();
-    Ok(Outcome { series, listing, facts: vec![("given_pages", stage.memory.pages(kind))] })
+    Ok(Outcome { series, listing, facts: vec![("given_pages", context.memory.pages(kind))] })
 }
 
 /// Lines that point at each other.
@@ -67,8 +67,8 @@ struct Chase<'a> {
 }
 
 impl<'a> Chase<'a> {
-    fn new(lines: &'a mut [u8], seed: &mut prony_stats::Seed) -> Result<Chase<'a>, NotHere> {
-        let count = u32::try_from(lines.len() / LINE_BYTES).map_err(|_| NotHere::because("too many lines"))?;
+    fn new(lines: &'a mut [u8], seed: &mut prony_stats::Seed) -> Result<Chase<'a>, Unsupported> {
+        let count = u32::try_from(lines.len() / LINE_BYTES).map_err(|_| Unsupported::because("too many lines"))?;
         let base = lines.as_mut_ptr();
         let next = single_cycle(count, seed);
         for (line, &to) in lines.chunks_exact_mut(LINE_BYTES).zip(&next) {

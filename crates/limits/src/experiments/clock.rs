@@ -1,15 +1,15 @@
 //! The clocks of the machine, without hardware counters.
 
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::Experiment;
 use crate::probe::Reading;
-use crate::stage::{Setting, Stage};
 use crate::tester::{Passes, Sample, Series};
 
-pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
     let asked = |name: &'static str, clock: libc::clockid_t| {
-        let run = move |stage: &mut Stage| {
-            let series = stage.tester.repeat(Passes::Calibrated, |passes| ask(clock, passes))?;
+        let run = move |context: &mut CaseContext| {
+            let series = context.tester.repeat(Passes::Calibrated, |passes| ask(clock, passes))?;
             Ok(Outcome { series, ..Outcome::default() })
         };
         Case::new(Experiment::Clock, name, Measure::SecondsEach(1.0), run)
@@ -34,8 +34,8 @@ const CORE_CYCLES: f64 = 1e6;
 const READINGS: usize = 32;
 
 /// The clock as the probes around every sample tell it.
-fn core(stage: &mut Stage) -> Result<Outcome, NotHere> {
-    let readings: Vec<Reading> = (0..READINGS).map(|_| stage.tester.look()).collect();
+fn core(context: &mut CaseContext) -> Result<Outcome, Unsupported> {
+    let readings: Vec<Reading> = (0..READINGS).map(|_| context.tester.look()).collect();
     let sample = |reading: &Reading| Sample {
         seconds: CORE_CYCLES / reading.core_hz,
         core_hz: reading.core_hz,
@@ -45,7 +45,7 @@ fn core(stage: &mut Stage) -> Result<Outcome, NotHere> {
     let series = Series { passes: 1, samples: readings.iter().map(sample).collect(), steal: None };
     let nops = readings.iter().map(|reading| reading.nops_per_cycle).fold(0.0, f64::max);
     let facts = vec![("nops_per_cycle", format!("{nops:.2}"))];
-    Ok(Outcome { series, listing: stage.tester.probe_listing(), facts })
+    Ok(Outcome { series, listing: context.tester.probe_listing(), facts })
 }
 
 fn ask(clock: libc::clockid_t, passes: u64) {
@@ -72,8 +72,8 @@ mod here {
         let window = Measure::Hertz(1.0);
         [
             Case::new(Experiment::Clock, "time stamp counter", window, time_stamp),
-            Case::new(Experiment::Clock, "rdtsc", Measure::SecondsEach(1.0), |stage| {
-                let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+            Case::new(Experiment::Clock, "rdtsc", Measure::SecondsEach(1.0), |context| {
+                let series = context.tester.repeat(Passes::Calibrated, |passes| {
                     for _ in 0..passes {
                         // SAFETY: every x86-64 has it; user space may read it, or this process would have died before.
                         std::hint::black_box(unsafe { _rdtsc() });
@@ -81,8 +81,8 @@ mod here {
                 })?;
                 Ok(Outcome { series, ..Outcome::default() })
             }),
-            Case::new(Experiment::Clock, "lfence, rdtscp", Measure::SecondsEach(1.0), |stage| {
-                let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+            Case::new(Experiment::Clock, "lfence, rdtscp", Measure::SecondsEach(1.0), |context| {
+                let series = context.tester.repeat(Passes::Calibrated, |passes| {
                     let mut cpu = 0;
                     for _ in 0..passes {
                         // SAFETY: SSE2 has the fence, and rdtscp is there on every x86-64 since 2008.
@@ -98,10 +98,10 @@ mod here {
     }
 
     /// Ticks between two looks at the kernel's clock: a pass is a tick, so that its time is a second over the frequency.
-    fn time_stamp(stage: &mut Stage) -> Result<Outcome, NotHere> {
+    fn time_stamp(context: &mut CaseContext) -> Result<Outcome, Unsupported> {
         let mut samples = Vec::new();
         for _ in 0..5 {
-            let reading = stage.tester.look();
+            let reading = context.tester.look();
             let (from_ticks, from_ns) = both();
             let until = from_ns + WINDOW.as_nanos() as u64;
             let (ticks, ns) = loop {

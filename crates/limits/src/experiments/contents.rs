@@ -3,17 +3,17 @@
 //! Where zeros are moved faster, stores of zeros are a limit of their own, and no limit for a workload that stores anything else.
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::contents::Contents;
 use crate::experiments::bandwidth::{Mover, copies, ways};
 use crate::experiments::{Experiment, size_word};
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 /// What a loop that only stores takes of its source: eight of the widest registers.
 const STORED_BYTES: usize = 512;
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let kind = setting.huge;
     let mut levels = setting.levels();
     // Caches hold whatever it is; a look asks memory alone, and about zeros alone.
@@ -27,7 +27,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
             for contents in all.clone() {
                 let each = if copies(way) { size / 2 } else { *size };
                 let name = format!("{way} of {} {}, {kind} pages", contents.word(), size_word(*size));
-                let run = move |stage: &mut Stage| measured(stage, way, contents, each, kind);
+                let run = move |context: &mut CaseContext| measured(context, way, contents, each, kind);
                 cases.push(
                     Case::new(Experiment::Contents, name, Measure::BytesEachSecond(each as f64), run)
                         .with("way", way)
@@ -43,14 +43,14 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
 }
 
 fn measured(
-    stage: &mut Stage,
+    context: &mut CaseContext,
     way: &'static str,
     contents: Contents,
     bytes: usize,
     kind: PageKind,
-) -> Result<Outcome, NotHere> {
+) -> Result<Outcome, Unsupported> {
     let mover = Mover::new(way)?;
-    let Stage { memory, seed, tester, .. } = stage;
+    let CaseContext { memory, seed, tester, .. } = context;
     let (a, b) = memory.pair(kind)?;
     let (a, b) = (&mut a[..bytes], &mut b[..bytes]);
     let taken = if way == "load" || copies(way) { bytes } else { STORED_BYTES.min(bytes) };
@@ -70,11 +70,11 @@ mod tests {
     use prony_stats::Seed;
 
     use super::*;
+    use crate::case_context::Memory;
     use crate::probe::Probe;
-    use crate::stage::Memory;
     use crate::tester::{Effort, Tester};
 
-    fn stage() -> Stage {
+    fn context() -> CaseContext {
         let area_bytes = 1 << 20;
         let setting = Setting {
             effort: Effort::QUICK,
@@ -84,7 +84,7 @@ mod tests {
             huge: PageKind::Small,
             directory: PathBuf::new(),
         };
-        Stage {
+        CaseContext {
             setting,
             tester: Tester::new(Effort::QUICK, Probe::new().expect("a page of code")),
             memory: Memory::new(area_bytes, Seed::new(1)),
@@ -95,10 +95,10 @@ mod tests {
 
     #[test]
     fn every_loop_stores_what_its_case_says_and_leaves_noise_behind() {
-        let mut stage = stage();
-        for case in cases(&stage.setting).expect("memory is everywhere") {
-            (case.run)(&mut stage).expect("it runs here");
-            let (a, b) = stage.memory.pair(PageKind::Small).expect("it was made");
+        let mut context = context();
+        for case in cases(&context.setting).expect("memory is everywhere") {
+            (case.run)(&mut context).expect("it runs here");
+            let (a, b) = context.memory.pair(PageKind::Small).expect("it was made");
             let written = &b[..if copies(&case.facts["way"]) { 1 << 19 } else { 1 << 20 }];
             let zero = written.iter().all(|&byte| byte == 0);
             if case.facts["way"] != "load" {
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_look_asks_memory_about_zeros_alone() {
-        let mut setting = stage().setting;
+        let mut setting = context().setting;
         let count = |setting: &Setting| {
             let mut counts: BTreeMap<String, usize> = BTreeMap::new();
             cases(setting).expect("memory is everywhere").iter().for_each(|case| {

@@ -3,10 +3,10 @@
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
 use crate::experiments::{Experiment, size_word};
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 /// Nops in a turn: less than every µop cache holds.
@@ -65,11 +65,11 @@ fn small_loop(offset: usize) -> Result<Code, CodeError> {
     }
 }
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let mut cases = Vec::new();
     for length in 1..=15 {
         let name = format!("nops of {length} bytes");
-        let run = move |stage: &mut Stage| measured(stage, &nops(length, NOPS)?);
+        let run = move |context: &mut CaseContext| measured(context, &nops(length, NOPS)?);
         cases.push(
             Case::new(Experiment::Decode, name, Measure::EachCycle(NOPS as f64, "nops"), run).with("nop_bytes", length),
         );
@@ -78,21 +78,21 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     for size in crate::experiments::sizes(most, setting.effort.thorough) {
         let count = size / FOOTPRINT_NOP;
         let name = format!("{} of code in nops of {FOOTPRINT_NOP} bytes", size_word(size));
-        let run = move |stage: &mut Stage| measured(stage, &nops(FOOTPRINT_NOP, count)?);
+        let run = move |context: &mut CaseContext| measured(context, &nops(FOOTPRINT_NOP, count)?);
         cases.push(
             Case::new(Experiment::Decode, name, Measure::EachCycle(size as f64, "bytes"), run).with("footprint", size),
         );
     }
     for offset in (0..64).step_by(if setting.effort.thorough { 1 } else { 4 }) {
         let name = format!("loop of 20 bytes at offset {offset}");
-        let run = move |stage: &mut Stage| measured(stage, &small_loop(offset)?);
+        let run = move |context: &mut CaseContext| measured(context, &small_loop(offset)?);
         cases.push(Case::new(Experiment::Decode, name, Measure::CyclesEach(1.0), run).with("offset", offset));
     }
     Ok(cases)
 }
 
-fn measured(stage: &mut Stage, code: &Code) -> Result<Outcome, NotHere> {
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+fn measured(context: &mut CaseContext, code: &Code) -> Result<Outcome, Unsupported> {
+    let series = context.tester.repeat(Passes::Calibrated, |passes| {
         code.run_alone(passes);
     })?;
     Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })

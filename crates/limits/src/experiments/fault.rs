@@ -3,10 +3,10 @@
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::Experiment;
 use crate::permutation::single_cycle;
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 use crate::ticks::now_ns;
 
@@ -42,7 +42,7 @@ impl Touch {
     }
 }
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let all = [Touch::Forward, Touch::Backward, Touch::Random, Touch::ReadZero, Touch::Populate];
     let small = all.into_iter().map(|touch| (PageKind::Small, touch));
     let huge = [PageKind::Transparent, PageKind::Reserved]
@@ -50,7 +50,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
         .flat_map(|kind| [Touch::Forward, Touch::Backward, Touch::Random, Touch::Populate].map(|touch| (kind, touch)));
     let bytes = BYTES.min(setting.area_bytes);
     let case = |(kind, touch): (PageKind, Touch)| {
-        let run = move |stage: &mut Stage| measured(stage, kind, touch, bytes);
+        let run = move |context: &mut CaseContext| measured(context, kind, touch, bytes);
         let measure = Measure::SecondsEach((bytes / PAGE) as f64);
         Case::new(Experiment::Fault, format!("{kind} pages, {}, each 4 KiB", touch.word()), measure, run)
             .with("pages", kind)
@@ -60,14 +60,14 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     Ok(small.chain(huge).map(case).collect())
 }
 
-fn measured(stage: &mut Stage, kind: PageKind, touch: Touch, bytes: usize) -> Result<Outcome, NotHere> {
+fn measured(context: &mut CaseContext, kind: PageKind, touch: Touch, bytes: usize) -> Result<Outcome, Unsupported> {
     if kind == PageKind::Reserved && PageKind::huge(bytes) != kind {
-        return Err(NotHere::because("no reserved huge pages are free: vm.nr_hugepages reserves some"));
+        return Err(Unsupported::because("no reserved huge pages are free: vm.nr_hugepages reserves some"));
     }
     let pages = bytes / PAGE;
     let mut given = String::new();
     let series = match touch {
-        Touch::Populate => stage.tester.repeat_timed(Passes::Once, |_| {
+        Touch::Populate => context.tester.repeat_timed(Passes::Once, |_| {
             let before = now_ns();
             let area = Area::populated(bytes, kind)?;
             let ns = now_ns() - before;
@@ -75,9 +75,9 @@ fn measured(stage: &mut Stage, kind: PageKind, touch: Touch, bytes: usize) -> Re
             Ok(ns)
         })?,
         touch => {
-            let order = order(touch, pages, &mut stage.seed);
+            let order = order(touch, pages, &mut context.seed);
             let mut area = Area::untouched(bytes, kind)?;
-            let series = stage.tester.repeat_timed(Passes::Once, |_| {
+            let series = context.tester.repeat_timed(Passes::Once, |_| {
                 area.drop_pages();
                 let before = now_ns();
                 visit(&mut area, &order, touch);
@@ -119,7 +119,7 @@ fn visit(area: &mut Area, order: &[u32], touch: Touch) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::counted;
+    use crate::affinity::thread_usage;
 
     #[test]
     fn every_order_has_every_page_once() {
@@ -136,9 +136,9 @@ mod tests {
         let pages = 300;
         let mut area = Area::untouched(pages * PAGE, PageKind::Small).expect("a megabyte");
         let order = order(Touch::Random, pages, &mut Seed::new(1));
-        let before = counted().faults;
+        let before = thread_usage().faults;
         visit(&mut area, &order, Touch::Random);
-        let faults = counted().faults - before;
+        let faults = thread_usage().faults - before;
         assert!((pages as u64..pages as u64 + 20).contains(&faults), "{faults}");
         assert_eq!(area.iter().filter(|&&byte| byte == 1).count(), pages);
     }

@@ -11,9 +11,9 @@ use std::ptr::NonNull;
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::{Experiment, size_word};
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 use crate::ticks::now_ns;
 
@@ -53,7 +53,7 @@ impl Way {
     }
 }
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let bytes = if setting.effort.thorough { FULL_BYTES } else { QUICK_BYTES };
     let mut ways: Vec<Way> = PORTIONS.into_iter().chain([bytes]).map(Way::Read).collect();
     ways.extend([Way::Map, Way::MapPopulate, Way::Ring]);
@@ -64,7 +64,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let case = |(way, cached, looked_at): (Way, bool, bool)| {
         let from = if cached { "page cache" } else { "disk" };
         let look = if looked_at { "added up" } else { "not looked at" };
-        let run = move |stage: &mut Stage| measured(stage, way, cached, looked_at, bytes);
+        let run = move |context: &mut CaseContext| measured(context, way, cached, looked_at, bytes);
         let name = format!("{}, {from}, {look}", way.word());
         Case::new(Experiment::File, name, Measure::BytesEachSecond(bytes as f64), run)
             .with("way", way.word())
@@ -76,17 +76,23 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     Ok(all.filter(|&(way, _, looked_at)| way != Way::Map || looked_at).map(case).collect())
 }
 
-fn measured(stage: &mut Stage, way: Way, cached: bool, looked_at: bool, bytes: usize) -> Result<Outcome, NotHere> {
-    let directory = stage.setting.directory.clone();
-    if stage.file.as_ref().is_none_or(|file| file.metadata().map_or(0, |facts| facts.len()) != bytes as u64) {
-        stage.file = Some(made(&directory, bytes, &mut stage.seed)?);
+fn measured(
+    context: &mut CaseContext,
+    way: Way,
+    cached: bool,
+    looked_at: bool,
+    bytes: usize,
+) -> Result<Outcome, Unsupported> {
+    let directory = context.setting.directory.clone();
+    if context.file.as_ref().is_none_or(|file| file.metadata().map_or(0, |facts| facts.len()) != bytes as u64) {
+        context.file = Some(made(&directory, bytes, &mut context.seed)?);
     }
-    let file = stage.file.as_ref().expect("it was made if it was missing");
+    let file = context.file.as_ref().expect("it was made if it was missing");
     let reader = Reader::new(file, way, bytes)?;
     if cached {
         reader.pass(looked_at)?;
     }
-    let series = stage.tester.repeat_timed(Passes::Once, |_| {
+    let series = context.tester.repeat_timed(Passes::Once, |_| {
         if !cached {
             uncache(file, bytes)?;
         }
@@ -126,7 +132,7 @@ fn made(directory: &Path, bytes: usize, seed: &mut Seed) -> io::Result<File> {
 ///
 /// # Errors
 /// When it stays there, as files in memory do.
-fn uncache(file: &File, bytes: usize) -> Result<(), NotHere> {
+fn uncache(file: &File, bytes: usize) -> Result<(), Unsupported> {
     // SAFETY: advice about a descriptor that is open.
     unsafe { libc::posix_fadvise(file.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
     let map = Mapping::new(file, bytes, 0)?;
@@ -135,7 +141,7 @@ fn uncache(file: &File, bytes: usize) -> Result<(), NotHere> {
     let result = unsafe { libc::mincore(map.at.as_ptr().cast(), bytes, resident.as_mut_ptr().cast()) };
     let stay = resident.iter().filter(|&&page| page & 1 == 1).count();
     if result == 0 && stay * 50 > resident.len() {
-        return Err(NotHere::because("the page cache keeps the file: name a directory on a disk"));
+        return Err(Unsupported::because("the page cache keeps the file: name a directory on a disk"));
     }
     Ok(())
 }
@@ -148,14 +154,14 @@ enum Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(file: &'a File, way: Way, bytes: usize) -> Result<Reader<'a>, NotHere> {
+    fn new(file: &'a File, way: Way, bytes: usize) -> Result<Reader<'a>, Unsupported> {
         Ok(match way {
             Way::Read(portion) | Way::Direct(portion) => {
                 let own = match way {
                     Way::Direct(_) => {
                         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
                         let open = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path);
-                        Some(open.map_err(|error| NotHere::because(format!("cannot open with O_DIRECT: {error}")))?)
+                        Some(open.map_err(|error| Unsupported::because(format!("cannot open with O_DIRECT: {error}")))?)
                     }
                     _ => None,
                 };
@@ -169,7 +175,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the whole file; adds it up if it is to be looked at.
-    fn pass(&self, looked_at: bool) -> Result<u64, NotHere> {
+    fn pass(&self, looked_at: bool) -> Result<u64, Unsupported> {
         match self {
             Reader::Portions { file, own, buffer, bytes, portion } => {
                 let file = own.as_ref().unwrap_or(file);
@@ -179,7 +185,7 @@ impl<'a> Reader<'a> {
                     let wanted = (*portion).min(bytes - at);
                     let length = file.read_at(&mut buffer[..wanted], at as u64)?;
                     if length == 0 {
-                        return Err(NotHere::because("the file ended early"));
+                        return Err(Unsupported::because("the file ended early"));
                     }
                     if looked_at {
                         total = total.wrapping_add(sum(&buffer[..length]));
@@ -250,13 +256,13 @@ mod ring {
     }
 
     impl<'a> Ring<'a> {
-        pub fn new(file: &'a File, bytes: usize) -> Result<Ring<'a>, NotHere> {
+        pub fn new(file: &'a File, bytes: usize) -> Result<Ring<'a>, Unsupported> {
             let ring = IoUring::new(RING_DEPTH as u32)
-                .map_err(|error| NotHere::because(format!("io_uring_setup: {error}")))?;
+                .map_err(|error| Unsupported::because(format!("io_uring_setup: {error}")))?;
             Ok(Ring { ring, buffer: Area::touched(RING_DEPTH * RING_PORTION, PageKind::Small)?, file, bytes })
         }
 
-        pub fn pass(&mut self, looked_at: bool) -> Result<u64, NotHere> {
+        pub fn pass(&mut self, looked_at: bool) -> Result<u64, Unsupported> {
             let portions = self.bytes / RING_PORTION;
             let (mut asked, mut done, mut total) = (0, 0, 0u64);
             let mut failed = None;
@@ -290,7 +296,7 @@ mod ring {
             match failed {
                 None => Ok(total),
                 Some(result) if result < 0 => Err(io::Error::from_raw_os_error(-result).into()),
-                Some(result) => Err(NotHere::because(format!("io_uring read {result} bytes of {RING_PORTION}"))),
+                Some(result) => Err(Unsupported::because(format!("io_uring read {result} bytes of {RING_PORTION}"))),
             }
         }
 

@@ -9,9 +9,9 @@ use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, opcode, types};
 
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::Experiment;
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 use crate::ticks::now_ns;
 
@@ -56,12 +56,12 @@ impl Way {
     }
 }
 
-pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
     let mut cases = vec![Case::new(Experiment::Net, "system call: getppid", Measure::SecondsEach(1.0), system_call)];
     for payload in PAYLOADS {
         for sends in [true, false] {
             for way in Way::ALL {
-                let run = move |stage: &mut Stage| measured(stage, way, sends, payload);
+                let run = move |context: &mut CaseContext| measured(context, way, sends, payload);
                 let name = format!("{}, {payload} bytes", way.word(sends));
                 cases.push(
                     Case::new(Experiment::Net, name, Measure::EachSecond(BLOCK as f64, "datagrams"), run)
@@ -77,8 +77,8 @@ pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
 }
 
 /// The cheapest call that the C library does not answer by itself.
-fn system_call(stage: &mut Stage) -> Result<Outcome, NotHere> {
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+fn system_call(context: &mut CaseContext) -> Result<Outcome, Unsupported> {
+    let series = context.tester.repeat(Passes::Calibrated, |passes| {
         for _ in 0..passes {
             // SAFETY: getppid(2) takes nothing and always succeeds.
             unsafe { libc::syscall(libc::SYS_getppid) };
@@ -87,9 +87,9 @@ fn system_call(stage: &mut Stage) -> Result<Outcome, NotHere> {
     Ok(Outcome { series, ..Outcome::default() })
 }
 
-fn measured(stage: &mut Stage, way: Way, sends: bool, payload: usize) -> Result<Outcome, NotHere> {
+fn measured(context: &mut CaseContext, way: Way, sends: bool, payload: usize) -> Result<Outcome, Unsupported> {
     let mut pair = Pair::new(payload, !sends && way == Way::Segments)?;
-    let series = stage.tester.repeat_timed(Passes::Calibrated, |passes| {
+    let series = context.tester.repeat_timed(Passes::Calibrated, |passes| {
         let mut ns = 0;
         for _ in 0..passes {
             let before = now_ns();
@@ -120,7 +120,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn new(payload: usize, merged: bool) -> Result<Pair, NotHere> {
+    fn new(payload: usize, merged: bool) -> Result<Pair, Unsupported> {
         let to = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let from = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
         let unconnected = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -143,7 +143,7 @@ impl Pair {
         if way == Way::Segments { Way::Segments } else { Way::Batch }
     }
 
-    fn send(&mut self, way: Way) -> Result<(), NotHere> {
+    fn send(&mut self, way: Way) -> Result<(), Unsupported> {
         match way {
             Way::Single => {
                 for _ in 0..BLOCK {
@@ -167,7 +167,7 @@ impl Pair {
         Ok(())
     }
 
-    fn receive(&mut self, way: Way) -> Result<(), NotHere> {
+    fn receive(&mut self, way: Way) -> Result<(), Unsupported> {
         let mut done = 0;
         while done < BLOCK {
             done += match way {
@@ -253,8 +253,9 @@ impl Pair {
     }
 
     /// A block through io_uring: one call submits all and waits for all.
-    fn ring(&mut self, sends: bool) -> Result<(), NotHere> {
-        let ring = self.ring.as_mut().ok_or_else(|| NotHere::because("this kernel has no io_uring for this user"))?;
+    fn ring(&mut self, sends: bool) -> Result<(), Unsupported> {
+        let ring =
+            self.ring.as_mut().ok_or_else(|| Unsupported::because("this kernel has no io_uring for this user"))?;
         for slot in 0..BLOCK {
             let entry = match sends {
                 true => {
@@ -283,7 +284,7 @@ impl Pair {
                 done += 1;
                 if entry.result() != self.payload as i32 {
                     let error = io::Error::from_raw_os_error(entry.result().saturating_neg().max(0));
-                    return Err(NotHere::because(format!("io_uring: {error}")));
+                    return Err(Unsupported::because(format!("io_uring: {error}")));
                 }
             }
         }

@@ -4,10 +4,10 @@ use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
 use crate::experiments::Experiment;
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 
 /// Independent registers: enough for six a cycle of one cycle each.
@@ -174,13 +174,13 @@ impl Port {
     }
 }
 
-pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
     let case = |port: &'static Port| {
         let measure = match port.question {
             Question::Throughput => Measure::EachCycle(port.count as f64, "instructions"),
             Question::Latency => Measure::CyclesEach(port.count as f64),
         };
-        let run = move |stage: &mut Stage| measured(stage, port);
+        let run = move |context: &mut CaseContext| measured(context, port);
         Case::new(Experiment::Ports, format!("{}, {}", port.name, port.word()), measure, run)
             .with("instruction", port.name)
             .with("question", port.word())
@@ -188,15 +188,15 @@ pub fn cases(_: &Setting) -> Result<Vec<Case>, NotHere> {
     Ok(PORTS.iter().map(case).collect())
 }
 
-fn measured(stage: &mut Stage, port: &Port) -> Result<Outcome, NotHere> {
+fn measured(context: &mut CaseContext, port: &Port) -> Result<Outcome, Unsupported> {
     if let Some(missing) = port.missing() {
-        return Err(NotHere::because(format!("this processor has no {missing}")));
+        return Err(Unsupported::because(format!("this processor has no {missing}")));
     }
     let code = port.code()?;
     let mut memory = Area::touched(BYTES, PageKind::Small)?;
     memory.fill(0);
     let at = memory.as_mut_ptr();
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+    let series = context.tester.repeat(Passes::Calibrated, |passes| {
         // SAFETY: the code uses the first of the two only, which is two pages of ours.
         unsafe { code.run_at(passes, at, at, BYTES) };
     })?;

@@ -1,12 +1,12 @@
 //! The same sum and the same copy in registers of 64, 128, 256 and 512 bits.
 
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::experiments::{Experiment, size_word};
-use crate::stage::{Setting, Stage};
 use crate::streams::{Stream, Width, code};
 use crate::tester::Passes;
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let mut cases = Vec::new();
     let (kind, levels) = (setting.huge, setting.levels());
     for stream in [Stream::Sum, Stream::Copy] {
@@ -19,15 +19,15 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
                     _ => width.bits(),
                 };
                 let name = format!("{} of {} in {level}, {bits} bits at a time", stream.word(), size_word(*size));
-                let run = move |stage: &mut Stage| {
+                let run = move |context: &mut CaseContext| {
                     if let Some(missing) = width.missing() {
-                        return Err(NotHere::because(format!("this processor has no {missing}")));
+                        return Err(Unsupported::because(format!("this processor has no {missing}")));
                     }
                     let code = code(stream, width)?;
-                    let (a, b) = stage.memory.pair(kind)?;
+                    let (a, b) = context.memory.pair(kind)?;
                     let (a, b) = (&mut a[..each], &mut b[..each]);
                     code.run(1, a, b, each);
-                    let series = stage.tester.repeat(Passes::Calibrated, |passes| {
+                    let series = context.tester.repeat(Passes::Calibrated, |passes| {
                         code.run(passes, a, b, each);
                     })?;
                     Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })

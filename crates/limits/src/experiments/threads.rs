@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::contents::Contents;
 use crate::experiments::Experiment;
-use crate::stage::{Setting, Stage};
-use crate::together::{Work, together};
+use crate::parallel::{Work, run_parallel};
 
 /// Pairs of CPUs that a matrix of latencies has at most: 24 CPUs, each with each other.
 const PAIRS_MAX: usize = 276;
@@ -30,7 +30,7 @@ struct Alone(AtomicU64);
 #[derive(Debug, Default)]
 struct Neighbours([AtomicU64; 2]);
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let mut cases = Vec::new();
     let cpus = &setting.cpus;
     let counts = counts(cpus.len());
@@ -38,7 +38,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let kind = setting.huge;
     for &threads in &counts {
         let on = cpus[..threads].to_vec();
-        let run = move |stage: &mut Stage| arithmetic(stage, &on);
+        let run = move |context: &mut CaseContext| arithmetic(context, &on);
         cases.push(
             Case::new(Experiment::Threads, format!("adds, {threads} at once"), adds_measure(threads), run)
                 .with("way", "adds")
@@ -47,7 +47,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
         for way in ["load", "store", "copy"] {
             let each = if way == "copy" { bytes / 2 } else { bytes };
             let on = cpus[..threads].to_vec();
-            let run = move |stage: &mut Stage| moved(stage, way, each, kind, &on);
+            let run = move |context: &mut CaseContext| moved(context, way, each, kind, &on);
             let name = format!("{way} in DRAM, {threads} at once");
             cases.push(
                 Case::new(Experiment::Threads, name, Measure::BytesEachSecond((each * threads) as f64), run)
@@ -66,7 +66,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let pairs = sorted.iter().enumerate().flat_map(|(place, &a)| sorted[place + 1..].iter().map(move |&b| (a, b)));
     let left_out = pairs.clone().skip(PAIRS_MAX).count();
     for (a, b) in pairs.take(PAIRS_MAX) {
-        let run = move |stage: &mut Stage| ping_pong(stage, [a, b]);
+        let run = move |context: &mut CaseContext| ping_pong(context, [a, b]);
         cases.push(
             Case::new(Experiment::Threads, format!("line from CPU {a} to CPU {b}"), Measure::SecondsEach(2.0), run)
                 .with("from", a)
@@ -74,9 +74,9 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
         );
     }
     if left_out > 0 {
-        let run = move |_: &mut Stage| {
+        let run = move |_: &mut CaseContext| {
             let pairs = PAIRS_MAX + left_out;
-            Err(NotHere::because(format!(
+            Err(Unsupported::because(format!(
                 "there are {pairs} pairs of CPUs, and {PAIRS_MAX} are as many as are measured"
             )))
         };
@@ -86,7 +86,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     let on = [cpus[0], cpus[1]];
     for shared in [false, true] {
         let name = if shared { "two counters on one line" } else { "two counters on lines of their own" };
-        let run = move |stage: &mut Stage| counters(stage, on, shared);
+        let run = move |context: &mut CaseContext| counters(context, on, shared);
         cases.push(
             Case::new(Experiment::Threads, name, Measure::SecondsEach(1.0), run)
                 .with("way", "count")
@@ -107,14 +107,14 @@ fn adds_measure(threads: usize) -> Measure {
 }
 
 /// Adds that do not wait for each other, as many a cycle as a core can.
-fn arithmetic(stage: &mut Stage, cpus: &[usize]) -> Result<Outcome, NotHere> {
-    let make = |_: usize| -> Result<Work<'_>, NotHere> { adder() };
-    let series = together(&mut stage.tester, cpus, &make)?;
+fn arithmetic(context: &mut CaseContext, cpus: &[usize]) -> Result<Outcome, Unsupported> {
+    let make = |_: usize| -> Result<Work<'_>, Unsupported> { adder() };
+    let series = run_parallel(&mut context.tester, cpus, &make)?;
     Ok(Outcome { series, ..Outcome::default() })
 }
 
 #[cfg(target_arch = "x86_64")]
-fn adder() -> Result<Work<'static>, NotHere> {
+fn adder() -> Result<Work<'static>, Unsupported> {
     use iced_x86::code_asm::*;
     // SAFETY: it changes registers that a callee may change, and counts rdi down to its end.
     let code = unsafe {
@@ -140,7 +140,7 @@ fn adder() -> Result<Work<'static>, NotHere> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn adder() -> Result<Work<'static>, NotHere> {
+fn adder() -> Result<Work<'static>, Unsupported> {
     Ok(Box::new(|passes| {
         for _ in 0..passes {
             let mut sums = [1u64, 2, 3, 4];
@@ -155,26 +155,26 @@ fn adder() -> Result<Work<'static>, NotHere> {
 }
 
 fn moved(
-    stage: &mut Stage,
+    context: &mut CaseContext,
     way: &'static str,
     bytes: usize,
     kind: PageKind,
     cpus: &[usize],
-) -> Result<Outcome, NotHere> {
-    let make = |place: usize| -> Result<Work<'_>, NotHere> {
+) -> Result<Outcome, Unsupported> {
+    let make = |place: usize| -> Result<Work<'_>, Unsupported> {
         let mover = super::bandwidth::Mover::new(way)?;
         let (mut a, mut b) = (Area::untouched(bytes, kind)?, Area::touched(bytes, kind)?);
         Contents::Noise.fill(&mut a, &mut Seed::new(place as u64));
         Ok(Box::new(move |passes| mover.run(passes, &mut a, &mut b)))
     };
-    let series = together(&mut stage.tester, cpus, &make)?;
+    let series = run_parallel(&mut context.tester, cpus, &make)?;
     Ok(Outcome { series, ..Outcome::default() })
 }
 
 /// A line that goes to the other core and back: two ways a pass.
-fn ping_pong(stage: &mut Stage, cpus: [usize; 2]) -> Result<Outcome, NotHere> {
+fn ping_pong(context: &mut CaseContext, cpus: [usize; 2]) -> Result<Outcome, Unsupported> {
     let ball = Arc::new(Alone::default());
-    let make = |place: usize| -> Result<Work<'_>, NotHere> {
+    let make = |place: usize| -> Result<Work<'_>, Unsupported> {
         let ball = Arc::clone(&ball);
         // Even: it is the first one's turn.
         let mut turn = place as u64;
@@ -188,16 +188,16 @@ fn ping_pong(stage: &mut Stage, cpus: [usize; 2]) -> Result<Outcome, NotHere> {
         }))
     };
     // The first of a pair need not be the CPU that this thread is bound to.
-    let _bound = crate::place::bind(cpus[0])?;
-    let series = together(&mut stage.tester, &cpus, &make)?;
+    let _bound = crate::affinity::bind(cpus[0])?;
+    let series = run_parallel(&mut context.tester, &cpus, &make)?;
     Ok(Outcome { series, ..Outcome::default() })
 }
 
 /// Each of two threads counts on its own, as `counter += 1` on an atomic does.
-fn counters(stage: &mut Stage, cpus: [usize; 2], shared: bool) -> Result<Outcome, NotHere> {
+fn counters(context: &mut CaseContext, cpus: [usize; 2], shared: bool) -> Result<Outcome, Unsupported> {
     let near = Arc::new(Neighbours::default());
     let far: Arc<[Alone; 2]> = Arc::default();
-    let make = |place: usize| -> Result<Work<'_>, NotHere> {
+    let make = |place: usize| -> Result<Work<'_>, Unsupported> {
         let (near, far) = (Arc::clone(&near), Arc::clone(&far));
         Ok(Box::new(move |passes| {
             let counter = if shared { &near.0[place] } else { &far[place].0 };
@@ -206,7 +206,7 @@ fn counters(stage: &mut Stage, cpus: [usize; 2], shared: bool) -> Result<Outcome
             }
         }))
     };
-    let series = together(&mut stage.tester, &cpus, &make)?;
+    let series = run_parallel(&mut context.tester, &cpus, &make)?;
     Ok(Outcome { series, ..Outcome::default() })
 }
 

@@ -3,10 +3,10 @@
 use iced_x86::code_asm::*;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, NotHere, Outcome};
+use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
 use crate::experiments::{Experiment, size_word};
-use crate::stage::{Setting, Stage};
 use crate::tester::Passes;
 use crate::ticks::now_ns;
 
@@ -70,14 +70,14 @@ impl Loop {
     }
 }
 
-pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
+pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let bytes = setting.area_bytes.min(if setting.effort.thorough { 1 << 30 } else { 256 << 20 });
     let mut cases = Vec::new();
     for kind in [PageKind::Small, setting.huge] {
         for cold in [true, false] {
             let touch = if cold { "first touch" } else { "again" };
             let name = format!("{} byte by byte, {kind} pages, {touch}", size_word(bytes));
-            let run = move |stage: &mut Stage| gigabyte(stage, bytes, kind, cold);
+            let run = move |context: &mut CaseContext| gigabyte(context, bytes, kind, cold);
             cases.push(
                 Case::new(Experiment::Write, name, Measure::BytesEachSecond(bytes as f64), run)
                     .with("pages", kind)
@@ -88,7 +88,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     }
     for shape in Loop::ALL {
         let name = format!("loop of {}", shape.word());
-        let run = move |stage: &mut Stage| swept(stage, shape, 0);
+        let run = move |context: &mut CaseContext| swept(context, shape, 0);
         cases.push(
             Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run).with("loop", shape.word()),
         );
@@ -97,7 +97,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
     for shape in Loop::ALL {
         for offset in (0..64).step_by(step) {
             let name = format!("loop of {} at offset {offset}", shape.word());
-            let run = move |stage: &mut Stage| swept(stage, shape, offset);
+            let run = move |context: &mut CaseContext| swept(context, shape, offset);
             cases.push(
                 Case::new(Experiment::Write, name, Measure::CyclesEach(SWEPT_BYTES as f64), run)
                     .with("loop", shape.word())
@@ -109,11 +109,11 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, NotHere> {
 }
 
 /// All of it, on pages that were touched before or not.
-fn gigabyte(stage: &mut Stage, bytes: usize, kind: PageKind, cold: bool) -> Result<Outcome, NotHere> {
+fn gigabyte(context: &mut CaseContext, bytes: usize, kind: PageKind, cold: bool) -> Result<Outcome, Unsupported> {
     let code = Loop::Store.code(0)?;
     let mut area = Area::untouched(bytes, kind)?;
     area.touch();
-    let series = stage.tester.repeat_timed(Passes::Once, |_| {
+    let series = context.tester.repeat_timed(Passes::Once, |_| {
         if cold {
             area.drop_pages();
         }
@@ -126,10 +126,10 @@ fn gigabyte(stage: &mut Stage, bytes: usize, kind: PageKind, cold: bool) -> Resu
 }
 
 /// The loop on memory in the first cache.
-fn swept(stage: &mut Stage, shape: Loop, offset: usize) -> Result<Outcome, NotHere> {
+fn swept(context: &mut CaseContext, shape: Loop, offset: usize) -> Result<Outcome, Unsupported> {
     let code = shape.code(offset)?;
     let mut area = Area::touched(SWEPT_BYTES, PageKind::Small)?;
-    let series = stage.tester.repeat(Passes::Calibrated, |passes| write(&code, passes, &mut area))?;
+    let series = context.tester.repeat(Passes::Calibrated, |passes| write(&code, passes, &mut area))?;
     Ok(Outcome { series, listing: Some(code.listing()), facts: Vec::new() })
 }
 

@@ -41,7 +41,7 @@ fn holds(governor: &str) -> bool {
 fn without_cpufreq(tree: &Tree, name: Disturbance) -> Finding {
     match facts(tree).hypervisor {
         Some(_) => Finding::new(name, State::Unknown, "a guest does not see what the host does"),
-        None => Finding::new(name, State::NotHere, format!("nothing in {CPUFREQ}")),
+        None => Finding::new(name, State::Unsupported, format!("nothing in {CPUFREQ}")),
     }
 }
 
@@ -77,7 +77,7 @@ fn idle_states(tree: &Tree, cpu: u32) -> Finding {
             let evidence = format!("the deepest sleep, {state}, takes {latency_us} µs to wake");
             Finding::new(name, verdict, evidence).measured(latency_us as f64, "µs")
         }
-        None => Finding::new(name, State::NotHere, "no cpuidle states"),
+        None => Finding::new(name, State::Unsupported, "no cpuidle states"),
     }
 }
 
@@ -88,7 +88,7 @@ fn huge_pages(tree: &Tree) -> Finding {
             Finding::new(name, State::Disturbs, "always: memory is in huge pages or not as it happens to be free")
         }
         Some(line) => Finding::new(name, State::Good, chosen(&line)),
-        None => Finding::new(name, State::NotHere, "no transparent huge pages"),
+        None => Finding::new(name, State::Unsupported, "no transparent huge pages"),
     }
 }
 
@@ -134,7 +134,7 @@ fn isolated_cpus(tree: &Tree, cpu: u32, window: &Window) -> Finding {
     let isolated = isolated(tree);
     match (isolated.contains(cpu), isolated.is_empty()) {
         (true, _) => Finding::new(name, State::Good, format!("CPU {isolated}")),
-        (false, true) => Finding::new(name, State::NotHere, "no CPU is isolated"),
+        (false, true) => Finding::new(name, State::Unsupported, "no CPU is isolated"),
         (false, false) => {
             Finding::new(name, State::Disturbs, format!("CPU {isolated}, and not CPU {} which is measured", window.cpu))
         }
@@ -161,7 +161,7 @@ fn nohz_full(tree: &Tree, cpu: u32) -> Finding {
     let name = Disturbance::NohzFull;
     let cpus = nohz_cpus(tree);
     if !cpus.contains(cpu) {
-        return Finding::new(name, State::NotHere, format!("CPU {cpu} has its tick"));
+        return Finding::new(name, State::Unsupported, format!("CPU {cpu} has its tick"));
     }
     match governor_of(tree, cpu) {
         Some(governor) if !holds(&governor) => {
@@ -179,7 +179,7 @@ fn rcu_callbacks(tree: &Tree, cpu: u32) -> Finding {
     if cpus.contains(cpu) || nohz_cpus(tree).contains(cpu) {
         return Finding::new(name, State::Good, format!("callbacks of CPU {cpu} run elsewhere"));
     }
-    Finding::new(name, State::NotHere, format!("callbacks of CPU {cpu} run on it"))
+    Finding::new(name, State::Unsupported, format!("callbacks of CPU {cpu} run on it"))
 }
 
 /// What the command line lacks; nothing where no CPU is left for the others.

@@ -89,7 +89,7 @@ fn frequency(window: &Window) -> Finding {
 fn throttling(window: &Window) -> Finding {
     let name = Disturbance::Throttling;
     let (Some(before), Some(after)) = (window.before.throttled, window.after.throttled) else {
-        return Finding::new(name, State::NotHere, "no thermal_throttle");
+        return Finding::new(name, State::Unsupported, "no thermal_throttle");
     };
     let count = after.saturating_sub(before);
     let state = if count > 0 { State::Disturbs } else { State::Good };
@@ -99,7 +99,7 @@ fn throttling(window: &Window) -> Finding {
 fn smt_sibling(window: &Window) -> Finding {
     let name = Disturbance::SmtSibling;
     if window.siblings.is_empty() {
-        return Finding::new(name, State::NotHere, "this CPU shares its core with no other that is on");
+        return Finding::new(name, State::Unsupported, "this CPU shares its core with no other that is on");
     }
     let busy = |cpu| {
         let (before, after) = window.before.times(cpu).zip(window.after.times(cpu))?;

@@ -59,7 +59,7 @@ fn text(check: &Check) -> String {
         (State::Disturbs, "disturbs"),
         (State::Good, "good"),
         (State::Unknown, "unknown"),
-        (State::NotHere, "not here"),
+        (State::Unsupported, "not here"),
     ];
     for (state, word) in states {
         for finding in check.findings.iter().filter(|finding| finding.state == state) {

@@ -64,7 +64,7 @@ impl Setting {
 
 /// What cases run on.
 #[derive(Debug)]
-pub struct Stage {
+pub struct CaseContext {
     /// What is known of the machine.
     pub setting: Setting,
     /// Repeats and times.

@@ -13,7 +13,7 @@ const NEVER: u64 = u64::MAX;
 
 /// Where the run is.
 #[derive(Debug)]
-pub(crate) struct Stage {
+pub(crate) struct RunState {
     started: Instant,
     duration_ns: u64,
     /// Clients of each batch.
@@ -27,10 +27,10 @@ pub(crate) struct Stage {
     stop: AtomicBool,
 }
 
-impl Stage {
-    pub fn new(options: &Options) -> Stage {
+impl RunState {
+    pub fn new(options: &Options) -> RunState {
         let batches: Vec<usize> = (0..options.batches()).map(|batch| options.batch_clients(batch)).collect();
-        Stage {
+        RunState {
             started: Instant::now(),
             duration_ns: options.duration.as_nanos() as u64,
             batch: AtomicUsize::new(0),

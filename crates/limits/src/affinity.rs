@@ -51,7 +51,7 @@ fn bind_to(cpus: &[usize]) -> io::Result<()> {
 
 /// What the kernel counts of this thread; getrusage(2) with `RUSAGE_THREAD`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counted {
+pub struct ThreadUsage {
     /// Page faults, those served from memory and those that waited for a disk.
     pub faults: u64,
     /// Times that it was made to yield its CPU.
@@ -59,14 +59,14 @@ pub struct Counted {
 }
 
 /// Counts of this thread since it began.
-pub fn counted() -> Counted {
+pub fn thread_usage() -> ThreadUsage {
     // SAFETY: rusage is plain data; the call fills it.
     let usage = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
         usage
     };
-    Counted { faults: (usage.ru_minflt + usage.ru_majflt) as u64, preempted: usage.ru_nivcsw as u64 }
+    ThreadUsage { faults: (usage.ru_minflt + usage.ru_majflt) as u64, preempted: usage.ru_nivcsw as u64 }
 }
 
 #[cfg(test)]

@@ -4,15 +4,15 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::case::NotHere;
-use crate::place;
+use crate::affinity;
+use crate::case::Unsupported;
 use crate::tester::{Passes, Series, Tester};
 use crate::ticks::now_ns;
 
 /// Work of a thread: does something so many times.
 pub type Work<'a> = Box<dyn FnMut(u64) + 'a>;
 /// Makes the work of the thread with this number, on its CPU, so that memory is near to it.
-pub type Make<'a> = &'a (dyn Fn(usize) -> Result<Work<'a>, NotHere> + Sync);
+pub type Make<'a> = &'a (dyn Fn(usize) -> Result<Work<'a>, Unsupported> + Sync);
 
 /// Threads wait so long after they woke before they begin together: longer than a wake-up takes.
 const HEAD_START_NS: u64 = 60_000;
@@ -22,7 +22,7 @@ const HEAD_START_NS: u64 = 60_000;
 ///
 /// # Errors
 /// What keeps a thread from its CPU, or from its work.
-pub fn together(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Result<Series, NotHere> {
+pub fn run_parallel(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Result<Series, Unsupported> {
     // Twice around a sample: when it may begin, and when it ended.
     let gate = Barrier::new(cpus.len());
     // Passes of the sample, 0 to end; when it begins; when the last one ended.
@@ -39,8 +39,8 @@ pub fn together(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Result<S
             .enumerate()
             .map(|(place, &cpu)| {
                 let (gate, passes, sample) = (&gate, &passes, &sample);
-                scope.spawn(move || -> Result<(), NotHere> {
-                    let bound = place::bind(cpu);
+                scope.spawn(move || -> Result<(), Unsupported> {
+                    let bound = affinity::bind(cpu);
                     let mut work = make(place + 1);
                     // Whoever cannot work still comes to the gate, or the others would wait for ever.
                     loop {
@@ -53,7 +53,7 @@ pub fn together(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Result<S
                         }
                         gate.wait();
                     }
-                    bound.map_err(|error| NotHere::because(format!("cannot run on CPU {cpu}: {error}")))?;
+                    bound.map_err(|error| Unsupported::because(format!("cannot run on CPU {cpu}: {error}")))?;
                     work.map(|_| ())
                 })
             })
@@ -75,7 +75,7 @@ pub fn together(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Result<S
         passes.store(0, Ordering::Release);
         gate.wait();
         for other in others {
-            other.join().map_err(|_| NotHere::because("a thread ended early"))??;
+            other.join().map_err(|_| Unsupported::because("a thread ended early"))??;
         }
         series
     })
@@ -91,14 +91,14 @@ mod tests {
     fn every_thread_does_as_much_as_the_first() {
         let mut tester = Tester::new(Effort::QUICK, Probe::new().expect("a page"));
         let done: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
-        let cpu = place::allowed()[0];
-        let make = |place: usize| -> Result<Work<'_>, NotHere> {
+        let cpu = affinity::allowed()[0];
+        let make = |place: usize| -> Result<Work<'_>, Unsupported> {
             let done = &done[place];
             Ok(Box::new(move |passes| {
                 done.fetch_add(passes, Ordering::Relaxed);
             }))
         };
-        let series = together(&mut tester, &[cpu, cpu, cpu], &make).expect("threads run on a CPU that is there");
+        let series = run_parallel(&mut tester, &[cpu, cpu, cpu], &make).expect("threads run on a CPU that is there");
         let counts: Vec<u64> = done.iter().map(|done| done.load(Ordering::Relaxed)).collect();
         assert!(counts[0] > 0 && counts.iter().all(|&count| count == counts[0]), "{counts:?}");
         assert!(!series.samples.is_empty());
@@ -107,10 +107,10 @@ mod tests {
     #[test]
     fn a_thread_that_cannot_work_says_why_and_nobody_waits_for_it() {
         let mut tester = Tester::new(Effort::QUICK, Probe::new().expect("a page"));
-        let cpu = place::allowed()[0];
-        let make = |place: usize| -> Result<Work<'_>, NotHere> {
-            if place == 1 { Err(NotHere::because("no memory")) } else { Ok(Box::new(|_| ())) }
+        let cpu = affinity::allowed()[0];
+        let make = |place: usize| -> Result<Work<'_>, Unsupported> {
+            if place == 1 { Err(Unsupported::because("no memory")) } else { Ok(Box::new(|_| ())) }
         };
-        assert_eq!(together(&mut tester, &[cpu, cpu], &make), Err(NotHere::because("no memory")));
+        assert_eq!(run_parallel(&mut tester, &[cpu, cpu], &make), Err(Unsupported::because("no memory")));
     }
 }
