@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_replay::Warning as ReplayWarning;
+use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Look, Outcome, Plan, Ratio, ReplayJudge};
