@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use prony_enet::wire::ThrottleParameters;
-use prony_enet::{Event, Habits, Host, Packet, Patience, PeerId, PeerSettings, RangeCoder, Settings, crc32_checksum};
+use prony_enet::{
+    Event, Host, Packet, PeerId, PeerSettings, PeerTimeout, RangeCoder, Settings, WireProfile, crc32_checksum,
+};
 
 const SLOTS: usize = 4;
 const PACKET_BYTES: usize = 8000;
@@ -54,7 +56,7 @@ fn host(form: u8, seed: u8) -> Host {
         held_bytes_max: HELD_BYTES,
         checksum: (form & 1 != 0).then(crc32_checksum),
         compressor: (form & 2 != 0).then(|| Box::new(RangeCoder::new()) as _),
-        habits: if form & 4 == 0 { Habits::Careful } else { Habits::Stock },
+        wire_profile: if form & 4 == 0 { WireProfile::Hardened } else { WireProfile::Stock },
     };
     Host::new(SLOTS, settings, &[seed; 16])
 }
@@ -213,8 +215,8 @@ fuzz_target!(|bytes: &[u8]| {
                             host.configure_throttle(peer, parameters);
                         }
                         118 => {
-                            let patience = Patience { limit: 4, minimum_ms: 100, maximum_ms: slot as u32 };
-                            host.set_peer(peer, PeerSettings { ping_interval_ms: slot as u32, patience });
+                            let timeout = PeerTimeout { limit: 4, minimum_ms: 100, maximum_ms: slot as u32 };
+                            host.set_peer(peer, PeerSettings { ping_interval_ms: slot as u32, timeout });
                         }
                         _ => {
                             host.broadcast(0, &Packet::reliable(b"to all"));

@@ -24,20 +24,20 @@
 //!
 //! System calls are shared: datagrams are read and written by up to [`BATCH`] at a time, and long ones to one address as
 //! trains that the kernel cuts. One host a core takes [`SocketOptions::shares_port`] and a thread each. With the feature
-//! `tokio` a host is served by a task: see `Served`.
+//! `tokio` a host is served by a task: see `AsyncDriver`.
 
 mod address;
+#[cfg(feature = "tokio")]
+mod async_driver;
 mod batch;
 mod clock;
 mod driver;
 mod prefetch;
-#[cfg(feature = "tokio")]
-mod served;
 mod socket;
 
+#[cfg(feature = "tokio")]
+pub use async_driver::AsyncDriver;
 pub use batch::{BATCH, Datagram};
 pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
 pub use prefetch::prefetch;
-#[cfg(feature = "tokio")]
-pub use served::Served;
-pub use socket::{Granted, OpenError, Socket, SocketOptions, Traffic};
+pub use socket::{BufferSize, OpenError, Socket, SocketOptions, Traffic};

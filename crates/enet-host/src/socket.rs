@@ -38,17 +38,17 @@ impl Default for SocketOptions {
 
 /// Bytes of a buffer: asked for, and had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Granted {
+pub struct BufferSize {
     /// Asked for.
-    pub asked: usize,
+    pub requested: usize,
     /// Had. Only the privileged get more than `net.core.rmem_max` and `net.core.wmem_max`.
-    pub granted: usize,
+    pub actual: usize,
 }
 
-impl Granted {
+impl BufferSize {
     /// It is less than was asked for.
     pub fn is_cut(&self) -> bool {
-        self.granted < self.asked
+        self.actual < self.requested
     }
 }
 
@@ -112,8 +112,8 @@ impl Traffic {
 /// A UDP socket.
 pub struct Socket {
     socket: OwnedFd,
-    receive_buffer: Granted,
-    send_buffer: Granted,
+    receive_buffer: BufferSize,
+    send_buffer: BufferSize,
     /// Reads since the last that found something, up to [`QUIET`].
     empty_in_a_row: u8,
     received: Received,
@@ -156,9 +156,10 @@ impl Socket {
         let _ = sockopt::set_socket_send_buffer_size_force(&socket, send)
             .or_else(|_| sockopt::set_socket_send_buffer_size(&socket, send));
         // The kernel answers with twice what it was asked for: the other half is its own, socket(7).
-        let granted = |bytes: rustix::io::Result<usize>| bytes.unwrap_or(0) / 2;
-        let receive_buffer = Granted { asked: receive, granted: granted(sockopt::socket_recv_buffer_size(&socket)) };
-        let send_buffer = Granted { asked: send, granted: granted(sockopt::socket_send_buffer_size(&socket)) };
+        let actual = |bytes: rustix::io::Result<usize>| bytes.unwrap_or(0) / 2;
+        let receive_buffer =
+            BufferSize { requested: receive, actual: actual(sockopt::socket_recv_buffer_size(&socket)) };
+        let send_buffer = BufferSize { requested: send, actual: actual(sockopt::socket_send_buffer_size(&socket)) };
         Ok(Socket {
             socket,
             receive_buffer,
@@ -179,12 +180,12 @@ impl Socket {
     }
 
     /// The receive buffer.
-    pub fn receive_buffer(&self) -> Granted {
+    pub fn receive_buffer(&self) -> BufferSize {
         self.receive_buffer
     }
 
     /// The send buffer.
-    pub fn send_buffer(&self) -> Granted {
+    pub fn send_buffer(&self) -> BufferSize {
         self.send_buffer
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use prony_enet::wire::{
-    Body, CONTROL, Command, Fragment, Greeting, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters,
+    Body, CONTROL, Command, ConnectParameters, Fragment, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters,
 };
 use prony_enet::{Event, Host, Settings};
 
@@ -53,7 +53,7 @@ struct Hostile {
 
 impl Hostile {
     fn connect(server: &mut Host, address: SocketAddr) -> Hostile {
-        let greeting = Greeting {
+        let parameters = ConnectParameters {
             peer: 0,
             incoming_session: 0xff,
             outgoing_session: 0xff,
@@ -66,15 +66,16 @@ impl Hostile {
             connect_id: [1; 4],
         };
         let connect =
-            Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body: Body::Connect(greeting, 0) };
+            Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body: Body::Connect(parameters, 0) };
         Hostile { address, token: NO_PEER, session: 0 }.send(server, Some(1), &[connect]);
         let mut answer = Vec::new();
         server.poll_transmit(NOW, &mut answer).expect("an answer");
         let (header, body) = Header::decode(&answer).expect("a header");
-        let Some((Command { sequence, body: Body::VerifyConnect(granted), .. }, _)) = Command::decode(body) else {
+        let Some((Command { sequence, body: Body::VerifyConnect(verify_connect), .. }, _)) = Command::decode(body)
+        else {
             panic!("no VERIFY_CONNECT");
         };
-        let peer = Hostile { address, token: granted.peer, session: granted.outgoing_session };
+        let peer = Hostile { address, token: verify_connect.peer, session: verify_connect.outgoing_session };
         let body = Body::Acknowledge { sequence, sent_time: header.sent_time.expect("it must be acknowledged") };
         peer.send(server, None, &[Command { flags: 0, channel: CONTROL, sequence, body }]);
         assert!(matches!(server.poll_event(), Some(Event::Connect { .. })));

@@ -126,7 +126,7 @@ impl Budget {
 }
 
 /// What waits, in bytes, of one peer and of all, against its limits.
-pub(crate) struct Purse<'a> {
+pub(crate) struct ReceiveQuota<'a> {
     /// Of this peer, until the application takes it.
     pub delivered: &'a mut VecDeque<Received>,
     pub waiting: &'a mut usize,
@@ -141,7 +141,7 @@ pub(crate) struct Purse<'a> {
     pub work: &'a mut u64,
 }
 
-impl Purse<'_> {
+impl ReceiveQuota<'_> {
     /// Whether the application is behind, so that nothing more is delivered.
     pub fn is_behind(&self) -> bool {
         *self.waiting + DELIVERED_BYTES * self.delivered.len() >= self.waiting_limit
@@ -245,7 +245,7 @@ mod tests {
         let mut account = Account::default();
         budget.open(&mut account, address.parse().unwrap());
         let (mut delivered, mut waiting, mut work) = (VecDeque::new(), 0, 0);
-        let mut purse = Purse {
+        let mut quota = ReceiveQuota {
             delivered: &mut delivered,
             waiting: &mut waiting,
             account: &mut account,
@@ -255,7 +255,7 @@ mod tests {
             packet_limit: 0,
             work: &mut work,
         };
-        let taken = (0..LIMIT).take_while(|_| purse.hold(1)).count();
+        let taken = (0..LIMIT).take_while(|_| quota.hold(1)).count();
         (account, taken)
     }
 

@@ -5,11 +5,11 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use crate::budget::{Account, Budget, Purse};
+use crate::budget::{Account, Budget, ReceiveQuota};
 use crate::endpoint::Endpoint;
 use crate::incoming::LazyIncoming;
 use crate::loss::Loss;
-use crate::outgoing::{Limits, Patience, Sender};
+use crate::outgoing::{Limits, PeerTimeout, Sender};
 use crate::packet::Received;
 use crate::packet_throttle::PacketThrottle;
 use crate::round_trip::RoundTrip;
@@ -66,8 +66,8 @@ pub(crate) struct Ack {
 /// Which end asked for the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
-    Asked,
-    Granted,
+    Initiator,
+    Acceptor,
 }
 
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub(crate) struct Connection {
     /// The connect event, with its data, while it is not delivered.
     pub arrival: Option<u32>,
     /// Data of the event that ends it, and why it ends.
-    pub ending: (u32, Ending),
+    pub reason: (u32, DisconnectReason),
     pub remote_id: u16,
     pub local_id: u16,
     pub outgoing_session: u8,
@@ -104,16 +104,16 @@ pub(crate) struct Connection {
     /// When an acknowledgement came last.
     pub last_receive: Option<u64>,
     pub last_send: Option<u64>,
-    /// When a datagram left last with more than acknowledgements and a ping. Not kept with the habits of stock hosts.
+    /// When a datagram left last with more than acknowledgements and a ping. Not kept with the wire profile of stock hosts.
     pub last_packet: Option<u64>,
     pub ping_interval_ms: u32,
-    pub patience: Patience,
+    pub timeout: PeerTimeout,
 
     /// What the peer can take and send, in bytes a second.
     pub incoming_bandwidth: u32,
     pub outgoing_bandwidth: u32,
     /// Bandwidths that the peer was told last: what it may send, and what is sent to it.
-    pub told: (u32, u32),
+    pub announced_bandwidth: (u32, u32),
     /// Bytes received since the bandwidth throttle looked.
     pub data_received: u32,
     /// Rounds of the bandwidth throttle in which its share was settled.
@@ -122,7 +122,7 @@ pub(crate) struct Connection {
 
 /// Why a connection ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Ending {
+pub enum DisconnectReason {
     /// The peer ended it.
     ByPeer,
     /// It was ended here, and the peer knows.
@@ -139,7 +139,7 @@ impl Connection {
             state: State::Disconnected,
             side,
             arrival: None,
-            ending: (0, Ending::TimedOut),
+            reason: (0, DisconnectReason::TimedOut),
             remote_id: NO_PEER,
             local_id: NO_PEER,
             outgoing_session: 0xff,
@@ -164,10 +164,10 @@ impl Connection {
             last_send: None,
             last_packet: None,
             ping_interval_ms: PING_INTERVAL_MS,
-            patience: Patience::default(),
+            timeout: PeerTimeout::default(),
             incoming_bandwidth: 0,
             outgoing_bandwidth: 0,
-            told: (0, 0),
+            announced_bandwidth: (0, 0),
             data_received: 0,
             settled: (0, 0),
         }
@@ -176,8 +176,8 @@ impl Connection {
     /// As the application sees it: not connected before it was told.
     pub fn shown_state(&self) -> State {
         match (self.state, self.arrival, self.side) {
-            (State::Connected, Some(_), Side::Asked) => State::ConnectionSucceeded,
-            (State::Connected, Some(_), Side::Granted) => State::ConnectionPending,
+            (State::Connected, Some(_), Side::Initiator) => State::ConnectionSucceeded,
+            (State::Connected, Some(_), Side::Acceptor) => State::ConnectionPending,
             (state, ..) => state,
         }
     }
@@ -211,8 +211,8 @@ impl Connection {
         settings: &Settings,
         budget: &'a mut Budget,
         work: &'a mut u64,
-    ) -> Option<(&'a mut LazyIncoming, Purse<'a>)> {
-        let purse = Purse {
+    ) -> Option<(&'a mut LazyIncoming, ReceiveQuota<'a>)> {
+        let quota = ReceiveQuota {
             delivered: &mut self.delivered,
             waiting: &mut self.waiting,
             account: &mut self.account,
@@ -222,7 +222,7 @@ impl Connection {
             packet_limit: settings.packet_bytes_max,
             work,
         };
-        Some((self.incoming.get_mut(usize::from(channel))?, purse))
+        Some((self.incoming.get_mut(usize::from(channel))?, quota))
     }
 
     /// When something is to do though nothing arrives and nothing is queued.

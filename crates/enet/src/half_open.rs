@@ -8,18 +8,18 @@ use alloc::vec::Vec;
 use core::net::SocketAddr;
 
 use crate::keyed::Random;
-use crate::wire::Greeting;
+use crate::wire::ConnectParameters;
 
 /// A connection that is asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct HalfOpen {
     pub address: SocketAddr,
     /// As the address sent it.
-    pub asked: Greeting,
+    pub connect: ConnectParameters,
     /// For the application.
     pub data: u32,
     /// What is answered: our token, the sessions, and what is granted.
-    pub granted: Greeting,
+    pub verify_connect: ConnectParameters,
     /// What the window of the peer will be.
     pub window: u32,
     /// The cookie: number and time of the answer, which its acknowledgement repeats.

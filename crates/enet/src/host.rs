@@ -24,7 +24,7 @@ use core::time::Duration;
 use hashbrown::HashMap;
 
 use crate::budget::Budget;
-use crate::connection::{Connection, Ending, Side, State};
+use crate::connection::{Connection, DisconnectReason, Side, State};
 use crate::endpoint::{Attempt, Endpoint, words};
 use crate::free_slots::FreeSlots;
 use crate::half_open::HalfOpenTable;
@@ -32,7 +32,7 @@ use crate::keyed::{Keyed, Random, Seed};
 use crate::outgoing::{Kind, Outgoing, SendError};
 use crate::packet::{Packet, Received};
 use crate::ring::Ring;
-use crate::settings::{Habits, Settings};
+use crate::settings::{Settings, WireProfile};
 use crate::slab::Slab;
 use crate::statistics::Statistics;
 use crate::token_table::{Target, TokenTable};
@@ -82,7 +82,7 @@ pub enum Event {
         /// What the other end gave to its `disconnect`, or 0.
         data: u32,
         /// Why.
-        ending: Ending,
+        reason: DisconnectReason,
     },
     /// A packet came.
     Receive {
@@ -299,7 +299,7 @@ impl Host {
             Target::HalfOpen(at) => self
                 .half_open
                 .get(at)
-                .is_some_and(|entry| entry.granted.peer == token && Endpoint::from(entry.address) == endpoint),
+                .is_some_and(|entry| entry.verify_connect.peer == token && Endpoint::from(entry.address) == endpoint),
         })
     }
 
@@ -374,15 +374,15 @@ impl Host {
         let Host { slots, commands, statistics, .. } = self;
         let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
         if !connection.sender.has_nothing_in_flight() && now >= connection.sender.next_timeout {
-            let patience = connection.patience;
+            let timeout = connection.timeout;
             let lost_before = connection.loss.lost;
-            match connection.sender.expire(commands, now, &patience, &mut connection.loss) {
+            match connection.sender.expire(commands, now, &timeout, &mut connection.loss) {
                 Some(looked) => {
                     statistics.work += looked;
                     statistics.resent += u64::from(connection.loss.lost.wrapping_sub(lost_before));
                     self.wake(slot);
                 }
-                None => return self.end(slot, (0, Ending::TimedOut)),
+                None => return self.end(slot, (0, DisconnectReason::TimedOut)),
             }
         }
         self.arm(slot);
@@ -406,9 +406,9 @@ impl Host {
             let peer = self.id(slot);
             let Some(connection) = self.peer_of_mut(slot) else { continue };
             if connection.state == State::Zombie {
-                let (data, ending) = connection.ending;
+                let (data, reason) = connection.reason;
                 self.release(slot);
-                return Some(Event::Disconnect { peer, data, ending });
+                return Some(Event::Disconnect { peer, data, reason });
             }
             let event = if let Some(data) = connection.arrival.take() {
                 Event::Connect { peer, data }
@@ -494,11 +494,11 @@ impl Host {
     }
 
     /// Ends a connection; the event is all that is left of it.
-    fn end(&mut self, slot: u32, ending: (u32, Ending)) {
+    fn end(&mut self, slot: u32, reason: (u32, DisconnectReason)) {
         self.empty(slot);
         self.enter(slot, State::Zombie);
         let Some(connection) = self.peer_of_mut(slot) else { return };
-        connection.ending = ending;
+        connection.reason = reason;
         connection.arrival = None;
         self.dispatch.push_back(slot);
     }
@@ -516,7 +516,7 @@ impl Host {
         place.incoming_session = connection.incoming_session;
         self.tokens.remove(self.tokens.tag(&connection.endpoint, connection.local_id), Target::Slot(slot));
         self.broadcasts.retain(|&(_, other)| other != slot);
-        if connection.side == Side::Granted {
+        if connection.side == Side::Acceptor {
             self.attempts.remove(&(connection.endpoint, u32::from_be_bytes(connection.connect_id).into()));
         }
         self.free.insert(slot);

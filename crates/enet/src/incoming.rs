@@ -2,7 +2,7 @@
 
 use alloc::boxed::Box;
 
-use crate::budget::{Exemption, Purse};
+use crate::budget::{Exemption, ReceiveQuota};
 use crate::packet::Kind;
 use crate::reassembly::Reassembly;
 use crate::wire::Fragment;
@@ -71,25 +71,31 @@ impl Incoming {
     }
 
     /// Takes a reliable packet.
-    pub fn reliable(&mut self, channel: u8, sequence: u16, payload: &[u8], purse: &mut Purse) -> Result<(), Refused> {
+    pub fn reliable(
+        &mut self,
+        channel: u8,
+        sequence: u16,
+        payload: &[u8],
+        quota: &mut ReceiveQuota,
+    ) -> Result<(), Refused> {
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
         if number == self.delivered || self.reliable_held.contains(number) {
             return Ok(());
         }
-        if payload.len() > purse.packet_limit {
+        if payload.len() > quota.packet_limit {
             return Err(Refused::Malformed);
         }
         let is_next = number == self.delivered + 1;
-        if purse.is_behind() || !is_next && purse.is_full() {
+        if quota.is_behind() || !is_next && quota.is_full() {
             return Err(Refused::NoRoom);
         }
         if is_next {
-            purse.deliver(channel, Kind::Reliable, payload.into());
+            quota.deliver(channel, Kind::Reliable, payload.into());
             self.delivered += 1;
-            self.deliver_held(channel, purse);
+            self.deliver_held(channel, quota);
             return Ok(());
         }
-        insert_whole(&mut self.reliable_held, number, (Kind::Reliable, payload.into()), purse, Held::Whole)
+        insert_whole(&mut self.reliable_held, number, (Kind::Reliable, payload.into()), quota, Held::Whole)
     }
 
     /// Takes a piece of a reliable packet.
@@ -98,10 +104,10 @@ impl Incoming {
         channel: u8,
         fragment: &Fragment,
         payload: &[u8],
-        purse: &mut Purse,
+        quota: &mut ReceiveQuota,
     ) -> Result<(), Refused> {
         let place = self.place(fragment.start);
-        let maximum = u32::try_from(purse.packet_limit).unwrap_or(u32::MAX);
+        let maximum = u32::try_from(quota.packet_limit).unwrap_or(u32::MAX);
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
         let Place::Open { number } = place else { return Ok(()) };
         if number == self.delivered {
@@ -113,18 +119,18 @@ impl Incoming {
         match self.reliable_held.get_mut(number) {
             Some(Held::Whole(_)) => return Err(Refused::Malformed),
             Some(Held::Pieces(partial)) => {
-                partial.take(fragment, payload, purse, exemption)?;
+                partial.take(fragment, payload, quota, exemption)?;
             }
             None => {
-                if purse.is_behind() || !is_next && purse.is_full() {
+                if quota.is_behind() || !is_next && quota.is_full() {
                     return Err(Refused::NoRoom);
                 }
                 let piece = (fragment, payload);
-                insert_partial(&mut self.reliable_held, number, fresh, piece, purse, exemption, Held::Pieces)?;
+                insert_partial(&mut self.reliable_held, number, fresh, piece, quota, exemption, Held::Pieces)?;
             }
         }
         if is_next && self.reliable_held.get(number).is_some_and(Held::is_complete) {
-            self.deliver_held(channel, purse);
+            self.deliver_held(channel, quota);
         }
         Ok(())
     }
@@ -136,9 +142,9 @@ impl Incoming {
         sequence: u16,
         unreliable: u16,
         payload: &[u8],
-        purse: &mut Purse,
+        quota: &mut ReceiveQuota,
     ) -> Result<(), Refused> {
-        if payload.len() > purse.packet_limit {
+        if payload.len() > quota.packet_limit {
             return Err(Refused::Malformed);
         }
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
@@ -148,16 +154,16 @@ impl Incoming {
         if is_next && unreliable <= self.unreliable || is_known {
             return Ok(());
         }
-        if purse.is_behind() || !is_next && purse.is_full() {
+        if quota.is_behind() || !is_next && quota.is_full() {
             return Err(Refused::NoRoom);
         }
         if is_next {
-            self.drop_partials(key, purse);
+            self.drop_partials(key, quota);
             self.unreliable = unreliable;
-            purse.deliver(channel, Kind::Unreliable, payload.into());
+            quota.deliver(channel, Kind::Unreliable, payload.into());
             return Ok(());
         }
-        insert_whole(&mut self.unreliable_held, key, (Kind::Unreliable, payload.into()), purse, |whole| whole)
+        insert_whole(&mut self.unreliable_held, key, (Kind::Unreliable, payload.into()), quota, |whole| whole)
     }
 
     /// Takes a piece of an unreliable packet; `sequence` is the reliable number before it.
@@ -167,9 +173,9 @@ impl Incoming {
         sequence: u16,
         fragment: &Fragment,
         payload: &[u8],
-        purse: &mut Purse,
+        quota: &mut ReceiveQuota,
     ) -> Result<(), Refused> {
-        let maximum = u32::try_from(purse.packet_limit).unwrap_or(u32::MAX);
+        let maximum = u32::try_from(quota.packet_limit).unwrap_or(u32::MAX);
         let fresh = Reassembly::new(fragment, payload.len() as u32, maximum).ok_or(Refused::Malformed)?;
         let Place::Open { number } = self.place(sequence) else { return Ok(()) };
         let key = (number, fragment.start);
@@ -185,96 +191,96 @@ impl Incoming {
         let exemption = is_next.then_some(Exemption::Unreliable);
         let piece = (fragment, payload);
         let taken = match self.unreliable_partial.get_mut(key) {
-            Some(partial) => partial.take(fragment, payload, purse, exemption).map(|_| ()),
-            None if purse.is_behind() || !is_next && purse.is_full() => return Err(Refused::NoRoom),
+            Some(partial) => partial.take(fragment, payload, quota, exemption).map(|_| ()),
+            None if quota.is_behind() || !is_next && quota.is_full() => return Err(Refused::NoRoom),
             None => {
                 if self.unreliable_partial.len() >= PARTIALS_MAX {
                     if self.unreliable_partial.first().is_some_and(|(oldest, _)| key < oldest) {
                         return Ok(());
                     }
-                    self.drop_partial((u64::MAX, 0), purse);
+                    self.drop_partial((u64::MAX, 0), quota);
                 }
-                insert_partial(&mut self.unreliable_partial, key, fresh, piece, purse, exemption, |partial| partial)
+                insert_partial(&mut self.unreliable_partial, key, fresh, piece, quota, exemption, |partial| partial)
             }
         };
         match taken {
             // What is older makes room: it is late, and would be dropped when this one is complete.
-            Err(Refused::NoRoom) if is_next && self.drop_partials(key, purse) > 0 => {
-                return self.unreliable_fragment(channel, sequence, fragment, payload, purse);
+            Err(Refused::NoRoom) if is_next && self.drop_partials(key, quota) > 0 => {
+                return self.unreliable_fragment(channel, sequence, fragment, payload, quota);
             }
             taken => taken?,
         }
         if self.unreliable_partial.get(key).is_some_and(|partial| partial.pieces.is_complete()) {
-            self.complete(channel, key, purse);
+            self.complete(channel, key, quota);
         }
         Ok(())
     }
 
     /// Delivers an unreliable packet whose last piece came, or lets it wait for its reliable number.
-    fn complete(&mut self, channel: u8, key: (u64, u16), purse: &mut Purse) {
-        let Some(mut partial) = self.unreliable_partial.remove(key, purse) else { return };
-        purse.discharge(partial.charge());
+    fn complete(&mut self, channel: u8, key: (u64, u16), quota: &mut ReceiveQuota) {
+        let Some(mut partial) = self.unreliable_partial.remove(key, quota) else { return };
+        quota.discharge(partial.charge());
         let packet = partial.pieces.into_packet();
         if key.0 == self.delivered {
-            self.drop_partials(key, purse);
+            self.drop_partials(key, quota);
             self.unreliable = key.1;
-            purse.deliver(channel, Kind::UnreliableFragments, packet);
+            quota.deliver(channel, Kind::UnreliableFragments, packet);
         } else {
             let whole = (Kind::UnreliableFragments, packet.into());
             // Where its place takes more than its pieces did, and there is no room, it is lost, as it may be.
-            let _ = insert_whole(&mut self.unreliable_held, key, whole, purse, |whole| whole);
+            let _ = insert_whole(&mut self.unreliable_held, key, whole, quota, |whole| whole);
         }
     }
 
     /// Delivers what became next: reliable packets first, then the unreliable ones behind the last of them.
-    fn deliver_held(&mut self, channel: u8, purse: &mut Purse) {
+    fn deliver_held(&mut self, channel: u8, quota: &mut ReceiveQuota) {
         while let Some((number, held)) = self.reliable_held.first() {
             // A number that was passed is that of a packet in pieces, too: one of the two is forged.
             let is_forged = number <= self.delivered;
             if !is_forged && (number > self.delivered + 1 || !held.is_complete()) {
                 break;
             }
-            let Some(mut held) = self.reliable_held.pop_below(number + 1, purse) else { break };
-            purse.discharge(held.charge());
+            let Some(mut held) = self.reliable_held.pop_below(number + 1, quota) else { break };
+            quota.discharge(held.charge());
             if !is_forged {
                 self.delivered += held.numbers();
-                purse.deliver(channel, Kind::Reliable, held.into_packet());
+                quota.deliver(channel, Kind::Reliable, held.into_packet());
             }
         }
-        self.deliver_unreliable(channel, purse);
+        self.deliver_unreliable(channel, quota);
     }
 
     /// Goes over to the unreliable packets behind the last reliable one, whose numbers begin anew.
-    fn deliver_unreliable(&mut self, channel: u8, purse: &mut Purse) {
+    fn deliver_unreliable(&mut self, channel: u8, quota: &mut ReceiveQuota) {
         self.unreliable = 0;
-        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered, 0), purse) {
-            purse.discharge(whole.charge());
+        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered, 0), quota) {
+            quota.discharge(whole.charge());
         }
-        self.drop_partials((self.delivered, 0), purse);
+        self.drop_partials((self.delivered, 0), quota);
         let last = self.unreliable_held.last_until((self.delivered, u16::MAX));
         if let Some(last) = last {
-            self.drop_partials(last, purse);
+            self.drop_partials(last, quota);
             self.unreliable = last.1;
         }
-        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered + 1, 0), purse) {
-            purse.discharge(whole.charge());
-            purse.deliver(channel, whole.kind, whole.into_packet());
+        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered + 1, 0), quota) {
+            quota.discharge(whole.charge());
+            quota.deliver(channel, whole.kind, whole.into_packet());
         }
     }
 
     /// Gives up what lacks a piece and is older than `key`; returns how many packets that were.
-    fn drop_partials(&mut self, key: (u64, u16), purse: &mut Purse) -> usize {
+    fn drop_partials(&mut self, key: (u64, u16), quota: &mut ReceiveQuota) -> usize {
         let mut dropped = 0;
-        while self.drop_partial(key, purse) {
+        while self.drop_partial(key, quota) {
             dropped += 1;
         }
         dropped
     }
 
     /// Gives up the oldest packet that lacks a piece, if it is older than `key`.
-    fn drop_partial(&mut self, key: (u64, u16), purse: &mut Purse) -> bool {
-        let Some(mut partial) = self.unreliable_partial.pop_below(key, purse) else { return false };
-        purse.discharge(partial.charge());
+    fn drop_partial(&mut self, key: (u64, u16), quota: &mut ReceiveQuota) -> bool {
+        let Some(mut partial) = self.unreliable_partial.pop_below(key, quota) else { return false };
+        quota.discharge(partial.charge());
         true
     }
 }

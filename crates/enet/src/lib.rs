@@ -33,7 +33,7 @@
 //! ```
 //!
 //! What is on the wire is ENet 1.3, as stock hosts speak it. What differs is what it costs, and who can abuse it:
-//! see [`host`] for the bounds, and [`Habits`] for the freedom that is taken. It needs an allocator, and nothing else.
+//! see [`host`] for the bounds, and [`WireProfile`] for the freedom that is taken. It needs an allocator, and nothing else.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -70,15 +70,15 @@ mod ring;
 mod slab;
 mod wheel;
 
-pub use connection::{Ending, State};
+pub use connection::{DisconnectReason, State};
 pub use crc32::crc32;
 pub use host::{ConnectError, Event, Host, Peer, PeerId, PeerSettings, Transmit};
 pub use keyed::Seed;
 pub use loss::Loss;
-pub use outgoing::{Patience, SendError};
+pub use outgoing::{PeerTimeout, SendError};
 pub use packet::{Kind, Packet, Payload, Received};
 pub use packet_throttle::PacketThrottle;
 pub use range_coder::RangeCoder;
 pub use round_trip::RoundTrip;
-pub use settings::{Checksum, Compressor, Habits, Settings, crc32_checksum};
+pub use settings::{Checksum, Compressor, Settings, WireProfile, crc32_checksum};
 pub use statistics::{Dropped, Statistics};

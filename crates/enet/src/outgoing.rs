@@ -9,7 +9,7 @@ use crate::packet::{Packet, Payload};
 use crate::packet_throttle::{self, PacketThrottle};
 use crate::slab::{List, NONE, Slab};
 use crate::wire::{
-    Body, COMMANDS_MAX, CONTROL, Command, FRAGMENT_BYTES, FRAGMENTS_MAX, Fragment, Greeting, MUST_ACKNOWLEDGE,
+    Body, COMMANDS_MAX, CONTROL, Command, ConnectParameters, FRAGMENT_BYTES, FRAGMENTS_MAX, Fragment, MUST_ACKNOWLEDGE,
     ThrottleParameters, UNSEQUENCED,
 };
 
@@ -21,7 +21,7 @@ const CONTROL_MAX: usize = 1 << 14;
 /// What an outgoing command says, without its payload.
 #[derive(Debug)]
 pub(crate) enum Kind {
-    Connect(Box<Greeting>, u32),
+    Connect(Box<ConnectParameters>, u32),
     Disconnect(u32),
     Ping,
     BandwidthLimit { incoming: u32, outgoing: u32 },
@@ -63,7 +63,7 @@ impl Outgoing {
             }
         };
         let body = match &self.kind {
-            Kind::Connect(greeting, data) => Body::Connect(**greeting, *data),
+            Kind::Connect(parameters, data) => Body::Connect(**parameters, *data),
             &Kind::Disconnect(data) => Body::Disconnect(data),
             Kind::Ping => Body::Ping,
             &Kind::BandwidthLimit { incoming, outgoing } => Body::BandwidthLimit { incoming, outgoing },
@@ -136,7 +136,7 @@ pub(crate) struct Limits {
 
 /// When a peer is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct PeerTimeout {
     /// 2 to the number of times a command was sent again, from which the minimum counts.
     pub limit: u32,
     /// Shortest time without an acknowledgement, in milliseconds.
@@ -145,9 +145,9 @@ pub struct Patience {
     pub maximum_ms: u32,
 }
 
-impl Default for Patience {
+impl Default for PeerTimeout {
     fn default() -> Self {
-        Patience { limit: 32, minimum_ms: 5000, maximum_ms: 30_000 }
+        PeerTimeout { limit: 32, minimum_ms: 5000, maximum_ms: 30_000 }
     }
 }
 
@@ -488,7 +488,13 @@ impl Sender {
     /// Queues what was not acknowledged in time in front of everything else, in order.
     ///
     /// Returns the number of commands looked at; `None` when the peer is lost.
-    pub fn expire(&mut self, slab: &mut Slab<Outgoing>, now: u64, patience: &Patience, loss: &mut Loss) -> Option<u64> {
+    pub fn expire(
+        &mut self,
+        slab: &mut Slab<Outgoing>,
+        now: u64,
+        timeout: &PeerTimeout,
+        loss: &mut Loss,
+    ) -> Option<u64> {
         let (mut behind_reliable, mut behind_other) = (NONE, NONE);
         let mut looked = 0;
         let mut next = self.sent.front();
@@ -502,8 +508,8 @@ impl Sender {
             let earliest = self.earliest.map_or(command.sent_at, |earliest| earliest.min(command.sent_at));
             self.earliest = Some(earliest);
             let silent_ms = now - earliest;
-            let is_late = 1u64.checked_shl(command.attempts - 1).is_none_or(|tries| tries >= patience.limit.into());
-            if silent_ms >= patience.maximum_ms.into() || is_late && silent_ms >= patience.minimum_ms.into() {
+            let is_late = 1u64.checked_shl(command.attempts - 1).is_none_or(|tries| tries >= timeout.limit.into());
+            if silent_ms >= timeout.maximum_ms.into() || is_late && silent_ms >= timeout.minimum_ms.into() {
                 return None;
             }
             loss.lost = loss.lost.wrapping_add(1);

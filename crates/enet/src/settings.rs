@@ -36,11 +36,11 @@ pub fn crc32_checksum() -> Checksum {
 
 /// Where the protocol leaves a choice: what is on the wire in either case is ENet 1.3.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Habits {
+pub enum WireProfile {
     /// Numbers of a handshake are unforeseeable, so that nobody who does not see the answer completes it; a bandwidth is
     /// told when it changed; pings are spread over their interval, and leave early with a packet.
     #[default]
-    Careful,
+    Hardened,
     /// As the stock library does it: numbers of a handshake can be guessed, every connection and every end of one
     /// tells all peers the bandwidth once more. For comparisons.
     Stock,
@@ -72,7 +72,7 @@ pub struct Settings {
     /// What datagrams are compressed with, when it makes them shorter.
     pub compressor: Option<Box<dyn Compressor>>,
     /// Where the protocol leaves a choice.
-    pub habits: Habits,
+    pub wire_profile: WireProfile,
 }
 
 /// The stock library's default since 1.3.18; 1400 before.
@@ -93,7 +93,7 @@ impl Default for Settings {
             held_bytes_max: HELD_BYTES,
             checksum: None,
             compressor: None,
-            habits: Habits::default(),
+            wire_profile: WireProfile::default(),
         }
     }
 }
@@ -109,7 +109,7 @@ impl fmt::Debug for Settings {
             .field("held_bytes_max", &self.held_bytes_max)
             .field("has_checksum", &self.checksum.is_some())
             .field("has_compressor", &self.compressor.is_some())
-            .field("habits", &self.habits)
+            .field("wire_profile", &self.wire_profile)
             .finish()
     }
 }

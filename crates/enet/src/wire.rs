@@ -96,7 +96,7 @@ impl Header {
 
 /// What both ends say of themselves when they connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Greeting {
+pub struct ConnectParameters {
     /// Token that the sender wants in the headers it is sent.
     pub peer: u16,
     /// Session bits of the one direction; 0xff when the slot was never used.
@@ -162,9 +162,9 @@ pub enum Body<'a> {
         sent_time: u16,
     },
     /// 2: a connection is asked for, with 4 bytes for the application.
-    Connect(Greeting, u32),
+    Connect(ConnectParameters, u32),
     /// 3: it is granted.
-    VerifyConnect(Greeting),
+    VerifyConnect(ConnectParameters),
     /// 4: the connection ends, with 4 bytes for the application.
     Disconnect(u32),
     /// 5: nothing but an acknowledgement is asked for.
@@ -214,8 +214,8 @@ impl<'a> Command<'a> {
         let sequence = u16::from_be_bytes([high, low]);
         let body = match kind & CODE {
             1 => Body::Acknowledge { sequence: fields.u16()?, sent_time: fields.u16()? },
-            2 => Body::Connect(fields.greeting()?, fields.u32()?),
-            3 => Body::VerifyConnect(fields.greeting()?),
+            2 => Body::Connect(fields.parameters()?, fields.u32()?),
+            3 => Body::VerifyConnect(fields.parameters()?),
             4 => Body::Disconnect(fields.u32()?),
             5 => Body::Ping,
             6 => Body::Reliable(fields.payload()?),
@@ -239,11 +239,11 @@ impl<'a> Command<'a> {
                 out.extend_from_slice(&sequence.to_be_bytes());
                 out.extend_from_slice(&sent_time.to_be_bytes());
             }
-            Body::Connect(greeting, data) => {
-                greeting.encode(out);
+            Body::Connect(parameters, data) => {
+                parameters.encode(out);
                 out.extend_from_slice(&data.to_be_bytes());
             }
-            Body::VerifyConnect(greeting) => greeting.encode(out),
+            Body::VerifyConnect(parameters) => parameters.encode(out),
             Body::Disconnect(data) => out.extend_from_slice(&data.to_be_bytes()),
             Body::Ping => {}
             Body::Reliable(payload) => append_payload(payload, out),
@@ -309,7 +309,7 @@ fn append_payload(payload: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(payload);
 }
 
-impl Greeting {
+impl ConnectParameters {
     fn encode(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.peer.to_be_bytes());
         out.extend_from_slice(&[self.incoming_session, self.outgoing_session]);
@@ -371,10 +371,10 @@ impl<'a> Fields<'a> {
         Some(ThrottleParameters { interval_ms: self.u32()?, acceleration: self.u32()?, deceleration: self.u32()? })
     }
 
-    fn greeting(&mut self) -> Option<Greeting> {
+    fn parameters(&mut self) -> Option<ConnectParameters> {
         let peer = self.u16()?;
         let [incoming_session, outgoing_session] = self.array()?;
-        Some(Greeting {
+        Some(ConnectParameters {
             peer,
             incoming_session,
             outgoing_session,
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn fixed_bytes_are_those_that_are_written() {
-        let greeting = Greeting {
+        let parameters = ConnectParameters {
             peer: 1,
             incoming_session: 2,
             outgoing_session: 3,
@@ -434,8 +434,8 @@ mod tests {
         let fragment = Fragment { start: 1, count: 1, number: 0, total: 0, offset: 0 };
         for body in [
             Body::Acknowledge { sequence: 1, sent_time: 2 },
-            Body::Connect(greeting, 1),
-            Body::VerifyConnect(greeting),
+            Body::Connect(parameters, 1),
+            Body::VerifyConnect(parameters),
             Body::Disconnect(1),
             Body::Ping,
             Body::Reliable(b""),

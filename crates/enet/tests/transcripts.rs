@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use prony_enet::wire::{Body, Command, Header};
-use prony_enet::{Event, Habits, Host, Packet, PeerId, RangeCoder, Settings, crc32_checksum};
+use prony_enet::{Event, Host, Packet, PeerId, RangeCoder, Settings, WireProfile, crc32_checksum};
 use serde_json::Value;
 
 const CLIENT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Addr::LOCALHOST), 40_000);
@@ -19,7 +19,7 @@ fn settings(scenario: &str) -> Settings {
         mtu: 1400,
         checksum: scenario.contains("crc32").then(crc32_checksum),
         compressor: scenario.contains("range-coder").then(|| Box::new(RangeCoder::new()) as _),
-        habits: Habits::Stock,
+        wire_profile: WireProfile::Stock,
         ..Settings::default()
     }
 }
@@ -43,7 +43,7 @@ fn plain(datagram: &[u8], scenario: &str) -> (Header, Vec<u8>) {
     let mut rest = body.as_slice();
     while let Some((mut command, behind)) = Command::decode(rest) {
         match &mut command.body {
-            Body::Connect(greeting, _) | Body::VerifyConnect(greeting) => greeting.connect_id = [0; 4],
+            Body::Connect(parameters, _) | Body::VerifyConnect(parameters) => parameters.connect_id = [0; 4],
             _ => {}
         }
         command.encode(&mut out);
@@ -188,7 +188,9 @@ fn repeat(line: &Value, sleep_ms: u64) -> Result<(), String> {
         });
         assert!(found, "{scenario}: {event:?}");
     }
-    let none = |host: &Host| Habits::Stock == host.settings().habits && host.commands() == 0 && host.held_bytes() == 0;
+    let none = |host: &Host| {
+        WireProfile::Stock == host.settings().wire_profile && host.commands() == 0 && host.held_bytes() == 0
+    };
     assert!(none(&session.client) && none(&session.server), "{scenario}: everything was acknowledged");
     Ok(())
 }

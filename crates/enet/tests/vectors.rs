@@ -65,8 +65,8 @@ fn every_datagram_of_the_transcripts_is_decoded_and_encoded_again_byte_for_byte(
             let mut again = Vec::new();
             let mut rest = body.as_slice();
             while let Some((command, behind)) = Command::decode(rest) {
-                if let prony_enet::wire::Body::Connect(greeting, _) = command.body {
-                    connect_id = Some(greeting.connect_id);
+                if let prony_enet::wire::Body::Connect(parameters, _) = command.body {
+                    connect_id = Some(parameters.connect_id);
                 }
                 command.encode(&mut again);
                 rest = behind;

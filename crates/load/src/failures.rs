@@ -1,6 +1,6 @@
 //! Why clients have no connection.
 
-use prony_enet::Ending;
+use prony_enet::DisconnectReason;
 
 /// Why a client has no connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -30,12 +30,12 @@ impl Reason {
     }
 }
 
-impl From<Ending> for Reason {
-    fn from(ending: Ending) -> Reason {
-        match ending {
-            Ending::TimedOut => Reason::TimedOut,
-            Ending::ByPeer | Ending::ByUs => Reason::ByServer,
-            Ending::Refused => Reason::Unfit,
+impl From<DisconnectReason> for Reason {
+    fn from(reason: DisconnectReason) -> Reason {
+        match reason {
+            DisconnectReason::TimedOut => Reason::TimedOut,
+            DisconnectReason::ByPeer | DisconnectReason::ByUs => Reason::ByServer,
+            DisconnectReason::Refused => Reason::Unfit,
         }
     }
 }

@@ -464,10 +464,10 @@ impl<'a> Generator<'a> {
                         self.settle(client, began_ns, Ok(()));
                     }
                 }
-                Event::Disconnect { peer, ending, .. } => {
+                Event::Disconnect { peer, reason, .. } => {
                     let client = self.slots[peer.slot()];
                     if self.clients[client as usize].peer == Some(peer) {
-                        self.ended(client, ending.into());
+                        self.ended(client, reason.into());
                     }
                 }
             }

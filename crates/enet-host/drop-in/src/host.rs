@@ -329,13 +329,13 @@ exported! {
         // Before the host's own, so that the one never runs ahead of the other.
         clock::started();
         let options = SocketOptions::default();
-        let asked = if address.is_null() { None } else { Some((*address).to_socket_address()) };
-        let socket = match asked {
-            Some(asked) => Socket::bind(asked, &options),
+        let requested = if address.is_null() { None } else { Some((*address).to_socket_address()) };
+        let socket = match requested {
+            Some(requested) => Socket::bind(requested, &options),
             None => Socket::unbound(false, &options),
         };
         let Ok(socket) = socket else { return null_mut() };
-        let bound = asked.map(|asked| Address::from_socket_address(socket.local_address().unwrap_or(asked)));
+        let bound = requested.map(|requested| Address::from_socket_address(socket.local_address().unwrap_or(requested)));
         let descriptor = socket.as_fd().as_raw_fd();
         let seed = random_seed();
         let mut hub = prony_enet::Host::new(peer_count, Settings::default(), &seed);
@@ -405,8 +405,8 @@ exported! {
         Host::show_time(host, (*host).driver.now());
         Host::read_settings(host);
         let to = (*address).to_socket_address();
-        let asked = (*host).driver.host_mut().connect(to, channels.clamp(1, CHANNELS_MAX), data);
-        let Ok(peer) = asked else { return null_mut() };
+        let requested = (*host).driver.host_mut().connect(to, channels.clamp(1, CHANNELS_MAX), data);
+        let Ok(peer) = requested else { return null_mut() };
         Host::show(host, peer.slot());
         (*host).mirror.peers.add(peer.slot())
     }
@@ -520,8 +520,8 @@ pub unsafe fn flush(host: *mut layout::Host) {
     }
 }
 
-fn limit_of_channels(asked: usize) -> usize {
-    if (1..=CHANNELS_MAX).contains(&asked) { asked } else { CHANNELS_MAX }
+fn limit_of_channels(requested: usize) -> usize {
+    if (1..=CHANNELS_MAX).contains(&requested) { requested } else { CHANNELS_MAX }
 }
 
 /// The peer that the program means, and its host; `None` when its slot is free.

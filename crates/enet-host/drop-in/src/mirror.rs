@@ -3,7 +3,7 @@
 use std::mem::offset_of;
 use std::ptr::{addr_of_mut, from_ref, null_mut};
 
-use prony_enet::{Host, Patience, PeerSettings};
+use prony_enet::{Host, PeerSettings, PeerTimeout};
 use prony_enet_host::prefetch;
 
 use crate::layout::{self, Address};
@@ -35,7 +35,11 @@ impl Shown {
     pub const NOTHING: Shown = Shown {
         settings: PeerSettings {
             ping_interval_ms: PING_INTERVAL_MS,
-            patience: Patience { limit: TIMEOUT_LIMIT, minimum_ms: TIMEOUT_MINIMUM_MS, maximum_ms: TIMEOUT_MAXIMUM_MS },
+            timeout: PeerTimeout {
+                limit: TIMEOUT_LIMIT,
+                minimum_ms: TIMEOUT_MINIMUM_MS,
+                maximum_ms: TIMEOUT_MAXIMUM_MS,
+            },
         },
         throttle: (THROTTLE, THROTTLE),
         is_limited: false,
@@ -97,7 +101,7 @@ impl Mirror {
         let shown = &mut self.shown[slot];
         let settings = PeerSettings {
             ping_interval_ms: seen.ping_interval,
-            patience: Patience {
+            timeout: PeerTimeout {
                 limit: seen.timeout_limit,
                 minimum_ms: seen.timeout_minimum,
                 maximum_ms: seen.timeout_maximum,
@@ -132,9 +136,9 @@ impl Mirror {
         seen.packet_throttle_acceleration = throttle.parameters.acceleration;
         seen.packet_throttle_deceleration = throttle.parameters.deceleration;
         seen.ping_interval = settings.ping_interval_ms;
-        seen.timeout_limit = settings.patience.limit;
-        seen.timeout_minimum = settings.patience.minimum_ms;
-        seen.timeout_maximum = settings.patience.maximum_ms;
+        seen.timeout_limit = settings.timeout.limit;
+        seen.timeout_minimum = settings.timeout.minimum_ms;
+        seen.timeout_maximum = settings.timeout.maximum_ms;
         (seen.last_round_trip_time, seen.lowest_round_trip_time) = (round_trip.last_ms, round_trip.lowest_ms);
         seen.last_round_trip_time_variance = round_trip.last_variance_ms;
         seen.highest_round_trip_time_variance = round_trip.highest_variance_ms;

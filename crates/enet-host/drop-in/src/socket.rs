@@ -182,13 +182,13 @@ exported! {
     }
 
     fn enet_socket_wait(socket: c_int, condition: *mut u32, timeout_ms: u32) -> c_int, else -1, {
-        let asked = *condition;
+        let requested = *condition;
         let mut polled = libc::pollfd { fd: socket, events: 0, revents: 0 };
-        polled.events |= if asked & SEND != 0 { libc::POLLOUT } else { 0 };
-        polled.events |= if asked & RECEIVE != 0 { libc::POLLIN } else { 0 };
+        polled.events |= if requested & SEND != 0 { libc::POLLOUT } else { 0 };
+        polled.events |= if requested & RECEIVE != 0 { libc::POLLIN } else { 0 };
         let count = libc::poll(&mut polled, 1, timeout_ms.min(i32::MAX as u32) as c_int);
         if count < 0 {
-            if errno() == libc::EINTR && asked & INTERRUPT != 0 {
+            if errno() == libc::EINTR && requested & INTERRUPT != 0 {
                 *condition = INTERRUPT;
                 return 0;
             }

@@ -341,8 +341,8 @@ fn a_datagram_that_cannot_be_sent_does_not_keep_back_the_others() {
 fn a_buffer_tells_what_was_granted_of_it() {
     let small = SocketOptions { receive_buffer_bytes: 64 << 10, ..SocketOptions::default() };
     let small = Driver::bind(loopback(), 1, Settings::default(), &small).unwrap().socket().receive_buffer();
-    assert_eq!((small.asked, small.granted, small.is_cut()), (64 << 10, 64 << 10, false));
+    assert_eq!((small.requested, small.actual, small.is_cut()), (64 << 10, 64 << 10, false));
     let huge = SocketOptions { receive_buffer_bytes: 1 << 40, ..SocketOptions::default() };
     let huge = Driver::bind(loopback(), 1, Settings::default(), &huge).unwrap().socket().receive_buffer();
-    assert!(huge.is_cut() && huge.granted > 0, "{huge:?}");
+    assert!(huge.is_cut() && huge.actual > 0, "{huge:?}");
 }

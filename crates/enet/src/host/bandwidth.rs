@@ -47,7 +47,7 @@ impl Host {
 
     /// The number of peers that share the bandwidth is another.
     pub(super) fn bandwidth_changed(&mut self) {
-        self.bandwidth.is_changed |= self.bandwidth.incoming != 0 || self.settings.habits == Habits::Stock;
+        self.bandwidth.is_changed |= self.bandwidth.incoming != 0 || self.settings.wire_profile == WireProfile::Stock;
     }
 
     /// When bandwidths are looked at next, if they must be.
@@ -148,15 +148,15 @@ impl Host {
             });
         }
         let outgoing = self.bandwidth.outgoing;
-        let repeats = self.settings.habits == Habits::Stock;
+        let repeats = self.settings.wire_profile == WireProfile::Stock;
         let mut next = self.connected.front();
         while let Some(slot) = next {
             next = self.connected.after(slot);
             let Host { slots, commands, .. } = self;
             let Some(peer) = slots[slot as usize].connection.as_deref_mut() else { continue };
             let incoming = if peer.settled.1 == round { peer.outgoing_bandwidth } else { share };
-            if peer.told != (incoming, outgoing) || repeats {
-                peer.told = (incoming, outgoing);
+            if peer.announced_bandwidth != (incoming, outgoing) || repeats {
+                peer.announced_bandwidth = (incoming, outgoing);
                 peer.sender.control(commands, Kind::BandwidthLimit { incoming, outgoing }, MUST_ACKNOWLEDGE);
                 self.wake(slot);
             }
@@ -164,7 +164,7 @@ impl Host {
     }
 
     /// A peer told what it can take and send.
-    pub(super) fn told_bandwidth(&mut self, slot: u32, incoming: u32, outgoing: u32) {
+    pub(super) fn handle_bandwidth_limit(&mut self, slot: u32, incoming: u32, outgoing: u32) {
         let ours = self.bandwidth.outgoing;
         let Some(peer) = self.peer_of_mut(slot) else { return };
         let was_limited = peer.incoming_bandwidth != 0;

@@ -8,7 +8,7 @@ use crate::connection::window;
 use crate::half_open::HalfOpen;
 use crate::round_trip::widen;
 use crate::statistics::Dropped;
-use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
+use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
 /// Number of the command that a connection begins with.
 pub(super) const FIRST_SEQUENCE: u16 = 1;
@@ -21,10 +21,10 @@ const TOKEN_TRIES: u16 = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// A VERIFY_CONNECT, to one that asks for a connection.
-    Grant,
+    VerifyConnect,
     /// A PING with the same number and time, to one that believes to be connected: its acknowledgement was lost. It is
     /// as short as the shortest datagram that asks for an acknowledgement, so the address has paid for it.
-    Prod,
+    Ping,
 }
 
 /// Why no connection is asked for.
@@ -66,15 +66,15 @@ impl Host {
         let connect_id = (self.random.next() as u32).to_be_bytes();
         let settings = &self.settings;
         let mtu = settings.mtu.clamp(MTU_MIN, MTU_MAX);
-        let mut connection = Connection::new(Side::Asked, address, channels, FIRST_SEQUENCE - 1, mtu);
+        let mut connection = Connection::new(Side::Initiator, address, channels, FIRST_SEQUENCE - 1, mtu);
         connection.local_id = token;
         connection.connect_id = connect_id;
         connection.window = window(self.bandwidth.outgoing);
         let place = &self.slots[slot as usize];
         connection.incoming_session = place.incoming_session;
         connection.outgoing_session = place.outgoing_session;
-        connection.told = (self.bandwidth.incoming, self.bandwidth.outgoing);
-        let greeting = Greeting {
+        connection.announced_bandwidth = (self.bandwidth.incoming, self.bandwidth.outgoing);
+        let parameters = ConnectParameters {
             peer: token,
             incoming_session: connection.incoming_session,
             outgoing_session: connection.outgoing_session,
@@ -86,7 +86,7 @@ impl Host {
             throttle: connection.throttle.parameters,
             connect_id,
         };
-        connection.sender.control(&mut self.commands, Kind::Connect(Box::new(greeting), data), MUST_ACKNOWLEDGE);
+        connection.sender.control(&mut self.commands, Kind::Connect(Box::new(parameters), data), MUST_ACKNOWLEDGE);
         connection.state = State::Connecting;
         self.tokens.insert(self.tokens.tag(&connection.endpoint, token), Target::Slot(slot));
         if address.ip() == IpAddr::V4(Ipv4Addr::BROADCAST) {
@@ -119,22 +119,27 @@ impl Host {
     }
 
     /// A connection is asked for.
-    pub(super) fn asked(&mut self, envelope: &Envelope, asked: Greeting, data: u32) -> Result<(), Dropped> {
-        if !(1..=255).contains(&asked.channels) || asked.peer >= NO_PEER {
+    pub(super) fn handle_connect(
+        &mut self,
+        envelope: &Envelope,
+        connect: ConnectParameters,
+        data: u32,
+    ) -> Result<(), Dropped> {
+        if !(1..=255).contains(&connect.channels) || connect.peer >= NO_PEER {
             return Err(Dropped::Malformed);
         }
-        let attempt = (envelope.from.into(), u32::from_be_bytes(asked.connect_id).into());
+        let attempt = (envelope.from.into(), u32::from_be_bytes(connect.connect_id).into());
         match self.attempts.get(&attempt) {
             Some(Target::Slot(_)) => return Err(Dropped::KnownConnection),
-            Some(&Target::HalfOpen(at)) => return self.answer(at, envelope.bytes, Answer::Grant),
+            Some(&Target::HalfOpen(at)) => return self.answer(at, envelope.bytes, Answer::VerifyConnect),
             None => {}
         }
         let slot = self.free.lowest().ok_or(Dropped::NoSlot)?;
         if self.is_crowded(envelope.from) {
             return Err(Dropped::TooManyOfAddress);
         }
-        let entry = self.grant(slot, envelope, asked, data).ok_or(Dropped::TooManyOfAddress)?;
-        let token = self.tokens.tag(&envelope.from.into(), entry.granted.peer);
+        let entry = self.accept(slot, envelope, connect, data).ok_or(Dropped::TooManyOfAddress)?;
+        let token = self.tokens.tag(&envelope.from.into(), entry.verify_connect.peer);
         let (at, evicted) = self.half_open.insert(entry, &mut self.random);
         if let Some(evicted) = evicted {
             self.statistics.evicted += 1;
@@ -142,7 +147,7 @@ impl Host {
         }
         self.tokens.insert(token, Target::HalfOpen(at));
         self.attempts.insert(attempt, Target::HalfOpen(at));
-        self.answer(at, envelope.bytes, Answer::Grant)
+        self.answer(at, envelope.bytes, Answer::VerifyConnect)
     }
 
     fn is_crowded(&self, address: SocketAddr) -> bool {
@@ -152,46 +157,46 @@ impl Host {
     /// Forgets whom `entry` is known as, which was the half-open one `at`.
     fn forget(&mut self, at: u32, entry: &HalfOpen) {
         let endpoint = entry.address.into();
-        self.tokens.remove(self.tokens.tag(&endpoint, entry.granted.peer), Target::HalfOpen(at));
-        self.attempts.remove(&(endpoint, u32::from_be_bytes(entry.asked.connect_id).into()));
+        self.tokens.remove(self.tokens.tag(&endpoint, entry.verify_connect.peer), Target::HalfOpen(at));
+        self.attempts.remove(&(endpoint, u32::from_be_bytes(entry.connect.connect_id).into()));
     }
 
     /// What is granted to who asks; `None` when the address has all tokens.
-    fn grant(&mut self, slot: u32, envelope: &Envelope, asked: Greeting, data: u32) -> Option<HalfOpen> {
-        let is_careful = self.settings.habits == Habits::Careful;
+    fn accept(&mut self, slot: u32, envelope: &Envelope, connect: ConnectParameters, data: u32) -> Option<HalfOpen> {
+        let is_hardened = self.settings.wire_profile == WireProfile::Hardened;
         // An unforeseeable token makes the proof 12 bits longer.
-        let token = match is_careful {
+        let token = match is_hardened {
             true => self.token(envelope.from, u32::MAX, TOKEN_TRIES)?,
             false => self.token(envelope.from, slot, TOKEN_TRIES)?,
         };
         let proof = self.random.next();
         let (sequence, sent_time) =
-            if is_careful { (proof as u16, (proof >> 16) as u16) } else { (FIRST_SEQUENCE, self.now as u16) };
+            if is_hardened { (proof as u16, (proof >> 16) as u16) } else { (FIRST_SEQUENCE, self.now as u16) };
         let place = &self.slots[slot as usize];
         let (ours, theirs) = (place.outgoing_session, place.incoming_session);
         let settings = &self.settings;
-        let limit = window(self.bandwidth.incoming).min(asked.window);
-        let slower = match (self.bandwidth.outgoing, asked.incoming_bandwidth) {
+        let limit = window(self.bandwidth.incoming).min(connect.window);
+        let slower = match (self.bandwidth.outgoing, connect.incoming_bandwidth) {
             (0, bandwidth) | (bandwidth, 0) => bandwidth,
             (ours, theirs) => ours.min(theirs),
         };
-        let granted = Greeting {
+        let verify_connect = ConnectParameters {
             peer: token,
-            incoming_session: next_session(asked.incoming_session, ours),
-            outgoing_session: next_session(asked.outgoing_session, theirs),
-            mtu: settings.mtu.clamp(MTU_MIN, MTU_MAX).min(asked.mtu.clamp(MTU_MIN, MTU_MAX)),
+            incoming_session: next_session(connect.incoming_session, ours),
+            outgoing_session: next_session(connect.outgoing_session, theirs),
+            mtu: settings.mtu.clamp(MTU_MIN, MTU_MAX).min(connect.mtu.clamp(MTU_MIN, MTU_MAX)),
             window: limit.clamp(WINDOW_MIN, WINDOW_MAX),
-            channels: asked.channels.min(settings.channels.max(1).into()),
+            channels: connect.channels.min(settings.channels.max(1).into()),
             incoming_bandwidth: self.bandwidth.incoming,
             outgoing_bandwidth: self.bandwidth.outgoing,
-            throttle: asked.throttle,
-            connect_id: asked.connect_id,
+            throttle: connect.throttle,
+            connect_id: connect.connect_id,
         };
         Some(HalfOpen {
             address: envelope.from,
-            asked,
+            connect,
             data,
-            granted,
+            verify_connect,
             window: window(slower),
             sequence,
             sent_time,
@@ -210,24 +215,24 @@ impl Host {
         if short.len() >= SHORT_MAX {
             return Err(Dropped::NoRoom);
         }
-        if settings.habits == Habits::Stock {
+        if settings.wire_profile == WireProfile::Stock {
             entry.sent_time = *now as u16;
         }
         body.clear();
         let said = match answer {
-            Answer::Prod if settings.habits == Habits::Careful => Body::Ping,
+            Answer::Ping if settings.wire_profile == WireProfile::Hardened => Body::Ping,
             // A stock host knows nothing else to say.
-            _ => Body::VerifyConnect(entry.granted),
+            _ => Body::VerifyConnect(entry.verify_connect),
         };
         Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: entry.sequence, body: said }.encode(body);
         let header = Header {
-            peer: entry.asked.peer,
-            session: entry.granted.incoming_session,
+            peer: entry.connect.peer,
+            session: entry.verify_connect.incoming_session,
             compressed: false,
             sent_time: Some(entry.sent_time),
         };
         let mut bytes = Vec::new();
-        Host::seal(settings, header, entry.asked.connect_id, body, &mut bytes);
+        Host::seal(settings, header, entry.connect.connect_id, body, &mut bytes);
         if entry.bytes_sent + bytes.len() as u64 > entry.bytes_received {
             statistics.drop_for(Dropped::WouldAmplify);
             return Ok(());
@@ -242,18 +247,18 @@ impl Host {
     /// Whether `command` proves the address of a connection that was asked for; then it gets its slot.
     pub(super) fn prove(&mut self, at: u32, command: &Command) -> Option<Result<u32, Dropped>> {
         let Body::Acknowledge { sequence, sent_time } = command.body else { return None };
-        let is_careful = self.settings.habits == Habits::Careful;
+        let is_hardened = self.settings.wire_profile == WireProfile::Hardened;
         let entry = self.half_open.entry(at)?;
         let is_proof = command.channel == CONTROL
             && entry.answers > 0
             && sequence == entry.sequence
-            && (!is_careful || sent_time == entry.sent_time);
+            && (!is_hardened || sent_time == entry.sent_time);
         if !is_proof {
             return None;
         }
         let entry = self.half_open.remove(at)?;
         self.forget(at, &entry);
-        let answered_at = match is_careful {
+        let answered_at = match is_hardened {
             // Of several answers nobody knows which one is acknowledged (Karn & Partridge 1987).
             true => (entry.answers == 1).then_some(entry.answered_at),
             false => widen(sent_time, self.now),
@@ -272,33 +277,33 @@ impl Host {
                 return Err(if slot.is_some() { Dropped::TooManyOfAddress } else { Dropped::NoSlot });
             }
         };
-        let HalfOpen { address, asked, granted, .. } = entry;
-        let channels = granted.channels as usize;
-        let mut connection = Connection::new(Side::Granted, address, channels, entry.sequence, granted.mtu);
-        connection.local_id = granted.peer;
-        connection.remote_id = asked.peer;
-        connection.outgoing_session = granted.incoming_session;
-        connection.incoming_session = granted.outgoing_session;
-        connection.connect_id = asked.connect_id;
+        let HalfOpen { address, connect, verify_connect, .. } = entry;
+        let channels = verify_connect.channels as usize;
+        let mut connection = Connection::new(Side::Acceptor, address, channels, entry.sequence, verify_connect.mtu);
+        connection.local_id = verify_connect.peer;
+        connection.remote_id = connect.peer;
+        connection.outgoing_session = verify_connect.incoming_session;
+        connection.incoming_session = verify_connect.outgoing_session;
+        connection.connect_id = connect.connect_id;
         connection.window = entry.window;
-        connection.throttle.parameters = granted.throttle;
-        connection.incoming_bandwidth = asked.incoming_bandwidth;
-        connection.outgoing_bandwidth = asked.outgoing_bandwidth;
-        connection.told = (granted.incoming_bandwidth, granted.outgoing_bandwidth);
+        connection.throttle.parameters = verify_connect.throttle;
+        connection.incoming_bandwidth = connect.incoming_bandwidth;
+        connection.outgoing_bandwidth = connect.outgoing_bandwidth;
+        connection.announced_bandwidth = (verify_connect.incoming_bandwidth, verify_connect.outgoing_bandwidth);
         connection.incoming.resize_with(channels, || None);
         connection.arrival = Some(entry.data);
         connection.last_receive = Some(self.now);
         if let Some(answered_at) = answered_at {
             connection.sampled((self.now - answered_at).max(1) as u32, self.now);
         }
-        if self.settings.habits == Habits::Careful {
+        if self.settings.wire_profile == WireProfile::Hardened {
             // Clients that came together are not pinged together.
             let phase = u64::from(self.random.below(connection.ping_interval_ms.max(1)));
             connection.last_receive = Some(self.now.saturating_sub(phase));
         }
         let endpoint = connection.endpoint;
-        self.tokens.insert(self.tokens.tag(&endpoint, granted.peer), Target::Slot(slot));
-        self.attempts.insert((endpoint, u32::from_be_bytes(asked.connect_id).into()), Target::Slot(slot));
+        self.tokens.insert(self.tokens.tag(&endpoint, verify_connect.peer), Target::Slot(slot));
+        self.attempts.insert((endpoint, u32::from_be_bytes(connect.connect_id).into()), Target::Slot(slot));
         self.occupy(slot, connection);
         self.enter(slot, State::Connected);
         self.dispatch.push_back(slot);
@@ -311,8 +316,8 @@ impl Host {
         let end = Command { flags: UNSEQUENCED, channel: CONTROL, sequence, body: Body::Disconnect(0) };
         self.send_short(
             entry.address,
-            (entry.asked.peer, entry.granted.incoming_session),
-            entry.asked.connect_id,
+            (entry.connect.peer, entry.verify_connect.incoming_session),
+            entry.connect.connect_id,
             &end,
         );
     }
@@ -335,7 +340,7 @@ impl Host {
 }
 
 /// The session after the one that the other end remembers, and other than `last`, which this end does.
-fn next_session(asked: u8, last: u8) -> u8 {
-    let next = (if asked == 0xff { last } else { asked }).wrapping_add(1) & 3;
+fn next_session(requested: u8, last: u8) -> u8 {
+    let next = (if requested == 0xff { last } else { requested }).wrapping_add(1) & 3;
     if next == last { next.wrapping_add(1) & 3 } else { next }
 }

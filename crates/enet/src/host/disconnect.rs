@@ -53,7 +53,7 @@ impl Host {
         let Some(connection) = self.peer_of_mut(slot) else { return };
         match connection.shown_state() {
             State::Connected | State::DisconnectLater if !connection.sender.is_done() => {
-                connection.ending.0 = data;
+                connection.reason.0 = data;
                 self.enter(slot, State::DisconnectLater);
             }
             _ => self.disconnect_slot(slot, data),
@@ -68,20 +68,20 @@ impl Host {
     }
 
     /// The peer ended the connection.
-    pub(super) fn told_to_end(&mut self, slot: u32, data: u32, must_acknowledge: bool) {
+    pub(super) fn handle_disconnect(&mut self, slot: u32, data: u32, must_acknowledge: bool) {
         let Some(connection) = self.peer_of_mut(slot) else { return };
         match connection.shown_state() {
             State::Disconnected | State::Zombie | State::AcknowledgingDisconnect => {}
             State::ConnectionSucceeded | State::Disconnecting | State::Connecting => {
-                self.end(slot, (data, Ending::ByPeer));
+                self.end(slot, (data, DisconnectReason::ByPeer));
             }
             State::Connected | State::DisconnectLater if must_acknowledge => {
-                connection.ending = (data, Ending::ByPeer);
+                connection.reason = (data, DisconnectReason::ByPeer);
                 self.empty(slot);
                 self.dispatch.remove(slot);
                 self.enter(slot, State::AcknowledgingDisconnect);
             }
-            State::Connected | State::DisconnectLater => self.end(slot, (data, Ending::ByPeer)),
+            State::Connected | State::DisconnectLater => self.end(slot, (data, DisconnectReason::ByPeer)),
             State::ConnectionPending | State::AcknowledgingConnect => self.release(slot),
         }
     }

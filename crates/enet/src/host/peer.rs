@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 
 use super::*;
 use crate::loss::Loss;
-use crate::outgoing::Patience;
+use crate::outgoing::PeerTimeout;
 use crate::packet_throttle::PacketThrottle;
 use crate::round_trip::RoundTrip;
 use crate::wire::ThrottleParameters;
@@ -21,7 +21,7 @@ pub struct PeerSettings {
     /// Time after which an idle connection is tried, in milliseconds.
     pub ping_interval_ms: u32,
     /// When it is given up.
-    pub patience: Patience,
+    pub timeout: PeerTimeout,
 }
 
 impl Peer<'_> {
@@ -122,7 +122,7 @@ impl Peer<'_> {
 
     /// What the application set.
     pub fn settings(&self) -> PeerSettings {
-        PeerSettings { ping_interval_ms: self.connection.ping_interval_ms, patience: self.connection.patience }
+        PeerSettings { ping_interval_ms: self.connection.ping_interval_ms, timeout: self.connection.timeout }
     }
 }
 
@@ -138,7 +138,7 @@ impl Host {
         let Some(slot) = self.slot_of(peer) else { return };
         if let Some(connection) = self.peer_of_mut(slot) {
             connection.ping_interval_ms = settings.ping_interval_ms;
-            connection.patience = settings.patience;
+            connection.timeout = settings.timeout;
         }
         self.arm(slot);
     }

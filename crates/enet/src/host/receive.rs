@@ -10,7 +10,7 @@ use crate::packet::Kind as PacketKind;
 use crate::round_trip::widen;
 use crate::statistics::Dropped;
 use crate::unsequenced::Unsequenced;
-use crate::wire::{Greeting, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
+use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
 /// What belongs to all commands of a datagram.
 pub(super) struct Envelope {
@@ -76,7 +76,7 @@ impl Host {
             }
             Target::HalfOpen(at) => {
                 let entry = self.half_open.get(at).ok_or(Dropped::UnknownPeer)?;
-                (entry.asked.connect_id, Some(entry.granted.outgoing_session))
+                (entry.connect.connect_id, Some(entry.verify_connect.outgoing_session))
             }
         };
         if session.is_some_and(|session| session != header.session) {
@@ -107,9 +107,9 @@ impl Host {
             self.statistics.work += 1;
             match target {
                 None => {
-                    let Body::Connect(asked, data) = command.body else { return Err(Dropped::Malformed) };
+                    let Body::Connect(connect, data) = command.body else { return Err(Dropped::Malformed) };
                     // Nothing else is believed of an address that is not proven.
-                    return self.asked(envelope, asked, data);
+                    return self.handle_connect(envelope, connect, data);
                 }
                 Some(Target::HalfOpen(at)) => match self.prove(at, &command) {
                     Some(proven) => {
@@ -134,7 +134,7 @@ impl Host {
         }
         if let (true, Some(Target::HalfOpen(at))) = (is_unproven, target) {
             // Its acknowledgement was lost: it is asked for once more, and given again.
-            self.answer(at, envelope.bytes, connect::Answer::Prod)?;
+            self.answer(at, envelope.bytes, connect::Answer::Ping)?;
             return Err(Dropped::Unproven);
         }
         Ok(())
@@ -168,11 +168,11 @@ impl Host {
                 Ok(())
             }
             Body::Connect(..) => Err(Dropped::Malformed),
-            Body::VerifyConnect(granted) => self.granted(slot, envelope, &granted),
+            Body::VerifyConnect(verify_connect) => self.handle_verify_connect(slot, envelope, &verify_connect),
             Body::Disconnect(data) => {
                 // One that cannot be acknowledged, as its time is missing, ends the connection all the same.
                 let must_acknowledge = command.flags & MUST_ACKNOWLEDGE != 0 && envelope.header.sent_time.is_some();
-                self.told_to_end(slot, data, must_acknowledge);
+                self.handle_disconnect(slot, data, must_acknowledge);
                 Ok(())
             }
             _ => {
@@ -183,7 +183,7 @@ impl Host {
                 match *body {
                     Body::Ping => Ok(()),
                     Body::BandwidthLimit { incoming, outgoing } => {
-                        self.told_bandwidth(slot, incoming, outgoing);
+                        self.handle_bandwidth_limit(slot, incoming, outgoing);
                         Ok(())
                     }
                     Body::ThrottleConfigure(parameters) => {
@@ -215,26 +215,26 @@ impl Host {
                 return Ok(());
             }
         }
-        let (incoming, mut purse) =
+        let (incoming, mut quota) =
             connection.receiver(channel, settings, budget, &mut statistics.work).ok_or(Dropped::Malformed)?;
         let taken = match *body {
-            Body::Unsequenced(_, payload) if purse.admits(payload.len()) => {
-                purse.deliver(channel, PacketKind::Unsequenced, payload.into());
+            Body::Unsequenced(_, payload) if quota.admits(payload.len()) => {
+                quota.deliver(channel, PacketKind::Unsequenced, payload.into());
                 Ok(())
             }
             Body::Unsequenced(..) => Err(Refused::NoRoom),
             ref body => {
                 let incoming = incoming.get_or_insert_default();
                 match *body {
-                    Body::Reliable(payload) => incoming.reliable(channel, sequence, payload, &mut purse),
+                    Body::Reliable(payload) => incoming.reliable(channel, sequence, payload, &mut quota),
                     Body::Unreliable(number, payload) => {
-                        incoming.unreliable(channel, sequence, number, payload, &mut purse)
+                        incoming.unreliable(channel, sequence, number, payload, &mut quota)
                     }
                     Body::ReliableFragment(fragment, payload) => {
-                        incoming.reliable_fragment(channel, &fragment, payload, &mut purse)
+                        incoming.reliable_fragment(channel, &fragment, payload, &mut quota)
                     }
                     Body::UnreliableFragment(fragment, payload) => {
-                        incoming.unreliable_fragment(channel, sequence, &fragment, payload, &mut purse)
+                        incoming.unreliable_fragment(channel, sequence, &fragment, payload, &mut quota)
                     }
                     _ => Err(Refused::Malformed),
                 }
@@ -257,47 +257,52 @@ impl Host {
         connection.sampled((now - sent).max(1) as u32, now);
         let acknowledged = connection.sender.acknowledge(commands, channel, sequence);
         let is_done = connection.sender.is_done();
-        let ending = connection.ending.0;
+        let data = connection.reason.0;
         if acknowledged.is_some() && !connection.sender.has_nothing_in_flight() {
-            // What is now the oldest command may have less patience than the one before it had, after its retransmissions.
+            // What is now the oldest command may have a shorter timeout than the one before it had, after its retransmissions.
             wheel.set_if_earlier(slot, connection.sender.next_timeout);
         }
         match connection.state {
             State::Disconnecting if matches!(acknowledged, Some(Kind::Disconnect(_))) => {
-                self.end(slot, (0, Ending::ByUs));
+                self.end(slot, (0, DisconnectReason::ByUs));
             }
-            State::DisconnectLater if is_done => self.disconnect_slot(slot, ending),
+            State::DisconnectLater if is_done => self.disconnect_slot(slot, data),
             _ if self.blocked.contains(slot) => self.wake(slot),
             _ => {}
         }
     }
 
     /// The answer to our CONNECT.
-    fn granted(&mut self, slot: u32, envelope: &Envelope, granted: &Greeting) -> Result<(), Dropped> {
+    fn handle_verify_connect(
+        &mut self,
+        slot: u32,
+        envelope: &Envelope,
+        verify_connect: &ConnectParameters,
+    ) -> Result<(), Dropped> {
         let Host { slots, commands, tokens, .. } = self;
         let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
         if connection.state != State::Connecting {
             return Ok(());
         }
-        let fits = (1..=255).contains(&granted.channels)
-            && granted.throttle == connection.throttle.parameters
-            && granted.connect_id == connection.connect_id
-            && granted.peer < NO_PEER;
+        let fits = (1..=255).contains(&verify_connect.channels)
+            && verify_connect.throttle == connection.throttle.parameters
+            && verify_connect.connect_id == connection.connect_id
+            && verify_connect.peer < NO_PEER;
         if !fits {
-            self.end(slot, (0, Ending::Refused));
+            self.end(slot, (0, DisconnectReason::Refused));
             return Err(Dropped::Malformed);
         }
         connection.sender.acknowledge(commands, CONTROL, connect::FIRST_SEQUENCE);
-        let channels = connection.sender.channels().min(granted.channels as usize);
+        let channels = connection.sender.channels().min(verify_connect.channels as usize);
         connection.sender.set_channels(channels);
         connection.incoming.resize_with(channels, || None);
-        connection.remote_id = granted.peer;
-        connection.incoming_session = granted.incoming_session & 3;
-        connection.outgoing_session = granted.outgoing_session & 3;
-        connection.mtu = connection.mtu.min(granted.mtu.clamp(MTU_MIN, MTU_MAX));
-        connection.window = connection.window.min(granted.window.clamp(WINDOW_MIN, WINDOW_MAX));
-        connection.incoming_bandwidth = granted.incoming_bandwidth;
-        connection.outgoing_bandwidth = granted.outgoing_bandwidth;
+        connection.remote_id = verify_connect.peer;
+        connection.incoming_session = verify_connect.incoming_session & 3;
+        connection.outgoing_session = verify_connect.outgoing_session & 3;
+        connection.mtu = connection.mtu.min(verify_connect.mtu.clamp(MTU_MIN, MTU_MAX));
+        connection.window = connection.window.min(verify_connect.window.clamp(WINDOW_MIN, WINDOW_MAX));
+        connection.incoming_bandwidth = verify_connect.incoming_bandwidth;
+        connection.outgoing_bandwidth = verify_connect.outgoing_bandwidth;
         connection.arrival = Some(0);
         if connection.address != envelope.from {
             let (target, token) = (Target::Slot(slot), connection.local_id);

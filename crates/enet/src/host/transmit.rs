@@ -76,7 +76,7 @@ impl Host {
         }
         // A packet takes a ping along that would soon leave by itself. An acknowledgement does not: those who ping together
         // would be pinged together.
-        let rides_along = filled.commands > acknowledgements && settings.habits == Habits::Careful;
+        let rides_along = filled.commands > acknowledgements && settings.wire_profile == WireProfile::Hardened;
         if rides_along {
             connection.last_packet = Some(now);
         }
@@ -88,7 +88,7 @@ impl Host {
         statistics.work += filled.commands as u64 + filled.throttled;
         statistics.throttled += filled.throttled;
         let is_done = connection.state == State::DisconnectLater && connection.sender.is_done();
-        let data = connection.ending.0;
+        let data = connection.reason.0;
         let to = connection.address;
         let wrote = !body.is_empty();
         if wrote {
@@ -104,8 +104,8 @@ impl Host {
             Host::seal(settings, header, seed, body, datagram);
         }
         if has_ended {
-            let ending = connection.ending;
-            self.end(slot, ending);
+            let reason = connection.reason;
+            self.end(slot, reason);
         } else if is_done {
             self.disconnect_slot(slot, data);
         } else {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::Refused;
 use crate::allocation::{allocated, tree_entry, tree_node};
-use crate::budget::{Charge, Exemption, Purse};
+use crate::budget::{Charge, Exemption, ReceiveQuota};
 use crate::packet::Kind;
 use crate::reassembly::{Piece, Reassembly};
 use crate::wire::Fragment;
@@ -88,7 +88,7 @@ impl Partial {
         &mut self,
         fragment: &Fragment,
         payload: &[u8],
-        purse: &mut Purse,
+        quota: &mut ReceiveQuota,
         exemption: Option<Exemption>,
     ) -> Result<bool, Refused> {
         match self.pieces.look(fragment, payload.len() as u32) {
@@ -98,12 +98,12 @@ impl Partial {
         }
         let beside = self.charge.bytes - self.pieces.bytes();
         let wanted = beside + self.pieces.bytes_with(fragment.number, payload.len());
-        if !purse.charge(&mut self.charge, wanted, exemption) {
+        if !quota.charge(&mut self.charge, wanted, exemption) {
             return Err(Refused::NoRoom);
         }
         self.pieces.insert(fragment.number, payload);
         // Pieces that came early need no place of their own once they are in order.
-        purse.charge(&mut self.charge, beside + self.pieces.bytes(), None);
+        quota.charge(&mut self.charge, beside + self.pieces.bytes(), None);
         Ok(true)
     }
 }
@@ -151,16 +151,16 @@ impl<K: Ord + Copy, V> Tree<K, V> {
     }
 
     /// Takes the first entry out that is below `end`; what it is charged is the caller's to give back.
-    pub fn pop_below(&mut self, end: K, purse: &mut Purse) -> Option<V> {
+    pub fn pop_below(&mut self, end: K, quota: &mut ReceiveQuota) -> Option<V> {
         let entry = self.entries.first_entry().filter(|entry| *entry.key() < end)?;
         let value = entry.remove();
-        self.settle(purse);
+        self.settle(quota);
         Some(value)
     }
 
-    pub fn remove(&mut self, key: K, purse: &mut Purse) -> Option<V> {
+    pub fn remove(&mut self, key: K, quota: &mut ReceiveQuota) -> Option<V> {
         let value = self.entries.remove(&key)?;
-        self.settle(purse);
+        self.settle(quota);
         Some(value)
     }
 
@@ -169,20 +169,20 @@ impl<K: Ord + Copy, V> Tree<K, V> {
         &mut self,
         key: K,
         bytes: usize,
-        purse: &mut Purse,
+        quota: &mut ReceiveQuota,
         exemption: Option<Exemption>,
         make: impl FnOnce(Charge) -> V,
     ) -> Result<(), Refused> {
-        *purse.work += STEPS;
+        *quota.work += STEPS;
         if self.entries.is_empty() {
-            let exemption = exemption.filter(|&exemption| purse.may_exempt(Some(exemption))).map(|_| Exemption::Node);
-            if !purse.charge(&mut self.node, Self::NODE_BYTES, exemption) {
+            let exemption = exemption.filter(|&exemption| quota.may_exempt(Some(exemption))).map(|_| Exemption::Node);
+            if !quota.charge(&mut self.node, Self::NODE_BYTES, exemption) {
                 return Err(Refused::NoRoom);
             }
         }
         let mut charge = Charge::default();
-        if !purse.charge(&mut charge, Self::ENTRY_BYTES + bytes, exemption) {
-            self.settle(purse);
+        if !quota.charge(&mut charge, Self::ENTRY_BYTES + bytes, exemption) {
+            self.settle(quota);
             return Err(Refused::NoRoom);
         }
         self.entries.insert(key, make(charge));
@@ -190,11 +190,11 @@ impl<K: Ord + Copy, V> Tree<K, V> {
     }
 
     /// An empty tree keeps a node, unless it is made anew.
-    fn settle(&mut self, purse: &mut Purse) {
-        *purse.work += STEPS;
+    fn settle(&mut self, quota: &mut ReceiveQuota) {
+        *quota.work += STEPS;
         if self.entries.is_empty() {
             self.entries = BTreeMap::new();
-            purse.discharge(&mut self.node);
+            quota.discharge(&mut self.node);
         }
     }
 
@@ -214,11 +214,11 @@ pub(super) fn insert_whole<K: Ord + Copy, V>(
     tree: &mut Tree<K, V>,
     key: K,
     (kind, payload): (Kind, Box<[u8]>),
-    purse: &mut Purse,
+    quota: &mut ReceiveQuota,
     wrap: impl FnOnce(Box<Whole>) -> V,
 ) -> Result<(), Refused> {
     let bytes = allocated(size_of::<Whole>()) + allocated(payload.len());
-    tree.insert(key, bytes, purse, None, |charge| wrap(Box::new(Whole { kind, payload, charge })))
+    tree.insert(key, bytes, quota, None, |charge| wrap(Box::new(Whole { kind, payload, charge })))
 }
 
 /// The first piece of a packet, charged; `fresh` has none yet.
@@ -227,13 +227,13 @@ pub(super) fn insert_partial<K: Ord + Copy, V>(
     key: K,
     mut fresh: Reassembly,
     (fragment, payload): (&Fragment, &[u8]),
-    purse: &mut Purse,
+    quota: &mut ReceiveQuota,
     exemption: Option<Exemption>,
     wrap: impl FnOnce(Box<Partial>) -> V,
 ) -> Result<(), Refused> {
     // Only one piece is in it: what it takes with that is what it takes.
     let bytes = allocated(size_of::<Partial>()) + fresh.bytes_with(fragment.number, payload.len());
-    tree.insert(key, bytes, purse, exemption, |charge| {
+    tree.insert(key, bytes, quota, exemption, |charge| {
         fresh.insert(fragment.number, payload);
         wrap(Box::new(Partial { pieces: fresh, charge }))
     })

@@ -39,8 +39,8 @@ impl Receiver {
         Receiver { channel: Incoming { delivered: number, ..Incoming::default() }, ..Receiver::new() }
     }
 
-    fn with<T>(&mut self, take: impl FnOnce(&mut Incoming, &mut Purse) -> T) -> T {
-        let mut purse = Purse {
+    fn with<T>(&mut self, take: impl FnOnce(&mut Incoming, &mut ReceiveQuota) -> T) -> T {
+        let mut quota = ReceiveQuota {
             delivered: &mut self.delivered,
             waiting: &mut self.waiting,
             account: &mut self.account,
@@ -50,24 +50,24 @@ impl Receiver {
             packet_limit: 100_000,
             work: &mut self.work,
         };
-        take(&mut self.channel, &mut purse)
+        take(&mut self.channel, &mut quota)
     }
 
     fn reliable(&mut self, sequence: u16, payload: &[u8]) -> Result<(), Refused> {
-        self.with(|channel, purse| channel.reliable(0, sequence, payload, purse))
+        self.with(|channel, quota| channel.reliable(0, sequence, payload, quota))
     }
 
     fn unreliable(&mut self, sequence: u16, unreliable: u16, payload: &[u8]) -> Result<(), Refused> {
-        self.with(|channel, purse| channel.unreliable(0, sequence, unreliable, payload, purse))
+        self.with(|channel, quota| channel.unreliable(0, sequence, unreliable, payload, quota))
     }
 
     /// Piece `number` of a packet of `count` pieces of two bytes.
     fn piece(&mut self, sequence: Option<u16>, start: u16, count: u32, number: u32) -> Result<(), Refused> {
         let fragment = Fragment { start, count, number, total: 2 * count, offset: 2 * number };
         let payload = [number as u8; 2];
-        self.with(|channel, purse| match sequence {
-            None => channel.reliable_fragment(0, &fragment, &payload, purse),
-            Some(sequence) => channel.unreliable_fragment(0, sequence, &fragment, &payload, purse),
+        self.with(|channel, quota| match sequence {
+            None => channel.reliable_fragment(0, &fragment, &payload, quota),
+            Some(sequence) => channel.unreliable_fragment(0, sequence, &fragment, &payload, quota),
         })
     }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use prony_enet::wire::NO_PEER;
 use prony_enet::{
-    Dropped, Ending, Event, Habits, Host, Packet, RangeCoder, SendError, Settings, State, crc32, crc32_checksum,
+    DisconnectReason, Dropped, Event, Host, Packet, RangeCoder, SendError, Settings, State, WireProfile, crc32,
+    crc32_checksum,
 };
 
 use crate::dice::Dice;
@@ -103,8 +104,8 @@ fn a_flood_of_connects_from_one_endpoint_is_no_dearer() {
 /// Ten million guesses would be as vain: 46 bits are unknown to who does not see the answer.
 #[test]
 fn nobody_completes_a_handshake_blind() {
-    let attack = |habits| {
-        let mut host = Host::new(64, Settings { habits, ..Settings::default() }, &[3; 16]);
+    let attack = |wire_profile| {
+        let mut host = Host::new(64, Settings { wire_profile, ..Settings::default() }, &[3; 16]);
         let mut traffic = Traffic::default();
         let mut dice = Dice::new(5);
         let victim = forged(7);
@@ -122,8 +123,8 @@ fn nobody_completes_a_handshake_blind() {
         }
         (host.connected_peers(), host.poll_event())
     };
-    assert_eq!(attack(Habits::Careful), (0, None));
-    assert_eq!(attack(Habits::Stock).0, 1, "the attack is one that works on stock hosts");
+    assert_eq!(attack(WireProfile::Hardened), (0, None));
+    assert_eq!(attack(WireProfile::Stock).0, 1, "the attack is one that works on stock hosts");
 }
 
 /// Even one who knows the token is sent no more than he sends, and whoever shouts the most learns nothing.
@@ -259,7 +260,8 @@ fn a_client_that_finds_no_slot_after_its_proof_is_told() {
     while link.now_ms < 300 {
         events.extend(link.step(300).into_iter().filter(|(host, _)| *host == 1).map(|(_, event)| event));
     }
-    let ended = events.iter().filter(|event| matches!(event, Event::Disconnect { ending: Ending::ByPeer, .. }));
+    let ended =
+        events.iter().filter(|event| matches!(event, Event::Disconnect { reason: DisconnectReason::ByPeer, .. }));
     assert_eq!(ended.count(), 1, "{events:?}");
     assert_eq!(link.hosts[0].connected_peers(), 1);
 }
@@ -338,7 +340,7 @@ fn a_peer_that_falls_silent_is_given_up_and_its_slot_is_free() {
         let end = link.now_ms + 1000;
         for (host, event) in link.step(end) {
             if host == 0 {
-                assert_eq!(event, Event::Disconnect { peer: server, data: 0, ending: Ending::TimedOut });
+                assert_eq!(event, Event::Disconnect { peer: server, data: 0, reason: DisconnectReason::TimedOut });
                 ended = Some(link.now_ms - start);
             }
         }
@@ -361,7 +363,7 @@ fn a_connection_that_nobody_answers_is_given_up_after_half_a_minute() {
         let end = link.now_ms + 1000;
         ended = link.step(end);
     }
-    assert_eq!(ended[0].1, Event::Disconnect { peer, data: 0, ending: Ending::TimedOut });
+    assert_eq!(ended[0].1, Event::Disconnect { peer, data: 0, reason: DisconnectReason::TimedOut });
     // 0.5, 1, 2, 4, 8 and 16 s after one another.
     assert_eq!(link.now_ms / 500, 63);
     assert_eq!(link.hosts[0].statistics().datagrams_sent, 6);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use prony_enet::{Event, Habits, Host, Packet, Settings};
+use prony_enet::{Event, Host, Packet, Settings, WireProfile};
 
 use crate::link::{Faults, Link, address};
 
@@ -105,7 +105,7 @@ fn pings_of_peers_that_came_together_are_spread() {
 /// of their own pings comes after 500 ms.
 fn datagrams_of_ten_seconds(packets_until_ms: u64) -> (u64, u64) {
     let server = Host::new(100, Settings::default(), &[1; 16]);
-    let client = Host::new(100, Settings { habits: Habits::Stock, ..Settings::default() }, &[2; 16]);
+    let client = Host::new(100, Settings { wire_profile: WireProfile::Stock, ..Settings::default() }, &[2; 16]);
     let mut link = Link::new(vec![server, client], Faults::default(), 1);
     let peers: Vec<_> = (0..100).map(|_| link.connect(1).0).collect();
     let mut start = link.now_ms;

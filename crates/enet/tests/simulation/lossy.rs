@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use prony_enet::{
-    Event, Host, Kind, Packet, Patience, PeerId, PeerSettings, RangeCoder, Received, Settings, crc32_checksum,
+    Event, Host, Kind, Packet, PeerId, PeerSettings, PeerTimeout, RangeCoder, Received, Settings, crc32_checksum,
 };
 
 use crate::dice::Dice;
@@ -102,10 +102,10 @@ fn host(seed: u8, checksum: bool, coder: bool) -> Host {
 fn converse(mut link: Link, packets: u32, longest: u64) -> Outcome {
     let (server, client) = link.connect(CHANNELS);
     // By default a peer is given up when one command is lost six times, which at a third of loss each way soon happens.
-    let patience = Patience { limit: u32::MAX, minimum_ms: 60_000, maximum_ms: 120_000 };
+    let timeout = PeerTimeout { limit: u32::MAX, minimum_ms: 60_000, maximum_ms: 120_000 };
     for (host, peer) in [(0, server), (1, client)] {
         let settings = link.hosts[host].peer(peer).expect("connected").settings();
-        link.hosts[host].set_peer(peer, PeerSettings { patience, ..settings });
+        link.hosts[host].set_peer(peer, PeerSettings { timeout, ..settings });
     }
     let mut dice = Dice::new(99);
     let mut directions = [Direction::new(), Direction::new()];

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use prony_enet::wire::{Body, Command, Header, ThrottleParameters};
 use prony_enet::{
-    ConnectError, Ending, Event, Host, Packet, Patience, Payload, PeerId, PeerSettings, SendError, Settings, State,
+    ConnectError, DisconnectReason, Event, Host, Packet, Payload, PeerId, PeerSettings, PeerTimeout, SendError,
+    Settings, State,
 };
 
 use crate::link::{Faults, Link, address};
@@ -119,8 +120,8 @@ fn leaving_later_delivers_everything_first() {
     link.hosts[1].disconnect_later(client, 6);
     let [at_server, at_client] = go_on(&mut link, 60_000);
     assert_eq!(at_server.len(), 201);
-    assert_eq!(at_server[200], Event::Disconnect { peer: server, data: 6, ending: Ending::ByPeer });
-    assert_eq!(at_client, [Event::Disconnect { peer: client, data: 0, ending: Ending::ByUs }]);
+    assert_eq!(at_server[200], Event::Disconnect { peer: server, data: 6, reason: DisconnectReason::ByPeer });
+    assert_eq!(at_client, [Event::Disconnect { peer: client, data: 0, reason: DisconnectReason::ByUs }]);
 }
 
 #[test]
@@ -131,7 +132,7 @@ fn leaving_at_once_is_told_once_and_has_no_event_here() {
     link.hosts[1].disconnect_now(client, 8);
     assert!(link.hosts[1].peer(client).is_none());
     let [at_server, at_client] = go_on(&mut link, 100);
-    assert_eq!(at_server, [Event::Disconnect { peer: server, data: 8, ending: Ending::ByPeer }]);
+    assert_eq!(at_server, [Event::Disconnect { peer: server, data: 8, reason: DisconnectReason::ByPeer }]);
     assert_eq!(at_client, []);
 }
 
@@ -267,11 +268,11 @@ fn round_trips_are_measured_and_throttles_are_agreed_on() {
 }
 
 #[test]
-fn a_shorter_ping_interval_and_less_patience_hold_at_once() {
+fn a_shorter_ping_interval_and_a_shorter_timeout_hold_at_once() {
     let mut link = hosts(1);
     let (server, _) = link.connect(1);
-    let patience = Patience { limit: 2, minimum_ms: 50, maximum_ms: 300 };
-    link.hosts[0].set_peer(server, PeerSettings { ping_interval_ms: 20, patience });
+    let timeout = PeerTimeout { limit: 2, minimum_ms: 50, maximum_ms: 300 };
+    link.hosts[0].set_peer(server, PeerSettings { ping_interval_ms: 20, timeout });
     link.faults.loss = 65_536;
     let start = link.now_ms;
     let mut ended: Option<(u64, PeerId)> = None;

@@ -1,10 +1,12 @@
 //! Datagrams as no host of ours makes them: what a program writes that speaks the protocol by hand.
 
-use prony_enet::wire::{Body, CONTROL, Command, Greeting, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters};
+use prony_enet::wire::{
+    Body, CONTROL, Command, ConnectParameters, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters,
+};
 
 /// A CONNECT, as the first datagram of a stock client.
 pub fn connect_datagram(connect_id: u32, channels: u32) -> Vec<u8> {
-    let greeting = Greeting {
+    let parameters = ConnectParameters {
         peer: 0,
         incoming_session: 0xff,
         outgoing_session: 0xff,
@@ -18,7 +20,7 @@ pub fn connect_datagram(connect_id: u32, channels: u32) -> Vec<u8> {
     };
     let mut datagram = Vec::new();
     Header { peer: NO_PEER, session: 0, compressed: false, sent_time: Some(1) }.encode(&mut datagram);
-    Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body: Body::Connect(greeting, 0) }
+    Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body: Body::Connect(parameters, 0) }
         .encode(&mut datagram);
     datagram
 }

@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use prony_enet::wire::{
-    Body, CONTROL, Command, Fragment, Greeting, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters, UNSEQUENCED,
+    Body, CONTROL, Command, ConnectParameters, Fragment, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters,
+    UNSEQUENCED,
 };
-use prony_enet::{Dropped, Ending, Event, Habits, Host, PeerId, Received, Settings, State, crc32_checksum};
+use prony_enet::{
+    DisconnectReason, Dropped, Event, Host, PeerId, Received, Settings, State, WireProfile, crc32_checksum,
+};
 
 use crate::link::{Faults, Link, address};
 
@@ -26,7 +29,7 @@ impl Bench {
     /// With numbers as small as the stock library's.
     fn with(settings: Settings) -> Bench {
         let client = Settings { checksum: settings.checksum.is_some().then(crc32_checksum), ..Settings::default() };
-        let server = Settings { habits: Habits::Stock, ..settings };
+        let server = Settings { wire_profile: WireProfile::Stock, ..settings };
         let mut link =
             Link::new(vec![Host::new(4, server, &[1; 16]), Host::new(4, client, &[2; 16])], Faults::default(), 1);
         let (peer, _) = link.connect(2);
@@ -183,7 +186,7 @@ fn a_wrong_checksum_drops_the_datagram() {
 #[test]
 fn the_walk_ends_at_what_makes_no_sense_and_what_came_before_stays_in_force() {
     let fragment = Fragment { start: 2, count: 2, number: 2, total: 20, offset: 0 };
-    let asked = Greeting {
+    let asked = ConnectParameters {
         peer: 0,
         incoming_session: 0xff,
         outgoing_session: 0xff,
@@ -323,7 +326,7 @@ fn a_peer_that_ends_is_acknowledged_and_then_its_event_comes() {
     bench.send(&[reliable(3, b"later")]);
     assert_eq!(bench.dropped(Dropped::EndedPeer), 1);
     let peer = bench.peer;
-    assert_eq!(bench.events(), [Event::Disconnect { peer, data: 5, ending: Ending::ByPeer }]);
+    assert_eq!(bench.events(), [Event::Disconnect { peer, data: 5, reason: DisconnectReason::ByPeer }]);
     assert_eq!(bench.server.free_slots(), 4);
     bench.send(&[reliable(3, b"later")]);
     assert_eq!(bench.dropped(Dropped::UnknownPeer), 1);
@@ -339,7 +342,7 @@ fn an_end_that_asks_for_no_acknowledgement_or_cannot_get_one_is_an_end() {
         let peer = bench.peer;
         assert_eq!(
             bench.events(),
-            [Event::Disconnect { peer, data: 3, ending: Ending::ByPeer }],
+            [Event::Disconnect { peer, data: 3, reason: DisconnectReason::ByPeer }],
             "{flags} {sent_time:?}"
         );
         assert_eq!(bench.server.free_slots(), 4);
@@ -363,7 +366,7 @@ fn packets_for_a_peer_that_leaves_later_are_acknowledged_and_not_delivered() {
 
 #[test]
 fn a_grant_that_does_not_fit_the_question_ends_the_attempt() {
-    let good = |connect_id| Greeting {
+    let good = |connect_id| ConnectParameters {
         peer: 3,
         incoming_session: 0,
         outgoing_session: 0,
@@ -376,14 +379,14 @@ fn a_grant_that_does_not_fit_the_question_ends_the_attempt() {
         connect_id,
     };
     let throttle = ThrottleParameters { interval_ms: 1, ..ThrottleParameters::default() };
-    type Spoil = fn(Greeting, ThrottleParameters) -> Greeting;
+    type Spoil = fn(ConnectParameters, ThrottleParameters) -> ConnectParameters;
     let spoils: [(Spoil, bool); 6] = [
         (|good, _| good, true),
-        (|good, _| Greeting { channels: 0, ..good }, false),
-        (|good, _| Greeting { channels: 256, ..good }, false),
-        (|good, throttle| Greeting { throttle, ..good }, false),
-        (|good, _| Greeting { connect_id: [1, 2, 3, 4], ..good }, false),
-        (|good, _| Greeting { peer: NO_PEER, ..good }, false),
+        (|good, _| ConnectParameters { channels: 0, ..good }, false),
+        (|good, _| ConnectParameters { channels: 256, ..good }, false),
+        (|good, throttle| ConnectParameters { throttle, ..good }, false),
+        (|good, _| ConnectParameters { connect_id: [1, 2, 3, 4], ..good }, false),
+        (|good, _| ConnectParameters { peer: NO_PEER, ..good }, false),
     ];
     for (spoil, fits) in spoils {
         let mut client = Host::new(1, Settings::default(), &[1; 16]);
@@ -400,7 +403,10 @@ fn a_grant_that_does_not_fit_the_question_ends_the_attempt() {
             let view = client.peer(peer).unwrap();
             assert_eq!((view.channels(), view.mtu(), view.window_bytes()), (2, 1392, 4096));
         } else {
-            assert_eq!(client.poll_event(), Some(Event::Disconnect { peer, data: 0, ending: Ending::Refused }));
+            assert_eq!(
+                client.poll_event(),
+                Some(Event::Disconnect { peer, data: 0, reason: DisconnectReason::Refused })
+            );
             assert_eq!(client.free_slots(), 1);
         }
     }
@@ -408,7 +414,7 @@ fn a_grant_that_does_not_fit_the_question_ends_the_attempt() {
 
 #[test]
 fn connects_with_fields_that_make_no_sense_get_no_answer() {
-    let asked = Greeting {
+    let asked = ConnectParameters {
         peer: 0,
         incoming_session: 0xff,
         outgoing_session: 0xff,
@@ -422,9 +428,9 @@ fn connects_with_fields_that_make_no_sense_get_no_answer() {
     };
     for (asked, answers) in [
         (asked, true),
-        (Greeting { channels: 0, ..asked }, false),
-        (Greeting { channels: 256, ..asked }, false),
-        (Greeting { peer: NO_PEER, ..asked }, false),
+        (ConnectParameters { channels: 0, ..asked }, false),
+        (ConnectParameters { channels: 256, ..asked }, false),
+        (ConnectParameters { peer: NO_PEER, ..asked }, false),
     ] {
         let mut server = Host::new(1, Settings::default(), &[1; 16]);
         let (now, mut datagram) = (Duration::from_millis(10), Vec::new());

@@ -8,7 +8,7 @@ use std::collections::BinaryHeap;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use prony_enet::wire::{Body, Command, Fragment, Header};
-use prony_enet::{Habits, Host, RangeCoder, Settings, crc32_checksum};
+use prony_enet::{Host, RangeCoder, Settings, WireProfile, crc32_checksum};
 
 use process::{Happened, Node, Ours, Stock};
 
@@ -34,12 +34,12 @@ impl Dice {
     }
 }
 
-fn settings(checksum: bool, coder: bool, habits: Habits) -> Settings {
+fn settings(checksum: bool, coder: bool, wire_profile: WireProfile) -> Settings {
     Settings {
         mtu: 1400,
         checksum: checksum.then(crc32_checksum),
         compressor: coder.then(|| Box::new(RangeCoder::new()) as _),
-        habits,
+        wire_profile,
         ..Settings::default()
     }
 }
@@ -189,8 +189,8 @@ fn converse(server: &mut dyn Node, client: &mut dyn Node, loss_percent: u64) {
 fn hosts_converse_with_stock_hosts_in_either_role_and_every_form() {
     for (checksum, coder) in [(false, false), (true, false), (false, true), (true, true)] {
         for loss_percent in [0, 5] {
-            for habits in [Habits::Careful, Habits::Stock] {
-                let ours = || Ours::new(Host::new(4, settings(checksum, coder, habits), &[1; 16]));
+            for wire_profile in [WireProfile::Hardened, WireProfile::Stock] {
+                let ours = || Ours::new(Host::new(4, settings(checksum, coder, wire_profile), &[1; 16]));
                 converse(&mut ours(), &mut Stock::start(4, checksum, coder), loss_percent);
                 converse(&mut Stock::start(4, checksum, coder), &mut ours(), loss_percent);
             }
@@ -203,7 +203,7 @@ fn hosts_converse_with_stock_hosts_in_either_role_and_every_form() {
 #[test]
 fn a_stock_client_whose_proof_was_lost_gives_it_again() {
     let mut client = Stock::start(1, false, false);
-    let mut server = Ours::new(Host::new(1, settings(false, false, Habits::Careful), &[9; 16]));
+    let mut server = Ours::new(Host::new(1, settings(false, false, WireProfile::Hardened), &[9; 16]));
     client.connect(address(0), CHANNELS, 3);
     let mut now_ms = 60_000;
     let (mut from_client, mut is_lost) = (0, false);
@@ -321,7 +321,7 @@ struct Plan {
 fn compare(plan: Plan) -> usize {
     let Plan { seed, loss_percent, mangled_percent, .. } = plan;
     let clients = 2;
-    let host = |seed: u64| Ours::new(Host::new(4, settings(false, false, Habits::Stock), &[seed as u8; 16]));
+    let host = |seed: u64| Ours::new(Host::new(4, settings(false, false, WireProfile::Stock), &[seed as u8; 16]));
     let mut servers: [Box<dyn Node>; 2] = [Box::new(Stock::start(4, false, false)), Box::new(host(seed))];
     let mut nodes: Vec<Ours> = (0..clients).map(|number| host(seed + 100 + number)).collect();
     let mut network = Network::new(seed, loss_percent, 15);

@@ -13,10 +13,10 @@ use crate::driver::Driver;
 ///
 /// ```
 /// # use prony_enet::{Event, Packet, Settings};
-/// # use prony_enet_host::{Driver, Served, SocketOptions};
+/// # use prony_enet_host::{Driver, AsyncDriver, SocketOptions};
 /// # async fn serve() -> std::io::Result<()> {
 /// let bound = Driver::bind("[::]:7777".parse().unwrap(), 4096, Settings::default(), &SocketOptions::default());
-/// let mut host = Served::new(bound.expect("the port is free"))?;
+/// let mut host = AsyncDriver::new(bound.expect("the port is free"))?;
 /// loop {
 ///     if let Event::Receive { peer, packet } = host.event().await? {
 ///         let _ = host.host_mut().send(peer, packet.channel, Packet::reliable(packet.payload));
@@ -25,7 +25,7 @@ use crate::driver::Driver;
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Served {
+pub struct AsyncDriver {
     io: AsyncFd<Readable>,
 }
 
@@ -39,16 +39,16 @@ impl AsRawFd for Readable {
     }
 }
 
-impl Served {
+impl AsyncDriver {
     /// To be called in a runtime with I/O and time.
     ///
     /// # Errors
     /// When the runtime cannot watch the socket.
-    pub fn new(driver: Driver) -> io::Result<Served> {
+    pub fn new(driver: Driver) -> io::Result<AsyncDriver> {
         // SAFETY: the descriptor is that of the driver's socket, which stays open and the same for as long as the driver
         // lives, and nobody outside gets at the driver to replace it.
         let io = unsafe { AsyncFd::register_with_interest(Readable(driver), tokio::io::Interest::READABLE)? };
-        Ok(Served { io })
+        Ok(AsyncDriver { io })
     }
 
     /// The next event; sends and receives until there is one. It may be dropped and called again at any time.
@@ -87,8 +87,8 @@ impl Served {
         &self.io.get_ref().0
     }
 
-    /// The host, to connect, send and disconnect. What that makes leaves with the next [`Served::event`] or
-    /// [`Served::flush`].
+    /// The host, to connect, send and disconnect. What that makes leaves with the next [`AsyncDriver::event`] or
+    /// [`AsyncDriver::flush`].
     pub fn host_mut(&mut self) -> &mut Host {
         self.io.get_mut().0.host_mut()
     }
@@ -106,17 +106,17 @@ mod tests {
     use super::*;
     use crate::SocketOptions;
 
-    fn served(slots: usize) -> Served {
+    fn async_driver(slots: usize) -> AsyncDriver {
         let any = "127.0.0.1:0".parse().expect("an address");
         let driver = Driver::bind(any, slots, Settings::default(), &SocketOptions::default()).expect("a port is free");
-        Served::new(driver).expect("the runtime watches sockets")
+        AsyncDriver::new(driver).expect("the runtime watches sockets")
     }
 
     #[test]
     fn two_tasks_talk_and_a_thousand_packets_come_in_order() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         runtime.block_on(async {
-            let (mut server, mut client) = (served(4), served(1));
+            let (mut server, mut client) = (async_driver(4), async_driver(1));
             let to = server.driver().socket().local_address().expect("it is bound");
             let peer = client.host_mut().connect(to, 1, 7).expect("a slot is free");
             let talking = async {
