@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use prony_profile::{Options, Sampler, Walk, What};
+use prony_profile::{Options, ProfileMode, Sampler, Walk};
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
 use prony_stats::{Seed, signed_rank};
 
@@ -46,7 +46,7 @@ fn main() {
         ("99 Hz, frame pointers", 99, Walk::FramePointers),
         ("999 Hz, --dwarf", 999, Walk::Tables { stack_bytes: 16_384 }),
     ] {
-        let options = Options { what: What::Running, frequency_hz, cpus: None, walk };
+        let options = Options { mode: ProfileMode::OnCpu, frequency_hz, cpus: None, walk };
         let mut seed = Seed::new(1);
         let mut ratios = Vec::new();
         let mut samples = 0;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::json;
 
 use crate::profile::Profile;
-use crate::recording::Weighs;
+use crate::recording::WeightUnit;
 
 /// The file format of speedscope (<https://www.speedscope.app/file-format-schema.json>), one timeline a thread.
 pub fn speedscope(profile: &Profile, name: &str, version: &str) -> String {
@@ -13,9 +13,9 @@ pub fn speedscope(profile: &Profile, name: &str, version: &str) -> String {
     let mut threads: Vec<(i32, i32)> = profile.samples.iter().map(|sample| (sample.pid, sample.tid)).collect();
     threads.sort_unstable();
     threads.dedup();
-    let unit = match profile.stacks.weighs() {
-        Weighs::Samples => "none",
-        Weighs::WaitingUs => "microseconds",
+    let unit = match profile.stacks.weight_unit() {
+        WeightUnit::Samples => "none",
+        WeightUnit::WaitingUs => "microseconds",
     };
     let timelines: Vec<serde_json::Value> = threads
         .into_iter()
@@ -52,9 +52,9 @@ pub fn speedscope(profile: &Profile, name: &str, version: &str) -> String {
 /// Names stand without offsets and modules; a wait is a period of so many microseconds.
 pub fn perf_script(profile: &Profile) -> String {
     let stacks: Vec<&[u32]> = profile.stacks.iter().map(|(stack, _)| stack).collect();
-    let event = match profile.stacks.weighs() {
-        Weighs::Samples => "cpu-clock",
-        Weighs::WaitingUs => "off-cpu",
+    let event = match profile.stacks.weight_unit() {
+        WeightUnit::Samples => "cpu-clock",
+        WeightUnit::WaitingUs => "off-cpu",
     };
     let mut text = String::new();
     for sample in &profile.samples {
@@ -95,7 +95,7 @@ mod tests {
         let (a, b) = (stacks.add(&[thread, main], 1), stacks.add(&[thread, main, tick], 1));
         stacks.add(&[thread, main, tick], 1);
         let samples = vec![sample(1_000_500_000, 7, a), sample(2_000_000_000, 7, b), sample(2_500_000_000, 8, b)];
-        Profile { stacks, samples, nameless: Vec::new(), shallow: 0 }
+        Profile { stacks, samples, missing_symbols: Vec::new(), shallow: 0 }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use inferno::flamegraph::{self, Direction, Options};
 use prony_text::printable_line;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::recording::Weighs;
+use crate::recording::WeightUnit;
 use crate::stacks::Stacks;
 use crate::symbols::shortened;
 
@@ -17,7 +17,7 @@ use crate::symbols::shortened;
 /// # Errors
 /// [`io::ErrorKind::InvalidInput`] without any stack.
 pub fn flame_graph(stacks: &Stacks, title: &str, subtitle: &str) -> io::Result<Vec<u8>> {
-    draw(&lines(stacks), title, subtitle, stacks.weighs())
+    draw(&lines(stacks), title, subtitle, stacks.weight_unit())
 }
 
 /// Draws the second profile; what grew against the first is red, what shrank blue. The first is scaled to the same
@@ -47,12 +47,12 @@ pub fn differential_flame_graph(a: &[Stacks], b: &[Stacks], title: &str, subtitl
         .map(|(stack, [a, b])| format!("{stack} {} {b}\n", (a as f64 * scale).round() as u64))
         .collect();
     lines.sort_unstable();
-    draw(&lines.concat(), title, subtitle, b.first().map_or(Weighs::Samples, Stacks::weighs))
+    draw(&lines.concat(), title, subtitle, b.first().map_or(WeightUnit::Samples, Stacks::weight_unit))
 }
 
 /// Folded stacks with names that fit into boxes; the same ones next to each other become one box.
 fn lines(stacks: &Stacks) -> String {
-    let mut short = Stacks::new(stacks.weighs());
+    let mut short = Stacks::new(stacks.weight_unit());
     let names: Vec<_> = stacks.names().iter().map(|name| short.name(&shortened(name))).collect();
     for (stack, weight) in stacks.iter() {
         let stack: Vec<_> = stack.iter().map(|&name| names[name as usize]).collect();
@@ -61,7 +61,7 @@ fn lines(stacks: &Stacks) -> String {
     short.folded()
 }
 
-fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<Vec<u8>> {
+fn draw(lines: &str, title: &str, subtitle: &str, weight_unit: WeightUnit) -> io::Result<Vec<u8>> {
     if lines.is_empty() {
         return Err(no_stacks());
     }
@@ -77,9 +77,9 @@ fn draw(lines: &str, title: &str, subtitle: &str, weighs: Weighs) -> io::Result<
     // Per cent: half a pixel. Nobody sees or finds a smaller box, and towers of them make the picture high.
     options.min_width = 0.05;
     options.direction = Direction::Straight;
-    options.count_name = match weighs {
-        Weighs::Samples => "samples".to_owned(),
-        Weighs::WaitingUs => "µs".to_owned(),
+    options.count_name = match weight_unit {
+        WeightUnit::Samples => "samples".to_owned(),
+        WeightUnit::WaitingUs => "µs".to_owned(),
     };
     let mut svg = Vec::new();
     flamegraph::from_lines(&mut options, lines.lines(), &mut svg)?;

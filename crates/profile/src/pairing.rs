@@ -214,7 +214,7 @@ fn without_disambiguators(name: &str) -> String {
 
 /// The same stacks with the names that both builds have; `renamed`: what roots and objects are called instead.
 fn translated(stacks: &Stacks, renamed: &FxHashMap<&str, String>) -> Stacks {
-    let mut out = Stacks::new(stacks.weighs());
+    let mut out = Stacks::new(stacks.weight_unit());
     let mut names: Vec<[Option<NameId>; 2]> = vec![[None; 2]; stacks.names().len()];
     let mut translated = Vec::new();
     for (stack, weight) in stacks.iter() {

@@ -2,11 +2,11 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::recording::{Recording, Weighs};
+use crate::recording::{Recording, WeightUnit};
 use crate::sampler::Walk;
 use crate::space::{ObjectId, Place};
 use crate::stacks::{NameId, Stacks};
-use crate::symbols::{Nameless, Symbols};
+use crate::symbols::{MissingSymbols, Symbols};
 
 /// Stacks with names, and when each was seen.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub struct Profile {
     /// Every sample in the order of time.
     pub samples: Vec<TimedSample>,
     /// Objects that lack names, and in how many samples they occur; the most frequent first.
-    pub nameless: Vec<(Nameless, u64)>,
+    pub missing_symbols: Vec<(MissingSymbols, u64)>,
     /// Samples with no more than two functions of a program in a stack: a sign that it keeps no frame pointers.
     pub shallow: u64,
 }
@@ -43,7 +43,7 @@ const STARTS: [&str; 6] = ["_start", "__libc_start_main", "__libc_start_main_imp
 impl Profile {
     /// Gives names to everything that was sampled.
     pub fn of(recording: &Recording) -> Profile {
-        let mut stacks = Stacks::new(recording.weighs);
+        let mut stacks = Stacks::new(recording.weight_unit);
         let mut symbols = Symbols::of(&recording.objects);
         let mut known: FxHashMap<Place, Vec<NameId>> = FxHashMap::default();
         // Only stacks that samples use: a selection may have dropped the others.
@@ -73,9 +73,9 @@ impl Profile {
             whole.clear();
             whole.push(stacks.name(&recording.names[sample.name as usize]));
             whole.extend_from_slice(&functions[&sample.stack]);
-            let stack = match recording.weighs {
-                Weighs::Samples => stacks.add(&whole, sample.weight),
-                Weighs::WaitingUs => stacks.add_wait(&whole, sample.weight),
+            let stack = match recording.weight_unit {
+                WeightUnit::Samples => stacks.add(&whole, sample.weight),
+                WeightUnit::WaitingUs => stacks.add_wait(&whole, sample.weight),
             };
             let places = &recording.stacks[sample.stack as usize];
             let mut objects: Vec<ObjectId> = places.iter().map(|place| place.object).collect();
@@ -86,9 +86,10 @@ impl Profile {
             let (time_ns, pid, tid, weight) = (sample.time_ns, sample.pid, sample.tid, sample.weight);
             samples.push(TimedSample { time_ns, pid, tid, stack, weight });
         }
-        let counted = |(object, nameless)| (nameless, of_object.get(&object).copied().unwrap_or(0));
-        let mut nameless: Vec<(Nameless, u64)> = symbols.nameless().into_iter().map(counted).collect();
-        nameless.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
-        Profile { stacks, samples, nameless, shallow }
+        let counted = |(object, missing_symbols)| (missing_symbols, of_object.get(&object).copied().unwrap_or(0));
+        let mut missing_symbols: Vec<(MissingSymbols, u64)> =
+            symbols.missing_symbols().into_iter().map(counted).collect();
+        missing_symbols.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
+        Profile { stacks, samples, missing_symbols, shallow }
     }
 }

@@ -35,7 +35,7 @@ pub struct Recording {
     /// How callers were found.
     pub walk: Walk,
     /// What weights count.
-    pub weighs: Weighs,
+    pub weight_unit: WeightUnit,
 }
 
 /// One stack of one thread.
@@ -57,7 +57,7 @@ pub struct StackSample {
 
 /// What the numbers behind stacks are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Weighs {
+pub enum WeightUnit {
     /// Stack samples.
     #[default]
     Samples,
@@ -66,7 +66,7 @@ pub enum Weighs {
 }
 
 impl Recording {
-    pub(crate) fn new(sampling: &Sampling, walk: Walk, weighs: Weighs) -> Recording {
+    pub(crate) fn new(sampling: &Sampling, walk: Walk, weight_unit: WeightUnit) -> Recording {
         Recording {
             samples: Vec::new(),
             stacks: Vec::new(),
@@ -81,7 +81,7 @@ impl Recording {
             frequency_hz: sampling.frequency_hz,
             kernel: sampling.kernel,
             walk,
-            weighs,
+            weight_unit,
         }
     }
 

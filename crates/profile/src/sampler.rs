@@ -11,25 +11,25 @@ use prony_machine::perf::{self, PerfError, Ring, Sampling, Target, Trigger};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::recording::{Recording, StackSample, Weighs};
+use crate::recording::{Recording, StackSample, WeightUnit};
 use crate::records::{Record, Sample, decode, time_ns};
 use crate::space::{Place, Spaces};
 use crate::unwind::Walker;
 
-/// What is sampled.
+/// Which stacks are sampled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum ProfileMode {
     /// Where threads are while they have a CPU.
-    Running,
+    OnCpu,
     /// Where threads are when they give their CPU up, and for how long.
-    Waiting,
+    OffCpu,
 }
 
 /// What to sample, and how.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// What is sampled.
-    pub what: What,
+    pub mode: ProfileMode,
     /// Samples a second of each thread that runs.
     pub frequency_hz: u32,
     /// Only on these CPUs; all if `None`.
@@ -189,9 +189,9 @@ fn open(options: &Options, targets: &[Target]) -> Result<(Vec<Ring>, Sampling), 
         return Err(SamplerError::NoCpu(options.cpus.clone().unwrap_or(online)));
     }
     let sampling = Sampling {
-        trigger: match options.what {
-            What::Running => Trigger::Cycles,
-            What::Waiting => Trigger::Switches,
+        trigger: match options.mode {
+            ProfileMode::OnCpu => Trigger::Cycles,
+            ProfileMode::OffCpu => Trigger::Switches,
         },
         frequency_hz: options.frequency_hz,
         kernel: true,
@@ -340,7 +340,7 @@ struct Collection {
     programs: Option<FxHashSet<i32>>,
     /// Threads that wait: since when, and where.
     waiting: FxHashMap<i32, StackSample>,
-    weighs: Weighs,
+    weight_unit: WeightUnit,
     addresses: Vec<u64>,
     walked: Vec<u64>,
     places: Vec<Place>,
@@ -348,21 +348,21 @@ struct Collection {
 
 impl Collection {
     fn new(sampling: &Sampling, walk: Walk, spaces: Spaces) -> Collection {
-        let weighs = match sampling.trigger {
-            Trigger::Switches => Weighs::WaitingUs,
-            Trigger::CpuClock | Trigger::Cycles => Weighs::Samples,
+        let weight_unit = match sampling.trigger {
+            Trigger::Switches => WeightUnit::WaitingUs,
+            Trigger::CpuClock | Trigger::Cycles => WeightUnit::Samples,
         };
         Collection {
             spaces,
             walker: Walker::new(),
             walk,
-            recording: Recording::new(sampling, walk, weighs),
+            recording: Recording::new(sampling, walk, weight_unit),
             names: FxHashMap::default(),
             known_names: FxHashMap::default(),
             known_stacks: FxHashMap::default(),
             programs: None,
             waiting: FxHashMap::default(),
-            weighs,
+            weight_unit,
             addresses: Vec::new(),
             walked: Vec::new(),
             places: Vec::new(),
@@ -424,9 +424,9 @@ impl Collection {
         };
         let stack = self.stack(sample);
         let taken = StackSample { time_ns, pid: sample.pid, tid: sample.tid, name, stack, weight: 1 };
-        match self.weighs {
-            Weighs::Samples => self.recording.samples.push(taken),
-            Weighs::WaitingUs => {
+        match self.weight_unit {
+            WeightUnit::Samples => self.recording.samples.push(taken),
+            WeightUnit::WaitingUs => {
                 self.waiting.insert(sample.tid, taken);
             }
         }

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use prony_text::printable_line;
 use rustc_hash::FxHashMap;
 
-use crate::recording::Weighs;
+use crate::recording::WeightUnit;
 
 /// Number of a name.
 pub type NameId = u32;
@@ -23,18 +23,18 @@ pub struct Stacks {
     observations: u64,
     /// Sum of the squared weights of the observations.
     squares: f64,
-    weighs: Weighs,
+    weight_unit: WeightUnit,
 }
 
 impl Stacks {
-    /// No stacks yet; `weighs`: what their numbers will count.
-    pub fn new(weighs: Weighs) -> Stacks {
-        Stacks { weighs, ..Stacks::default() }
+    /// No stacks yet; `weight_unit`: what their numbers will count.
+    pub fn new(weight_unit: WeightUnit) -> Stacks {
+        Stacks { weight_unit, ..Stacks::default() }
     }
 
     /// What the numbers count.
-    pub fn weighs(&self) -> Weighs {
-        self.weighs
+    pub fn weight_unit(&self) -> WeightUnit {
+        self.weight_unit
     }
 
     /// Sum of the weights of all stacks.
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn one_long_wait_tells_less_than_many_short_ones() {
-        let mut stacks = Stacks::new(Weighs::WaitingUs);
+        let mut stacks = Stacks::new(WeightUnit::WaitingUs);
         let name = stacks.name("poll");
         stacks.add_wait(&[name], 1_000_000);
         for _ in 0..99 {

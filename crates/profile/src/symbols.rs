@@ -59,7 +59,7 @@ impl fmt::Display for NoSymbols {
 
 /// An object without names, and how many samples that concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Nameless {
+pub struct MissingSymbols {
     /// The object, as people call it.
     pub object: String,
     /// Its file, if it is one.
@@ -80,23 +80,23 @@ enum Source {
 pub(crate) struct Symbols<'a> {
     objects: &'a [Object],
     sources: FxHashMap<ObjectId, Source>,
-    nameless: Vec<(ObjectId, Nameless)>,
+    missing_symbols: Vec<(ObjectId, MissingSymbols)>,
 }
 
 impl<'a> Symbols<'a> {
     pub(crate) fn of(objects: &'a [Object]) -> Symbols<'a> {
-        Symbols { objects, sources: FxHashMap::default(), nameless: Vec::new() }
+        Symbols { objects, sources: FxHashMap::default(), missing_symbols: Vec::new() }
     }
 
     /// The functions at a place, innermost first: more than one where calls were inlined. Never none.
     pub(crate) fn names(&mut self, place: Place) -> Vec<String> {
         let object = &self.objects[place.object as usize];
-        let nameless = &mut self.nameless;
+        let missing_symbols = &mut self.missing_symbols;
         let source = self.sources.entry(place.object).or_insert_with(|| {
             let (source, why) = open(object);
             if let Some(why) = why {
                 let path = if let ObjectKind::File(path) = &object.kind { Some(path.clone()) } else { None };
-                nameless.push((place.object, Nameless { object: shown(&object.kind), path, why }));
+                missing_symbols.push((place.object, MissingSymbols { object: shown(&object.kind), path, why }));
             }
             source
         });
@@ -112,8 +112,8 @@ impl<'a> Symbols<'a> {
     }
 
     /// Objects that lack names, in the order in which they were asked for.
-    pub(crate) fn nameless(self) -> Vec<(ObjectId, Nameless)> {
-        self.nameless
+    pub(crate) fn missing_symbols(self) -> Vec<(ObjectId, MissingSymbols)> {
+        self.missing_symbols
     }
 }
 

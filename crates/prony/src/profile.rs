@@ -13,7 +13,7 @@ pub mod zones;
 
 use std::path::Path;
 
-use prony_profile::{Profile, Recording, Stacks, Walk, Weighs};
+use prony_profile::{Profile, Recording, Stacks, Walk, WeightUnit};
 
 use crate::cli::profile::TakeArgs;
 use crate::exit::Exit;
@@ -24,7 +24,7 @@ use crate::output;
 use frames::Chosen;
 use outputs::Outputs;
 use prony_text::Untrusted;
-use take::{Taken, take};
+use take::{ProfileRun, take};
 
 /// Error of every interval.
 pub const LEVEL: f64 = 0.05;
@@ -45,7 +45,7 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     let mut outputs = Outputs::create(&args.answer)?;
     outputs.add("speedscope", args.speedscope.as_deref(), args.answer.force)?;
     outputs.add("perf-script", args.perf_script.as_deref(), args.answer.force)?;
-    let Taken { name, mut recording, replay, mut doubts } = take(args)?;
+    let ProfileRun { name, mut recording, replay, mut doubts } = take(args)?;
     let chosen = match (&args.frames, &replay) {
         (Some(frames), Some(report)) => Some(Chosen::of(frames, report, &mut recording)?),
         _ => None,
@@ -95,11 +95,11 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
     let mut doubts = Vec::new();
     let samples = profile.stacks.observations();
     match samples {
-        0 if recording.weighs == Weighs::Samples => {
+        0 if recording.weight_unit == WeightUnit::Samples => {
             doubts.push("no stack sample: it used no CPU meanwhile; --off-cpu shows where it waits".to_owned());
         }
         0..FEWEST_SAMPLES => {
-            doubts.push(format!("only {}: shares are hardly known", words::counted(samples, recording.weighs)));
+            doubts.push(format!("only {}: shares are hardly known", words::counted(samples, recording.weight_unit)));
         }
         _ => {}
     }
@@ -118,14 +118,14 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
 fn warn(recording: &Recording, profile: &Profile) {
     let samples = profile.stacks.observations();
     let share = |part: u64| part as f64 / samples.max(1) as f64;
-    for (nameless, seen) in profile.nameless.iter().filter(|(_, seen)| share(*seen) >= RARE) {
+    for (missing_symbols, seen) in profile.missing_symbols.iter().filter(|(_, seen)| share(*seen) >= RARE) {
         eprintln!(
             "warning: {} {} ({} % of the samples)",
-            nameless.object,
-            without_numbers(&nameless.why.to_string()),
+            missing_symbols.object,
+            without_numbers(&missing_symbols.why.to_string()),
             significant(share(*seen) * 100.0)
         );
-        if let Some(hint) = words::hint(nameless) {
+        if let Some(hint) = words::hint(missing_symbols) {
             eprintln!("hint: {hint}");
         }
     }

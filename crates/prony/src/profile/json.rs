@@ -1,6 +1,6 @@
 //! Answers in JSON.
 
-use prony_profile::{Share, Stacks, Walk, Weighs, component_shares, function_shares};
+use prony_profile::{Share, Stacks, Walk, WeightUnit, component_shares, function_shares};
 use serde_json::{Value, json};
 
 use super::{Found, LEVEL};
@@ -26,10 +26,10 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
             "samples": chosen.samples, "of_samples": chosen.of_samples,
         })
     });
-    let nameless = profile.nameless.iter().map(
-        |(nameless, samples)| json!({ "object": nameless.object, "why": nameless.why.to_string(), "samples": samples }),
+    let missing_symbols = profile.missing_symbols.iter().map(
+        |(missing_symbols, samples)| json!({ "object": missing_symbols.object, "why": missing_symbols.why.to_string(), "samples": samples }),
     );
-    answer["without_names"] = nameless.collect();
+    answer["without_names"] = missing_symbols.collect();
     answer["doubts"] = json!(doubts);
     answer
 }
@@ -41,7 +41,7 @@ pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> Value {
         "samples": stacks.observations(),
         "effective_samples": stacks.effective_observations(),
         "total": stacks.total(),
-        "unit": match stacks.weighs() { Weighs::Samples => "samples", Weighs::WaitingUs => "µs" },
+        "unit": match stacks.weight_unit() { WeightUnit::Samples => "samples", WeightUnit::WaitingUs => "µs" },
         "components": component_shares(stacks, &args.share, LEVEL).iter().map(share).collect::<Vec<_>>(),
         "functions": function_shares(stacks, LEVEL).iter().map(share).collect::<Vec<_>>(),
     })

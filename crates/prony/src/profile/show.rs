@@ -1,6 +1,6 @@
 //! `prony profile show`.
 
-use prony_profile::Weighs;
+use prony_profile::WeightUnit;
 
 use super::outputs::{self, Outputs};
 use super::{FEWEST_SAMPLES, json, short, stored, words};
@@ -17,7 +17,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let stacks = stored::stacks(&args.file)?;
     let name = short(&args.file);
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
-    let how = words::counted(stacks.observations(), Weighs::Samples);
+    let how = words::counted(stacks.observations(), WeightUnit::Samples);
     let written = outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how));
     if args.answer.json {
         output::print_json(&json::stored(&name, &stacks, &args.answer))?;

@@ -6,7 +6,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use prony_bench::Interrupt;
-use prony_profile::{Options, Recording, Sampler, Walk, What};
+use prony_profile::{Options, ProfileMode, Recording, Sampler, Walk};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(3);
 const WATCHDOG: Duration = Duration::from_secs(10);
 
 /// What was sampled.
-pub struct Taken {
+pub struct ProfileRun {
     /// As people call it.
     pub name: String,
     /// The samples.
@@ -38,9 +38,9 @@ pub struct Taken {
 ///
 /// # Errors
 /// What kept it from running.
-pub fn take(args: &TakeArgs) -> Result<Taken, Failure> {
+pub fn take(args: &TakeArgs) -> Result<ProfileRun, Failure> {
     let options = Options {
-        what: if args.off_cpu { What::Waiting } else { What::Running },
+        mode: if args.off_cpu { ProfileMode::OffCpu } else { ProfileMode::OnCpu },
         frequency_hz: args.freq,
         cpus: args.cpu.clone(),
         walk: if args.dwarf { Walk::Tables { stack_bytes: args.stack_bytes } } else { Walk::FramePointers },
@@ -55,7 +55,7 @@ pub fn take(args: &TakeArgs) -> Result<Taken, Failure> {
     }
 }
 
-fn of_command(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
+fn of_command(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
     let interrupt = interrupt()?;
     let program = &args.command[0];
     let mut command = Command::new(program);
@@ -86,29 +86,29 @@ fn of_command(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     if !stopped && !status.success() {
         doubts.push(format!("`{}` failed: {status}", program.display()));
     }
-    Ok(Taken { name: short(program.as_ref()), recording, replay: None, doubts })
+    Ok(ProfileRun { name: short(program.as_ref()), recording, replay: None, doubts })
 }
 
-fn of_process(args: &TakeArgs, pid: i32, options: &Options) -> Result<Taken, Failure> {
+fn of_process(args: &TakeArgs, pid: i32, options: &Options) -> Result<ProfileRun, Failure> {
     let interrupt = interrupt()?;
     let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim_end().to_owned();
     let sampler = Sampler::of_process(pid, options).map_err(|error| Failure::sampler(&error))?;
     let ended = ended(pid).map_err(|error| cannot(&error))?;
     wait(Some(&ended), &interrupt, args.limit).map_err(|error| cannot(&error))?;
     let recording = sampler.finish().map_err(|error| Failure::sampler(&error))?;
-    Ok(Taken { name: format!("{name} ({pid})"), recording, replay: None, doubts: Vec::new() })
+    Ok(ProfileRun { name: format!("{name} ({pid})"), recording, replay: None, doubts: Vec::new() })
 }
 
-fn of_everyone(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
+fn of_everyone(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
     let interrupt = interrupt()?;
     let sampler = Sampler::of_everyone(options).map_err(|error| Failure::sampler(&error))?;
     wait(None, &interrupt, args.limit).map_err(|error| cannot(&error))?;
     let recording = sampler.finish().map_err(|error| Failure::sampler(&error))?;
     let name = args.cpu.as_ref().map_or("all CPUs".to_owned(), |cpus| format!("CPU {cpus}"));
-    Ok(Taken { name, recording, replay: None, doubts: Vec::new() })
+    Ok(ProfileRun { name, recording, replay: None, doubts: Vec::new() })
 }
 
-fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
+fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> {
     let demo = args.demo.clone().unwrap_or_default();
     let opened = crate::demo::open_quietly("replay", &demo)?;
     let trust_demo = trust::of(&demo, opened.header(), !args.command.is_empty(), &args.trust)?;
@@ -137,7 +137,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<Taken, Failure> {
     for warning in &report.warnings {
         eprintln!("warning: {warning}");
     }
-    Ok(Taken { name: short(&demo), recording, replay: Some(report), doubts })
+    Ok(ProfileRun { name: short(&demo), recording, replay: Some(report), doubts })
 }
 
 fn interrupt() -> Result<Interrupt, Failure> {

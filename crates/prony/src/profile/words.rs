@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use prony_machine::perf::Trigger;
 use prony_profile::{
-    Nameless, NoSymbols, Recording, Share, Stacks, Weighs, component_shares, function_shares, shortened,
+    MissingSymbols, NoSymbols, Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened,
 };
 use prony_stats::Interval;
 
@@ -33,7 +33,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
 
 /// Stacks of a file.
 pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> String {
-    let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weighs()));
+    let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weight_unit()));
     tables(&mut out, stacks, args);
     out
 }
@@ -42,23 +42,25 @@ pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> String {
 pub fn how(recording: &Recording, samples: u64) -> String {
     let seconds = recording.ended_ns.saturating_sub(recording.began_ns) as f64 / 1e9;
     let seconds = significant(seconds);
-    match recording.weighs {
-        Weighs::Samples => format!(
+    match recording.weight_unit {
+        WeightUnit::Samples => format!(
             "{} in {seconds} s, {} Hz of CPU time ({}), {}",
-            counted(samples, recording.weighs),
+            counted(samples, recording.weight_unit),
             recording.frequency_hz,
             trigger(recording),
             if recording.kernel { "with the kernel" } else { "without the kernel" }
         ),
-        Weighs::WaitingUs => format!("{} in {seconds} s, by where they began", counted(samples, recording.weighs)),
+        WeightUnit::WaitingUs => {
+            format!("{} in {seconds} s, by where they began", counted(samples, recording.weight_unit))
+        }
     }
 }
 
 /// `5,213 stack samples` or `77 waits`.
-pub fn counted(samples: u64, weighs: Weighs) -> String {
-    match weighs {
-        Weighs::Samples => count(samples, "stack sample"),
-        Weighs::WaitingUs => count(samples, "wait"),
+pub fn counted(samples: u64, weight_unit: WeightUnit) -> String {
+    match weight_unit {
+        WeightUnit::Samples => count(samples, "stack sample"),
+        WeightUnit::WaitingUs => count(samples, "wait"),
     }
 }
 
@@ -88,9 +90,9 @@ fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
         true => format!("; {} of {}, --top shows more", shown.len(), count(functions.len() as u64, "function")),
         false => String::new(),
     };
-    let _ = match stacks.weighs() {
-        Weighs::Samples => writeln!(out, "\nn = {}{more}", count(n, "stack sample")),
-        Weighs::WaitingUs => writeln!(
+    let _ = match stacks.weight_unit() {
+        WeightUnit::Samples => writeln!(out, "\nn = {}{more}", count(n, "stack sample")),
+        WeightUnit::WaitingUs => writeln!(
             out,
             "\nshares of {} s of waiting; n = {}, as telling of shares as {} of equal length{more}",
             significant(stacks.total() as f64 / 1e6),
@@ -114,8 +116,8 @@ fn percent(share: &Interval) -> String {
 }
 
 /// What would give an object its names.
-pub fn hint(nameless: &Nameless) -> Option<String> {
-    Some(match &nameless.why {
+pub fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
+    Some(match &missing_symbols.why {
         NoSymbols::Bulky(_) => "functions have names, calls that were inlined have none".to_owned(),
         NoSymbols::Stripped => {
             "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
