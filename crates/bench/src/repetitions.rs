@@ -118,7 +118,7 @@ pub fn mark_warmups(observation: &mut Observation, warmups: usize) {
 
 #[cfg(test)]
 mod tests {
-    use prony_machine::process::{Company, Counts, Ended, Run};
+    use prony_machine::process::{Counts, Ended, Run, SpawnedTasks};
     use prony_stats::Seed;
 
     use super::*;
@@ -135,7 +135,7 @@ mod tests {
             system_ns: 0,
             wait_ns: Ok(0),
             own_wait_ns: 0,
-            company: Company::default(),
+            spawned: SpawnedTasks::default(),
             faults_minor: 0,
             faults_major: 0,
             switches_voluntary: 0,

@@ -104,7 +104,7 @@ impl fmt::Display for Warning {
                     _ => "children",
                 };
                 let why = match reason {
-                    NoWait::Untold => {
+                    NoWait::NotReported => {
                         ", whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers"
                     }
                     NoWait::Lost => ", whose wait for a CPU is not known, as records of them were lost",

@@ -153,8 +153,8 @@ impl Tally {
         }
         own.failed += usize::from(run.ended != prony_machine::process::Ended::Exited(0));
         own.runs += 1;
-        own.threads |= run.company.threads;
-        own.children |= run.company.children;
+        own.threads |= run.spawned.threads;
+        own.children |= run.spawned.children;
     }
 
     fn contention(&self) -> Option<f64> {

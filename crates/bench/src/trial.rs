@@ -7,7 +7,7 @@
 
 use std::time::Instant;
 
-use prony_machine::process::Company;
+use prony_machine::process::SpawnedTasks;
 use prony_stats::judge::CPU_SHARE_MIN;
 use prony_stats::pairing::{PAIRS_MIN, Pairing, Trial, choose};
 
@@ -43,7 +43,7 @@ pub(crate) fn suits(observation: &Observation, budget_s: f64) -> bool {
     let cpu_s = run.cpu_ns as f64 / 1e9;
     let computes = run.net_ns().is_some_and(|net_ns| run.cpu_ns as f64 >= CPU_SHARE_MIN * net_ns as f64);
     computes
-        && run.company == Company { threads: false, children: false }
+        && run.spawned == SpawnedTasks { threads: false, children: false }
         && observation.values.is_empty()
         && run.blocks_written == 0
         && cpu_s >= COMPUTES_S_MIN

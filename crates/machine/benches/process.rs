@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let run = runner.run(&process, &mut [], None)?;
         whole.push(begin.elapsed().as_secs_f64() * 1e6);
         wall.push(run.wall_ns as f64 / 1e3);
-        misjudged += usize::from(!run.company.is_alone());
+        misjudged += usize::from(!run.spawned.is_alone());
         spawn.push(spawn_and_wait(&environment)?);
         let begin = Instant::now();
         Command::new(PROGRAM).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status()?;

@@ -160,14 +160,14 @@ pub enum Ended {
 
 /// What ran under the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Company {
+pub struct SpawnedTasks {
     /// It had more than one thread.
     pub threads: bool,
     /// It waited for children.
     pub children: bool,
 }
 
-impl Company {
+impl SpawnedTasks {
     /// One thread and no child: what is known of the first thread is known of all.
     pub fn is_alone(self) -> bool {
         !self.threads && !self.children
@@ -178,7 +178,7 @@ impl Company {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoWait {
     /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
-    Untold,
+    NotReported,
     /// Not all the kernel told arrived.
     Lost,
     /// A child or thread still ran when the process had ended.
@@ -205,7 +205,7 @@ pub struct Run {
     /// Time *we* were ready and had no CPU after it had ended, which `wall_ns` includes.
     pub own_wait_ns: u64,
     /// Threads and children.
-    pub company: Company,
+    pub spawned: SpawnedTasks,
     /// Page faults served without reading from disk.
     pub faults_minor: u64,
     /// Page faults that read from disk.
@@ -297,7 +297,7 @@ impl Runner {
             system_ns: account.system_ns,
             wait_ns: self.wait_ns(&account),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
-            company: account.company,
+            spawned: account.spawned,
             faults_minor: account.faults_minor,
             faults_major: account.faults_major,
             switches_voluntary: account.switches_voluntary,
@@ -312,11 +312,11 @@ impl Runner {
 
 impl Runner {
     fn wait_ns(&self, account: &Account) -> Result<u64, NoWait> {
-        let first_thread = account.first_thread.ok_or(NoWait::Untold)?;
-        if account.company.is_alone() {
+        let first_thread = account.first_thread.ok_or(NoWait::NotReported)?;
+        if account.spawned.is_alone() {
             return Ok(first_thread.waited_ns);
         }
-        let (events, records) = self.exits.as_ref().ok_or(NoWait::Untold)?.told()?;
+        let (events, records) = self.exits.as_ref().ok_or(NoWait::NotReported)?.told()?;
         family::wait_ns(account.pid, account.cpu_ns, first_thread, &events, &records)
     }
 }

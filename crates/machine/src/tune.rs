@@ -29,7 +29,7 @@ pub use shield::{Shield, ShieldKind};
 pub use signals::Signals;
 
 use crate::contention::{Wait, wait_on};
-use crate::undo::{Found, Lock, Stage, Undo, UndoError, What};
+use crate::undo::{Found, Lock, Resource, Stage, Undo, UndoError};
 use crate::{CpuSet, Tree};
 
 /// How long a thread spins on a CPU to see who else wants it.
@@ -158,9 +158,9 @@ impl Tuning<'_> {
         let tree = self.tree;
         let change = &mut self.undo.changes[place];
         let knob = change.knob;
-        match change.what.clone() {
-            What::File { asked: None, .. } | What::Group { .. } => {}
-            What::File { path, before, asked: Some(asked), .. } => {
+        match change.resource.clone() {
+            Resource::File { asked: None, .. } | Resource::Group { .. } => {}
+            Resource::File { path, before, asked: Some(asked), .. } => {
                 let outcome = |found: String, result| Outcome {
                     knob,
                     place: path.clone(),
@@ -189,11 +189,11 @@ impl Tuning<'_> {
                 } else {
                     Stage::Refused
                 };
-                if let What::File { found, .. } = &mut change.what {
+                if let Resource::File { found, .. } = &mut change.resource {
                     *found = Some(now);
                 }
             }
-            What::Process { pid, start_ticks, name } => {
+            Resource::Process { pid, start_ticks, name } => {
                 change.stage = Stage::Begun;
                 self.undo.save(tree)?;
                 let stopped = groups::stop(tree, pid, start_ticks);
@@ -235,7 +235,7 @@ impl Tuning<'_> {
             }
         }
         for change in &mut self.undo.changes[first..] {
-            let made = matches!(&change.what, What::Group { path, .. } if self.tree.exists(path));
+            let made = matches!(&change.resource, Resource::Group { path, .. } if self.tree.exists(path));
             change.stage = if made { Stage::Done } else { Stage::Refused };
         }
         self.shield = Some(shield);
@@ -245,7 +245,7 @@ impl Tuning<'_> {
     /// Reads every value once more: a later change may have moved an earlier one.
     fn settle(&mut self) -> Result<(), TuneError> {
         for change in &mut self.undo.changes {
-            if let What::File { path, settled, .. } = &mut change.what {
+            if let Resource::File { path, settled, .. } = &mut change.resource {
                 *settled = self.tree.read(path).ok();
             }
         }

@@ -51,7 +51,7 @@ pub struct Change {
     pub stage: Stage,
     /// The thing.
     #[serde(flatten)]
-    pub what: What,
+    pub resource: Resource,
 }
 
 /// How far a change is.
@@ -71,7 +71,7 @@ pub enum Stage {
 /// A thing that can be changed and put back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-pub enum What {
+pub enum Resource {
     /// The value in a file.
     File {
         /// The file.
@@ -263,7 +263,7 @@ impl Undo {
         file.take(BYTES_MAX).read_to_string(&mut text).map_err(io_error(&path))?;
         let undo = parse(&path, &text)?;
         for change in &undo.changes {
-            allowed::check(tree, &change.what)
+            allowed::check(tree, &change.resource)
                 .map_err(|found| UndoError::Damaged { path: path.clone(), problem: found })?;
         }
         if undo.boot_id != boot_id(tree) {
@@ -322,8 +322,8 @@ mod tests {
     use super::*;
 
     fn undo(path: String, before: String) -> Undo {
-        let what = What::File { path, before, asked: Some("1".to_owned()), found: None, settled: None };
-        let change = Change { knob: Knob::VmStat, stage: Stage::Begun, what };
+        let resource = Resource::File { path, before, asked: Some("1".to_owned()), found: None, settled: None };
+        let change = Change { knob: Knob::VmStat, stage: Stage::Begun, resource };
         Undo { version: VERSION, boot_id: "b".to_owned(), kept: true, changes: vec![change], affinities: Vec::new() }
     }
 

@@ -33,7 +33,7 @@ use toml::Spanned;
 pub use error::{ProblemKind, StudyError};
 pub use filter::{Bound, Comparison, Filter, Name, Value};
 pub use levels::number_text;
-pub use requirement::{Requirement, Unmet, What};
+pub use requirement::{MachineProperty, Requirement, Unmet};
 pub use stop::{Next, Resolution, Stop, Then};
 pub(crate) use template::fill;
 

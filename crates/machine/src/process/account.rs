@@ -5,7 +5,7 @@ use std::io;
 use std::mem;
 use std::os::unix::fs::FileExt;
 
-use super::{Company, Ended};
+use super::{Ended, SpawnedTasks};
 
 /// The kernel's account of a process.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(super) struct Account {
     pub(super) system_ns: u64,
     pub(super) pid: u32,
     pub(super) first_thread: Option<Schedstat>,
-    pub(super) company: Company,
+    pub(super) spawned: SpawnedTasks,
     pub(super) faults_minor: u64,
     pub(super) faults_major: u64,
     pub(super) switches_voluntary: u64,
@@ -57,7 +57,7 @@ pub(super) fn settle(pid: libc::pid_t) -> io::Result<Account> {
         system_ns,
         pid: pid as u32,
         first_thread,
-        company: Company { threads, children },
+        spawned: SpawnedTasks { threads, children },
         faults_minor: usage.ru_minflt as u64,
         faults_major: usage.ru_majflt as u64,
         switches_voluntary: usage.ru_nvcsw as u64,

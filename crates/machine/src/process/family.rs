@@ -127,7 +127,7 @@ fn members(root: u32, events: &[Event]) -> Result<HashMap<u32, Task>, NoWait> {
         }
     }
     // The kernel speaks of other numbers than we know inside a namespace of processes.
-    if tasks.contains_key(&root) { Ok(tasks) } else { Err(NoWait::Untold) }
+    if tasks.contains_key(&root) { Ok(tasks) } else { Err(NoWait::NotReported) }
 }
 
 /// Takes out the tasks whose lives do not touch and that ran longest together: weighted interval
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(of(7, &events, &records[..1]), Err(NoWait::Lost));
         assert_eq!(of(7, &events, &[records[0], records[1], records[1]]), Err(NoWait::Lost));
         assert_eq!(of(7, &events[..5], &records), Err(NoWait::Outlived));
-        assert_eq!(of(70, &events, &records), Err(NoWait::Untold));
+        assert_eq!(of(70, &events, &records), Err(NoWait::NotReported));
         assert_eq!(of(7, &[events.as_slice(), &events].concat(), &records), Err(NoWait::Lost));
     }
 }

@@ -68,7 +68,7 @@ fn assert_covers(found_ns: u64, truth_ns: u64) {
 #[test]
 fn the_time_of_one_thread_is_what_the_program_says() {
     let (run, text) = run(burn(), &["-v", "20000000"]);
-    assert_eq!((run.ended, run.company), (Ended::Exited(0), Company::default()));
+    assert_eq!((run.ended, run.spawned), (Ended::Exited(0), SpawnedTasks::default()));
     assert_covers(run.cpu_ns, truth(&text).0);
     assert!(run.wall_ns >= run.cpu_ns, "one thread cannot run longer than the clock: {run:?}");
     let net_ns = run.net_ns().expect("one thread without children");
@@ -79,7 +79,7 @@ fn the_time_of_one_thread_is_what_the_program_says() {
 #[test]
 fn the_time_of_threads_is_summed_and_net_is_off() {
     let (run, text) = run(burn(), &["-v", "-t", "3", "20000000"]);
-    assert_eq!(run.company, Company { threads: true, children: false });
+    assert_eq!(run.spawned, SpawnedTasks { threads: true, children: false });
     assert_covers(run.cpu_ns, truth(&text).0);
     assert_eq!(run.net_ns(), None);
 }
@@ -87,7 +87,7 @@ fn the_time_of_threads_is_summed_and_net_is_off() {
 #[test]
 fn the_time_of_children_is_summed_and_net_is_off() {
     let (run, text) = run(burn(), &["-v", "-c", "2", "20000000"]);
-    assert_eq!(run.company, Company { threads: false, children: true });
+    assert_eq!(run.spawned, SpawnedTasks { threads: false, children: true });
     let (own_ns, children_ns) = truth(&text);
     assert!(children_ns > own_ns, "two children do twice the work");
     assert_covers(run.cpu_ns, own_ns + children_ns);
@@ -98,7 +98,7 @@ fn the_time_of_children_is_summed_and_net_is_off() {
 fn assert_heard(run: &Run) {
     assert_ne!(
         run.wait_ns,
-        Err(NoWait::Untold),
+        Err(NoWait::NotReported),
         "this test needs CAP_NET_ADMIN: sudo -E env PATH=\"$PATH\" cargo test -p prony-machine process"
     );
 }
@@ -109,7 +109,7 @@ fn children_that_take_turns_have_a_net() {
     let burn = burn().to_str().expect("a name of ours");
     let (run, text) = run("/bin/sh", &["-c", script, burn]);
     assert_heard(&run);
-    assert_eq!((run.ended, run.company), (Ended::Exited(0), Company { threads: false, children: true }));
+    assert_eq!((run.ended, run.spawned), (Ended::Exited(0), SpawnedTasks { threads: false, children: true }));
     let children_ns: u64 = text.lines().map(|line| truth(line).0).sum();
     assert_covers(run.cpu_ns, children_ns);
     let net_ns = run.net_ns().expect("a shell waits for its children");
@@ -166,7 +166,7 @@ fn a_child_that_runs_on_is_told_as_the_reason() {
     };
     let run = Runner::new().run(&process, &mut [], None).expect("the shell is there");
     assert_heard(&run);
-    assert_eq!((run.company.children, run.wait_ns), (true, Err(NoWait::Outlived)));
+    assert_eq!((run.spawned.children, run.wait_ns), (true, Err(NoWait::Outlived)));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{groups, shield};
 use crate::facts::{CPUFREQ, base_khz, online, policies, siblings};
-use crate::undo::{Affinity, Change, Stage, What};
+use crate::undo::{Affinity, Change, Resource, Stage};
 use crate::{CpuSet, Tree};
 
 /// The process that is stopped: it moves interrupts.
@@ -206,8 +206,8 @@ impl Planner<'_> {
             Knob::Idle => self.idle(cpus),
             Knob::Irqbalance => {
                 for (pid, start_ticks, name) in groups::processes_named(self.tree, IRQBALANCE) {
-                    let what = What::Process { pid, start_ticks, name };
-                    self.plan.changes.push(Change { knob, stage: Stage::Planned, what });
+                    let resource = Resource::Process { pid, start_ticks, name };
+                    self.plan.changes.push(Change { knob, stage: Stage::Planned, resource });
                 }
                 "no irqbalance runs".to_owned()
             }
@@ -227,8 +227,8 @@ impl Planner<'_> {
     /// A file that is there and readable; `None` as value only watches it.
     fn file(&mut self, knob: Knob, path: &str, asked: Option<String>) {
         if let Ok(before) = self.tree.read(path) {
-            let what = What::File { path: path.to_owned(), before, asked, found: None, settled: None };
-            self.plan.changes.push(Change { knob, stage: Stage::Planned, what });
+            let resource = Resource::File { path: path.to_owned(), before, asked, found: None, settled: None };
+            self.plan.changes.push(Change { knob, stage: Stage::Planned, resource });
         }
     }
 

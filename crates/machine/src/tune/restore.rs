@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Knob, groups, in_force};
 use crate::Tree;
-use crate::undo::{self, Found, Lock, Stage, Undo, UndoError, What};
+use crate::undo::{self, Found, Lock, Resource, Stage, Undo, UndoError};
 
 /// Some values take another with them: a limit may be refused until another is back.
 const PASSES: u32 = 3;
@@ -91,13 +91,13 @@ pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError>
     for pass in 0..PASSES {
         for (change, back) in undo.changes.iter().zip(&mut backs).rev() {
             let moved_along = is_frequency(change.knob) && frequencies_moved;
-            let (what, stage) = (&change.what, change.stage);
-            match what {
-                What::File { .. } => file(tree, what, stage, moved_along, back),
+            let (resource, stage) = (&change.resource, change.stage);
+            match resource {
+                Resource::File { .. } => file(tree, resource, stage, moved_along, back),
                 _ if matches!(stage, Stage::Planned | Stage::Refused)
                     || pass > 0 && !matches!(back, Some(Back::Failed(_))) => {}
-                What::Process { pid, start_ticks, .. } => *back = Some(process(tree, *pid, *start_ticks)),
-                What::Group { path, home } => *back = Some(group(tree, path, home)),
+                Resource::Process { pid, start_ticks, .. } => *back = Some(process(tree, *pid, *start_ticks)),
+                Resource::Group { path, home } => *back = Some(group(tree, path, home)),
             }
         }
     }
@@ -105,7 +105,7 @@ pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError>
     let mut failed = Vec::new();
     for (change, back) in undo.changes.drain(..).zip(backs) {
         let Some(back) = back else { continue };
-        restored.push(told(tree, change.knob, &change.what, back.clone()));
+        restored.push(told(tree, change.knob, &change.resource, back.clone()));
         if matches!(back, Back::Failed(_)) {
             failed.push(change);
         }
@@ -128,8 +128,8 @@ fn is_frequency(knob: Knob) -> bool {
     matches!(knob, Knob::Governor | Knob::Turbo | Knob::Frequency | Knob::Smt)
 }
 
-fn file(tree: &Tree, what: &What, stage: Stage, moved_along: bool, back: &mut Option<Back>) {
-    let What::File { path, before, asked, found, settled } = what else { return };
+fn file(tree: &Tree, resource: &Resource, stage: Stage, moved_along: bool, back: &mut Option<Back>) {
+    let Resource::File { path, before, asked, found, settled } = resource else { return };
     if matches!(back, Some(Back::Foreign)) {
         return;
     }
@@ -205,9 +205,9 @@ pub(super) fn write_form(path: &str, before: &str, now: &str) -> String {
     crate::facts::chosen(before).to_owned()
 }
 
-fn told(tree: &Tree, knob: Knob, what: &What, back: Back) -> Restored {
-    let (place, before, tuned, now) = match what {
-        What::File { path, before, found, settled, asked } => {
+fn told(tree: &Tree, knob: Knob, resource: &Resource, back: Back) -> Restored {
+    let (place, before, tuned, now) = match resource {
+        Resource::File { path, before, found, settled, asked } => {
             let tuned = settled.clone().or(found.clone()).or(asked.clone()).unwrap_or_default();
             (
                 path.clone(),
@@ -216,11 +216,11 @@ fn told(tree: &Tree, knob: Knob, what: &What, back: Back) -> Restored {
                 tree.read(path).unwrap_or_default().trim().to_owned(),
             )
         }
-        What::Process { pid, start_ticks, name } => {
+        Resource::Process { pid, start_ticks, name } => {
             let now = if groups::is_stopped(tree, *pid, *start_ticks) { "stopped" } else { "running" };
             (format!("process {pid} ({name})"), "running".to_owned(), "stopped".to_owned(), now.to_owned())
         }
-        What::Group { path, .. } => {
+        Resource::Group { path, .. } => {
             let now = if tree.exists(path) { "there" } else { "not there" };
             (path.clone(), "not there".to_owned(), "there".to_owned(), now.to_owned())
         }

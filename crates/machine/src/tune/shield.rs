@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::groups;
 use super::plan::{Knob, PlannedShield};
 use crate::contention::Wait;
-use crate::undo::{Change, Stage, What};
+use crate::undo::{Change, Resource, Stage};
 use crate::{CpuSet, Tree};
 
 /// The group of the benchmark.
@@ -144,7 +144,7 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
             return Err(format!("{path} is there already, and no undo file tells of it"));
         }
         let home = if *name == OTHERS { mount.clone() } else { home.clone() };
-        groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, what: What::Group { path, home } });
+        groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, resource: Resource::Group { path, home } });
     }
     let (name, asked) = match kind {
         ShieldKind::Partition => ("cgroup.subtree_control", "+cpuset"),
@@ -152,9 +152,9 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
         ShieldKind::Cpusets => ("cpuset.sched_load_balance", "0"),
     };
     let path = format!("{mount}/{name}");
-    let file = |before| What::File { path, before, asked: Some(asked.to_owned()), found: None, settled: None };
+    let file = |before| Resource::File { path, before, asked: Some(asked.to_owned()), found: None, settled: None };
     let before = tree.read(&format!("{mount}/{name}")).ok();
-    let change = before.map(|before| Change { knob: Knob::Shield, stage: Stage::Planned, what: file(before) });
+    let change = before.map(|before| Change { knob: Knob::Shield, stage: Stage::Planned, resource: file(before) });
     Ok((change, PlannedShield { kind, groups, mount, home, cpus: cpus.clone(), others: others.clone() }))
 }
 

@@ -3,7 +3,7 @@
 //! A file that says what to write, to be written by root, is believed in nothing else. Below `/proc` lie doors to every
 //! place of the machine (`/proc/self/root`), and settings of the kernel that run programs.
 
-use super::What;
+use super::Resource;
 use crate::Tree;
 use crate::tune::{GROUPS, IRQBALANCE, group_mount};
 
@@ -40,7 +40,7 @@ const ROOTS: &[&str] = &["/proc/sys", "/proc/irq", "/sys"];
 
 /// # Errors
 /// What `tune` does not write: the path or the name, as an undo file has it.
-pub(super) fn check(tree: &Tree, what: &What) -> Result<(), String> {
+pub(super) fn check(tree: &Tree, resource: &Resource) -> Result<(), String> {
     let mount = group_mount(tree);
     let mount = mount.as_deref();
     let below_mount = |path: &str| Some(path.strip_prefix(mount?)?.strip_prefix('/')?.to_owned());
@@ -48,18 +48,18 @@ pub(super) fn check(tree: &Tree, what: &What) -> Result<(), String> {
         true => Ok(()),
         false => Err(format!("the path `{path}`")),
     };
-    match what {
-        What::File { path, .. } => {
+    match resource {
+        Resource::File { path, .. } => {
             let of_groups = below_mount(path).is_some_and(|name| GROUP_FILES.contains(&name.as_str()));
             is_allowed(path, of_groups || FILES.iter().any(|pattern| matches(pattern, path)))
         }
-        What::Group { path, home } => {
+        Resource::Group { path, home } => {
             is_allowed(path, below_mount(path).is_some_and(|name| GROUPS.contains(&name.as_str())))?;
             let is_plain = |below: String| below.split('/').all(|part| !matches!(part, "" | "." | ".."));
             is_allowed(home, mount == Some(home) || below_mount(home).is_some_and(is_plain))
         }
-        What::Process { name, .. } if name == IRQBALANCE => Ok(()),
-        What::Process { name, .. } => Err(format!("the process `{name}`")),
+        Resource::Process { name, .. } if name == IRQBALANCE => Ok(()),
+        Resource::Process { name, .. } => Err(format!("the process `{name}`")),
     }
 }
 

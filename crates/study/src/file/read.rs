@@ -12,8 +12,8 @@ use super::filter::{Filter, finite};
 use super::levels::{FactorText, factor, number, number_text};
 use super::template::fill;
 use super::{
-    Executor, Factor, MOST_BYTES, MOST_CELLS, Machine, Order, Pattern, Requirement, Skip, Slurm, Study, What, Workload,
-    is_name, is_variable,
+    Executor, Factor, MOST_BYTES, MOST_CELLS, Machine, MachineProperty, Order, Pattern, Requirement, Skip, Slurm,
+    Study, Workload, is_name, is_variable,
 };
 use crate::results::{Direction, Metric, Normalise};
 
@@ -519,8 +519,8 @@ fn slurm(text: SlurmText) -> Result<Slurm, Misplaced> {
 }
 
 fn requirement((key, value): (Spanned<String>, Spanned<Value>)) -> Result<Requirement, Misplaced> {
-    let Some(what) = What::ALL.into_iter().find(|what| what.name() == key.get_ref()) else {
-        let known = check::one_of("requirement", What::ALL.map(What::name).into_iter());
+    let Some(property) = MachineProperty::ALL.into_iter().find(|property| property.name() == key.get_ref()) else {
+        let known = check::one_of("requirement", MachineProperty::ALL.map(MachineProperty::name).into_iter());
         return misplaced(key.span(), format!("expected {known}, found `{}`", key.get_ref()));
     };
     let expected = match value.get_ref() {
@@ -528,8 +528,8 @@ fn requirement((key, value): (Spanned<String>, Spanned<Value>)) -> Result<Requir
         Value::Boolean(false) => Some("off".to_owned()),
         other => scalar(other),
     };
-    Requirement::new(what, &expected.unwrap_or_default()).or_else(|expected| {
-        misplaced(value.span(), format!("{}: expected {expected}, found {}", what.name(), value.get_ref()))
+    Requirement::new(property, &expected.unwrap_or_default()).or_else(|expected| {
+        misplaced(value.span(), format!("{}: expected {expected}, found {}", property.name(), value.get_ref()))
     })
 }
 

@@ -11,14 +11,14 @@ use super::filter::{Comparison, finite};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirement {
     /// What is asked: `governor`.
-    pub what: What,
+    pub property: MachineProperty,
     /// What it must be, as the study says it: `performance`, `>= 4`, `off`.
     pub expected: String,
 }
 
 /// What can be asked of a machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum MachineProperty {
     /// The governor of every CPU.
     Governor,
     /// Turbo is `on` or `off`.
@@ -51,61 +51,61 @@ pub enum What {
 
 /// A requirement that a machine does not fulfil.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{what}: expected {expected}, found {found}")]
+#[error("{property}: expected {expected}, found {found}")]
 pub struct Unmet {
     /// What was asked.
-    pub what: &'static str,
+    pub property: &'static str,
     /// What it must be.
     pub expected: String,
     /// What it is.
     pub found: String,
 }
 
-impl What {
+impl MachineProperty {
     /// All that can be asked.
-    pub const ALL: [What; 14] = [
-        What::Governor,
-        What::Turbo,
-        What::Smt,
-        What::Cores,
-        What::Sockets,
-        What::MemoryGib,
-        What::Swap,
-        What::Kernel,
-        What::Isolated,
-        What::Hypervisor,
-        What::Model,
-        What::Architecture,
-        What::ClockSource,
-        What::Tuned,
+    pub const ALL: [MachineProperty; 14] = [
+        MachineProperty::Governor,
+        MachineProperty::Turbo,
+        MachineProperty::Smt,
+        MachineProperty::Cores,
+        MachineProperty::Sockets,
+        MachineProperty::MemoryGib,
+        MachineProperty::Swap,
+        MachineProperty::Kernel,
+        MachineProperty::Isolated,
+        MachineProperty::Hypervisor,
+        MachineProperty::Model,
+        MachineProperty::Architecture,
+        MachineProperty::ClockSource,
+        MachineProperty::Tuned,
     ];
 
     /// Its key in the study file.
     pub fn name(self) -> &'static str {
         match self {
-            What::Governor => "governor",
-            What::Turbo => "turbo",
-            What::Smt => "smt",
-            What::Cores => "cores",
-            What::Sockets => "sockets",
-            What::MemoryGib => "memory_gib",
-            What::Swap => "swap",
-            What::Kernel => "kernel",
-            What::Isolated => "isolated",
-            What::Hypervisor => "hypervisor",
-            What::Model => "model",
-            What::Architecture => "architecture",
-            What::ClockSource => "clock_source",
-            What::Tuned => "tuned",
+            MachineProperty::Governor => "governor",
+            MachineProperty::Turbo => "turbo",
+            MachineProperty::Smt => "smt",
+            MachineProperty::Cores => "cores",
+            MachineProperty::Sockets => "sockets",
+            MachineProperty::MemoryGib => "memory_gib",
+            MachineProperty::Swap => "swap",
+            MachineProperty::Kernel => "kernel",
+            MachineProperty::Isolated => "isolated",
+            MachineProperty::Hypervisor => "hypervisor",
+            MachineProperty::Model => "model",
+            MachineProperty::Architecture => "architecture",
+            MachineProperty::ClockSource => "clock_source",
+            MachineProperty::Tuned => "tuned",
         }
     }
 
     fn is_switch(self) -> bool {
-        matches!(self, What::Turbo | What::Smt | What::Swap | What::Tuned)
+        matches!(self, MachineProperty::Turbo | MachineProperty::Smt | MachineProperty::Swap | MachineProperty::Tuned)
     }
 
     fn is_number(self) -> bool {
-        matches!(self, What::Cores | What::Sockets | What::MemoryGib)
+        matches!(self, MachineProperty::Cores | MachineProperty::Sockets | MachineProperty::MemoryGib)
     }
 }
 
@@ -113,24 +113,24 @@ impl Requirement {
     /// Reads what a machine must be.
     ///
     /// # Errors
-    /// What was expected, when `expected` is nothing that `what` can be.
-    pub fn new(what: What, expected: &str) -> Result<Requirement, &'static str> {
+    /// What was expected, when `expected` is nothing that `property` can be.
+    pub fn new(property: MachineProperty, expected: &str) -> Result<Requirement, &'static str> {
         let expected = expected.trim();
-        if what.is_switch() && !matches!(expected, "on" | "off") {
+        if property.is_switch() && !matches!(expected, "on" | "off") {
             return Err("\"on\" or \"off\"");
         }
-        if what.is_number() && finite(bound(expected).1).is_none() {
+        if property.is_number() && finite(bound(expected).1).is_none() {
             return Err("a number, or a bound as \">= 4\"");
         }
-        if what == What::Kernel && version(bound(expected).1).is_none() {
+        if property == MachineProperty::Kernel && version(bound(expected).1).is_none() {
             return Err("a version as \"6.1\", or a bound as \">= 6.1\"");
         }
-        if what == What::Isolated && !expected.parse::<CpuSet>().is_ok_and(|cpus| !cpus.is_empty()) {
+        if property == MachineProperty::Isolated && !expected.parse::<CpuSet>().is_ok_and(|cpus| !cpus.is_empty()) {
             return Err("a list of CPUs as \"2-3,8\"");
         }
         match expected.is_empty() {
             true => Err("a text that is not empty"),
-            false => Ok(Requirement { what, expected: expected.to_owned() }),
+            false => Ok(Requirement { property, expected: expected.to_owned() }),
         }
     }
 
@@ -143,7 +143,7 @@ impl Requirement {
         match met {
             true => Ok(()),
             false => Err(Unmet {
-                what: self.what.name(),
+                property: self.property.name(),
                 expected: self.expected.clone(),
                 found: found.unwrap_or_else(|| "nothing: this machine does not tell".to_owned()),
             }),
@@ -160,27 +160,29 @@ impl Requirement {
             let met = found.as_ref().is_some_and(|found| found.to_lowercase().contains(&self.expected.to_lowercase()));
             (met, found)
         };
-        match self.what {
-            What::Governor => {
+        match self.property {
+            MachineProperty::Governor => {
                 let governors = facts.pointer("/frequency/governors").and_then(Value::as_object);
                 let names: Vec<&str> =
                     governors.into_iter().flat_map(|governors| governors.keys().map(String::as_str)).collect();
                 (names == [&*self.expected], (!names.is_empty()).then(|| names.join(", ")))
             }
-            What::Turbo => equal(truth("/frequency/turbo")),
-            What::Tuned => equal(truth("/tuned")),
+            MachineProperty::Turbo => equal(truth("/frequency/turbo")),
+            MachineProperty::Tuned => equal(truth("/tuned")),
             // The kernel also says `notsupported`, `forceoff` and `notimplemented`: no hyper-threads run.
-            What::Smt => equal(text("/cpu/smt").map(|state| switch(state == "on"))),
-            What::Swap => equal(number("/swap_bytes").map(|bytes| switch(bytes > 0.0))),
-            What::Cores => self.compared(number("/cpu/cores")),
-            What::Sockets => self.compared(number("/cpu/sockets")),
-            What::MemoryGib => self.compared(number("/memory_bytes").map(|bytes| bytes / f64::from(1 << 30))),
-            What::Kernel => {
+            MachineProperty::Smt => equal(text("/cpu/smt").map(|state| switch(state == "on"))),
+            MachineProperty::Swap => equal(number("/swap_bytes").map(|bytes| switch(bytes > 0.0))),
+            MachineProperty::Cores => self.compared(number("/cpu/cores")),
+            MachineProperty::Sockets => self.compared(number("/cpu/sockets")),
+            MachineProperty::MemoryGib => {
+                self.compared(number("/memory_bytes").map(|bytes| bytes / f64::from(1 << 30)))
+            }
+            MachineProperty::Kernel => {
                 let found = text("/kernel/release");
                 let met = found.as_deref().and_then(version).is_some_and(|found| self.is_version(&found));
                 (met, found)
             }
-            What::Isolated => {
+            MachineProperty::Isolated => {
                 let found = text("/cpu/isolated");
                 let wanted: CpuSet = self.expected.parse().unwrap_or_default();
                 let isolated: CpuSet = found.as_deref().unwrap_or_default().parse().unwrap_or_default();
@@ -189,15 +191,15 @@ impl Requirement {
                     found.map(|list| if list.is_empty() { "none".into() } else { list }),
                 )
             }
-            What::Hypervisor if self.expected == "none" => {
+            MachineProperty::Hypervisor if self.expected == "none" => {
                 let told = facts.get("hypervisor");
                 let found = told.map(|told| told.as_str().unwrap_or("none").to_owned());
                 (told.is_some_and(Value::is_null), found)
             }
-            What::Hypervisor => part(text("/hypervisor")),
-            What::Model => part(text("/cpu/model")),
-            What::Architecture => equal(text("/cpu/architecture")),
-            What::ClockSource => equal(text("/clock_source")),
+            MachineProperty::Hypervisor => part(text("/hypervisor")),
+            MachineProperty::Model => part(text("/cpu/model")),
+            MachineProperty::Architecture => equal(text("/cpu/architecture")),
+            MachineProperty::ClockSource => equal(text("/clock_source")),
         }
     }
 
@@ -239,7 +241,7 @@ mod tests {
 
     use super::*;
 
-    fn check(what: What, expected: &str) -> Result<(), String> {
+    fn check(property: MachineProperty, expected: &str) -> Result<(), String> {
         let facts = json!({
             "cpu": { "model": "Intel(R) Xeon(R) E-2288G", "architecture": "x86_64", "sockets": 1, "cores": 8,
                      "isolated": "2-3,6", "smt": "notsupported" },
@@ -247,60 +249,63 @@ mod tests {
             "hypervisor": null, "frequency": { "governors": { "performance": 7, "powersave": 1 }, "turbo": null },
             "clock_source": "tsc", "tuned": false,
         });
-        let requirement = Requirement::new(what, expected).expect("it can be asked");
+        let requirement = Requirement::new(property, expected).expect("it can be asked");
         requirement.check(&facts).map_err(|unmet| unmet.to_string())
     }
 
     #[test]
     fn what_is_met_is_met() {
-        for (what, expected) in [
-            (What::Cores, "8"),
-            (What::Cores, ">= 4"),
-            (What::MemoryGib, "> 15.5"),
-            (What::Smt, "off"),
-            (What::Swap, "off"),
-            (What::Kernel, "6.1"),
-            (What::Kernel, ">= 5.19"),
-            (What::Kernel, "< 6.2"),
-            (What::Isolated, "2,6"),
-            (What::Hypervisor, "none"),
-            (What::Model, "xeon"),
-            (What::ClockSource, "tsc"),
-            (What::Tuned, "off"),
+        for (property, expected) in [
+            (MachineProperty::Cores, "8"),
+            (MachineProperty::Cores, ">= 4"),
+            (MachineProperty::MemoryGib, "> 15.5"),
+            (MachineProperty::Smt, "off"),
+            (MachineProperty::Swap, "off"),
+            (MachineProperty::Kernel, "6.1"),
+            (MachineProperty::Kernel, ">= 5.19"),
+            (MachineProperty::Kernel, "< 6.2"),
+            (MachineProperty::Isolated, "2,6"),
+            (MachineProperty::Hypervisor, "none"),
+            (MachineProperty::Model, "xeon"),
+            (MachineProperty::ClockSource, "tsc"),
+            (MachineProperty::Tuned, "off"),
         ] {
-            assert_eq!(check(what, expected), Ok(()), "{} {expected}", what.name());
+            assert_eq!(check(property, expected), Ok(()), "{} {expected}", property.name());
         }
     }
 
     #[test]
     fn what_is_not_met_says_what_was_found() {
-        let error = |what, expected| check(what, expected).expect_err("it is otherwise");
+        let error = |property, expected| check(property, expected).expect_err("it is otherwise");
         assert_eq!(
-            error(What::Governor, "performance"),
+            error(MachineProperty::Governor, "performance"),
             "governor: expected performance, found performance, powersave"
         );
-        assert_eq!(error(What::Turbo, "off"), "turbo: expected off, found nothing: this machine does not tell");
-        assert_eq!(error(What::Cores, "> 8"), "cores: expected > 8, found 8");
-        assert_eq!(error(What::Kernel, ">= 6.1.1"), "kernel: expected >= 6.1.1, found 6.1.0-28-amd64");
-        assert_eq!(error(What::Isolated, "1-2"), "isolated: expected 1-2, found 2-3,6");
         assert_eq!(
-            error(What::Hypervisor, "KVM"),
+            error(MachineProperty::Turbo, "off"),
+            "turbo: expected off, found nothing: this machine does not tell"
+        );
+        assert_eq!(error(MachineProperty::Cores, "> 8"), "cores: expected > 8, found 8");
+        assert_eq!(error(MachineProperty::Kernel, ">= 6.1.1"), "kernel: expected >= 6.1.1, found 6.1.0-28-amd64");
+        assert_eq!(error(MachineProperty::Isolated, "1-2"), "isolated: expected 1-2, found 2-3,6");
+        assert_eq!(
+            error(MachineProperty::Hypervisor, "KVM"),
             "hypervisor: expected KVM, found nothing: this machine does not tell"
         );
-        let nothing = Requirement::new(What::Hypervisor, "none").expect("it can be asked");
+        let nothing = Requirement::new(MachineProperty::Hypervisor, "none").expect("it can be asked");
         assert!(nothing.check(&Value::Null).is_err(), "a machine of which nothing is known is no bare metal");
     }
 
     #[test]
     fn what_cannot_be_asked_is_refused() {
-        for (what, expected) in [
-            (What::Turbo, "maybe"),
-            (What::Cores, "many"),
-            (What::Kernel, "new"),
-            (What::Isolated, "3-1"),
-            (What::Model, " "),
+        for (property, expected) in [
+            (MachineProperty::Turbo, "maybe"),
+            (MachineProperty::Cores, "many"),
+            (MachineProperty::Kernel, "new"),
+            (MachineProperty::Isolated, "3-1"),
+            (MachineProperty::Model, " "),
         ] {
-            assert!(Requirement::new(what, expected).is_err(), "{} {expected}", what.name());
+            assert!(Requirement::new(property, expected).is_err(), "{} {expected}", property.name());
         }
     }
 }

@@ -85,7 +85,7 @@ impl Here {
 /// `--cpu-freq` takes a governor, a frequency in kHz, or `low`, `medium`, `high`, `highm1` (sbatch(1)).
 fn frequency_unmet(asked: &str, facts: &Value) -> Option<Unmet> {
     let frequency = &facts["frequency"];
-    let unmet = |found: String| Some(Unmet { what: "cpu_freq", expected: asked.to_owned(), found });
+    let unmet = |found: String| Some(Unmet { property: "cpu_freq", expected: asked.to_owned(), found });
     let governors = frequency["governors"].as_object().filter(|governors| !governors.is_empty());
     let Some(governors) = governors else {
         return unmet("nothing: this machine does not tell".to_owned());

@@ -115,7 +115,7 @@ fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
 
 fn no_wait(reason: NoWait) -> &'static str {
     match reason {
-        NoWait::Untold => "it has threads or children, whose waits the kernel tells only with CAP_NET_ADMIN",
+        NoWait::NotReported => "it has threads or children, whose waits the kernel tells only with CAP_NET_ADMIN",
         NoWait::Lost => "the kernel's records of its threads were lost",
         NoWait::Outlived => "a child or thread of it still ran at its end",
         NoWait::Overlap => "its threads may run at once",
