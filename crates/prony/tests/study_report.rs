@@ -28,7 +28,7 @@ fn study() -> Results {
                     spread: None,
                     samples: None,
                     seconds: Some(value),
-                    origin: BTreeMap::new(),
+                    provenance: BTreeMap::new(),
                 }
             })
         })

@@ -26,7 +26,7 @@ const FAILURES_MAX: usize = 8;
 /// Configurations that a legend shows without being asked.
 const LEGEND_MAX: usize = 12;
 /// What made single levels or configurations, shown without being asked: lines.
-const ORIGINS_MAX: usize = 4;
+const ENTRIES_MAX: usize = 4;
 
 /// Writes the page.
 pub fn page(report: &Report<'_>) -> String {
@@ -454,18 +454,18 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
         put(out, format_args!("<dt>time in cells</dt><dd>{}</dd>", duration(seconds)));
     }
     let (of_all, of_some): (Vec<_>, Vec<_>) =
-        provenance::origins(&report.matrix).into_iter().partition(|origin| origin.of.is_empty());
-    let line = |out: &mut String, origin: &provenance::Origin| {
-        let of = if origin.of.is_empty() { String::new() } else { format!(", {}", origin.of) };
-        let [key, of, value] = [&origin.key, &of, &origin.value].map(|text| Markup(text));
+        provenance::entries(&report.matrix).into_iter().partition(|entry| entry.of.is_empty());
+    let line = |out: &mut String, entry: &provenance::Entry| {
+        let of = if entry.of.is_empty() { String::new() } else { format!(", {}", entry.of) };
+        let [key, of, value] = [&entry.key, &of, &entry.value].map(|text| Markup(text));
         put(out, format_args!("<dt>{key}{of}</dt><dd><code>{value}</code></dd>"));
     };
-    of_all.iter().for_each(|origin| line(out, origin));
+    of_all.iter().for_each(|entry| line(out, entry));
     put(out, "</dl>");
     if !of_some.is_empty() {
-        let open = if of_some.len() <= ORIGINS_MAX { " open" } else { "" };
+        let open = if of_some.len() <= ENTRIES_MAX { " open" } else { "" };
         put(out, format_args!("<details{open}><summary>what made each level or configuration</summary><dl>"));
-        of_some.iter().for_each(|origin| line(out, origin));
+        of_some.iter().for_each(|entry| line(out, entry));
         put(out, "</dl></details>");
     }
     put(out, "</section>\n");

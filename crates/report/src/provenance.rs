@@ -15,7 +15,7 @@ const VALUES_MAX: usize = 64;
 
 /// What is the same for all cells, for those of a level, or for all of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Origin {
+pub struct Entry {
     /// `command`, `sha256`, an environment variable.
     pub key: String,
     /// A level, `allocator = jemalloc`, or the name of a configuration; empty: of all.
@@ -25,7 +25,7 @@ pub struct Origin {
 }
 
 /// What the cells were made with, as far as it is not different for each cell.
-pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
+pub fn entries(matrix: &Matrix<'_>) -> Vec<Entry> {
     // By key and configuration; `None` once a second value was seen.
     let mut seen: BTreeMap<&str, BTreeMap<usize, Option<&str>>> = BTreeMap::new();
     let mut ran = BTreeSet::new();
@@ -34,37 +34,37 @@ pub fn origins(matrix: &Matrix<'_>) -> Vec<Origin> {
         if cell.attempt > 0 {
             ran.insert(configuration);
         }
-        for (key, value) in &cell.origin {
+        for (key, value) in &cell.provenance {
             let known = seen.entry(key).or_default().entry(configuration).or_insert(Some(value));
             if *known != Some(value.as_str()) {
                 *known = None;
             }
         }
     }
-    let mut origins = Vec::new();
+    let mut entries = Vec::new();
     for (key, values) in seen {
         let distinct: BTreeSet<Option<&str>> = values.values().copied().collect();
-        let origin = |of: String, value: &str| Origin { key: key.to_owned(), of, value: cut(value) };
+        let entry = |of: String, value: &str| Entry { key: key.to_owned(), of, value: cut(value) };
         // One that is not there is a value, too: an environment that only some levels set.
         let whole = ran.iter().chain(values.keys()).map(|&one| (one, values.get(&one).copied().unwrap_or(Some(""))));
         let whole: Option<BTreeMap<usize, &str>> = whole.map(|(one, value)| Some((one, value?))).collect();
         if let ([Some(value)], true) =
             (distinct.iter().copied().collect::<Vec<_>>().as_slice(), values.len() >= ran.len())
         {
-            origins.push(origin(String::new(), value));
+            entries.push(entry(String::new(), value));
         } else if let Some(by_level) = whole.and_then(|whole| ByLevel::of(matrix, &whole)) {
             if !by_level.template.is_empty() {
-                origins.push(origin(String::new(), &by_level.template));
+                entries.push(entry(String::new(), &by_level.template));
             }
             let parts = by_level.parts.iter().filter(|(_, part)| !part.is_empty()).take(VALUES_MAX);
-            origins.extend(parts.map(|(level, part)| origin(level.clone(), part)));
+            entries.extend(parts.map(|(level, part)| entry(level.clone(), part)));
         } else {
             let known = values.iter().filter_map(|(&configuration, value)| Some((configuration, (*value)?)));
             let name = |configuration: usize| matrix.configurations[configuration].name.clone();
-            origins.extend(known.take(VALUES_MAX).map(|(one, value)| origin(name(one), value)));
+            entries.extend(known.take(VALUES_MAX).map(|(one, value)| entry(name(one), value)));
         }
     }
-    origins
+    entries
 }
 
 /// Commands that measure a study anew and compare, a line each. Paths in its file mean the directory where that file was

@@ -173,9 +173,10 @@ fn many_configurations() -> Results {
             let levels: Vec<usize> = (0..6).map(|factor| one >> factor & 1).collect();
             let scatter = (seed.bits() as f64 / u64::MAX as f64 - 0.5) * 0.6;
             let value = 10.0 * (scatter + 0.08 * levels[5] as f64).exp();
-            let origin = BTreeMap::from([("command".to_owned(), format!("beside {} burn {}", levels[5], levels[0]))]);
+            let provenance =
+                BTreeMap::from([("command".to_owned(), format!("beside {} burn {}", levels[5], levels[0]))]);
             let key = format!("{repeat:08x}{one:08x}");
-            results.cells.push(Cell { key, repeat, levels, value: Some(value), origin, ..cell.clone() });
+            results.cells.push(Cell { key, repeat, levels, value: Some(value), provenance, ..cell.clone() });
         }
     }
     results

@@ -13,11 +13,11 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use crate::artifacts::{ArtifactError, Artifacts};
 use crate::file::{MOST_BYTES, Study, StudyError};
 use crate::ledger::{self, Ledger, LedgerError, Row};
 use crate::plan::{Plan, PlanError};
 use crate::results::{Machine, Results};
-use crate::ship::{ShipError, Shipped};
 
 /// The study file, in its directory.
 pub const STUDY_FILE: &str = "study.toml";
@@ -52,7 +52,7 @@ pub enum DirectoryError {
     Plan(#[from] PlanError),
     /// What was shipped.
     #[error(transparent)]
-    Ship(#[from] ShipError),
+    Artifact(#[from] ArtifactError),
     /// A ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
@@ -66,7 +66,7 @@ pub struct Directory {
     /// What was asked.
     pub study: Study,
     /// What was shipped.
-    pub shipped: Shipped,
+    pub artifacts: Artifacts,
     /// What runs, in which order.
     pub plan: Plan,
 }
@@ -90,10 +90,10 @@ impl Directory {
             fs::create_dir_all(&directory).map_err(io(&directory))?;
         }
         let path = fs::canonicalize(path).map_err(io(path))?;
-        let shipped = Shipped::ship(study.paths(), base, &path)?;
-        let plan = study.plan(&shipped.contents())?;
-        crate::disk::write_with_mode(&file, text.as_bytes(), 0o644).map_err(io(&file))?;
-        Ok(Directory { path, study, shipped, plan })
+        let artifacts = Artifacts::store(study.paths(), base, &path)?;
+        let plan = study.plan(&artifacts.contents())?;
+        crate::atomic_file::write_with_mode(&file, text.as_bytes(), 0o644).map_err(io(&file))?;
+        Ok(Directory { path, study, artifacts, plan })
     }
 
     /// Makes the directory of a study that lies in another one, with all it ships.
@@ -101,11 +101,11 @@ impl Directory {
     /// # Errors
     /// [`DirectoryError`] when the other is not what was shipped, or cannot be copied.
     pub fn take(path: &Path, text: &str, from: &Directory) -> Result<Directory, DirectoryError> {
-        Shipped::check(&from.path)?;
+        Artifacts::check(&from.path)?;
         fs::create_dir_all(path).map_err(|error| DirectoryError::Io { path: path.to_owned(), error })?;
-        from.shipped.copy(&from.path, path)?;
+        from.artifacts.copy(&from.path, path)?;
         let file = path.join(STUDY_FILE);
-        crate::disk::write_with_mode(&file, text.as_bytes(), 0o644)
+        crate::atomic_file::write_with_mode(&file, text.as_bytes(), 0o644)
             .map_err(|error| DirectoryError::Io { path: file, error })?;
         for directory in [path.join(ledger::CELLS), path.join(WORK)] {
             fs::create_dir_all(&directory).map_err(|error| DirectoryError::Io { path: directory, error })?;
@@ -128,9 +128,9 @@ impl Directory {
         limited.and_then(|mut file| file.read_to_string(&mut text)).map_err(io(&file))?;
         let study = Study::parse(&text).map_err(|error| DirectoryError::Study { path: file, error })?;
         let path = fs::canonicalize(path).map_err(io(path))?;
-        let shipped = Shipped::read(&path)?;
-        let plan = study.plan(&shipped.contents())?;
-        Ok(Directory { path, study, shipped, plan })
+        let artifacts = Artifacts::read(&path)?;
+        let plan = study.plan(&artifacts.contents())?;
+        Ok(Directory { path, study, artifacts, plan })
     }
 
     /// Where the ledger of a machine is.
@@ -160,7 +160,7 @@ impl Directory {
                 study = study.with_point(at, point).unwrap_or(study);
             }
         }
-        let planned = study.plan(&self.shipped.contents())?;
+        let planned = study.plan(&self.artifacts.contents())?;
         let mut results = planned.results(&study);
         for (machine, ledger) in ledgers.iter().enumerate() {
             if let Some(ledger) = ledger {
@@ -211,7 +211,7 @@ fn fill_in(results: &mut Results, machine: usize, ledger: &Ledger) -> Result<(),
         let Some(entry) = known.remove(&cell.key) else { continue };
         cell.samples = entry.samples();
         (cell.state, cell.attempt, cell.value) = (entry.state, entry.attempt, entry.value);
-        (cell.spread, cell.seconds, cell.origin) = (entry.spread, entry.seconds, entry.origin);
+        (cell.spread, cell.seconds, cell.provenance) = (entry.spread, entry.seconds, entry.provenance);
     }
     let facts = ledger.note(FACTS)?.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
     let name = results.machines[machine].name.clone();

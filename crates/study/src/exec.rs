@@ -11,9 +11,9 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use sha2::{Digest, Sha256};
 
+use crate::artifacts::{self, ArtifactError, BUILDS};
 use crate::directory::{Directory, DirectoryError};
 use crate::merge::{self, MergeError};
-use crate::ship::{self, BUILDS, ShipError};
 
 /// What comes back lies here, one directory a machine.
 pub const INCOMING: &str = "incoming";
@@ -49,7 +49,7 @@ pub enum ExecError {
     },
     /// Our own program could not be shipped.
     #[error(transparent)]
-    Ship(#[from] ShipError),
+    Artifact(#[from] ArtifactError),
     /// What came back.
     #[error(transparent)]
     Merge(#[from] MergeError),
@@ -58,17 +58,17 @@ pub enum ExecError {
 /// Ships this program into a study's directory, so that every machine runs the same. Returns where it lies.
 ///
 /// # Errors
-/// [`ShipError`] when it cannot be read or copied.
-pub fn ship_program(directory: &Path) -> Result<PathBuf, ShipError> {
+/// [`ArtifactError`] when it cannot be read or copied.
+pub fn store_program(directory: &Path) -> Result<PathBuf, ArtifactError> {
     let program = Path::new("/proc/self/exe");
-    let io = |error| ShipError::Io { path: program.to_owned(), error };
+    let io = |error| ArtifactError::Io { path: program.to_owned(), error };
     let program = fs::canonicalize(program).map_err(io)?;
-    let item = ship::Item { sha256: ship::digest(&program)?, name: "prony".to_owned() };
-    let to = item.place(directory);
+    let artifact = artifacts::Artifact { sha256: artifacts::digest(&program)?, name: "prony".to_owned() };
+    let to = artifact.place(directory);
     if !to.exists() {
-        let parent = directory.join(BUILDS).join(&item.sha256);
+        let parent = directory.join(BUILDS).join(&artifact.sha256);
         fs::create_dir_all(&parent).map_err(io)?;
-        crate::disk::copy(&program, &to).map_err(io)?;
+        crate::atomic_file::copy(&program, &to).map_err(io)?;
         fs::set_permissions(&to, fs::Permissions::from_mode(0o755)).map_err(io)?;
     }
     Ok(to)

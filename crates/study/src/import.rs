@@ -273,7 +273,7 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
             spread: None,
             samples: None,
             seconds: value.filter(|_| unit.name == "second"),
-            origin: BTreeMap::from([("line".to_owned(), line)]),
+            provenance: BTreeMap::from([("line".to_owned(), line)]),
         });
     }
     let higher = reading.higher_is_better.unwrap_or(!unit.lower_is_better());

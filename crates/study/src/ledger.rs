@@ -172,7 +172,7 @@ pub struct Measured {
     /// How long it took.
     pub seconds: f64,
     /// What is needed to reproduce it.
-    pub origin: BTreeMap<String, String>,
+    pub provenance: BTreeMap<String, String>,
 }
 
 /// Why a cell has no value.
@@ -632,7 +632,7 @@ fn claim(transaction: &Transaction, writer: &Writer, block: Option<u64>) -> rusq
 fn done(transaction: &Transaction, claimed: &Claim, measured: &Measured) -> rusqlite::Result<()> {
     let key = &claimed.row.key;
     let spread = measured.spread.as_ref().and_then(|spread| serde_json::to_string(spread).ok());
-    let origin = serde_json::to_string(&measured.origin).unwrap_or_default();
+    let provenance = serde_json::to_string(&measured.provenance).unwrap_or_default();
     transaction
         .prepare_cached(
             // From claim to claim: its samples and the wait for the disk are part of what a cell takes. A clock that was set
@@ -640,7 +640,7 @@ fn done(transaction: &Transaction, claimed: &Claim, measured: &Measured) -> rusq
             "UPDATE cell SET state = 'done', failure = NULL, message = NULL, value = ?2, spread = ?3, origin = ?5,
              seconds = max(?4, ?7 - (SELECT claimed_s FROM attempt WHERE key = ?1 AND attempt = ?6)) WHERE key = ?1",
         )?
-        .execute(params![key, measured.value, spread, measured.seconds, origin, claimed.attempt, now_s()])?;
+        .execute(params![key, measured.value, spread, measured.seconds, provenance, claimed.attempt, now_s()])?;
     transaction
         .prepare_cached("DELETE FROM streak WHERE levels = (SELECT levels FROM cell WHERE key = ?1)")?
         .execute([key])?;

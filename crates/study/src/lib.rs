@@ -3,11 +3,12 @@
 //! [`Results`] is what every reader of a study looks at: effects, reports and histories know nothing else.
 #![forbid(unsafe_code)]
 
+pub mod artifacts;
+pub mod atomic_file;
 mod cells;
 mod design;
 pub mod diff;
 pub mod directory;
-pub mod disk;
 pub mod effects;
 pub mod exec;
 pub mod file;
@@ -19,7 +20,6 @@ pub mod merge;
 mod plan;
 mod results;
 pub mod run;
-pub mod ship;
 pub mod slurm;
 
 pub use cells::{Contents, Task};

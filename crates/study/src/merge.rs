@@ -9,8 +9,8 @@ use prony_machine::own::{self, Whose};
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 use serde::Serialize;
 
+use crate::atomic_file;
 use crate::directory::{Directory, DirectoryError};
-use crate::disk;
 use crate::ledger::{self, CELLS, Conflict, Ledger, LedgerError};
 
 /// Why directories could not be merged.
@@ -89,7 +89,7 @@ fn copy_samples(keys: &[String], from: &Path, into: &Path) -> Result<(), MergeEr
         };
         let bytes = read_samples(&from)?;
         Samples::decode(&bytes).map_err(|error| MergeError::Samples { path: from, error })?;
-        disk::write(&to, &bytes).map_err(io(&to))?;
+        atomic_file::write(&to, &bytes).map_err(io(&to))?;
     }
     Ok(())
 }
@@ -227,7 +227,7 @@ mod tests {
             };
             let samples = Samples { benchmarks: vec![benchmark], circumstances: None };
             let path = directory.path.join(CELLS).join(format!("{}.json", claim.row.key));
-            disk::write(&path, &samples.encode().expect("it is sound")).expect("the disk is not full");
+            atomic_file::write(&path, &samples.encode().expect("it is sound")).expect("the disk is not full");
             let measured = Measured { value: value + number as f64, ..Measured::default() };
             ledger.done(&claim, &measured).expect("the disk is not full");
         }

@@ -254,7 +254,7 @@ impl Plan {
             spread: None,
             samples: None,
             seconds: None,
-            origin: BTreeMap::new(),
+            provenance: BTreeMap::new(),
         };
         let factor = |factor: &crate::file::Factor| Factor {
             name: factor.name.clone(),

@@ -143,8 +143,8 @@ pub struct Cell {
     #[serde(default)]
     pub seconds: Option<f64>,
     /// What is needed to reproduce it: command, environment, hashes.
-    #[serde(default)]
-    pub origin: BTreeMap<String, String>,
+    #[serde(default, rename = "origin")]
+    pub provenance: BTreeMap<String, String>,
 }
 
 /// What a cell is run for.

@@ -22,14 +22,14 @@ use sha2::{Digest, Sha256};
 pub use cell::{ATTEMPT_VARIABLE, CELL_VARIABLE};
 
 use crate::State;
+use crate::artifacts::ArtifactError;
+use crate::atomic_file;
 use crate::cells::Task;
 use crate::directory::{Directory, DirectoryError, WORK};
-use crate::disk;
 use crate::file::{Study, Unmet};
 use crate::ledger::{self, AfterFailure, Claim, Counts, Failure, Ledger, LedgerError};
-use crate::ship::ShipError;
 use cell::{Build, CellContext, NoOutcome, Outcome};
-use machine::Here;
+use machine::LocalMachine;
 use sweep::SweepError;
 
 /// What is to be run, and how.
@@ -83,8 +83,8 @@ impl From<LedgerError> for WorkError {
     }
 }
 
-impl From<ShipError> for WorkError {
-    fn from(error: ShipError) -> WorkError {
+impl From<ArtifactError> for WorkError {
+    fn from(error: ArtifactError) -> WorkError {
         WorkError::Directory(error.into())
     }
 }
@@ -142,7 +142,7 @@ pub struct Finished {
 pub fn work(work: &Work, events: &(dyn Fn(&Event) + Sync)) -> Result<Finished, WorkError> {
     let study = &work.directory.study;
     let name = &study.machines[work.machine].name;
-    let mut here = Here::look(work.root);
+    let mut here = LocalMachine::look(work.root);
     let unmet = here.unmet(&study.machines[work.machine]);
     if !unmet.is_empty() {
         return Err(WorkError::Unmet { machine: name.clone(), unmet });
@@ -151,7 +151,7 @@ pub fn work(work: &Work, events: &(dyn Fn(&Event) + Sync)) -> Result<Finished, W
         fs::create_dir_all(&directory).map_err(|error| DirectoryError::Io { path: directory, error })?;
     }
     // What runs is what was shipped, also when the directory came over a network.
-    crate::ship::Shipped::check(&work.directory.path)?;
+    crate::artifacts::Artifacts::check(&work.directory.path)?;
     let (mut ledger, cut) = Ledger::open(&work.results.join(ledger::file_name(name)), name)?;
     sweep_away_temporaries(&work.results.join(ledger::CELLS));
     if cut > 0 {
@@ -223,7 +223,7 @@ struct Shared<'a> {
 /// What changes while cells run.
 struct Running {
     ledger: Ledger,
-    here: Here,
+    here: LocalMachine,
     /// With the points that sweeps added.
     study: Study,
     counts: Counts,
@@ -284,7 +284,7 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
     let study = shared.lock().study.clone();
     let demo = study.workloads.iter().find(|workload| workload.name == first.row.workload);
     let demo = demo.and_then(|workload| workload.demo.as_deref());
-    let demo = demo.map(|path| shared.work.directory.shipped.place(&shared.work.directory.path, path));
+    let demo = demo.map(|path| shared.work.directory.artifacts.place(&shared.work.directory.path, path));
     // Every build of the block, laid out when it is first used and kept for the blocks that follow.
     let builds = if demo.is_some() { builds(shared, &study, &first)? } else { Vec::new() };
     let options: Vec<Result<ReplayOptions, Failure>> =
@@ -306,7 +306,7 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
         };
         let context = CellContext {
             study: &grown,
-            shipped: &shared.work.directory.shipped,
+            artifacts: &shared.work.directory.artifacts,
             facts: shared.facts,
             interrupt: shared.work.interrupt,
             environment: shared.environment,
@@ -343,7 +343,7 @@ fn task(shared: &Shared, study: &Study, claim: &Claim) -> Option<Task> {
     let levels = study.factors.iter().zip(&claim.row.levels);
     let levels: Option<Vec<usize>> =
         levels.map(|(factor, name)| factor.levels.iter().position(|level| level.name == *name)).collect();
-    study.task(workload, &levels?, &|path| directory.shipped.place(&directory.path, path))
+    study.task(workload, &levels?, &|path| directory.artifacts.place(&directory.path, path))
 }
 
 /// The builds of a block, each once.
@@ -393,7 +393,7 @@ fn done(shared: &Shared, claimed: &Claim, outcome: &Outcome) -> Result<Option<Cl
     let key = &claimed.row.key;
     let bytes = outcome.samples.encode().map_err(|error| WorkError::Samples { key: key.clone(), error })?;
     let path = shared.work.results.join(ledger::CELLS).join(format!("{key}.json"));
-    if let Err(error) = disk::write(&path, &bytes) {
+    if let Err(error) = atomic_file::write(&path, &bytes) {
         // A value without its samples is none. Whether the ledger still takes a failure is told by trying.
         let failure = Failure { kind: failure::of_io(&error), message: format!("cannot write its samples: {error}") };
         return failed(shared, claimed, &failure);
@@ -448,7 +448,7 @@ fn failed(shared: &Shared, claimed: &Claim, failure: &Failure) -> Result<Option<
 /// Goes on with the sweep of a cell that ended.
 fn follow(shared: &Shared, running: &mut Running, claimed: &Claim) -> Result<(), WorkError> {
     let Running { study, ledger, .. } = running;
-    let grown = sweep::follow(study, &shared.work.directory.shipped, shared.work.machine, claimed, ledger)?;
+    let grown = sweep::follow(study, &shared.work.directory.artifacts, shared.work.machine, claimed, ledger)?;
     if let Some(grown) = grown {
         *study = grown;
     }

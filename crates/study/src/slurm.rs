@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
+use crate::atomic_file;
 use crate::directory::{Directory, DirectoryError};
-use crate::disk;
 use crate::exec;
 use crate::file::{Executor, Machine, Slurm};
 use crate::ledger::{Ledger, LedgerError};
@@ -243,7 +243,7 @@ impl Rounds {
     fn write(&self, directory: &Path) -> Result<(), SlurmError> {
         let path = directory.join(DIRECTORY).join(STATE);
         let json = serde_json::to_vec_pretty(self).expect("numbers are JSON");
-        disk::write_with_mode(&path, &json, 0o644).map_err(|error| in_file(&path, error))
+        atomic_file::write_with_mode(&path, &json, 0o644).map_err(|error| in_file(&path, error))
     }
 
     /// Begins anew: somebody asked for it, so that what was given up is tried again.

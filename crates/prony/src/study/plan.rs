@@ -5,8 +5,8 @@ mod words;
 
 use std::path::Path;
 
+use prony_study::artifacts::digest;
 use prony_study::file::Study;
-use prony_study::ship::digest;
 use prony_study::{Contents, Estimate, Plan, PlanError, Results};
 
 use crate::cli::study::PlanArgs;

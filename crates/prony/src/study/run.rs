@@ -114,7 +114,7 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
     let scratch = how.scratch.as_deref().map(absolute).transpose()?;
     let elsewhere = !chosen.exec.is_empty() || !chosen.slurm.is_empty();
     let program = match elsewhere {
-        true => Some(exec::ship_program(&directory.path).map_err(|error| exec_failure(&error.into()))?),
+        true => Some(exec::store_program(&directory.path).map_err(|error| exec_failure(&error.into()))?),
         false => None,
     };
     let mut machines = Vec::new();

@@ -59,10 +59,10 @@ pub fn failure(verb: &str, error: &DirectoryError) -> Failure {
         DirectoryError::Io { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
             failure.hint("make room; what was measured is kept, and `prony study resume DIR` goes on")
         }
-        DirectoryError::Ship(prony_study::ship::ShipError::Io { .. }) => {
+        DirectoryError::Artifact(prony_study::artifacts::ArtifactError::Io { .. }) => {
             failure.hint("paths of a study are relative to its file")
         }
-        DirectoryError::Ship(prony_study::ship::ShipError::Content { .. }) => {
+        DirectoryError::Artifact(prony_study::artifacts::ArtifactError::Content { .. }) => {
             failure.hint("it was changed after it was shipped: `prony study run FILE -o DIR` ships it anew")
         }
         _ => failure,

@@ -109,7 +109,7 @@ fn not_ours(error: &NotOurs) -> Failure {
 pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
     let directory = Directory::open(&args.directory).map_err(|error| status::failure("read", &error))?;
     let rounds = Rounds::read(&directory.path).map_err(|error| run::slurm_failure(&error))?;
-    let program = prony_study::exec::ship_program(&directory.path);
+    let program = prony_study::exec::store_program(&directory.path);
     let program = program.map_err(|error| Failure::new(error.to_string()))?;
     let submission = Submission {
         directory: &directory.path,

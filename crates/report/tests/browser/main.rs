@@ -227,7 +227,7 @@ fn names_that_are_markup_are_shown_and_do_nothing() {
         results.workloads[0].name = format!("w{evil}");
         for cell in &mut results.cells {
             cell.key = format!("{evil}{}", cell.key);
-            cell.origin.insert(format!("o{evil}"), evil.to_owned());
+            cell.provenance.insert(format!("o{evil}"), evil.to_owned());
             if let prony_study::State::Failed { message, .. } = &mut cell.state {
                 message.push_str(evil);
             }

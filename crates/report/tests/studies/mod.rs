@@ -61,7 +61,7 @@ fn cell(levels: &[usize], (machine, workload, repeat): (usize, usize, u32), role
         spread: None,
         samples: None,
         seconds: Some(value * 1.04),
-        origin: BTreeMap::from([
+        provenance: BTreeMap::from([
             ("command".to_owned(), "hlds_replay {engine} --demo {demo}".to_owned()),
             ("engine sha256".to_owned(), format!("{:016x}", Seed::new(levels[0] as u64).bits())),
         ]),

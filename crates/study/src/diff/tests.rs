@@ -24,7 +24,7 @@ pub(crate) fn study(title: &str, value: impl Fn(usize, usize, usize) -> f64) -> 
                         spread: None,
                         samples: None,
                         seconds: None,
-                        origin: Default::default(),
+                        provenance: Default::default(),
                     });
                 }
             }

@@ -96,7 +96,7 @@ pub struct Entry {
     /// How long it took.
     pub seconds: Option<f64>,
     /// What is needed to reproduce it.
-    pub origin: BTreeMap<String, String>,
+    pub provenance: BTreeMap<String, String>,
 }
 
 impl Entry {
@@ -121,7 +121,7 @@ struct Stored {
     value: Option<f64>,
     spread: Option<String>,
     seconds: Option<f64>,
-    origin: Option<String>,
+    provenance: Option<String>,
 }
 
 impl Stored {
@@ -143,7 +143,7 @@ impl Stored {
             value: row.get(10)?,
             spread: row.get(11)?,
             seconds: row.get(12)?,
-            origin: row.get(13)?,
+            provenance: row.get(13)?,
         })
     }
 
@@ -174,7 +174,7 @@ impl Stored {
             Some(json) => Some(serde_json::from_str(json).map_err(|_| wrong("an interval", json))?),
             None => None,
         };
-        let origin: BTreeMap<String, String> = match &self.origin {
+        let provenance: BTreeMap<String, String> = match &self.provenance {
             Some(json) => serde_json::from_str(json).map_err(|_| wrong("an origin", json))?,
             None => BTreeMap::new(),
         };
@@ -186,7 +186,7 @@ impl Stored {
             value: self.value.filter(|value| done && value.is_finite()),
             spread,
             seconds: self.seconds,
-            origin,
+            provenance,
         })
     }
 }

@@ -102,7 +102,7 @@ impl Ledger {
                     State::Skipped { why } => ("skipped", None, Some(why)),
                 };
                 let spread = entry.spread.as_ref().and_then(|spread| serde_json::to_string(spread).ok());
-                let origin = serde_json::to_string(&entry.origin).unwrap_or_default();
+                let provenance = serde_json::to_string(&entry.provenance).unwrap_or_default();
                 let row = &entry.row;
                 transaction
                     .prepare_cached(
@@ -132,7 +132,7 @@ impl Ledger {
                         entry.value,
                         spread,
                         entry.seconds,
-                        origin
+                        provenance
                     ])?;
             }
             for attempt in attempts.iter().filter(|attempt| keys.contains(attempt.key.as_str())) {

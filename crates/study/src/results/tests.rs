@@ -17,7 +17,7 @@ fn results() -> Results {
         spread: Some(Interval { estimate: 0.25, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 0.95, n: 2 }),
         samples: Some(format!("cells/{key}.json")),
         seconds: Some(3.5),
-        origin: BTreeMap::from([("command".to_owned(), "./server".to_owned())]),
+        provenance: BTreeMap::from([("command".to_owned(), "./server".to_owned())]),
     };
     let failed = State::Failed { kind: FailureKind::Transient, message: "the disk is full".to_owned() };
     Results {

@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::failure;
 use super::sweep;
 use super::value::Ran;
+use crate::artifacts::Artifacts;
 use crate::cells::Task;
 use crate::file::Study;
 use crate::ledger::{Claim, Failure, Measured};
-use crate::ship::Shipped;
 use crate::{FailureKind, Role};
 
 /// Variables that tell a command which cell it is.
@@ -31,7 +31,7 @@ const VALUE_S_MIN: f64 = 0.1;
 #[derive(Debug)]
 pub struct CellContext<'a> {
     pub study: &'a Study,
-    pub shipped: &'a Shipped,
+    pub artifacts: &'a Artifacts,
     pub facts: &'a Value,
     pub interrupt: Option<&'a Interrupt>,
     /// Prony's own environment.
@@ -194,12 +194,12 @@ impl CellContext<'_> {
         warnings: Vec<String>,
     ) -> Result<Outcome, NoOutcome> {
         let number = ran.metric(&self.study.metric)?;
-        let mut origin = self.origin(task);
+        let mut provenance = self.provenance(task);
         if let Some((_, stop)) = sweep::of(self.study) {
-            origin.insert(sweep::watched(stop), ran.number(&stop.metric)?.value.to_string());
+            provenance.insert(sweep::watched(stop), ran.number(&stop.metric)?.value.to_string());
         }
         if !warnings.is_empty() {
-            origin.insert("warnings".to_owned(), warnings.join("; "));
+            provenance.insert("warnings".to_owned(), warnings.join("; "));
         }
         let mut facts = benchmark.subject.take().unwrap_or_default();
         facts.parameters = self.parameters(claim);
@@ -222,7 +222,7 @@ impl CellContext<'_> {
         };
         benchmark.metadata = Metadata::new();
         Ok(Outcome {
-            measured: Measured { value: number.value, spread: number.spread, seconds, origin },
+            measured: Measured { value: number.value, spread: number.spread, seconds, provenance },
             samples: Samples { benchmarks: vec![benchmark], circumstances: Some(circumstances) },
         })
     }
@@ -245,14 +245,14 @@ impl CellContext<'_> {
         let levels = self.study.factors.iter().zip(&claim.row.levels);
         let builds = levels.filter_map(|(factor, name)| {
             let level = factor.levels.iter().find(|level| level.name == *name)?;
-            let item = self.shipped.0.get(level.build.as_deref()?)?;
-            Some((factor.name.as_str(), item.sha256.as_str()))
+            let artifact = self.artifacts.0.get(level.build.as_deref()?)?;
+            Some((factor.name.as_str(), artifact.sha256.as_str()))
         });
         builds.collect()
     }
 
     /// What is needed to run it again by hand.
-    fn origin(&self, task: &Task) -> BTreeMap<String, String> {
+    fn provenance(&self, task: &Task) -> BTreeMap<String, String> {
         let environment: Vec<String> = task.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let host = self.facts["host"].as_str().map(str::to_owned);
         let entries = [

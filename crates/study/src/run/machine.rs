@@ -19,7 +19,7 @@ const LOOKED: &str = "looked";
 
 /// The machine that cells run on.
 #[derive(Debug)]
-pub struct Here {
+pub struct LocalMachine {
     tree: Tree,
     /// As `prony machine show --json`.
     pub facts: Value,
@@ -27,12 +27,12 @@ pub struct Here {
     cells_s: f64,
 }
 
-impl Here {
+impl LocalMachine {
     /// What this machine is. `root`: where `/proc` and `/sys` lie, if not where they should.
-    pub fn look(root: Option<&Path>) -> Here {
+    pub fn look(root: Option<&Path>) -> LocalMachine {
         let tree = root.map_or_else(Tree::machine, Tree::at);
         let facts = serde_json::to_value(prony_machine::facts(&tree)).unwrap_or_default();
-        Here { tree, facts, looked: None, cells_s: 0.0 }
+        LocalMachine { tree, facts, looked: None, cells_s: 0.0 }
     }
 
     /// Everything that the study asks of the machine and that it is not.

@@ -2,11 +2,11 @@
 
 use crate::Role;
 use crate::State;
+use crate::artifacts::Artifacts;
 use crate::directory::{POINTS, points, rows};
 use crate::file::{Next, Stop, Study};
 use crate::ledger::{Claim, Entry, Ledger, LedgerError};
 use crate::plan::PlanError;
-use crate::ship::Shipped;
 
 /// Under this name the origin of a cell says what the rule saw.
 pub fn watched(stop: &Stop) -> String {
@@ -31,7 +31,7 @@ pub fn of(study: &Study) -> Option<(usize, &Stop)> {
 /// Returns the study with that point.
 pub fn follow(
     study: &Study,
-    shipped: &Shipped,
+    artifacts: &Artifacts,
     machine: usize,
     claim: &Claim,
     ledger: &mut Ledger,
@@ -52,7 +52,7 @@ pub fn follow(
     let seen = sweep.iter().filter_map(|entry| {
         let beyond = match entry.state {
             State::Done => {
-                let value = entry.origin.get(&watched(stop)).and_then(|text| text.parse().ok());
+                let value = entry.provenance.get(&watched(stop)).and_then(|text| text.parse().ok());
                 Some(stop.is_beyond(value?))
             }
             State::Failed { .. } => None,
@@ -75,7 +75,7 @@ pub fn follow(
     }
     // Another block may have tried it.
     let grown = study.with_point(factor, point).unwrap_or_else(|| study.clone());
-    let mut added = rows(&grown, &grown.plan(&shipped.contents())?, machine);
+    let mut added = rows(&grown, &grown.plan(&artifacts.contents())?, machine);
     added.retain(|row| {
         let mut levels = row.levels.iter().zip(&claim.row.levels).enumerate();
         let same = levels.all(|(at, (one, other))| if at == factor { *one == name } else { one == other });

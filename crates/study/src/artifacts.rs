@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use prony_machine::own;
 
-use crate::disk;
+use crate::atomic_file;
 
 /// Directory of what is shipped, in the study's.
 pub const BUILDS: &str = "builds";
@@ -27,7 +27,7 @@ const CONTENTS_BYTES_MOST: u64 = 16 << 20;
 
 /// Why something could not be shipped, or is not what was.
 #[derive(Debug, thiserror::Error)]
-pub enum ShipError {
+pub enum ArtifactError {
     /// What the study names cannot be read, or its copy not be written.
     #[error("{}: {error}", path.display())]
     Io {
@@ -67,7 +67,7 @@ pub enum ShipError {
 /// One thing that was shipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Item {
+pub struct Artifact {
     /// SHA-256 of its content, in hex.
     pub sha256: String,
     /// Its own name, without directories.
@@ -77,57 +77,58 @@ pub struct Item {
 /// What a study ships, by the paths in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Shipped(pub BTreeMap<String, Item>);
+pub struct Artifacts(pub BTreeMap<String, Artifact>);
 
-impl Shipped {
+impl Artifacts {
     /// Copies what the study names into its directory; what is there already stays.
     ///
     /// `base`: the directory that relative paths of the study file mean. `directory`: the study's.
     ///
     /// # Errors
-    /// [`ShipError`] for the first path that cannot be shipped.
-    pub fn ship<'a>(
+    /// [`ArtifactError`] for the first path that cannot be shipped.
+    pub fn store<'a>(
         paths: impl IntoIterator<Item = &'a str>,
         base: &Path,
         directory: &Path,
-    ) -> Result<Shipped, ShipError> {
-        let mut shipped = Shipped::default();
+    ) -> Result<Artifacts, ArtifactError> {
+        let mut artifacts = Artifacts::default();
         for path in paths {
             let from = base.join(path);
-            let from = fs::canonicalize(&from).map_err(|error| ShipError::Io { path: from, error })?;
+            let from = fs::canonicalize(&from).map_err(|error| ArtifactError::Io { path: from, error })?;
             let sha256 = digest(&from)?;
             let name = from.file_name().map_or_else(|| "root".to_owned(), |name| name.to_string_lossy().into_owned());
-            let item = Item { sha256, name };
-            let to = item.place(directory);
+            let artifact = Artifact { sha256, name };
+            let to = artifact.place(directory);
             if !to.exists() {
                 copy_in_place(&from, &to)?;
                 // It may have changed while it was copied.
-                item.check(directory)?;
+                artifact.check(directory)?;
             }
-            shipped.0.insert(path.to_owned(), item);
+            artifacts.0.insert(path.to_owned(), artifact);
         }
-        shipped.write(directory)?;
-        Ok(shipped)
+        artifacts.write(directory)?;
+        Ok(artifacts)
     }
 
     /// Copies everything from one study's directory to another.
     ///
     /// # Errors
-    /// [`ShipError`] for the first thing that cannot be copied.
-    pub fn copy(&self, from: &Path, to: &Path) -> Result<(), ShipError> {
-        for item in self.0.values().filter(|item| !item.place(to).exists()) {
-            copy_in_place(&item.place(from), &item.place(to))?;
-            item.check(to)?;
+    /// [`ArtifactError`] for the first thing that cannot be copied.
+    pub fn copy(&self, from: &Path, to: &Path) -> Result<(), ArtifactError> {
+        for artifact in self.0.values().filter(|artifact| !artifact.place(to).exists()) {
+            copy_in_place(&artifact.place(from), &artifact.place(to))?;
+            artifact.check(to)?;
         }
         self.write(to)
     }
 
-    fn write(&self, directory: &Path) -> Result<(), ShipError> {
+    fn write(&self, directory: &Path) -> Result<(), ArtifactError> {
         let list = directory.join(BUILDS).join(CONTENTS);
         let json = serde_json::to_vec_pretty(self).expect("texts are JSON");
         make_directory(&directory.join(BUILDS))?;
         if fs::read(&list).ok().as_ref() != Some(&json) {
-            disk::write_with_mode(&list, &json, 0o644).map_err(|error| ShipError::Io { path: list, error })?;
+            atomic_file::write_with_mode(&list, &json, 0o644)
+                .map_err(|error| ArtifactError::Io { path: list, error })?;
         }
         Ok(())
     }
@@ -135,60 +136,60 @@ impl Shipped {
     /// Reads what is in a study's directory, and checks all of it.
     ///
     /// # Errors
-    /// [`ShipError`] when something is missing or is not what was shipped.
-    pub fn check(directory: &Path) -> Result<Shipped, ShipError> {
-        let shipped = Shipped::read(directory)?;
-        shipped.0.values().try_for_each(|item| item.check(directory))?;
-        Ok(shipped)
+    /// [`ArtifactError`] when something is missing or is not what was shipped.
+    pub fn check(directory: &Path) -> Result<Artifacts, ArtifactError> {
+        let artifacts = Artifacts::read(directory)?;
+        artifacts.0.values().try_for_each(|artifact| artifact.check(directory))?;
+        Ok(artifacts)
     }
 
     /// Reads the list in a study's directory.
     ///
     /// # Errors
-    /// [`ShipError`] when there is none.
-    pub fn read(directory: &Path) -> Result<Shipped, ShipError> {
+    /// [`ArtifactError`] when there is none.
+    pub fn read(directory: &Path) -> Result<Artifacts, ArtifactError> {
         let path = directory.join(BUILDS).join(CONTENTS);
-        let list = |problem: String| ShipError::List { path: path.clone(), problem };
+        let list = |problem: String| ArtifactError::List { path: path.clone(), problem };
         let mut text = String::new();
         File::open(&path)
             .and_then(|file| file.take(CONTENTS_BYTES_MOST).read_to_string(&mut text))
-            .map_err(|error| ShipError::Io { path: path.clone(), error })?;
-        let shipped: Shipped = serde_json::from_str(&text).map_err(|error| list(error.to_string()))?;
+            .map_err(|error| ArtifactError::Io { path: path.clone(), error })?;
+        let artifacts: Artifacts = serde_json::from_str(&text).map_err(|error| list(error.to_string()))?;
         // The list may come from elsewhere, and names files that are run.
-        for item in shipped.0.values() {
-            let mut parts = Path::new(&item.name).components();
+        for artifact in artifacts.0.values() {
+            let mut parts = Path::new(&artifact.name).components();
             let plain = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
-            if !plain || item.sha256.len() != 64 || !item.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                return Err(list(format!("expected a hash and a name, found `{}/{}`", item.sha256, item.name)));
+            if !plain || artifact.sha256.len() != 64 || !artifact.sha256.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return Err(list(format!("expected a hash and a name, found `{}/{}`", artifact.sha256, artifact.name)));
             }
         }
-        Ok(shipped)
+        Ok(artifacts)
     }
 
     /// Hashes by path, as the keys of cells take them.
     pub fn contents(&self) -> BTreeMap<String, String> {
-        self.0.iter().map(|(path, item)| (path.clone(), item.sha256.clone())).collect()
+        self.0.iter().map(|(path, artifact)| (path.clone(), artifact.sha256.clone())).collect()
     }
 
     /// Where a path of the study file lies in the study's directory; itself when it was not shipped.
     pub fn place(&self, directory: &Path, path: &str) -> String {
-        let place = self.0.get(path).map(|item| item.place(directory).to_string_lossy().into_owned());
+        let place = self.0.get(path).map(|artifact| artifact.place(directory).to_string_lossy().into_owned());
         place.unwrap_or_else(|| path.to_owned())
     }
 }
 
-impl Item {
+impl Artifact {
     /// Where it lies in the study's directory.
     pub fn place(&self, directory: &Path) -> PathBuf {
         directory.join(BUILDS).join(&self.sha256).join(&self.name)
     }
 
-    fn check(&self, directory: &Path) -> Result<(), ShipError> {
+    fn check(&self, directory: &Path) -> Result<(), ArtifactError> {
         let path = self.place(directory);
         let found = digest(&path)?;
         match found == self.sha256 {
             true => Ok(()),
-            false => Err(ShipError::Content { path, expected: self.sha256.clone(), found }),
+            false => Err(ArtifactError::Content { path, expected: self.sha256.clone(), found }),
         }
     }
 }
@@ -196,14 +197,14 @@ impl Item {
 /// SHA-256 of a file's bytes, in hex; of a directory that of the names, kinds and contents in it, and who may run them.
 ///
 /// # Errors
-/// [`ShipError`] when it cannot be read, or holds what cannot be shipped.
-pub fn digest(path: &Path) -> Result<String, ShipError> {
+/// [`ArtifactError`] when it cannot be read, or holds what cannot be shipped.
+pub fn digest(path: &Path) -> Result<String, ArtifactError> {
     let hash = digest_of(path, 0)?;
     Ok(hash.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn digest_of(path: &Path, depth: usize) -> Result<[u8; 32], ShipError> {
-    let io = |error| ShipError::Io { path: path.to_owned(), error };
+fn digest_of(path: &Path, depth: usize) -> Result<[u8; 32], ArtifactError> {
+    let io = |error| ArtifactError::Io { path: path.to_owned(), error };
     let facts = fs::symlink_metadata(path).map_err(io)?;
     let mut hash = Sha256::new();
     if facts.is_file() {
@@ -236,23 +237,23 @@ fn digest_of(path: &Path, depth: usize) -> Result<[u8; 32], ShipError> {
 }
 
 /// What is in a directory, by name.
-fn entries(path: &Path, depth: usize) -> Result<BTreeMap<Vec<u8>, PathBuf>, ShipError> {
-    let kind = |found| ShipError::Kind { path: path.to_owned(), found };
+fn entries(path: &Path, depth: usize) -> Result<BTreeMap<Vec<u8>, PathBuf>, ArtifactError> {
+    let kind = |found| ArtifactError::Kind { path: path.to_owned(), found };
     if !path.is_dir() {
         return Err(kind("neither"));
     }
     if depth >= DEEPEST {
         return Err(kind("directories in directories without end"));
     }
-    let io = |error| ShipError::Io { path: path.to_owned(), error };
+    let io = |error| ArtifactError::Io { path: path.to_owned(), error };
     let entries = fs::read_dir(path).map_err(io)?;
     let entries = entries.map(|entry| entry.map(|entry| (entry.file_name().as_bytes().to_vec(), entry.path())));
     entries.collect::<io::Result<_>>().map_err(io)
 }
 
 /// Copies under a temporary name, then gives it its own.
-fn copy_in_place(from: &Path, to: &Path) -> Result<(), ShipError> {
-    let io = |error| ShipError::Io { path: to.to_owned(), error };
+fn copy_in_place(from: &Path, to: &Path) -> Result<(), ArtifactError> {
+    let io = |error| ArtifactError::Io { path: to.to_owned(), error };
     let parent = to.parent().unwrap_or(Path::new("."));
     make_directory(parent)?;
     let temporary = own::temporary_name(to).map_err(io)?;
@@ -269,14 +270,14 @@ fn copy_in_place(from: &Path, to: &Path) -> Result<(), ShipError> {
     }
 }
 
-fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), ShipError> {
-    let io = |error| ShipError::Io { path: from.to_owned(), error };
+fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), ArtifactError> {
+    let io = |error| ArtifactError::Io { path: from.to_owned(), error };
     let facts = fs::symlink_metadata(from).map_err(io)?;
     if facts.is_symlink() {
         return fs::read_link(from).and_then(|target| symlink(target, to)).map_err(io);
     }
     if facts.is_file() {
-        return disk::copy_new(from, to).map_err(io);
+        return atomic_file::copy_new(from, to).map_err(io);
     }
     let entries = entries(from, depth)?;
     fs::create_dir(to).map_err(io)?;
@@ -286,8 +287,8 @@ fn copy(from: &Path, to: &Path, depth: usize) -> Result<(), ShipError> {
     File::open(to).and_then(|directory| directory.sync_all()).map_err(io)
 }
 
-fn make_directory(path: &Path) -> Result<(), ShipError> {
-    fs::create_dir_all(path).map_err(|error| ShipError::Io { path: path.to_owned(), error })
+fn make_directory(path: &Path) -> Result<(), ArtifactError> {
+    fs::create_dir_all(path).map_err(|error| ArtifactError::Io { path: path.to_owned(), error })
 }
 
 #[cfg(test)]
@@ -306,35 +307,35 @@ mod tests {
         place
     }
 
-    fn ship(place: &TempDir) -> Result<Shipped, ShipError> {
-        Shipped::ship(["match.demo", "build"], &place.path().join("from"), &place.path().join("study"))
+    fn store(place: &TempDir) -> Result<Artifacts, ArtifactError> {
+        Artifacts::store(["match.demo", "build"], &place.path().join("from"), &place.path().join("study"))
     }
 
     #[test]
     fn what_is_shipped_is_the_same_and_checked() {
         let place = place();
-        let shipped = ship(&place).expect("all is there");
+        let artifacts = store(&place).expect("all is there");
         let study = place.path().join("study");
-        assert_eq!(Shipped::check(&study).expect("nobody touched it"), shipped);
-        let demo = shipped.place(&study, "match.demo");
+        assert_eq!(Artifacts::check(&study).expect("nobody touched it"), artifacts);
+        let demo = artifacts.place(&study, "match.demo");
         assert_eq!(fs::read_to_string(&demo).expect("it was copied"), "a demo");
         // printf 'a demo' | sha256sum
         let hash = "e6cfcbdec4afd8d786dc934fdd79a712e4c08308f6d15692417e5e932bd2e85f";
-        assert_eq!(shipped.0["match.demo"].sha256, hash);
-        let server = PathBuf::from(shipped.place(&study, "build")).join("server");
+        assert_eq!(artifacts.0["match.demo"].sha256, hash);
+        let server = PathBuf::from(artifacts.place(&study, "build")).join("server");
         assert_eq!(fs::metadata(server).expect("it was copied").permissions().mode() & 0o777, 0o755);
-        assert_eq!(ship(&place).expect("all is there"), shipped);
-        assert_eq!(shipped.place(&study, "elsewhere"), "elsewhere");
+        assert_eq!(store(&place).expect("all is there"), artifacts);
+        assert_eq!(artifacts.place(&study, "elsewhere"), "elsewhere");
     }
 
     #[test]
     fn a_copy_that_was_changed_is_named() {
         let place = place();
-        let shipped = ship(&place).expect("all is there");
+        let artifacts = store(&place).expect("all is there");
         let study = place.path().join("study");
-        fs::write(shipped.place(&study, "match.demo"), "another").expect("it is ours");
-        let error = Shipped::check(&study).expect_err("it was changed").to_string();
-        let expected = format!("match.demo: expected content {}, found ", shipped.0["match.demo"].sha256);
+        fs::write(artifacts.place(&study, "match.demo"), "another").expect("it is ours");
+        let error = Artifacts::check(&study).expect_err("it was changed").to_string();
+        let expected = format!("match.demo: expected content {}, found ", artifacts.0["match.demo"].sha256);
         assert!(error.contains(&expected), "{error}");
     }
 
@@ -357,7 +358,7 @@ mod tests {
     fn what_cannot_be_shipped_is_named() {
         let place = place();
         let base = place.path().join("from");
-        let missing = Shipped::ship(["nothing"], &base, &place.path().join("study")).expect_err("it is not there");
+        let missing = Artifacts::store(["nothing"], &base, &place.path().join("study")).expect_err("it is not there");
         assert!(missing.to_string().ends_with("from/nothing: No such file or directory (os error 2)"), "{missing}");
         let device = digest(Path::new("/dev/null")).expect_err("it is a device").to_string();
         assert_eq!(device, "/dev/null: expected a file or a directory, found neither");
@@ -371,7 +372,7 @@ mod tests {
         for name in ["../../bin/sh", "", "..", "a/b"] {
             let json = format!("{{\"a\": {{\"sha256\": \"{}\", \"name\": \"{name}\"}}}}", "0".repeat(64));
             fs::write(&list, json).expect("it is writable");
-            let error = Shipped::read(place.path()).expect_err("it lies elsewhere").to_string();
+            let error = Artifacts::read(place.path()).expect_err("it lies elsewhere").to_string();
             assert!(error.contains("expected a hash and a name, found `000"), "{error}");
         }
     }
