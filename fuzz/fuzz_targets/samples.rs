@@ -6,8 +6,8 @@
 use libfuzzer_sys::fuzz_target;
 use prony_stats::export;
 use prony_stats::judge::Metric;
-use prony_stats::samples::Samples;
 use prony_stats::rejudge::{Question, answer};
+use prony_stats::samples::Samples;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(samples) = Samples::decode(bytes) else { return };
@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     let (a, b) = (&samples.benchmarks[0], &samples.benchmarks[samples.benchmarks.len() - 1]);
     let paired = samples.circumstances.as_ref();
     let questions = [Question { a, b, paired }, Question { a: b, b: a, paired: None }];
-    for metric in [None, Some(Metric::Cpu), Some(Metric::Net), Some(Metric::Wall)] {
+    for metric in [None, Some(Metric::Cpu), Some(Metric::Uncontended), Some(Metric::Wall)] {
         let _ = answer(&questions, 0.05, 0.01, metric);
     }
 });

@@ -74,7 +74,7 @@ pub struct Options {
     /// On which CPU and under which scheduler commands run.
     pub placement: Placement,
     /// Two commands run at once on the CPU of `placement`, in turns of half a millisecond: what
-    /// disturbs the machine for longer disturbs both. Judged on CPU time and net; wall time is that of both.
+    /// disturbs the machine for longer disturbs both. Judged on CPU time and uncontended time; wall time is that of both.
     pub duet: bool,
     /// Try first, on one command with itself, whether a duet on this CPU scatters less, and take the way that does.
     pub duet_tried_on: Option<usize>,

@@ -72,7 +72,7 @@ pub enum Warning {
         runs: usize,
     },
     /// Threads or children, and no wait for a CPU that could be taken off wall time.
-    NetUnknown {
+    WaitUnknown {
         /// The command.
         name: String,
         /// It had more than one thread.
@@ -97,7 +97,7 @@ impl fmt::Display for Warning {
             Warning::Failures { name, failed, runs } => {
                 write!(f, "{failed} of {runs} runs of `{name}` failed")
             }
-            Warning::NetUnknown { name, threads, children, reason } => {
+            Warning::WaitUnknown { name, threads, children, reason } => {
                 let what = match (threads, children) {
                     (true, true) => "threads and children",
                     (true, false) => "threads",

@@ -459,8 +459,8 @@ impl<'a> Bench<'a> {
                 warnings.push(Warning::Failures { name: name(), failed, runs });
             }
             let Some(summary) = summary.as_ref().filter(|_| by_process) else { continue };
-            if let Some(reason) = no_wait.filter(|_| summary.net_s.is_none() && (threads || children)) {
-                warnings.push(Warning::NetUnknown { name: name(), threads, children, reason });
+            if let Some(reason) = no_wait.filter(|_| summary.uncontended_s.is_none() && (threads || children)) {
+                warnings.push(Warning::WaitUnknown { name: name(), threads, children, reason });
             }
             let calibrated = self.benchmarks[0].runs.iter().any(|run| run.loops > 1);
             if summary.value.median.estimate < SHORT_S && !calibrated {

@@ -23,7 +23,7 @@ pub struct Times {
     /// CPU time; of a worker with a metric of its own, that.
     pub cpu_s: f64,
     /// Wall time without the wait for a CPU.
-    pub net_s: Option<f64>,
+    pub uncontended_s: Option<f64>,
     /// Wall time; `None` where it is not that of the command alone.
     pub wall_s: Option<f64>,
 }
@@ -33,7 +33,7 @@ impl Times {
     pub fn of(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Cpu => self.cpu_s,
-            Metric::Net => self.net_s.unwrap_or(f64::NAN),
+            Metric::Uncontended => self.uncontended_s.unwrap_or(f64::NAN),
             Metric::Wall => self.wall_s.unwrap_or(f64::NAN),
         }
     }
@@ -42,7 +42,7 @@ impl Times {
     pub fn against(&self, first: &Times) -> Pair {
         Pair {
             cpu: Ratio::of(first.cpu_s, self.cpu_s),
-            net: first.net_s.zip(self.net_s).map(|(first, this)| Ratio::of(first, this)),
+            uncontended: first.uncontended_s.zip(self.uncontended_s).map(|(first, this)| Ratio::of(first, this)),
             wall: Ratio::of(first.wall_s.unwrap_or(f64::NAN), self.wall_s.unwrap_or(f64::NAN)),
         }
     }
@@ -149,7 +149,7 @@ fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Ru
         counted.map(|value| value.value).collect()
     };
     let typical = |metric: &str| prony_stats::quantile::median(&of(metric));
-    (measured.wall_s, measured.cpu_s, measured.net_s) = (typical("wall"), typical("cpu"), typical("net"));
+    (measured.wall_s, measured.cpu_s, measured.uncontended_s) = (typical("wall"), typical("cpu"), typical("net"));
     measured.wait_s = None;
     let own = || values.iter().filter(|value| value.metric == measure.metric);
     Run {
@@ -177,7 +177,7 @@ fn of_process(observation: &Observation) -> Measured {
         place: None,
         wall_s: (!observation.duet).then(|| seconds(run.wall_ns)),
         cpu_s: Some(seconds(run.cpu_ns)),
-        net_s: run.net_ns().map(seconds),
+        uncontended_s: run.uncontended_ns().map(seconds),
         wait_s: run.wait_ns.ok().map(seconds),
         user_s: Some(seconds(run.user_ns)),
         system_s: Some(seconds(run.system_ns)),
@@ -200,15 +200,18 @@ fn times(run: &Run, measured: &Measured, measure: &Measure) -> Times {
     let value = if measure.better() == Better::Higher { 1.0 / value } else { value };
     Times {
         cpu_s: measured.cpu_s.unwrap_or(value),
-        net_s: measured.net_s,
+        uncontended_s: measured.uncontended_s,
         wall_s: measured.wall_s.or((measure.metric == "wall").then_some(value)),
     }
 }
 
-/// CPU and net times of all runs of a benchmark that count, where there are any.
+/// CPU and uncontended times of all runs of a benchmark that count, where there are any.
 pub fn of_runs(benchmark: &Benchmark) -> (Vec<f64>, Option<Vec<f64>>) {
     let counted = || benchmark.runs.iter().filter(|run| !run.values.is_empty()).filter_map(|run| run.measured.as_ref());
-    (counted().filter_map(|measured| measured.cpu_s).collect(), counted().map(|measured| measured.net_s).collect())
+    (
+        counted().filter_map(|measured| measured.cpu_s).collect(),
+        counted().map(|measured| measured.uncontended_s).collect(),
+    )
 }
 
 /// Benchmarks without runs, one for each command; equal names are numbered, as a file has each name once.

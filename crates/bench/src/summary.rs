@@ -14,7 +14,7 @@ pub struct Summary {
     /// CPU time, in seconds.
     pub cpu_s: Option<Spread>,
     /// Wall time without the wait for a CPU, in seconds; `None` where that is not known of every run.
-    pub net_s: Option<Spread>,
+    pub uncontended_s: Option<Spread>,
 }
 
 /// Some values of one kind.
@@ -50,11 +50,11 @@ impl Summary {
     /// Of all runs of a benchmark that have values.
     pub fn of(benchmark: &Benchmark, alpha: f64) -> Option<Summary> {
         let values: Vec<f64> = benchmark.values().collect();
-        let (cpu, net) = of_runs(benchmark);
+        let (cpu, uncontended) = of_runs(benchmark);
         Some(Summary {
             value: Spread::of(&values, alpha)?,
             cpu_s: Spread::of(&cpu, alpha),
-            net_s: net.and_then(|net| Spread::of(&net, alpha)),
+            uncontended_s: uncontended.and_then(|uncontended| Spread::of(&uncontended, alpha)),
         })
     }
 }

@@ -41,7 +41,8 @@ pub struct Tried {
 pub(crate) fn suits(observation: &Observation, budget_s: f64) -> bool {
     let run = &observation.run;
     let cpu_s = run.cpu_ns as f64 / 1e9;
-    let computes = run.net_ns().is_some_and(|net_ns| run.cpu_ns as f64 >= CPU_SHARE_MIN * net_ns as f64);
+    let computes =
+        run.uncontended_ns().is_some_and(|uncontended_ns| run.cpu_ns as f64 >= CPU_SHARE_MIN * uncontended_ns as f64);
     computes
         && run.spawned == SpawnedTasks { threads: false, children: false }
         && observation.values.is_empty()

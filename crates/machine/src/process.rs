@@ -17,7 +17,7 @@
 //!
 //! So the wait of a command with threads or children is not known from here. Where the kernel also tells
 //! of each task that ends (`exits`), and these took turns (`family`), the sum of their waits is used;
-//! otherwise there is none, with a reason, and [`Run::net_ns`] is `None`. The sum of user and system time is exact although either alone is sampled at
+//! otherwise there is none, with a reason, and [`Run::uncontended_ns`] is `None`. The sum of user and system time is exact although either alone is sampled at
 //! ticks: the kernel scales the two to the exact sum (`cputime_adjust` in `kernel/sched/cputime.c`).
 
 mod account;
@@ -227,7 +227,7 @@ pub struct Run {
 
 impl Run {
     /// Wall time without the time it was ready and had no CPU; `None` where that is not known.
-    pub fn net_ns(&self) -> Option<u64> {
+    pub fn uncontended_ns(&self) -> Option<u64> {
         let wait_ns = self.wait_ns.ok()?;
         // Part of our own wait may have been while it still ran; tasks in turns take at least their CPU time.
         Some(self.wall_ns.saturating_sub(wait_ns).saturating_sub(self.own_wait_ns).max(self.cpu_ns))

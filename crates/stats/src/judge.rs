@@ -2,7 +2,7 @@
 //!
 //! A and B run back to back in random order, so under "no difference" each log ratio ln(B/A) is as likely to have
 //! either sign, however the machine's noise hangs together from run to run. CPU time and wall time are judged by signed
-//! ranks, net time (wall minus what the run waited for a core) by signs. What is spent at which look is in
+//! ranks, uncontended time (wall minus what the run waited for a core) by signs. What is spent at which look is in
 //! [`crate::spending`].
 //!
 //! # What is judged
@@ -10,27 +10,27 @@
 //! Unless one metric is asked for, a verdict is about **what the user waits for**: the time from start to end that a
 //! run would take if nobody else wanted a core.
 //!
-//! * **Where the wait for a core is known of every run** that is net time, and CPU time stands for it where the runs
-//!   compute most of the time: net = CPU + blocked, blocked ≥ 0, so where at least [`CPU_SHARE_MIN`] of net time is CPU
+//! * **Where the wait for a core is known of every run** that is uncontended time, and CPU time stands for it where the runs
+//!   compute most of the time: uncontended = CPU + blocked, blocked ≥ 0, so where at least [`CPU_SHARE_MIN`] of uncontended time is CPU
 //!   time and as much is blocked as before, the two have the same sign and nearly the same size. CPU time is measured
 //!   better, as no disk, host or timer is in it. Each of the two gets half of α. Where both differ
-//!   and contradict each other, net time decides. Where runs wait for something else than a core for more of the time,
+//!   and contradict each other, uncontended time decides. Where runs wait for something else than a core for more of the time,
 //!   CPU time is part of what is waited for, and has no say.
 //! * **Where it is not known**, as of threads that run at once, it is wall time, with all of its noise and all of α. CPU
 //!   time has no say: it is a sum over threads, and what is waited for is the longest path through
 //!   them. Two threads that take turns and two that run at once have the same sum; a program that is made parallel
 //!   has a larger one and takes less time. No function of the sums of CPU time and of waits can tell: a thread's wait
-//!   for a core delays the end if it is on that path and costs nothing if it is not, so net time lies
+//!   for a core delays the end if it is on that path and costs nothing if it is not, so uncontended time lies
 //!   anywhere between wall and wall minus all waits. Wall time is the one number
 //!   of a run that is known to hold all that is waited for; what other work adds to it is as likely to hit A
 //!   as B.
 //! * **Same** is never said of runs of which the interval of what the user waits for is not known or does not lie within
 //!   the margin.
 //!
-//! How much of net time is CPU time is told by the mean of both runs of each pair, which is the same whichever is A,
+//! How much of uncontended time is CPU time is told by the mean of both runs of each pair, which is the same whichever is A,
 //! so by the argument of the module `pair_selection` the choice between the two leaves the tests exact. Of all pairs the
 //! quarter that computed most is asked: what the host of a virtual machine takes away is
-//! in net time, and comes and goes.
+//! in uncontended time, and comes and goes.
 //!
 //! # Verdicts
 //!
@@ -61,7 +61,7 @@ use crate::interval::Interval;
 use crate::quantile::{quantile_of_sorted, sorted};
 use crate::spending::LOOKS;
 
-/// CPU time stands for net time where it is at least this share of it.
+/// CPU time stands for uncontended time where it is at least this share of it.
 pub const CPU_SHARE_MIN: f64 = 0.9;
 /// Of all pairs, the share that computed less than those that are asked.
 const COMPUTED_LESS: f64 = 0.75;
@@ -85,7 +85,7 @@ pub struct Pair {
     /// CPU time.
     pub cpu: Ratio,
     /// Wall time minus the wait for a core; `None` where that cannot be told.
-    pub net: Option<Ratio>,
+    pub uncontended: Option<Ratio>,
     /// Wall time; not finite where it is not that of the command alone.
     pub wall: Ratio,
 }
@@ -144,7 +144,7 @@ pub struct Judge {
     pairs: Vec<Pair>,
     cpu: Series,
     /// `None` once a pair came without it.
-    net: Option<Series>,
+    uncontended: Option<Series>,
     wall: Series,
     looks: Looks,
 }
@@ -191,7 +191,7 @@ impl Judge {
             plan,
             pairs: Vec::new(),
             cpu: series(Test::SignedRanks, metrics),
-            net: Some(series(Test::Signs, metrics)),
+            uncontended: Some(series(Test::Signs, metrics)),
             wall: series(Test::SignedRanks, 1.0),
             looks: Looks::default(),
         }
@@ -202,17 +202,17 @@ impl Judge {
         self.pairs.push(pair);
         self.cpu.push(pair.cpu);
         self.wall.push(pair.wall);
-        match (&mut self.net, pair.net) {
-            (Some(series), Some(net)) => series.push(net),
+        match (&mut self.uncontended, pair.uncontended) {
+            (Some(series), Some(uncontended)) => series.push(uncontended),
             (Some(_), None) => {
-                self.net = None;
+                self.uncontended = None;
                 self.without_net();
             }
             (None, _) => {}
         }
     }
 
-    /// Wall time takes the place of net time, and of CPU time beside it. What looks at these two have spent is gone.
+    /// Wall time takes the place of uncontended time, and of CPU time beside it. What looks at these two have spent is gone.
     fn without_net(&mut self) {
         if self.plan.metric.is_none() {
             self.wall.resume(self.plan.alpha, self.looks.used());
@@ -236,11 +236,11 @@ impl Judge {
     /// The interval of what decides as it would be were the next look now. For showing only: what is decided is decided
     /// at looks.
     pub fn live(&self) -> Option<Interval> {
-        let series = match (self.plan.metric, &self.net) {
+        let series = match (self.plan.metric, &self.uncontended) {
             (Some(Metric::Cpu), _) => &self.cpu,
-            (Some(Metric::Net), net) => net.as_ref()?,
+            (Some(Metric::Uncontended), uncontended) => uncontended.as_ref()?,
             (None, Some(_)) if self.computes() => &self.cpu,
-            (None, Some(net)) => net,
+            (None, Some(uncontended)) => uncontended,
             (Some(Metric::Wall), _) | (None, None) => &self.wall,
         };
         series.live(self.looks.next_share().unwrap_or(1.0))
@@ -257,9 +257,9 @@ impl Judge {
         outcome.unwrap_or_else(|| self.clone().finish(elapsed_s))
     }
 
-    /// Most of net time is CPU time.
+    /// Most of uncontended time is CPU time.
     fn computes(&self) -> bool {
-        let share = |pair: &Pair| Some(pair.cpu.level - pair.net?.level).filter(|share| share.is_finite());
+        let share = |pair: &Pair| Some(pair.cpu.level - pair.uncontended?.level).filter(|share| share.is_finite());
         let shares = sorted(&self.pairs.iter().filter_map(share).collect::<Vec<_>>());
         quantile_of_sorted(&shares, COMPUTED_LESS).is_some_and(|share| share >= CPU_SHARE_MIN.ln())
     }
@@ -286,7 +286,7 @@ impl Look for Judge {
             asked: self.plan.metric,
             computes: self.computes(),
             cpu: self.cpu.look(share),
-            net: self.net.as_mut().map(|net| net.look(share)),
+            uncontended: self.uncontended.as_mut().map(|uncontended| uncontended.look(share)),
             wall: self.wall.look(share),
             left_out: self.cpu.left_out,
         };

@@ -41,7 +41,7 @@ pub const NOISES: [Noise; 7] = [
 pub struct Run {
     pub cpu_s: f64,
     /// `None` where threads ran at once.
-    pub net_s: Option<f64>,
+    pub uncontended_s: Option<f64>,
     pub wall_s: f64,
 }
 
@@ -128,7 +128,7 @@ impl Machine {
         let path_s = disturbed_s + program.sleeps_s;
         let wall_s = path_s + wait_s;
         self.elapsed_s += wall_s + BETWEEN_S;
-        Run { cpu_s, net_s: (program.threads == 1).then_some(path_s), wall_s }
+        Run { cpu_s, uncontended_s: (program.threads == 1).then_some(path_s), wall_s }
     }
 
     /// A and B back to back in random order, B e^`effect` times as slow; the effect is drawn anew for each run.
@@ -149,7 +149,7 @@ impl Machine {
         };
         Pair {
             cpu: Ratio::of(a.cpu_s, b.cpu_s),
-            net: a.net_s.zip(b.net_s).map(|(a, b)| Ratio::of(a, b)),
+            uncontended: a.uncontended_s.zip(b.uncontended_s).map(|(a, b)| Ratio::of(a, b)),
             wall: Ratio::of(a.wall_s, b.wall_s),
         }
     }

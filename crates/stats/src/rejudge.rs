@@ -162,7 +162,7 @@ fn numbered(benchmark: &Benchmark) -> impl Iterator<Item = (u64, &Run)> {
 #[derive(Debug, Clone, Copy)]
 struct Times {
     cpu: f64,
-    net: Option<f64>,
+    uncontended: Option<f64>,
     /// Not a number where it is not known.
     wall: f64,
 }
@@ -182,7 +182,7 @@ impl Times {
         let wall = measured.wall_s.filter(|_| times).or((!cpu_alone).then_some(cost));
         Some(Times {
             cpu: measured.cpu_s.filter(|_| times).unwrap_or(cost),
-            net: measured.net_s.filter(|_| times),
+            uncontended: measured.uncontended_s.filter(|_| times),
             wall: wall.unwrap_or(f64::NAN),
         })
     }
@@ -190,7 +190,7 @@ impl Times {
     fn against(self, first: Times) -> Pair {
         Pair {
             cpu: Ratio::of(first.cpu, self.cpu),
-            net: first.net.zip(self.net).map(|(first, second)| Ratio::of(first, second)),
+            uncontended: first.uncontended.zip(self.uncontended).map(|(first, second)| Ratio::of(first, second)),
             wall: Ratio::of(first.wall, self.wall),
         }
     }

@@ -183,8 +183,8 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Wall time without the time that the run was ready to run and waited for a CPU.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub net_s: Option<f64>,
+    #[serde(default, rename = "net_s", skip_serializing_if = "Option::is_none")]
+    pub uncontended_s: Option<f64>,
     /// Ready to run, waiting for a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<f64>,
@@ -348,7 +348,7 @@ impl Measured {
     pub fn time_s(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Cpu => self.cpu_s,
-            Metric::Net => self.net_s,
+            Metric::Uncontended => self.uncontended_s,
             Metric::Wall => self.wall_s,
         }
     }

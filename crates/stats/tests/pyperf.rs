@@ -48,7 +48,7 @@ fn samples(factor: f64) -> Samples {
                 place: Some(pair % 2),
                 wall_s: Some(time),
                 cpu_s: Some(time * 0.9),
-                net_s: Some(time * 0.95),
+                uncontended_s: Some(time * 0.95),
                 wait_s: Some(time * 0.05),
                 faults: Some(Faults { minor: 80, major: 0 }),
                 switches: Some(Switches { voluntary: 2, involuntary: 1 }),

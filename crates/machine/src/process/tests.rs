@@ -71,8 +71,8 @@ fn the_time_of_one_thread_is_what_the_program_says() {
     assert_eq!((run.ended, run.spawned), (Ended::Exited(0), SpawnedTasks::default()));
     assert_covers(run.cpu_ns, truth(&text).0);
     assert!(run.wall_ns >= run.cpu_ns, "one thread cannot run longer than the clock: {run:?}");
-    let net_ns = run.net_ns().expect("one thread without children");
-    assert!(net_ns <= run.wall_ns && net_ns + 1_000_000 > run.cpu_ns, "{run:?}");
+    let uncontended_ns = run.uncontended_ns().expect("one thread without children");
+    assert!(uncontended_ns <= run.wall_ns && uncontended_ns + 1_000_000 > run.cpu_ns, "{run:?}");
     assert!(run.faults_minor > 0, "{run:?}");
 }
 
@@ -81,7 +81,7 @@ fn the_time_of_threads_is_summed_and_net_is_off() {
     let (run, text) = run(burn(), &["-v", "-t", "3", "20000000"]);
     assert_eq!(run.spawned, SpawnedTasks { threads: true, children: false });
     assert_covers(run.cpu_ns, truth(&text).0);
-    assert_eq!(run.net_ns(), None);
+    assert_eq!(run.uncontended_ns(), None);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn the_time_of_children_is_summed_and_net_is_off() {
     let (own_ns, children_ns) = truth(&text);
     assert!(children_ns > own_ns, "two children do twice the work");
     assert_covers(run.cpu_ns, own_ns + children_ns);
-    assert_eq!(run.net_ns(), None);
+    assert_eq!(run.uncontended_ns(), None);
 }
 
 /// Children and threads that take turns are known to the kernel's listeners only.
@@ -112,8 +112,8 @@ fn children_that_take_turns_have_a_net() {
     assert_eq!((run.ended, run.spawned), (Ended::Exited(0), SpawnedTasks { threads: false, children: true }));
     let children_ns: u64 = text.lines().map(|line| truth(line).0).sum();
     assert_covers(run.cpu_ns, children_ns);
-    let net_ns = run.net_ns().expect("a shell waits for its children");
-    assert!(net_ns >= run.cpu_ns && net_ns <= run.wall_ns, "{run:?}");
+    let uncontended_ns = run.uncontended_ns().expect("a shell waits for its children");
+    assert!(uncontended_ns >= run.cpu_ns && uncontended_ns <= run.wall_ns, "{run:?}");
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub struct Answered {
     more_needed_s: Option<f64>,
     /// The metrics that had a say.
     judged: Vec<String>,
-    /// Hodges–Lehmann estimates and signed-rank intervals; the median and a sign-test interval of net.
+    /// Hodges–Lehmann estimates and signed-rank intervals; the median and a sign-test interval of uncontended time.
     metrics: Metrics,
     reasons: Vec<String>,
 }
@@ -127,7 +127,8 @@ struct Command {
     runs: usize,
     value: Option<Times>,
     cpu_s: Option<Times>,
-    net_s: Option<Times>,
+    #[serde(rename = "net_s")]
+    uncontended_s: Option<Times>,
 }
 
 #[derive(Debug, Serialize)]
@@ -156,7 +157,7 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
             runs: summary.as_ref().map_or(0, |summary| summary.value.median.n),
             value: summary.as_ref().map(|summary| times(&summary.value)),
             cpu_s: summary.as_ref().and_then(|summary| summary.cpu_s.as_ref()).map(times),
-            net_s: summary.as_ref().and_then(|summary| summary.net_s.as_ref()).map(times),
+            uncontended_s: summary.as_ref().and_then(|summary| summary.uncontended_s.as_ref()).map(times),
         }
     });
     let compared = |comparison: &prony_bench::Comparison| Compared {
@@ -188,8 +189,8 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
 /// An outcome as JSON; `judged`: what was judged first.
 pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     let mut all = BTreeMap::from([(judged.to_owned(), change(&outcome.cpu.interval))]);
-    if let Some(net) = &outcome.net {
-        all.insert("net".to_owned(), change(&net.interval));
+    if let Some(uncontended) = &outcome.uncontended {
+        all.insert("net".to_owned(), change(&uncontended.interval));
     }
     let name = |metric: Metric| if metric == Metric::Cpu { judged.to_owned() } else { metric.name().to_owned() };
     let wall = (!all.contains_key("wall") && outcome.wall.interval.n > 0).then(|| change(&outcome.wall.interval));

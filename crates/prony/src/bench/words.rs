@@ -92,7 +92,7 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
         );
     };
     row(metric, &summary.value, unit);
-    for (name, spread) in [("CPU", &summary.cpu_s), ("net", &summary.net_s)] {
+    for (name, spread) in [("CPU", &summary.cpu_s), ("net", &summary.uncontended_s)] {
         if let Some(spread) = spread {
             row(name, spread, "second");
         }
@@ -175,7 +175,7 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     if first != "wall" {
         row(first, Metric::Cpu);
     }
-    row("net", Metric::Net);
+    row("net", Metric::Uncontended);
     if outcome.wall.interval.n > 0 {
         row("wall", Metric::Wall);
     }

@@ -32,7 +32,7 @@ pub fn loaded(name: &str, factor: f64, pairing: Option<&str>) -> Loaded {
         let measured = Measured {
             pair: Some(number),
             cpu_s: Some(time),
-            net_s: Some(time),
+            uncontended_s: Some(time),
             wall_s: Some(time * 1.01),
             ..Measured::default()
         };

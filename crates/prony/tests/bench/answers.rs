@@ -48,7 +48,7 @@ fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
         let stats = place.prony(&["stats", "--json", "--metric", metric, "s.json"]).json();
         assert_eq!(stats[0]["metric"], metric, "{stats}");
     }
-    // Threads that run at once have no net time.
+    // Threads that run at once have no uncontended time.
     let answer = place.prony(&["stats", "--metric", "net", "s.json"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.contains("no run of `./burn -t 2 100000` has the metric net"), "{answer:?}");

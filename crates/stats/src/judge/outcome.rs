@@ -27,8 +27,9 @@ pub enum Verdict {
 pub enum Metric {
     /// Time on a core; of values that are no times of a process, these.
     Cpu,
-    /// Wall time minus the wait for a core.
-    Net,
+    /// Wall time minus the wait for a core; `net` in files.
+    #[serde(rename = "net")]
+    Uncontended,
     /// Wall time.
     Wall,
 }
@@ -38,14 +39,19 @@ impl Metric {
     pub fn name(self) -> &'static str {
         match self {
             Metric::Cpu => "cpu",
-            Metric::Net => "net",
+            Metric::Uncontended => "net",
             Metric::Wall => "wall",
         }
     }
 
-    /// From its name.
+    /// From its name; `uncontended` and `net` are one.
     pub fn from_name(name: &str) -> Option<Metric> {
-        [Metric::Cpu, Metric::Net, Metric::Wall].into_iter().find(|metric| metric.name() == name)
+        match name {
+            "cpu" => Some(Metric::Cpu),
+            "uncontended" | "net" => Some(Metric::Uncontended),
+            "wall" => Some(Metric::Wall),
+            _ => None,
+        }
     }
 
     /// What alone can be judged of values that are called `name` and are no times of processes; `None` where they are
@@ -62,7 +68,7 @@ impl Metric {
     pub fn of(self, outcome: &Outcome) -> Option<&MetricBlock> {
         match self {
             Metric::Cpu => Some(&outcome.cpu),
-            Metric::Net => outcome.net.as_ref(),
+            Metric::Uncontended => outcome.uncontended.as_ref(),
             Metric::Wall => Some(&outcome.wall),
         }
     }
@@ -94,7 +100,8 @@ pub struct Outcome {
     /// Signed ranks; of replays, sums of frames.
     pub cpu: MetricBlock,
     /// Signs; `None` where a run's wait could not be told.
-    pub net: Option<MetricBlock>,
+    #[serde(rename = "net")]
+    pub uncontended: Option<MetricBlock>,
     /// Signed ranks.
     pub wall: MetricBlock,
     /// What to know about the verdict.
@@ -127,12 +134,13 @@ pub struct Forecast {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
-    /// The interval of one metric lies below 0, that of the other above; net time decided.
+    /// The interval of one metric lies below 0, that of the other above; uncontended time decided.
     OppositeSigns {
         /// CPU time, estimated.
         cpu: f64,
-        /// Net time, estimated.
-        net: f64,
+        /// Uncontended time, estimated.
+        #[serde(rename = "net")]
+        uncontended: f64,
     },
     /// No result could have been clear with so few.
     TooFewPairs {
@@ -142,7 +150,8 @@ pub enum Reason {
         needed: usize,
     },
     /// Wall time was judged, because the wait for a core was not known of every run.
-    NetUnknown,
+    #[serde(rename = "net_unknown")]
+    WaitUnknown,
     /// Nothing of what was to be judged is known of every run.
     Unknown,
     /// CPU time differs where it is not what is waited for.
@@ -161,14 +170,14 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |log_ratio: &f64| 100.0 * log_ratio.exp_m1();
         match self {
-            Reason::OppositeSigns { cpu, net } => write!(
+            Reason::OppositeSigns { cpu, uncontended } => write!(
                 f,
                 "CPU time and net time contradict each other: {:+.2} % and {:+.2} %",
                 percent(cpu),
-                percent(net)
+                percent(uncontended)
             ),
             Reason::TooFewPairs { pairs, needed } => write!(f, "{pairs} pairs, of at least {needed} that can decide"),
-            Reason::NetUnknown => f.write_str("judged on wall time: the wait for a core is not known of every run"),
+            Reason::WaitUnknown => f.write_str("judged on wall time: the wait for a core is not known of every run"),
             Reason::Unknown => f.write_str("what the user waits for is not known of every run"),
             Reason::CpuDiffers { cpu } => {
                 write!(f, "CPU time differs by {:+.2} %, and is not what is waited for", percent(cpu))
@@ -188,10 +197,10 @@ pub(super) struct Evidence {
     pub margin: f64,
     /// The only metric to judge.
     pub asked: Option<Metric>,
-    /// CPU time is most of net time.
+    /// CPU time is most of uncontended time.
     pub computes: bool,
     pub cpu: Seen,
-    pub net: Option<Seen>,
+    pub uncontended: Option<Seen>,
     pub wall: Seen,
     pub left_out: usize,
 }
@@ -214,7 +223,7 @@ impl Evidence {
             deviation: seen.deviation.unwrap_or(f64::NAN),
             disturbed: seen.disturbed,
         };
-        let (cpu, net, wall) = (block(self.cpu), self.net.map(block), block(self.wall));
+        let (cpu, uncontended, wall) = (block(self.cpu), self.uncontended.map(block), block(self.wall));
         let judged = self.judged();
         let (verdict, metric, headline) = self.decide(&judged, &mut reasons);
         let seen = self.seen(metric);
@@ -223,7 +232,7 @@ impl Evidence {
             reasons.push(Reason::TooFewPairs { pairs: judged_n, needed: seen.needed });
         }
         if judged == [Metric::Wall] && self.asked.is_none() && self.pairs > 0 {
-            reasons.push(Reason::NetUnknown);
+            reasons.push(Reason::WaitUnknown);
         }
         if self.left_out > 0 && judged.contains(&Metric::Cpu) {
             reasons.push(Reason::LeftOut { pairs: self.left_out });
@@ -240,7 +249,7 @@ impl Evidence {
             share: self.share,
             forecast: self.forecast(verdict, metric, headline),
             cpu,
-            net,
+            uncontended,
             wall,
             reasons,
         }
@@ -249,11 +258,11 @@ impl Evidence {
     /// What has a say; what the user waits for comes last. Empty where that is not known.
     fn judged(&self) -> Vec<Metric> {
         let known = |seen: &Seen| seen.difference.is_some();
-        match (self.asked, &self.net) {
-            (Some(Metric::Net), None) => Vec::new(),
+        match (self.asked, &self.uncontended) {
+            (Some(Metric::Uncontended), None) => Vec::new(),
             (Some(metric), _) => vec![metric],
-            (None, Some(_)) if self.computes => vec![Metric::Cpu, Metric::Net],
-            (None, Some(_)) => vec![Metric::Net],
+            (None, Some(_)) if self.computes => vec![Metric::Cpu, Metric::Uncontended],
+            (None, Some(_)) => vec![Metric::Uncontended],
             (None, None) if known(&self.wall) => vec![Metric::Wall],
             (None, None) => Vec::new(),
         }
@@ -262,7 +271,7 @@ impl Evidence {
     fn seen(&self, metric: Metric) -> &Seen {
         match metric {
             Metric::Cpu => &self.cpu,
-            Metric::Net => self.net.as_ref().unwrap_or(&self.cpu),
+            Metric::Uncontended => self.uncontended.as_ref().unwrap_or(&self.cpu),
             Metric::Wall => &self.wall,
         }
     }
@@ -295,24 +304,27 @@ impl Evidence {
     }
 
     fn by_cpu_and_net(&self, reasons: &mut Vec<Reason>) -> (Verdict, Metric, Interval) {
-        let [cpu, net] = [Metric::Cpu, Metric::Net].map(|metric| self.seen(metric).difference.unwrap_or(UNKNOWN));
-        let contradict = cpu.excludes(0.0) && net.excludes(0.0) && direction(&cpu) != direction(&net);
+        let [cpu, uncontended] =
+            [Metric::Cpu, Metric::Uncontended].map(|metric| self.seen(metric).difference.unwrap_or(UNKNOWN));
+        let contradict = cpu.excludes(0.0) && uncontended.excludes(0.0) && direction(&cpu) != direction(&uncontended);
         if contradict {
-            reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, net: net.estimate });
+            reasons.push(Reason::OppositeSigns { cpu: cpu.estimate, uncontended: uncontended.estimate });
         }
-        match (self.differs(&cpu), self.differs(&net)) {
-            (_, true) if !cpu.excludes(0.0) || contradict || net.width() < cpu.width() => {
-                return (direction(&net), Metric::Net, net);
+        match (self.differs(&cpu), self.differs(&uncontended)) {
+            (_, true) if !cpu.excludes(0.0) || contradict || uncontended.width() < cpu.width() => {
+                return (direction(&uncontended), Metric::Uncontended, uncontended);
             }
             (_, true) => return (direction(&cpu), Metric::Cpu, cpu),
-            // Net time will be known better at the next look, and it decides.
-            (true, false) if contradict => return farther(Verdict::Unclear, cpu, net),
+            // Uncontended time will be known better at the next look, and it decides.
+            (true, false) if contradict => return farther(Verdict::Unclear, cpu, uncontended),
             (true, false) => return (direction(&cpu), Metric::Cpu, cpu),
             (false, false) => {}
         }
-        match (self.cpu.agreement, self.net.and_then(|net| net.agreement)) {
-            (Some(cpu), Some(net)) if self.agrees(&cpu) && self.agrees(&net) => farther(Verdict::Same, cpu, net),
-            _ => farther(Verdict::Unclear, cpu, net),
+        match (self.cpu.agreement, self.uncontended.and_then(|uncontended| uncontended.agreement)) {
+            (Some(cpu), Some(uncontended)) if self.agrees(&cpu) && self.agrees(&uncontended) => {
+                farther(Verdict::Same, cpu, uncontended)
+            }
+            _ => farther(Verdict::Unclear, cpu, uncontended),
         }
     }
 
@@ -352,6 +364,10 @@ fn direction(interval: &Interval) -> Verdict {
 }
 
 /// The interval that reaches farther from 0 speaks for both.
-fn farther(verdict: Verdict, cpu: Interval, net: Interval) -> (Verdict, Metric, Interval) {
-    if net.reach() > cpu.reach() { (verdict, Metric::Net, net) } else { (verdict, Metric::Cpu, cpu) }
+fn farther(verdict: Verdict, cpu: Interval, uncontended: Interval) -> (Verdict, Metric, Interval) {
+    if uncontended.reach() > cpu.reach() {
+        (verdict, Metric::Uncontended, uncontended)
+    } else {
+        (verdict, Metric::Cpu, cpu)
+    }
 }

@@ -137,7 +137,7 @@ impl Look for ReplayJudge {
             asked: Some(Metric::Cpu),
             computes: true,
             cpu: self.cpu(share),
-            net: None,
+            uncontended: None,
             wall: self.wall.look(share),
             left_out: pairs - self.segments.pairs(),
         };

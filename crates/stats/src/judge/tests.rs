@@ -168,10 +168,10 @@ fn holds(what: &str, outcomes: &[Outcome], truth: f64) {
     assert!((middle - truth).abs() < 0.001, "{what}: half of the estimates are below {middle}");
 }
 
-/// A pair in which B takes e^`cpu` and e^`net` times as long.
-fn pair(cpu: f64, net: Option<f64>) -> Pair {
+/// A pair in which B takes e^`cpu` and e^`uncontended` times as long.
+fn pair(cpu: f64, uncontended: Option<f64>) -> Pair {
     let ratio = |log| Ratio { log, level: 0.0 };
-    Pair { cpu: ratio(cpu), net: net.map(ratio), wall: ratio(cpu) }
+    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(cpu) }
 }
 
 fn judge_of(pairs: impl IntoIterator<Item = Pair>) -> Judge {
@@ -186,20 +186,22 @@ fn around(centre: f64, n: usize) -> impl Iterator<Item = f64> {
 }
 
 #[test]
-fn where_metrics_contradict_each_other_net_time_decides() {
+fn where_metrics_contradict_each_other_uncontended_time_decides() {
     let outcome = judge_of(around(0.03, 40).map(|log| pair(log, Some(-log)))).finish(2.0);
-    assert_eq!((outcome.verdict, outcome.metric), (Verdict::Faster, Metric::Net));
-    assert!(matches!(outcome.reasons[..], [Reason::OppositeSigns { cpu, net }] if cpu > 0.0 && net < 0.0));
+    assert_eq!((outcome.verdict, outcome.metric), (Verdict::Faster, Metric::Uncontended));
+    assert!(
+        matches!(outcome.reasons[..], [Reason::OppositeSigns { cpu, uncontended }] if cpu > 0.0 && uncontended < 0.0)
+    );
     assert_eq!(outcome.reasons[0].to_string(), "CPU time and net time contradict each other: +3.05 % and -2.96 %");
 }
 
 #[test]
-fn without_net_time_all_of_alpha_is_for_wall_time() {
+fn without_uncontended_time_all_of_alpha_is_for_wall_time() {
     let with = judge_of(around(0.0, 60).map(|log| pair(log, Some(log)))).finish(2.0);
     let without = judge_of(around(0.0, 60).map(|log| pair(log, None))).finish(2.0);
-    assert_eq!((with.cpu.interval.confidence, with.judged), (0.975, vec![Metric::Cpu, Metric::Net]));
+    assert_eq!((with.cpu.interval.confidence, with.judged), (0.975, vec![Metric::Cpu, Metric::Uncontended]));
     assert_eq!((without.wall.interval.confidence, without.judged), (0.95, vec![Metric::Wall]));
-    assert_eq!(without.reasons, [Reason::NetUnknown]);
+    assert_eq!(without.reasons, [Reason::WaitUnknown]);
 }
 
 #[test]
@@ -232,7 +234,7 @@ fn nothing_and_little_are_unclear() {
     assert!(nothing.verdict == Verdict::Unclear && nothing.estimate.is_nan() && nothing.forecast.is_none());
     let little = judge_of([pair(0.5, None), pair(f64::NAN, None)]).finish(1.0);
     assert_eq!((little.verdict, little.pairs, little.low), (Verdict::Unclear, 2, f64::NEG_INFINITY));
-    assert_eq!(little.reasons, [Reason::TooFewPairs { pairs: 1, needed: 6 }, Reason::NetUnknown]);
+    assert_eq!(little.reasons, [Reason::TooFewPairs { pairs: 1, needed: 6 }, Reason::WaitUnknown]);
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn measured(path: &str, measured: &Measured) -> Result<(), SamplesError> {
     let times = [
         ("wall_s", measured.wall_s),
         ("cpu_s", measured.cpu_s),
-        ("net_s", measured.net_s),
+        ("net_s", measured.uncontended_s),
         ("wait_s", measured.wait_s),
         ("user_s", measured.user_s),
         ("system_s", measured.system_s),

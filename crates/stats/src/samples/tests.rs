@@ -239,7 +239,7 @@ fn measured() -> impl Strategy<Value = Measured> {
             place: counts[1],
             wall_s: times[0],
             cpu_s: times[1],
-            net_s: times[2],
+            uncontended_s: times[2],
             wait_s: times[3],
             user_s: times[4],
             system_s: times[5],
@@ -264,7 +264,7 @@ fn facts() -> impl Strategy<Value = Value> {
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
     let times = (option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3));
-    let metric = option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Net), Just(Metric::Wall)]);
+    let metric = option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Uncontended), Just(Metric::Wall)]);
     let judged = (times, metric);
     (any::<String>(), facts(), facts(), option::of(any::<String>()), judged, vec(any::<String>(), 0..3)).prop_map(
         |(prony_version, machine, tuning, pairing, ((budget_s, pairs_done_s), metric), warnings)| Circumstances {

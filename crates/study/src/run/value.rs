@@ -48,7 +48,7 @@ impl Ran<'_> {
     /// When the run has no such number.
     pub fn metric(&self, metric: &Metric) -> Result<Number, Failure> {
         let number = self.number(&metric.name)?;
-        let in_seconds = matches!(metric.name.as_str(), "cpu" | "wall" | "net" | "user" | "system")
+        let in_seconds = matches!(metric.name.as_str(), "cpu" | "wall" | "uncontended" | "net" | "user" | "system")
             || (metric.name.starts_with("frame") && matches!(self, Ran::Replay(_)));
         let number = match unit_per_second(&metric.unit).filter(|_| in_seconds && !self.is_of_worker(&metric.name)) {
             Some(factor) => number.scaled(factor),
@@ -95,7 +95,7 @@ fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
             Some(bytes) => bytes as f64,
             None => return Err(permanent("expected `rss`, found none: the command needs less memory than its start")),
         },
-        "net" => match (run.net_ns(), run.wait_ns) {
+        "uncontended" | "net" => match (run.uncontended_ns(), run.wait_ns) {
             (Some(ns), _) => seconds(ns),
             (None, Err(reason)) => return Err(permanent(format!("expected `net`, found none: {}", no_wait(reason)))),
             (None, Ok(_)) => return Err(permanent("expected `net`, found none")),

@@ -86,7 +86,7 @@ fn of_a_server_that_waits_the_time_of_an_answer_is_judged() {
     let (effect, truth) = (1.2f64.ln(), 1.04f64.ln());
     for noise in [Noise::White, Noise::Bursts, Noise::HeavyTails] {
         let outcomes = outcomes(EACH, noise, [SERVER; 2], effect);
-        assert!(outcomes.iter().all(|outcome| outcome.judged == [Metric::Net]), "{noise:?}");
+        assert!(outcomes.iter().all(|outcome| outcome.judged == [Metric::Uncontended]), "{noise:?}");
         let found = count(&outcomes, |outcome| outcome.verdict == Verdict::Slower);
         assert!(found >= at_least(EACH, 0.95), "{noise:?}: {found} of {EACH}");
         let missed = missed(&outcomes, truth);
@@ -111,7 +111,7 @@ fn losing_the_wait_in_between_spends_no_more() {
             let mut judge = Judge::new(Plan { margin: 1e-6, ..plan() });
             loop {
                 let pair = machine.pair(|_| 0.0);
-                judge.push(if judge.pairs() < 60 { pair } else { Pair { net: None, ..pair } });
+                judge.push(if judge.pairs() < 60 { pair } else { Pair { uncontended: None, ..pair } });
                 if let Some(outcome) = judge.look(machine.elapsed_s) {
                     return outcome;
                 }
@@ -124,16 +124,16 @@ fn losing_the_wait_in_between_spends_no_more() {
 }
 
 /// A pair of which the three times are known by themselves.
-fn of(cpu: f64, net: Option<f64>, wall: f64) -> Pair {
+fn of(cpu: f64, uncontended: Option<f64>, wall: f64) -> Pair {
     let ratio = |log| Ratio { log, level: 0.0 };
-    Pair { cpu: ratio(cpu), net: net.map(ratio), wall: ratio(wall) }
+    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(wall) }
 }
 
 #[test]
 fn threads_that_sleep_longer_are_slower_whatever_their_cpu_time() {
     let outcome = judge_of(around(0.0, 40).zip(around(0.5, 40)).map(|(cpu, wall)| of(cpu, None, wall))).finish(2.0);
     assert_eq!((outcome.verdict, outcome.metric), (Verdict::Slower, Metric::Wall));
-    assert_eq!(outcome.reasons, [Reason::NetUnknown]);
+    assert_eq!(outcome.reasons, [Reason::WaitUnknown]);
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn without_any_time_that_is_waited_for_nothing_is_claimed() {
 #[test]
 fn one_metric_alone_has_all_of_alpha() {
     for (metric, verdict) in
-        [(Metric::Cpu, Verdict::Slower), (Metric::Net, Verdict::Same), (Metric::Wall, Verdict::Faster)]
+        [(Metric::Cpu, Verdict::Slower), (Metric::Uncontended, Verdict::Same), (Metric::Wall, Verdict::Faster)]
     {
         let mut judge = Judge::new(Plan { metric: Some(metric), ..plan() });
         around(0.0, 80).for_each(|log| judge.push(of(log + 0.03, Some(log / 10.0), log - 0.03)));
@@ -164,7 +164,7 @@ fn one_metric_alone_has_all_of_alpha() {
         assert_eq!((outcome.verdict, outcome.metric), (verdict, metric));
         assert_eq!(metric.of(&outcome).expect("it is known").interval.confidence, 0.95);
     }
-    let mut unknown = Judge::new(Plan { metric: Some(Metric::Net), ..plan() });
+    let mut unknown = Judge::new(Plan { metric: Some(Metric::Uncontended), ..plan() });
     around(0.03, 40).for_each(|log| unknown.push(of(log, None, log)));
     assert_eq!(unknown.finish(2.0).reasons, [Reason::Unknown]);
 }
