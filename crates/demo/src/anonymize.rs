@@ -17,9 +17,9 @@ mod check;
 mod copy;
 mod needles;
 mod places;
+mod replacements;
 mod spelling;
 mod window;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
@@ -29,8 +29,8 @@ use serde::Serialize;
 use crate::{Head, Op, PartKind, Parts};
 use addresses::{AddressMap, Random};
 use places::{HARDWARE_BYTES, Place};
+use replacements::{Edge, Replacements};
 use spelling::Spelled;
-use words::{Edge, Words};
 
 pub use check::{Check, Finding, Form, Kind, Where};
 
@@ -335,25 +335,25 @@ impl Learner {
             return Err(too_many);
         }
         let Learner { options, mut map, addresses, certain, hardware, names, secrets, .. } = self;
-        let mut words = Words::new(options.seed);
+        let mut replacements = Replacements::new(options.seed);
         let mut report = AnonymizeReport::default();
         // What the user asked for goes first, also inside a name.
         for Replacement { old, new } in &options.strings {
-            words.add(old, new.as_deref(), Edge::Any);
+            replacements.add(old, new.as_deref(), Edge::Any);
         }
-        let mut kinds = vec![(words.iter().count(), Kind::String)];
+        let mut kinds = vec![(replacements.iter().count(), Kind::String)];
         for name in &names {
-            if words.add_name(name, REPLACED_LABEL_BYTES) {
+            if replacements.add_name(name, REPLACED_LABEL_BYTES) {
                 report.host_names += 1;
             } else {
                 report.host_names_kept += 1;
             }
         }
-        kinds.push((words.iter().count(), Kind::HostName));
+        kinds.push((replacements.iter().count(), Kind::HostName));
         for secret in &secrets {
-            report.secret_values += u64::from(words.add(secret, None, Edge::Any));
+            report.secret_values += u64::from(replacements.add(secret, None, Edge::Any));
         }
-        kinds.push((words.iter().count(), Kind::SecretValue));
+        kinds.push((replacements.iter().count(), Kind::SecretValue));
         map.give(&addresses);
         // An IPv4 address in the groups of an IPv6 address is that address in another spelling.
         let counted = map.replaced().filter(|(old, _)| *old == old.to_canonical());
@@ -362,37 +362,37 @@ impl Learner {
         let hardware: BTreeMap<_, _> =
             hardware.into_iter().map(|old| (old, hardware_replacement(options.seed, &old))).collect();
         report.hardware_addresses = hardware.len() as u64;
-        add_raw(&mut words, &map, &hardware, options.raw_addresses);
-        kinds.push((words.iter().count(), Kind::Address));
-        Ok(Anonymizer { options, map, hardware, words, kinds, report, scratch: Vec::new() })
+        add_raw(&mut replacements, &map, &hardware, options.raw_addresses);
+        kinds.push((replacements.iter().count(), Kind::Address));
+        Ok(Anonymizer { options, map, hardware, replacements, kinds, report, scratch: Vec::new() })
     }
 }
 
 /// Addresses as bytes. Four bytes may be anything else as well, so only on demand.
 fn add_raw(
-    words: &mut Words,
+    replacements: &mut Replacements,
     map: &AddressMap,
     hardware: &BTreeMap<[u8; HARDWARE_BYTES], [u8; HARDWARE_BYTES]>,
     raw_addresses: bool,
 ) {
     for (old, new) in map.replaced() {
         match (old, new) {
-            (IpAddr::V6(old), IpAddr::V6(new)) => words.add_raw(&old.octets(), &new.octets()),
+            (IpAddr::V6(old), IpAddr::V6(new)) => replacements.add_raw(&old.octets(), &new.octets()),
             (IpAddr::V4(old), IpAddr::V4(new)) if raw_addresses && is_distinct(old.octets()) => {
                 let (mut back, mut new_back) = (old.octets(), new.octets());
-                words.add_raw(&back, &new_back);
+                replacements.add_raw(&back, &new_back);
                 back.reverse();
                 new_back.reverse();
-                words.add_raw(&back, &new_back);
+                replacements.add_raw(&back, &new_back);
             }
             _ => {}
         }
         if let (IpAddr::V4(old), IpAddr::V4(new)) = (old, new) {
-            words.add_raw(&old.to_ipv6_mapped().octets(), &new.to_ipv6_mapped().octets());
+            replacements.add_raw(&old.to_ipv6_mapped().octets(), &new.to_ipv6_mapped().octets());
         }
     }
     for (old, new) in hardware {
-        words.add_raw(old, new);
+        replacements.add_raw(old, new);
     }
 }
 
@@ -425,7 +425,7 @@ pub struct Anonymizer {
     options: AnonymizeOptions,
     map: AddressMap,
     hardware: BTreeMap<[u8; HARDWARE_BYTES], [u8; HARDWARE_BYTES]>,
-    words: Words,
+    replacements: Replacements,
     /// Up to which word they are of which kind.
     kinds: Vec<(usize, Kind)>,
     report: AnonymizeReport,
@@ -445,7 +445,7 @@ impl Anonymizer {
         let bare_addresses = |at: usize| known.iter().any(|place| matches!(place, Place::Ip4(known) if *known == at));
         for place in &known {
             if let Place::Name(at, length) = *place {
-                self.report.texts_rewritten += u64::from(self.words.replace_whole(&mut record[at..at + length]));
+                self.report.texts_rewritten += u64::from(self.replacements.replace_whole(&mut record[at..at + length]));
             }
         }
         for (at, length) in texts {
@@ -499,7 +499,7 @@ impl Anonymizer {
         let ahead = self.ahead();
         let mut at = start;
         while at < text.len() && (last || at + ahead <= text.len()) {
-            if let Some((length, new)) = self.words.at(text, at) {
+            if let Some((length, new)) = self.replacements.at(text, at) {
                 out[at..at + length].copy_from_slice(&new);
                 at += length;
             } else if let Some(end) = spelling::address_at(text, at).and_then(|found| self.respell(&found, out)) {
@@ -515,7 +515,7 @@ impl Anonymizer {
 
     /// Bytes that have to be seen from a place on to know what begins there.
     fn ahead(&self) -> usize {
-        spelling::LONGEST.max(self.words.longest() + 1)
+        spelling::LONGEST.max(self.replacements.longest() + 1)
     }
 
     /// Writes the replacement of an address, if it has one, and gives back where it ends.

@@ -2,10 +2,10 @@
 
 mod demo;
 mod exports;
+pub mod human;
 mod json;
 pub mod live;
 mod subjects;
-pub mod words;
 
 use std::env;
 use std::fs;
@@ -73,7 +73,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
     if args.json {
         output::print_json(&json::answer(options, report, rates))?;
     } else {
-        output::print(&(words::text(options, report) + &limits::lines(&rates)))?;
+        output::print(&(human::text(options, report) + &limits::lines(&rates)))?;
     }
     for warning in &report.warnings {
         eprintln!("warning: {warning}");
@@ -81,7 +81,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
     if matches!(report.ended, Ended::Interrupted) {
         eprintln!("warning: interrupted after {}", rounds(report.rounds));
     }
-    if let Some(hint) = words::hint(options, report) {
+    if let Some(hint) = human::hint(options, report) {
         eprintln!("hint: {hint}");
     }
     Ok(exit(report))

@@ -1,8 +1,8 @@
 //! `prony compare`: judges stored samples.
 
 mod differences;
+mod human;
 mod json;
-mod words;
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     if args.json {
         output::print_json(&json::answer(&asked, &compared, &differences))?;
     } else {
-        output::print(&words::text(&asked, &compared))?;
+        output::print(&human::text(&asked, &compared))?;
     }
     for warning in asked.left_out.iter().chain(&differences) {
         eprintln!("warning: {warning}");

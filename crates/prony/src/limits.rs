@@ -2,12 +2,12 @@
 
 mod code;
 pub mod compare;
+pub mod human;
 mod json;
 mod pictures;
 pub mod show;
 pub mod store;
 mod tables;
-pub mod words;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -105,7 +105,7 @@ fn answer(limits: &Limits, asked: &[Experiment], shown: &ShownArgs) -> Result<()
     if shown.json {
         return output::print_json(&json::answer(limits, asked));
     }
-    let mut text = words::text(limits, asked);
+    let mut text = human::text(limits, asked);
     if shown.code {
         text += &code::text(limits, asked);
     }

@@ -1,7 +1,7 @@
 //! `prony load`: many clients of a server, at times that are fixed beforehand.
 
+pub mod human;
 mod json;
-pub mod words;
 
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -27,11 +27,11 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut line = ProgressLine::new(true);
     let report = prony_load::load(&options, || interrupt.is_asked(), &mut |progress| {
-        line.show_text(&words::progress(&options, progress));
+        line.show_text(&human::progress(&options, progress));
     });
     drop(line);
     let report = report.map_err(|error| failure(args, &error))?;
-    let warnings: Vec<String> = report.warnings().iter().map(words::warning).collect();
+    let warnings: Vec<String> = report.warnings().iter().map(human::warning).collect();
     if let (Some(mut file), Some(path)) = (file.take(), &args.output) {
         match report.samples(env!("CARGO_PKG_VERSION"), warnings.clone()) {
             Some(samples) => {
@@ -45,12 +45,12 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     if args.json {
         output::print_json(&json::answer(&report, args.loss_max, &warnings))?;
     } else {
-        output::print(&words::text(&report))?;
+        output::print(&human::text(&report))?;
     }
     for warning in &warnings {
         eprintln!("warning: {warning}");
     }
-    if let Some(hint) = words::hint(&report) {
+    if let Some(hint) = human::hint(&report) {
         eprintln!("hint: {hint}");
     }
     Ok(exit(&report, args.loss_max))
@@ -117,7 +117,7 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
     match error {
         LoadError::NoConnection { failures } => {
             let failure =
-                Failure::new(format!("no client got a connection to {server}: {}", words::failures(failures)));
+                Failure::new(format!("no client got a connection to {server}: {}", human::failures(failures)));
             match failures.of(Reason::NobodyListens) > 0 {
                 true => failure.hint("start the server first; `ss -uln` lists the ports that somebody listens on"),
                 false => failure.hint(

@@ -3,12 +3,12 @@
 pub mod diff;
 pub mod fold;
 mod frames;
+mod human;
 mod json;
 mod outputs;
 pub mod show;
 mod stored;
 mod take;
-mod words;
 pub mod zones;
 
 use std::path::Path;
@@ -53,14 +53,14 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     let profile = Profile::of(&recording);
     doubts.extend(self::doubts(&recording, &profile));
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
-    let how = words::how(&recording, profile.stacks.observations());
+    let how = human::how(&recording, profile.stacks.observations());
     // What was found is shown even if a disk is full.
     let written = write(outputs, &profile, &title, &how);
     let found = Found { name: &name, recording: &recording, profile: &profile, chosen: chosen.as_ref() };
     if args.answer.json {
         output::print_json(&json::taken(&found, &args.answer, &doubts))?;
     } else {
-        output::print(&words::taken(&found, &args.answer))?;
+        output::print(&human::taken(&found, &args.answer))?;
     }
     warn(&recording, &profile);
     for doubt in &doubts {
@@ -99,7 +99,7 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
             doubts.push("no stack sample: it used no CPU meanwhile; --off-cpu shows where it waits".to_owned());
         }
         0..FEWEST_SAMPLES => {
-            doubts.push(format!("only {}: shares are hardly known", words::counted(samples, recording.weight_unit)));
+            doubts.push(format!("only {}: shares are hardly known", human::counted(samples, recording.weight_unit)));
         }
         _ => {}
     }
@@ -125,7 +125,7 @@ fn warn(recording: &Recording, profile: &Profile) {
             without_numbers(&missing_symbols.why.to_string()),
             significant(share(*seen) * 100.0)
         );
-        if let Some(hint) = words::hint(missing_symbols) {
+        if let Some(hint) = human::hint(missing_symbols) {
             eprintln!("hint: {hint}");
         }
     }

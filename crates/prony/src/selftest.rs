@@ -9,7 +9,7 @@ use prony_machine::process::Placement;
 use prony_stats::judge::Plan;
 use serde::Serialize;
 
-use crate::bench::{self, words};
+use crate::bench::{self, human};
 use crate::cli::{SelftestArgs, WorkArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -144,14 +144,14 @@ fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
     let _ = writeln!(out, "  called the same within ±1 %: {} of {}", found.same, found.comparisons);
     if found.deviation.is_finite() {
         let found_in = RESOLUTIONS_S.map(|seconds| {
-            let percent = words::to_percent(found.resolution(seconds).difference);
+            let percent = human::to_percent(found.resolution(seconds).difference);
             format!("±{} % in {seconds} s", crate::numbers::significant(percent))
         });
         let _ = writeln!(out, "  smallest difference found 9 times in 10: {}", found_in.join(", "));
         let _ = writeln!(
             out,
             "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",
-            words::to_percent(found.deviation),
+            human::to_percent(found.deviation),
             thousands(found.pairs as u64),
             found.pairs_per_s,
             found.cpu_s * 1e3,
@@ -188,7 +188,7 @@ struct Resolved {
 }
 
 fn answer(args: &SelftestArgs, options: &Options, found: &Selftest) -> Answer {
-    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| words::to_percent(log_ratio));
+    let percent = |log_ratio: f64| log_ratio.is_finite().then(|| human::to_percent(log_ratio));
     Answer {
         command: options.subjects[0].name.clone(),
         comparisons: found.comparisons,

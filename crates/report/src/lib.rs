@@ -22,7 +22,7 @@ mod page;
 mod palette;
 mod provenance;
 mod quantity;
-mod words;
+mod sentences;
 
 use std::path::Path;
 
@@ -32,7 +32,7 @@ pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
 pub use limits::limits_curves;
 pub use quantity::signed;
-pub use words::{Chip, Tone, Verdict};
+pub use sentences::{Chip, Tone, Verdict};
 
 use findings::Findings;
 use matrix::Matrix;
@@ -61,17 +61,17 @@ impl<'a> Report<'a> {
 
     /// The answer in a sentence.
     pub fn verdict(&self) -> Verdict {
-        words::verdict(&self.matrix, &self.findings)
+        sentences::verdict(&self.matrix, &self.findings)
     }
 
     /// Reasons to trust it, or not.
     pub fn chips(&self) -> Vec<Chip> {
-        words::chips(&self.matrix, &self.findings, &self.extras.version)
+        sentences::chips(&self.matrix, &self.findings, &self.extras.version)
     }
 
     /// On what effects depend, and on how little some rest: a sentence each.
     pub fn remarks(&self) -> Vec<String> {
-        words::remarks(&self.matrix, &self.findings)
+        sentences::remarks(&self.matrix, &self.findings)
     }
 
     /// What could not be read of the study's directory, and why.

@@ -9,7 +9,7 @@ use crate::Report;
 use crate::chart::impact;
 use crate::figures::quantity;
 use crate::quantity::thousands;
-use crate::words::{self, Tone, share, span};
+use crate::sentences::{self, Tone, share, span};
 
 /// Configurations up to which the medians of each machine make a readable table.
 const COLUMNS_MAX: usize = 8;
@@ -23,7 +23,7 @@ pub fn markdown(report: &Report<'_>) -> String {
         out,
         "## {}\n\n{}\n",
         escaped(&matrix.results.title),
-        escaped(&words::shape(matrix, &report.findings))
+        escaped(&sentences::shape(matrix, &report.findings))
     );
     let basis = if verdict.basis.is_empty() { String::new() } else { format!(" ({})", escaped(&verdict.basis)) };
     let _ = writeln!(out, "**{}**{basis}.\n", escaped(&verdict.claim));
@@ -48,17 +48,17 @@ pub fn markdown(report: &Report<'_>) -> String {
 fn impact_table(out: &mut String, report: &Report<'_>) {
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let Some(first) = listed.first() else { return };
-    let over = words::over(first.size.over);
+    let over = sentences::over(first.size.over);
     // A column of its own only where it says something.
     let says = |text: &str| {
-        if listed.iter().all(|effect| words::is_told(effect)) { String::new() } else { format!(" {text} |") }
+        if listed.iter().all(|effect| sentences::is_told(effect)) { String::new() } else { format!(" {text} |") }
     };
     let _ = writeln!(out, "| component | change | usual | 95 % interval | range over {over}s | pairs |{}", says(""));
     let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());
     for effect in &listed {
-        let (factor, change) = words::change(report.matrix.results, effect);
+        let (factor, change) = sentences::change(report.matrix.results, effect);
         let size = &effect.size;
-        let is_told = words::is_told(effect);
+        let is_told = sentences::is_told(effect);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} |{}",
@@ -68,7 +68,7 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
             span(size.interval.low, size.interval.high),
             span(size.min, size.max),
             thousands(effect.pairs),
-            says(if is_told { "" } else { words::NOT_TOLD })
+            says(if is_told { "" } else { sentences::NOT_TOLD })
         );
     }
     out.push('\n');

@@ -17,7 +17,7 @@ use crate::limits::section;
 use crate::palette::{DARK, LIGHT};
 use crate::provenance;
 use crate::quantity::{Quantity, count, duration, thousands};
-use crate::words::{self, Tone, share, span};
+use crate::sentences::{self, Tone, share, span};
 
 const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -126,7 +126,7 @@ fn class(tone: Tone) -> &'static str {
 fn head(out: &mut String, report: &Report<'_>) {
     let matrix = &report.matrix;
     put(out, format_args!("<header><div><h1>{}</h1>", Markup(&matrix.results.title)));
-    put(out, format_args!("<p>{}", Markup(&words::shape(matrix, &report.findings))));
+    put(out, format_args!("<p>{}", Markup(&sentences::shape(matrix, &report.findings))));
     if matrix.results.factors.len() > 1 {
         put(out, format_args!("<br>a configuration is {}", Markup(&matrix.factors())));
     }
@@ -167,7 +167,7 @@ fn first_screen(out: &mut String, report: &Report<'_>) {
 fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
     let matrix = &report.matrix;
     let axis = impact::axis(listed);
-    let over = words::over(listed[0].size.over);
+    let over = sentences::over(listed[0].size.over);
     let what = if matrix.results.metric.unit == "second" { "speed-up" } else { "change for the better" };
     put(
         out,
@@ -180,7 +180,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
         ),
     );
     for (row, effect) in listed.iter().enumerate() {
-        let (factor, change) = words::change(matrix.results, effect);
+        let (factor, change) = sentences::change(matrix.results, effect);
         let is_again = row > 0 && listed[row - 1].factor == effect.factor;
         let factor = if is_again { String::new() } else { factor };
         let size = &effect.size;
@@ -188,7 +188,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
             out,
             format_args!(
                 "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"usual\"><b>{}</b></td>",
-                if words::is_told(effect) { "" } else { " class=\"untold\"" },
+                if sentences::is_told(effect) { "" } else { " class=\"untold\"" },
                 Markup(&factor),
                 Markup(&change),
                 share(size.median)
@@ -199,7 +199,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
             format_args!(
                 "<td class=\"n interval\" data-name=\"95 % interval\">{}{}</td>",
                 span(size.interval.low, size.interval.high),
-                if words::is_told(effect) { String::new() } else { format!(" <em>{}</em>", words::NOT_TOLD) }
+                if sentences::is_told(effect) { String::new() } else { format!(" <em>{}</em>", sentences::NOT_TOLD) }
             ),
         );
         put(

@@ -13,9 +13,9 @@ use serde::Serialize;
 
 use super::archive::{self, Event};
 use super::needles::Needles;
+use super::replacements::{self, Edge};
 use super::spelling::{self, Spelled};
 use super::window::Window;
-use super::words::{self, Edge};
 use super::{Anonymizer, HARDWARE_BYTES, is_distinct, is_text};
 use crate::{Demo, DemoError, Head, PartKind, Parts};
 
@@ -200,7 +200,7 @@ impl<'a> Search<'a> {
             by_hardware: HashMap::new(),
             check: Check::default(),
         };
-        for (place, word) in anonymizer.words.iter().enumerate() {
+        for (place, word) in anonymizer.replacements.iter().enumerate() {
             let kind = anonymizer.kinds.iter().find(|(end, _)| place < *end).map_or(Kind::Address, |(_, kind)| *kind);
             // Raw addresses come below; what its owner wants to stay is no secret.
             if kind == Kind::Address || word.old.eq_ignore_ascii_case(&word.new) {
@@ -265,11 +265,11 @@ impl<'a> Search<'a> {
 
     /// Leaves out secrets that are parts of replacements: they are in the result anyway and reveal nothing.
     fn leave_out_replacements(&mut self) {
-        let words = self.anonymizer.words.iter().map(|word| word.new.clone());
+        let replacements = self.anonymizer.replacements.iter().map(|word| word.new.clone());
         let addresses = self.anonymizer.map.replaced().map(|(_, new)| new.to_string().into_bytes());
         let hardware = self.anonymizer.hardware.values().map(|new| hardware_text(new).into_bytes());
         let mut ambiguous = std::mem::take(&mut self.ambiguous);
-        for replacement in words.chain(addresses).chain(hardware) {
+        for replacement in replacements.chain(addresses).chain(hardware) {
             for at in 0..replacement.len() {
                 self.each_at(&replacement, at, Content::Text, |_, needle| ambiguous[needle.secret as usize] = true);
             }
@@ -470,7 +470,7 @@ fn stands_alone(text: &[u8], at: usize, length: usize, beside: Beside) -> bool {
     let rest = &text[at + length..];
     match beside {
         Beside::Any => true,
-        Beside::NoWord => words::stands_alone(Edge::Word, before, rest.first()),
+        Beside::NoWord => replacements::stands_alone(Edge::Word, before, rest.first()),
         Beside::NoDecimal => {
             !before.is_some_and(|byte| byte.is_ascii_digit()) && !rest.first().is_some_and(u8::is_ascii_digit)
         }

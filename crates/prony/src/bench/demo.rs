@@ -10,9 +10,9 @@ use prony_stats::judge::Plan;
 use serde::Serialize;
 
 use super::exports::Exports;
+use super::human::{Scale, change, metrics, verdict};
 use super::json::{Answered, answered};
 use super::live::Live;
-use super::words::{Scale, change, metrics, verdict};
 use super::{budget, cpu, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;

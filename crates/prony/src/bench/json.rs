@@ -8,7 +8,7 @@ use prony_stats::judge::{Metric, Outcome, Verdict};
 use prony_stats::pairing::{Pairing, Trial};
 use serde::Serialize;
 
-use super::words::{letter, to_percent};
+use super::human::{letter, to_percent};
 use crate::limits::compare::Held;
 
 /// The whole answer.

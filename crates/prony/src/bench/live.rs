@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use prony_bench::{Event, Round};
 use prony_stats::Interval;
 
-use super::words::{Scale, change};
+use super::human::{Scale, change};
 use crate::numbers::count;
 
 /// A line changes no faster than it can be read, and its writing must not disturb what is measured.

@@ -5,7 +5,7 @@ use prony_stats::rejudge::Answer;
 use serde::Serialize;
 
 use super::{Asked, Compared};
-use crate::bench::words::to_percent;
+use crate::bench::human::to_percent;
 
 /// The whole answer.
 #[derive(Debug, Serialize)]

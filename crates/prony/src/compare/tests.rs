@@ -23,7 +23,7 @@ fn told(files: &[Loaded], args: &CompareArgs) -> String {
         let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
         format!(
             "{}{warnings}exit: {:?}\n",
-            words::text(&asked, &compared),
+            human::text(&asked, &compared),
             Exit::of(compared.iter().map(Compared::verdict))
         )
     });

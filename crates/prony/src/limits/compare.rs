@@ -10,7 +10,7 @@ use prony_stats::single_sample::median_interval;
 use serde::Serialize;
 use serde_json::Number;
 
-use super::{store, tables, words};
+use super::{human, store, tables};
 use crate::cli::limits::CompareLimitsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -197,14 +197,14 @@ fn text(workload: &Workload, limits: &Limits) -> String {
         format!("{}  {}{bounds}, n = {}\n", workload.name, tables::quantity(workload.value(), unit), workload.n);
     let mut all = shares(&limits.measured, workload.rate);
     match reference(&all, workload.rate) {
-        Some(share) => words::share_lines(&mut out, std::slice::from_ref(share), unit),
+        Some(share) => human::share_lines(&mut out, std::slice::from_ref(share), unit),
         None => out += &not_measured(workload.rate),
     }
     out += "  the nearest, which need not be what bounds it:\n";
     all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let left = all.len().saturating_sub(SHOWN);
     all.truncate(SHOWN);
-    words::share_lines(&mut out, &all, unit);
+    human::share_lines(&mut out, &all, unit);
     if left > 0 {
         let _ = writeln!(out, "  {left} more are farther away: --json lists all");
     }

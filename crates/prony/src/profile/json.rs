@@ -11,7 +11,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
     let Found { name, recording, profile, chosen } = found;
     let mut answer = stored(name, &profile.stacks, args);
     answer["sampled"] = json!({
-        "trigger": super::words::trigger(recording),
+        "trigger": super::human::trigger(recording),
         "frequency_hz": recording.frequency_hz,
         "seconds": (recording.ended_ns.saturating_sub(recording.began_ns)) as f64 / 1e9,
         "kernel": recording.kernel,

@@ -3,7 +3,7 @@
 use prony_profile::WeightUnit;
 
 use super::outputs::{self, Outputs};
-use super::{FEWEST_SAMPLES, json, short, stored, words};
+use super::{FEWEST_SAMPLES, human, json, short, stored};
 use crate::cli::profile::ShowArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -17,12 +17,12 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     let stacks = stored::stacks(&args.file)?;
     let name = short(&args.file);
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
-    let how = words::counted(stacks.observations(), WeightUnit::Samples);
+    let how = human::counted(stacks.observations(), WeightUnit::Samples);
     let written = outputs.write(|kind| outputs::of_stacks(kind, &stacks, &title, &how));
     if args.answer.json {
         output::print_json(&json::stored(&name, &stacks, &args.answer))?;
     } else {
-        output::print(&words::stored(&name, &stacks, &args.answer))?;
+        output::print(&human::stored(&name, &stacks, &args.answer))?;
     }
     written?;
     if stacks.observations() < FEWEST_SAMPLES {

@@ -13,7 +13,7 @@ use prony_text::Untrusted;
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::words::{Scale, change, to_percent};
+use crate::bench::human::{Scale, change, to_percent};
 use crate::cli::CheckSamplesArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -6,7 +6,7 @@ use prony_text::Untrusted;
 use serde_json::{Value, json};
 
 use super::load_all;
-use crate::bench::words::{Scale, histogram_lines};
+use crate::bench::human::{Scale, histogram_lines};
 use crate::cli::HistArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -11,7 +11,7 @@ use prony_text::Untrusted;
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::words::{Scale, signed};
+use crate::bench::human::{Scale, signed};
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -9,7 +9,7 @@ use prony_study::{JoinError, Metric, Results};
 use serde::Serialize;
 
 use super::found::{self, Percent, bounds, columns, levels, median, range, units, word};
-use crate::bench::words::{digits, to_percent};
+use crate::bench::human::{digits, to_percent};
 use crate::cli::study::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

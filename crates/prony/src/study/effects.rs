@@ -1,7 +1,7 @@
 //! `prony study effects`: what each level of each factor does.
 
+mod human;
 mod json;
-mod words;
 
 use prony_stats::effects::{self, Effect, Effects, Size, Term};
 use prony_study::{Results, Role, State};
@@ -44,7 +44,7 @@ pub fn run(args: &EffectsArgs) -> Result<Exit, Failure> {
     if args.json {
         output::print_json(&json::answer(&found))?;
     } else {
-        output::print(&words::text(&found))?;
+        output::print(&human::text(&found))?;
     }
     for warning in found.warnings() {
         eprintln!("warning: {warning}");

@@ -10,7 +10,7 @@ use prony_text::{Untrusted, printable_line};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::bench::words::{digits, signed, to_percent};
+use crate::bench::human::{digits, signed, to_percent};
 use crate::failure::Failure;
 use crate::numbers::thousands;
 

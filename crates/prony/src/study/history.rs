@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::diff::unfit;
 use super::found;
-use crate::bench::words::{Scale, signed, to_percent};
+use crate::bench::human::{Scale, signed, to_percent};
 use crate::cli::study::HistoryArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

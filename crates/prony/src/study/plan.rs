@@ -1,7 +1,7 @@
 //! `prony study plan`: what a study would run, and what it could tell.
 
+mod human;
 mod json;
-mod words;
 
 use std::path::Path;
 
@@ -34,8 +34,8 @@ pub fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let planned = Planned { study, plan, estimate };
     match (args.json, args.cells) {
         (true, cells) => output::print_json(&json::answer(&planned, cells))?,
-        (false, true) => output::print(&words::cells(&planned))?,
-        (false, false) => output::print(&words::text(&planned))?,
+        (false, true) => output::print(&human::cells(&planned))?,
+        (false, false) => output::print(&human::text(&planned))?,
     }
     for warning in missing {
         eprintln!("warning: {warning}");

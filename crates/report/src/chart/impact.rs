@@ -7,7 +7,7 @@ use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
 use crate::quantity::{plain, signed};
-use crate::words::{change, is_told, over, share, span};
+use crate::sentences::{change, is_told, over, share, span};
 
 /// How wide a strip is drawn.
 const STRIP: f64 = 296.0;

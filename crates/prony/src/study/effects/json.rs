@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::Found;
-use crate::bench::words::to_percent;
+use crate::bench::human::to_percent;
 use crate::study::found::{Percent, by_unit};
 
 /// The whole answer.

@@ -11,7 +11,7 @@ use prony_stats::samples::{Benchmark, Better, Unit};
 use prony_text::{Untrusted, printable_line};
 
 use super::{Asked, Compared};
-use crate::bench::words::{Scale, change, digits, metrics, to_percent};
+use crate::bench::human::{Scale, change, digits, metrics, to_percent};
 use crate::numbers::{count, thousands};
 
 /// The answer: a sentence for one comparison, a table for several.

@@ -14,22 +14,22 @@ pub(super) enum Edge {
 
 /// A string and what stands for it.
 #[derive(Debug)]
-pub(super) struct Word {
+pub(super) struct Replacement {
     pub(super) old: Vec<u8>,
     pub(super) new: Vec<u8>,
     pub(super) edge: Edge,
 }
 
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct Replacements {
     seed: u64,
-    words: Vec<Word>,
+    entries: Vec<Replacement>,
     needles: Needles<usize>,
 }
 
-impl Words {
-    pub(super) fn new(seed: u64) -> Words {
-        Words { seed, words: Vec::new(), needles: Needles::new() }
+impl Replacements {
+    pub(super) fn new(seed: u64) -> Replacements {
+        Replacements { seed, entries: Vec::new(), needles: Needles::new() }
     }
 
     /// Adds a string in any case, and as it stands in a URL. False when it is known already; what
@@ -64,15 +64,15 @@ impl Words {
 
     /// Adds bytes that are found as they are only.
     pub(super) fn add_raw(&mut self, old: &[u8], new: &[u8]) {
-        if self.needles.add_exact(old, self.words.len()) {
-            self.words.push(Word { old: old.to_vec(), new: new.to_vec(), edge: Edge::Any });
+        if self.needles.add_exact(old, self.entries.len()) {
+            self.entries.push(Replacement { old: old.to_vec(), new: new.to_vec(), edge: Edge::Any });
         }
     }
 
     fn put(&mut self, old: &[u8], new: &[u8], edge: Edge) -> bool {
-        let added = self.needles.add_folded(old, self.words.len());
+        let added = self.needles.add_folded(old, self.entries.len());
         if added {
-            self.words.push(Word { old: old.to_vec(), new: new.to_vec(), edge });
+            self.entries.push(Replacement { old: old.to_vec(), new: new.to_vec(), edge });
         }
         added
     }
@@ -131,8 +131,8 @@ impl Words {
     }
 
     /// Every string and what stands for it.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Word> {
-        self.words.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Replacement> {
+        self.entries.iter()
     }
 
     /// Bytes of the longest string.
@@ -142,7 +142,7 @@ impl Words {
 
     /// Replaces `text` when all of it is a known word.
     pub(super) fn replace_whole(&self, text: &mut [u8]) -> bool {
-        let Some(word) = self.needles.folded(text).map(|word| &self.words[word]) else { return false };
+        let Some(word) = self.needles.folded(text).map(|word| &self.entries[word]) else { return false };
         let new = cased(&word.new, &word.old, text);
         text.copy_from_slice(&new);
         true
@@ -152,7 +152,7 @@ impl Words {
     pub(super) fn at(&self, text: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
         let mut found = None;
         self.needles.at(text, at, |length, word| {
-            let word = &self.words[word];
+            let word = &self.entries[word];
             let fits = stands_alone(word.edge, spelling::before(text, at), text.get(at + length));
             if fits {
                 found = Some((length, cased(&word.new, &word.old, &text[at..at + length])));
@@ -212,11 +212,11 @@ pub(super) fn stands_alone(edge: Edge, before: Option<u8>, after: Option<&u8>) -
 mod tests {
     use super::*;
 
-    fn replaced(words: &Words, text: &str) -> String {
+    fn replaced(replacements: &Replacements, text: &str) -> String {
         let source = text.as_bytes();
         let (mut out, mut at) = (source.to_vec(), 0);
         while at < source.len() {
-            match words.at(source, at) {
+            match replacements.at(source, at) {
                 Some((length, new)) => {
                     out[at..at + length].copy_from_slice(&new);
                     at += length;
@@ -229,35 +229,35 @@ mod tests {
 
     #[test]
     fn the_longest_word_wins_and_names_of_one_domain_stay_together() {
-        let mut words = Words::new(3);
-        words.add_name(b"alpha.example", 4);
-        words.add_name(b"beta7.Example", 4);
-        let one = replaced(&words, "<alpha.example> alpha alphabet");
-        let other = replaced(&words, "beta7.example");
+        let mut replacements = Replacements::new(3);
+        replacements.add_name(b"alpha.example", 4);
+        replacements.add_name(b"beta7.Example", 4);
+        let one = replaced(&replacements, "<alpha.example> alpha alphabet");
+        let other = replaced(&replacements, "beta7.example");
         assert_eq!(one[6..14], other[5..13], "{one} {other}");
         assert_eq!(one[1..6], one[16..21], "{one}");
         assert!(one.ends_with(" alphabet") && !one.contains("example"), "{one}");
         assert!(other.as_bytes()[4].is_ascii_digit(), "{other}");
-        let packet = replaced(&words, "\u{5}alpha\u{7}example\u{0}");
+        let packet = replaced(&replacements, "\u{5}alpha\u{7}example\u{0}");
         assert_eq!((&packet[1..6], &packet[7..14]), (&one[1..6], &one[7..14]), "{packet:?}");
     }
 
     #[test]
     fn short_labels_stay() {
-        let mut words = Words::new(3);
-        assert!(!words.add_name(b"vm", 4));
-        assert!(words.add_name(b"db.example.com", 4));
-        let name = replaced(&words, "db.example.com on vm is no example");
+        let mut replacements = Replacements::new(3);
+        assert!(!replacements.add_name(b"vm", 4));
+        assert!(replacements.add_name(b"db.example.com", 4));
+        let name = replaced(&replacements, "db.example.com on vm is no example");
         assert!(name.starts_with("db.") && name.ends_with(".com on vm is no example"), "{name}");
         assert!(!name.starts_with("db.example"), "{name}");
     }
 
     #[test]
     fn every_case_and_the_spelling_of_urls_are_replaced() {
-        let mut words = Words::new(3);
-        words.add(b"Bob Ray", Some(b"Tim Foe"), Edge::Any);
-        words.add(b"a/b", Some(b"abc"), Edge::Any);
-        let text = replaced(&words, "Bob Ray BOB RAY bob ray bOb%20rAY a%2fb");
+        let mut replacements = Replacements::new(3);
+        replacements.add(b"Bob Ray", Some(b"Tim Foe"), Edge::Any);
+        replacements.add(b"a/b", Some(b"abc"), Edge::Any);
+        let text = replaced(&replacements, "Bob Ray BOB RAY bob ray bOb%20rAY a%2fb");
         assert!(text.starts_with("Tim Foe TIM FOE tim foe tIm%20fOE "), "{text}");
         assert!(!text.ends_with("a%2fb") && text[text.len() - 4..].starts_with("%2"), "{text}");
     }

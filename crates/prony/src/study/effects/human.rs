@@ -6,7 +6,7 @@ use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, 
 use prony_text::{Untrusted, printable_line};
 
 use super::Found;
-use crate::bench::words::{signed, to_percent};
+use crate::bench::human::{signed, to_percent};
 use crate::numbers::count;
 use crate::study::found::{bounds, columns, median, metric, range, units};
 
