@@ -436,11 +436,7 @@ fn every_detail_of_a_divergence_has_its_words() {
             Some(Detail::FilesLacking(lacking)),
             "the server read `/srv/map` and 2 more, which is not a regular file here",
         ),
-        (
-            Difference::Class,
-            Some(Detail::NoProgress { process: Doing::Gone, turn: None }),
-            "the process is not there",
-        ),
+        (Difference::Class, Some(Detail::NoProgress { process: Doing::Gone, turn: None }), "the process is not there"),
     ];
     for (difference, detail, told) in details {
         let found = Divergence { difference, detail, ..divergence(DivergenceClass::Output) };
