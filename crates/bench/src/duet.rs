@@ -16,8 +16,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
+use prony_machine::affinity;
 use prony_machine::process::slice;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::context::{BenchError, MeasureError, Observation, RunContext};
 use crate::interrupt::Interrupt;
@@ -112,9 +112,9 @@ fn with_metronome<T>(cpu: Option<usize>, act: impl FnOnce() -> T) -> T {
     }
     let over = AtomicBool::new(false);
     let beat = || {
-        let placed = cpu.is_some_and(|cpu| only(cpu).is_ok_and(|only| sched_setaffinity(None, &only).is_ok()));
+        let pinned = cpu.and_then(|cpu| affinity::pin(cpu).ok());
         // Else it would wait for the commands' slices to end, which are as short as a beat.
-        if !placed || slice::shorten(slice::SHORTEST_NS).is_err() {
+        if pinned.is_none() || slice::shorten(slice::SHORTEST_NS).is_err() {
             return;
         }
         while !over.load(Ordering::Relaxed) {
@@ -129,23 +129,12 @@ fn with_metronome<T>(cpu: Option<usize>, act: impl FnOnce() -> T) -> T {
     })
 }
 
-/// A set of this CPU alone.
-fn only(cpu: usize) -> io::Result<CpuSet> {
-    if cpu >= CpuSet::MAX_CPU {
-        return Err(io::ErrorKind::InvalidInput.into());
-    }
-    let mut only = CpuSet::new();
-    only.set(cpu);
-    Ok(only)
-}
-
 /// The CPU for a duet where none is asked for: the last that we may use, as the first ones serve interrupts.
 ///
 /// # Errors
 /// When the kernel does not tell which those are.
 pub fn duet_cpu() -> io::Result<usize> {
-    let allowed = sched_getaffinity(None)?;
-    let last = (0..CpuSet::MAX_CPU).rev().find(|&cpu| allowed.is_set(cpu));
+    let last = affinity::allowed()?.iter().next_back().map(|cpu| cpu as usize);
     last.ok_or_else(|| io::Error::other("expected a CPU that may be used, found none"))
 }
 
@@ -154,12 +143,8 @@ pub fn duet_cpu() -> io::Result<usize> {
 /// # Errors
 /// When there is no such CPU, or it may not be used.
 pub fn on_cpu<T>(cpu: usize, act: impl FnOnce() -> T) -> io::Result<T> {
-    let only = only(cpu)?;
-    let before = sched_getaffinity(None)?;
-    sched_setaffinity(None, &only)?;
-    let value = act();
-    sched_setaffinity(None, &before)?;
-    Ok(value)
+    let _pinned = affinity::pin(cpu)?;
+    Ok(act())
 }
 
 #[cfg(test)]
@@ -171,7 +156,7 @@ mod tests {
         let cpu = duet_cpu().ok();
         assert_eq!(with_metronome(cpu, || 7), 7);
         assert_eq!(with_metronome(None, || 7), 7, "without one where there is no CPU for it");
-        let panicked = std::panic::catch_unwind(|| with_metronome(cpu, || panic!("as a stand may")));
+        let panicked = std::panic::catch_unwind(|| with_metronome(cpu, || panic!("as a run may")));
         assert!(panicked.is_err());
     }
 }

@@ -7,7 +7,6 @@
 //!
 //! Loops of machine code exist on x86-64. Elsewhere what needs them is reported as unsupported, and the rest is measured.
 
-mod affinity;
 mod area;
 mod case;
 mod case_context;
@@ -27,6 +26,7 @@ mod stored;
 #[cfg(target_arch = "x86_64")]
 mod streams;
 mod tester;
+mod thread_usage;
 mod ticks;
 
 pub use area::{Area, AreaError, PageKind};

@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use crate::affinity;
+use prony_machine::affinity;
+
 use crate::case::Unsupported;
 use crate::tester::{Passes, Series, Tester};
 use crate::ticks::now_ns;
@@ -40,7 +41,7 @@ pub fn run_parallel(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Resu
             .map(|(place, &cpu)| {
                 let (gate, passes, sample) = (&gate, &passes, &sample);
                 scope.spawn(move || -> Result<(), Unsupported> {
-                    let bound = affinity::bind(cpu);
+                    let pinned = affinity::pin(cpu);
                     let mut work = make(place + 1);
                     // Whoever cannot work still comes to the gate, or the others would wait for ever.
                     loop {
@@ -53,7 +54,7 @@ pub fn run_parallel(tester: &mut Tester, cpus: &[usize], make: Make<'_>) -> Resu
                         }
                         gate.wait();
                     }
-                    bound.map_err(|error| Unsupported::because(format!("cannot run on CPU {cpu}: {error}")))?;
+                    pinned.map_err(|error| Unsupported::because(format!("cannot run on CPU {cpu}: {error}")))?;
                     work.map(|_| ())
                 })
             })
@@ -87,11 +88,16 @@ mod tests {
     use crate::probe::Probe;
     use crate::tester::Effort;
 
+    fn first_allowed() -> usize {
+        let allowed = affinity::allowed().expect("a thread may ask for its own CPUs");
+        allowed.iter().next().expect("it runs on one") as usize
+    }
+
     #[test]
     fn every_thread_does_as_much_as_the_first() {
         let mut tester = Tester::new(Effort::QUICK, Probe::new().expect("a page"));
         let done: Vec<AtomicU64> = (0..3).map(|_| AtomicU64::new(0)).collect();
-        let cpu = affinity::allowed()[0];
+        let cpu = first_allowed();
         let make = |place: usize| -> Result<Work<'_>, Unsupported> {
             let done = &done[place];
             Ok(Box::new(move |passes| {
@@ -107,7 +113,7 @@ mod tests {
     #[test]
     fn a_thread_that_cannot_work_says_why_and_nobody_waits_for_it() {
         let mut tester = Tester::new(Effort::QUICK, Probe::new().expect("a page"));
-        let cpu = affinity::allowed()[0];
+        let cpu = first_allowed();
         let make = |place: usize| -> Result<Work<'_>, Unsupported> {
             if place == 1 { Err(Unsupported::because("no memory")) } else { Ok(Box::new(|_| ())) }
         };

@@ -4,10 +4,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use prony_machine::{Contention, Facts, Tree};
+use prony_machine::{Contention, Facts, Tree, affinity};
 use prony_stats::Seed;
 
-use crate::affinity;
 use crate::area::PageKind;
 use crate::case::{Case, Measured};
 use crate::case_context::{CaseContext, Memory, Setting};
@@ -154,12 +153,13 @@ pub fn run(
     let began = Instant::now();
     let tree = Tree::machine();
     let facts = prony_machine::facts(&tree);
-    let allowed = affinity::allowed();
+    let allowed = affinity::allowed().unwrap_or_default();
+    let allowed: Vec<usize> = allowed.iter().map(|cpu| cpu as usize).collect();
     let fallback = allowed.first().copied().unwrap_or(0);
     let preferred = Some(prony_machine::bench_cpu(&tree) as usize).filter(|cpu| allowed.contains(cpu));
     let cpu = options.cpu.unwrap_or(preferred.unwrap_or(fallback));
     // Held until the end: every case runs here but those that say otherwise.
-    let _bound = affinity::bind(cpu).map_err(|error| RunError::Cpu { cpu, error })?;
+    let _pinned = affinity::pin(cpu).map_err(|error| RunError::Cpu { cpu, error })?;
     let probe = Probe::new().map_err(|error| RunError::Code(error.to_string()))?;
     let caches: Vec<_> = facts.cpu.caches.iter().filter(|cache| cache.kind != "Instruction").cloned().collect();
     let setting = Setting {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::affinity::thread_usage;
 use crate::case::Unsupported;
 use crate::probe::{Probe, Reading};
+use crate::thread_usage::thread_usage;
 use crate::ticks::{now_ns, overhead_ns};
 
 /// A clock that differs more before and after a sample moved during it. The probe itself repeats within a tenth of that.

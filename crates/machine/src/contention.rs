@@ -3,10 +3,9 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use rustix::thread::sched_setaffinity;
 use serde::Serialize;
 
-use crate::Tree;
+use crate::{Tree, affinity};
 
 /// What a thread waited that wanted its CPU all the time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -23,12 +22,7 @@ pub struct Wait {
 /// Waiting shows only where somebody wants the CPU, so a probe must want it.
 pub fn wait_on(cpu: u32, window: Duration) -> Option<Wait> {
     let spin = move || {
-        let mut only = rustix::thread::CpuSet::new();
-        if cpu as usize >= rustix::thread::CpuSet::MAX_CPU {
-            return None;
-        }
-        only.set(cpu as usize);
-        sched_setaffinity(None, &only).ok()?;
+        let _pinned = affinity::pin(cpu as usize).ok()?;
         let started = Instant::now();
         let before = own_wait_ns()?;
         while started.elapsed() < window {
@@ -172,7 +166,7 @@ mod tests {
     }
 
     fn first_allowed() -> u32 {
-        let set = rustix::thread::sched_getaffinity(None).expect("a process may ask for its own");
-        (0..rustix::thread::CpuSet::MAX_CPU).find(|&cpu| set.is_set(cpu)).expect("it runs on one") as u32
+        let allowed = affinity::allowed().expect("a process may ask for its own");
+        allowed.iter().next().expect("it runs on one")
     }
 }

@@ -3,6 +3,7 @@
 //! Everything is read and written below a [`Tree`]: the machine itself, or a directory that
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.
 
+pub mod affinity;
 mod check;
 mod contention;
 mod cpus;

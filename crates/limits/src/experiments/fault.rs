@@ -119,7 +119,7 @@ fn visit(area: &mut Area, order: &[u32], touch: Touch) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::affinity::thread_usage;
+    use crate::thread_usage::thread_usage;
 
     #[test]
     fn every_order_has_every_page_once() {

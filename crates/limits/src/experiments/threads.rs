@@ -188,7 +188,7 @@ fn ping_pong(context: &mut CaseContext, cpus: [usize; 2]) -> Result<Outcome, Uns
         }))
     };
     // The first of a pair need not be the CPU that this thread is bound to.
-    let _bound = crate::affinity::bind(cpus[0])?;
+    let _pinned = prony_machine::affinity::pin(cpus[0])?;
     let series = run_parallel(&mut context.tester, &cpus, &make)?;
     Ok(Outcome { series, ..Outcome::default() })
 }

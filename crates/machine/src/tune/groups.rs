@@ -3,10 +3,9 @@
 use std::io;
 
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::sched_setaffinity;
 
 use crate::undo::Affinity;
-use crate::{CpuSet, Tree};
+use crate::{CpuSet, Tree, affinity};
 
 /// Round after round of moving what was born meanwhile; who still forks after so many, does it on purpose.
 const ROUNDS_MAX: u32 = 100;
@@ -117,9 +116,7 @@ pub(super) fn bind_again(tree: &Tree, affinity: &Affinity) -> io::Result<bool> {
     }
     let gone = || io::Error::from_raw_os_error(libc::ESRCH);
     let thread = i32::try_from(affinity.thread).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
-    let mut set = rustix::thread::CpuSet::new();
-    before.iter().filter(|&cpu| (cpu as usize) < rustix::thread::CpuSet::MAX_CPU).for_each(|cpu| set.set(cpu as usize));
-    sched_setaffinity(Some(thread), &set)?;
+    affinity::set_allowed_of(thread, &before)?;
     Ok(true)
 }
 

@@ -4,10 +4,9 @@ use std::io;
 use std::process::{Command, ExitStatus};
 
 use rustix::process::{getpriority_process, setpriority_process};
-use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::{Signals, Tuning};
-use crate::CpuSet;
+use crate::{CpuSet, affinity};
 
 /// The best nice value.
 const NICE: i32 = -20;
@@ -55,20 +54,16 @@ impl Tuning<'_> {
 
 /// How this thread is scheduled when no command is started.
 struct Own {
-    affinity: Option<rustix::thread::CpuSet>,
+    allowed: Option<CpuSet>,
     nice: Option<i32>,
     fifo: bool,
 }
 
 impl Own {
     fn give_up(cpus: &CpuSet, fifo: bool, lacked: &mut Vec<(&'static str, io::Error)>) -> Own {
-        let affinity = sched_getaffinity(None).ok();
-        let mut wanted = rustix::thread::CpuSet::new();
-        cpus.iter()
-            .filter(|&cpu| (cpu as usize) < rustix::thread::CpuSet::MAX_CPU)
-            .for_each(|cpu| wanted.set(cpu as usize));
-        if let Err(error) = sched_setaffinity(None, &wanted) {
-            lacked.push(("its CPUs", error.into()));
+        let allowed = affinity::allowed().ok();
+        if let Err(error) = affinity::set_allowed(cpus) {
+            lacked.push(("its CPUs", error));
         }
         let nice = getpriority_process(None).ok();
         let faster = if fifo {
@@ -79,7 +74,7 @@ impl Own {
         if let Err(error) = faster {
             lacked.push((if fifo { "SCHED_FIFO" } else { "nice -20" }, error));
         }
-        Own { affinity, nice, fifo }
+        Own { allowed, nice, fifo }
     }
 
     /// Less can always be had, and where more was refused nothing was taken.
@@ -89,8 +84,8 @@ impl Own {
         } else if let Some(nice) = self.nice {
             let _ = setpriority_process(None, nice);
         }
-        if let Some(affinity) = self.affinity {
-            let _ = sched_setaffinity(None, &affinity);
+        if let Some(allowed) = self.allowed {
+            let _ = affinity::set_allowed(&allowed);
         }
     }
 }
