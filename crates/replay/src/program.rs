@@ -143,7 +143,7 @@ fn needed<'a>(bytes: impl ReadRef<'a>, header: &FileHeader64<Endianness>, endian
     let Ok(strings) = sections.strings(endian, bytes, link) else { return Vec::new() };
     dynamic
         .iter()
-        .filter(|entry| object::read::elf::Dyn::tag32(*entry, endian) == Some(elf::DT_NEEDED))
+        .filter(|entry| object::read::elf::Dyn::tag(*entry, endian) == elf::DT_NEEDED)
         .filter_map(|entry| strings.get(object::read::elf::Dyn::val32(entry, endian)?).ok())
         .map(|name| String::from_utf8_lossy(name).into_owned())
         .collect()
