@@ -12,6 +12,7 @@ pub mod directory;
 pub mod effects;
 pub mod exec;
 pub mod file;
+pub mod fleet;
 pub mod history;
 pub mod import;
 mod join;

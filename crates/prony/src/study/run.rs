@@ -1,32 +1,26 @@
 //! `prony study run` and `resume`: all cells of a study, here and elsewhere.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_bench::Interrupt;
-use prony_study::directory::{Directory, Progress, WORK};
-use prony_study::exec::{self, ExecError, Running, Templates};
+use prony_study::directory::{Directory, Progress};
+use prony_study::exec::{ExecError, Templates};
 use prony_study::file::Executor;
-use prony_study::run::{Event, Work, work};
-use prony_study::slurm::{Queue, Rounds, SlurmError, Submission};
+use prony_study::fleet::{Fleet, FleetError, FleetEvent, FleetReport};
+use prony_study::run::Event;
+use prony_study::slurm::SlurmError;
 
 use super::status;
 use super::work::{failure as work_failure, told};
 use crate::cli::study::{ExecutorName, How, ResumeArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::numbers::count;
 use crate::progress::ProgressLine;
 
-/// How often other machines' ledgers are looked at.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often Slurm is asked whether there is anything to wait for.
-const QUEUE_EVERY: Duration = Duration::from_secs(1);
-/// So often in a row nothing must be alive before it is submitted again.
-const DEAD_LOOKS: u32 = 3;
 /// How often the line changes.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
@@ -106,113 +100,33 @@ fn choose(study: &prony_study::file::Study, how: &How) -> Result<Chosen, Failure
 }
 
 fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failure> {
-    let chosen = choose(&directory.study, how)?;
+    let Chosen { local, exec, slurm } = choose(&directory.study, how)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let line = Mutex::new(ProgressLine::new(true));
     // Before we go to where commands run: paths of ours may be relative.
     let root = absolute(&how.root.root)?;
     let scratch = how.scratch.as_deref().map(absolute).transpose()?;
-    let elsewhere = !chosen.exec.is_empty() || !chosen.slurm.is_empty();
-    let program = match elsewhere {
-        true => Some(exec::store_program(&directory.path).map_err(|error| exec_failure(&error.into()))?),
-        false => None,
+    let fleet = Fleet {
+        directory: &directory,
+        local,
+        exec,
+        slurm,
+        jobs: usize::from(how.jobs),
+        retry_failed,
+        scratch: scratch.as_deref(),
+        root: (root != Path::new("/")).then_some(root.as_path()),
+        waits: !how.no_wait,
+        interrupt: &interrupt,
     };
-    let mut machines = Vec::new();
-    let mut failures = Vec::new();
-    for (machine, templates) in &chosen.exec {
-        let name = &directory.study.machines[*machine].name;
-        let place = place(scratch.as_deref(), &directory.path, name);
-        let program = program.as_deref().unwrap_or(Path::new("prony"));
-        let command = exec::work_command(program, &directory.path, name, &place, None);
-        match Running::start(templates, &directory.path, name, &command) {
-            Ok(running) => machines.push((*machine, templates, Some(running))),
-            Err(error) => failures.push(exec_failure(&error)),
-        }
-    }
-    if !chosen.slurm.is_empty() {
-        submit(&directory, &chosen.slurm, scratch.as_deref(), program.as_deref())?;
-    }
-    let place = directory.path.join(WORK);
-    env::set_current_dir(&place).map_err(|error| Failure::io("go to", &place, &error))?;
-    let mut local = None;
-    if let Some(machine) = chosen.local {
-        let work_here = Work {
-            directory: &directory,
-            results: &directory.path,
-            machine,
-            block: None,
-            jobs: usize::from(how.jobs),
-            retry_failed,
-            interrupt: Some(&interrupt),
-            root: (root != Path::new("/")).then_some(root.as_path()),
-        };
-        let name = &directory.study.machines[machine].name;
-        let shown = Mutex::new(None::<Instant>);
-        let finished = work(&work_here, &|event| match event {
-            Event::Progress(progress) => {
-                let mut shown = shown.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                if shown.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
-                    *shown = Some(Instant::now());
-                    let left = progress.left_s.map(|left_s| left_s / progress.counts.left().max(1) as f64);
-                    let words = status::in_words(&progress.counts, left);
-                    line.lock()
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .show_text(&format!("{name}  {words}"));
-                }
-            }
-            event => told(event),
-        });
-        match finished {
-            Ok(finished) => local = Some(finished),
-            Err(error) => failures.push(work_failure(&error)),
-        }
-    }
-    let (mut waited, mut looked, mut dead) = (None::<Instant>, Instant::now(), 0);
-    let mut interrupted = local.is_some_and(|finished| finished.interrupted);
-    loop {
-        for (machine, templates, running) in &mut machines {
-            let Some(command) = running else { continue };
-            if interrupt.is_asked() && !interrupted {
-                command.interrupt();
-            }
-            let name = &directory.study.machines[*machine].name;
-            let ended = command.ended();
-            if matches!(ended, Ok(false)) {
-                continue;
-            }
-            // What it measured before it failed is fetched all the same.
-            let fetched = exec::fetch(templates, &directory, name);
-            failures.extend(
-                [ended.map(drop), fetched.map(drop)].into_iter().filter_map(Result::err).map(|e| exec_failure(&e)),
-            );
-            *running = None;
-        }
-        interrupted |= interrupt.is_asked();
-        let at_work = machines.iter().any(|(_, _, running)| running.is_some());
-        let queued = !chosen.slurm.is_empty() && !how.no_wait && !interrupted && !is_over(&directory, &chosen.slurm)?;
-        if queued && looked.elapsed() >= QUEUE_EVERY {
-            looked = Instant::now();
-            dead = look_after(&directory, scratch.as_deref(), program.as_deref(), dead)?;
-        }
-        if !at_work && !queued {
-            break;
-        }
-        let due = waited.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY);
-        if due && let Ok(progress) = directory.progress() {
-            waited = Some(Instant::now());
-            let words: Vec<String> = progress.iter().map(brief).collect();
-            line.lock().unwrap_or_else(std::sync::PoisonError::into_inner).show_text(&words.join(" · "));
-        }
-        thread::sleep(LOOK_EVERY);
-    }
-    drop(line);
-    let progress = directory.progress().map_err(|error| status::failure("read", &error))?;
-    if let Some(failure) = failures.pop() {
-        failures.iter().for_each(|failure| eprint!("{failure}"));
-        return Err(failure);
+    let shown = Shown { line: Mutex::new((ProgressLine::new(true), None)) };
+    let finished = fleet.run(&|event| shown.tell(&event));
+    drop(shown);
+    let FleetReport { progress, errors, interrupted, jobs_left } = finished.map_err(|error| failure(&error))?;
+    if let Some((last, others)) = errors.split_last() {
+        others.iter().for_each(|error| eprint!("{}", failure(error)));
+        return Err(failure(last));
     }
     status::answer(&directory, &progress, how.json)?;
-    if !chosen.slurm.is_empty() && (interrupted || how.no_wait) && !is_over(&directory, &chosen.slurm)? {
+    if jobs_left {
         eprintln!("hint: the jobs go on; `prony study status {}` says how far they are", directory.path.display());
     } else if status::total(&progress).left() > 0 {
         if interrupted {
@@ -223,6 +137,47 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
     Ok(status::exit(&progress))
 }
 
+/// How far it is, on one line, and when it was shown last.
+struct Shown {
+    line: Mutex<(ProgressLine, Option<Instant>)>,
+}
+
+impl Shown {
+    fn tell(&self, event: &FleetEvent) {
+        let jobs = |jobs: usize| count(jobs as u64, "job");
+        match event {
+            FleetEvent::Local(name, Event::Progress(progress)) => {
+                let mut line = self.line.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                if line.1.is_none_or(|shown| shown.elapsed() >= SHOW_EVERY) {
+                    line.1 = Some(Instant::now());
+                    let left = progress.left_s.map(|left_s| left_s / progress.counts.left().max(1) as f64);
+                    line.0.show_text(&format!("{name}  {}", status::in_words(&progress.counts, left)));
+                }
+            }
+            FleetEvent::Local(_, event) => told(event),
+            FleetEvent::Progress(progress) => {
+                let machines: Vec<String> = progress.iter().map(brief).collect();
+                let mut line = self.line.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                line.0.show_text(&machines.join(" · "));
+            }
+            FleetEvent::Submitted(number) => eprintln!("submitted {}", jobs(*number)),
+            FleetEvent::Resubmitted(number) => {
+                eprintln!("warning: Slurm lost jobs or holds them; submitted {} again", jobs(*number));
+            }
+        }
+    }
+}
+
+fn failure(error: &FleetError) -> Failure {
+    match error {
+        FleetError::Work(error) => work_failure(error),
+        FleetError::Exec(error) => exec_failure(error),
+        FleetError::Slurm(error) => slurm_failure(error),
+        FleetError::Directory(error) => status::failure("read", error),
+        FleetError::Enter { path, error } => Failure::io("go to", path, error),
+    }
+}
+
 /// `n1 12/40, 1 failed`.
 fn brief(progress: &Progress) -> String {
     let counts = &progress.counts;
@@ -231,66 +186,6 @@ fn brief(progress: &Progress) -> String {
     let left =
         left.map_or_else(String::new, |cell_s| format!(", {} left", status::rough(cell_s * counts.left() as f64)));
     format!("{} {}/{}{failed}{left}", progress.machine, counts.done, counts.all())
-}
-
-/// Whether nothing of these machines is left, or the collector gave up. The queue is not asked.
-fn is_over(directory: &Directory, machines: &[usize]) -> Result<bool, Failure> {
-    let progress = directory.progress().map_err(|error| status::failure("read", &error))?;
-    if machines.iter().all(|&machine| progress[machine].counts.left() == 0) {
-        return Ok(true);
-    }
-    Ok(Rounds::read(&directory.path).map_err(|error| slurm_failure(&error))?.ended)
-}
-
-/// Submits again what a killed controller forgot or holds. `dead`: how often in a row nothing was alive.
-fn look_after(
-    directory: &Directory,
-    scratch: Option<&Path>,
-    program: Option<&Path>,
-    dead: u32,
-) -> Result<u32, Failure> {
-    let rounds = Rounds::read(&directory.path).map_err(|error| slurm_failure(&error))?;
-    if rounds.ended || rounds.queue() != Queue::Dead {
-        return Ok(0);
-    }
-    // Between the last job and the collector nothing may be alive for a moment.
-    if dead + 1 < DEAD_LOOKS {
-        return Ok(dead + 1);
-    }
-    rounds.cancel();
-    let submission = Submission {
-        directory: &directory.path,
-        program: program.unwrap_or(Path::new("prony")),
-        scratch,
-        machines: &rounds.machines,
-    };
-    let rounds = submission.collect(directory).map_err(|error| slurm_failure(&error))?;
-    let jobs = crate::numbers::count(rounds.jobs.len() as u64, "job");
-    eprintln!("warning: Slurm lost jobs or holds them; submitted {jobs} again");
-    Ok(0)
-}
-
-fn submit(
-    directory: &Directory,
-    machines: &[usize],
-    scratch: Option<&Path>,
-    program: Option<&Path>,
-) -> Result<(), Failure> {
-    let names: Vec<String> = machines.iter().map(|&machine| directory.study.machines[machine].name.clone()).collect();
-    let submission = Submission {
-        directory: &directory.path,
-        program: program.unwrap_or(Path::new("prony")),
-        scratch,
-        machines: &names,
-    };
-    Rounds::forget(&directory.path).map_err(|error| slurm_failure(&error))?;
-    let rounds = submission.submit(directory).map_err(|error| slurm_failure(&error))?;
-    eprintln!("submitted {}", crate::numbers::count(rounds.jobs.len() as u64, "job"));
-    Ok(())
-}
-
-fn place(scratch: Option<&Path>, directory: &Path, machine: &str) -> PathBuf {
-    scratch.map_or_else(|| exec::scratch(directory, machine), |scratch| scratch.join(machine))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
