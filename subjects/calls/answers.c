@@ -9,7 +9,7 @@
  *   OTHER_OUTPUT   the answer has another letter      CLOSES_EARLY   it exits
  *   EXTRA_CALL     it asks for one socket more        NEVER_QUITS    it does not end at `quit`
  *   OTHER_ORDER    it waits before it answers         CRASHES        it dies of a signal
- *   SPINS          it computes for ever
+ *   SPINS          it computes for ever                KILLED         it dies of SIGKILL, as by the kernel
  *   EXTRA_CLOCKS   it reads the clock more often, which must not matter
  *   RAW            it makes a system call that no libc function stands for
  *   WORK=N         it counts to N before each answer, from the first
@@ -50,6 +50,15 @@ static long raw_getrandom(void *bytes, unsigned long size) {
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "a"(318L), "D"(bytes), "S"(size), "d"(0L) : "rcx", "r11", "memory");
     return result;
+}
+#endif
+
+#ifdef KILLED
+/* No call of libc, so that nothing but the kernel knows of it: getpid and kill, numbers 39 and 62 on x86-64. */
+static void die(void) {
+    long result, pid;
+    __asm__ volatile("syscall" : "=a"(pid) : "a"(39L) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "=a"(result) : "a"(62L), "D"(pid), "S"(9L) : "rcx", "r11", "memory");
 }
 #endif
 
@@ -97,6 +106,9 @@ int main(int count, char **arguments) {
 #endif
 #ifdef CRASHES
             abort();
+#endif
+#ifdef KILLED
+            die();
 #endif
 #ifdef SPINS
             for (volatile unsigned long forever = 0;; forever++) {}

@@ -102,6 +102,10 @@ fn every_way_in_which_a_build_goes_wrong_has_its_word() {
     assert_diverged(&story.replay_build("CLOSES_EARLY", &[]), "early_exit");
     assert_diverged(&story.replay_build("NEVER_QUITS", &[]), "late_exit");
     assert_diverged(&story.replay_build("CRASHES", &[]), "crash");
+    let killed = story.replay_build("KILLED", &[]);
+    assert_diverged(&killed, "crash");
+    let detail = killed.answer["divergence"]["detail"].as_str().unwrap_or_default();
+    assert!(detail.starts_with("signal 9 ended the build after "), "{killed}");
 }
 
 #[test]
