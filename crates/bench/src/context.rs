@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use prony_machine::Interrupt;
 use prony_machine::process::{self, Counter, Drain, Ended, Placement, Process, Run, Runner};
 
 use crate::duet::TURN_NS;
-use crate::interrupt::Interrupt;
 use crate::options::{Input, Options, Output, Subject};
 use crate::randomization::{NestedDirectories, Randomization};
 use crate::repetitions::Repetitions;

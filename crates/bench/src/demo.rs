@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use prony_machine::Interrupt;
 use prony_replay::Warning as ReplayWarning;
 use prony_replay::{FileOptions, Limits, ReplayError, ReplayOptions, ReplayReport, Replayer, Verdict};
 use prony_stats::Seed;
@@ -14,7 +15,6 @@ use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples, Sub
 use serde_json::Value;
 
 use crate::duet::on_cpu;
-use crate::interrupt::Interrupt;
 use crate::options::circumstances;
 use crate::report::{Event, Round};
 use crate::sample::{self, Measure};

@@ -16,11 +16,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Scope};
 use std::time::Duration;
 
+use prony_machine::Interrupt;
 use prony_machine::affinity;
 use prony_machine::process::slice;
 
 use crate::context::{BenchError, MeasureError, Observation, RunContext};
-use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::report::Phase;

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use prony_machine::Interrupt;
 use prony_machine::process::NoWait;
 use prony_stats::judge::{Judge, Look, Metric, Outcome, Plan};
 use prony_stats::multiplicity::holm;
@@ -12,7 +13,6 @@ use prony_stats::{Interval, Seed};
 
 use crate::context::{BenchError, MeasureError, Observation, RunContext, run_setup_or_cleanup};
 use crate::duet::Partner;
-use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::repetitions::{self, FIRST_ROUNDS, FIRST_TIME, Repetitions, WorkerVariance};

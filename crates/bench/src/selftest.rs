@@ -1,11 +1,11 @@
 //! A command against itself, many times: how often a difference is claimed, and how small a one could be found.
 
+use prony_machine::Interrupt;
 use prony_stats::Seed;
 use prony_stats::judge::Verdict;
 use prony_stats::quantile::median;
 
 use crate::context::BenchError;
-use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::report::{Ended, Event};
 use crate::rounds::bench;

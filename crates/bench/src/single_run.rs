@@ -3,6 +3,7 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
+use prony_machine::Interrupt;
 use prony_machine::process::Run;
 use prony_stats::Seed;
 use prony_stats::samples::Benchmark;
@@ -10,7 +11,6 @@ use rustix::event::epoll;
 use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
 use crate::context::{BenchError, MeasureError, Observation, RunContext};
-use crate::interrupt::Interrupt;
 use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::report::{Failed, Phase, Problem};

@@ -12,9 +12,9 @@ use std::fs;
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
-use prony_bench::{Ended, Event, Failed, Input, Interrupt, Options, Output, Phase, Problem, Report};
-use prony_machine::Tree;
+use prony_bench::{Ended, Event, Failed, Input, Options, Output, Phase, Problem, Report};
 use prony_machine::process::{Placement, RunError, Step};
+use prony_machine::{Interrupt, Tree};
 use prony_stats::judge::{Metric, Outcome, Plan};
 
 use crate::cli::BenchArgs;

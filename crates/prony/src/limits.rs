@@ -12,8 +12,8 @@ mod tables;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use prony_bench::Interrupt;
 use prony_limits::{Effort, Event, Experiment, Limits, Options, run as measure};
+use prony_machine::Interrupt;
 
 use crate::bench::random;
 use crate::cli::limits::{MeasureArgs, ShownArgs};

@@ -6,8 +6,8 @@ mod json;
 use std::io::Write;
 use std::net::{SocketAddr, ToSocketAddrs};
 
-use prony_bench::Interrupt;
 use prony_load::{GeneratorError, LoadError, Options, Reason, Report, Sharing, SocketError, Warning};
+use prony_machine::Interrupt;
 
 use crate::bench::random;
 use crate::cli::EnetArgs;

@@ -8,8 +8,8 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use prony_bench::Interrupt;
 use prony_demo::tolerance::{Rules, ToleranceSummary};
+use prony_machine::Interrupt;
 use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError};
 use prony_text::{Untrusted, printable_line};
 

@@ -4,7 +4,8 @@ use std::env;
 use std::fmt::Write;
 use std::hint::black_box;
 
-use prony_bench::{CommandLine, Ended, Event, Input, Interrupt, Options, Output, Selftest, Subject};
+use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Selftest, Subject};
+use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_stats::judge::Plan;
 use serde::Serialize;

@@ -54,8 +54,8 @@ pub use regular::FileError;
 pub use replay::{FileOptions, Foreign, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{
     BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
-    ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport, Verdict,
-    Warning, WeakReason,
+    ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport,
+    Verdict, Warning, WeakReason,
 };
 pub use state::{SetIdFile, StateError, set_id_files};
 pub use tape::TapeError;

@@ -15,6 +15,7 @@ use crate::report::{Progress, RecordReport, RecordWarning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
+use prony_machine::Interrupt;
 use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach, ScanRequest, Scans};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::signal_name;
@@ -27,7 +28,6 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What to record and how.
@@ -176,7 +176,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
 
     let channel = Channel::to_record(&excluded, options.reach).map_err(system("make the channel to the server"))?;
     let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
-    let asked = Asked::listen().map_err(system("listen for signals"))?;
+    let asked = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
         false => None,
@@ -247,31 +247,6 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     Ok(report)
 }
 
-/// Signals that ask the recorder to end.
-struct Asked {
-    interrupt: Arc<AtomicBool>,
-    terminate: Arc<AtomicBool>,
-}
-
-impl Asked {
-    fn listen() -> io::Result<Asked> {
-        let asked = Asked { interrupt: Arc::default(), terminate: Arc::default() };
-        signal_hook::flag::register(SIGINT, Arc::clone(&asked.interrupt))?;
-        signal_hook::flag::register(SIGTERM, Arc::clone(&asked.terminate))?;
-        Ok(asked)
-    }
-
-    fn signal(&self) -> Option<i32> {
-        if self.interrupt.swap(false, Ordering::Relaxed) {
-            Some(SIGINT)
-        } else if self.terminate.swap(false, Ordering::Relaxed) {
-            Some(SIGTERM)
-        } else {
-            None
-        }
-    }
-}
-
 /// What broke a recording off.
 enum Broken {
     Write(WriteError),
@@ -330,7 +305,7 @@ impl Recording {
     fn run(
         &mut self,
         limit: Option<Duration>,
-        asked: &Asked,
+        asked: &Interrupt,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<ExitStatus, Broken> {
         let start = Instant::now();
@@ -354,7 +329,7 @@ impl Recording {
                     file_bytes: self.writer.file_bytes(),
                 });
             }
-            if let Some(signal) = asked.signal() {
+            if let Some(signal) = asked.take() {
                 self.server.signal(signal);
                 kill_at.get_or_insert(now + GRACE);
             }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_bench::Interrupt;
+use prony_machine::Interrupt;
 
 use crate::directory::{Directory, DirectoryError, Progress, WORK};
 use crate::exec::{self, ExecError, Running, Templates};

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use prony_bench::Interrupt;
+use prony_machine::Interrupt;
 use prony_machine::own;
 use prony_replay::{ReplayOptions, Replayer};
 use prony_stats::samples::SamplesError;

@@ -8,14 +8,16 @@ use std::thread::JoinHandle;
 
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use signal_hook::iterator::{Handle, Signals as Arriving};
+
+use crate::Interrupt;
 
 /// Takes the signals that would end this process, until it is dropped.
 #[derive(Debug)]
 pub struct Signals {
+    interrupt: Arc<Interrupt>,
     came: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
     child: Arc<Mutex<Option<OwnedFd>>>,
-    handle: Handle,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -25,27 +27,28 @@ impl Signals {
     /// # Errors
     /// The kernel's.
     pub fn take() -> io::Result<Signals> {
-        let mut arriving = Arriving::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM])?;
-        let handle = arriving.handle();
-        let came = Arc::new(AtomicBool::new(false));
+        let interrupt = Arc::new(Interrupt::catch_each(&[SIGHUP, SIGINT, SIGQUIT, SIGTERM])?);
+        let came = interrupt.flag();
+        let over = Arc::new(AtomicBool::new(false));
         let child: Arc<Mutex<Option<OwnedFd>>> = Arc::default();
-        let (raise, of) = (Arc::clone(&came), Arc::clone(&child));
+        let (arriving, ends, of) = (Arc::clone(&interrupt), Arc::clone(&over), Arc::clone(&child));
         let thread = std::thread::spawn(move || {
-            for signal in arriving.forever() {
-                raise.store(true, Ordering::Relaxed);
-                let forwarded = match signal {
-                    SIGHUP => Signal::HUP,
-                    SIGTERM => Signal::TERM,
-                    // The terminal sends these to the command as well.
-                    _ => continue,
-                };
-                if let Some(child) = &*of.lock().unwrap_or_else(PoisonError::into_inner) {
-                    // It may have ended just now.
-                    let _ = pidfd_send_signal(child, forwarded);
+            while arriving.wait().is_ok() && !ends.load(Ordering::Acquire) {
+                while let Some(signal) = arriving.take() {
+                    let forwarded = match signal {
+                        SIGHUP => Signal::HUP,
+                        SIGTERM => Signal::TERM,
+                        // The terminal sends these to the command as well.
+                        _ => continue,
+                    };
+                    if let Some(child) = &*of.lock().unwrap_or_else(PoisonError::into_inner) {
+                        // It may have ended just now.
+                        let _ = pidfd_send_signal(child, forwarded);
+                    }
                 }
             }
         });
-        Ok(Signals { came, child, handle, thread: Some(thread) })
+        Ok(Signals { interrupt, came, over, child, thread: Some(thread) })
     }
 
     /// Set when one came.
@@ -68,9 +71,10 @@ impl Signals {
 
 impl Drop for Signals {
     fn drop(&mut self) {
-        self.handle.close();
+        self.over.store(true, Ordering::Release);
+        self.interrupt.wake();
         if let Some(thread) = self.thread.take() {
-            // Its loop ends with the handle, and it holds nothing that could be lost.
+            // It holds nothing that could be lost.
             let _ = thread.join();
         }
     }

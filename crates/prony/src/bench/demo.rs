@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event, Interrupt};
-use prony_machine::Tree;
+use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event};
+use prony_machine::{Interrupt, Tree};
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::Plan;
 use serde::Serialize;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use prony_bench::Interrupt;
+use prony_machine::Interrupt;
 use prony_study::directory::{Directory, Progress};
 use prony_study::exec::{ExecError, Templates};
 use prony_study::file::Executor;

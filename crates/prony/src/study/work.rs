@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Mutex;
 
-use prony_bench::Interrupt;
+use prony_machine::Interrupt;
 use prony_machine::own::{self, NotOurs};
 use prony_study::directory::{Directory, DirectoryError, WORK};
 use prony_study::ledger::{AfterFailure, LedgerError};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use prony_bench::{CommandLine, Input, Interrupt, Options, Output, Subject, on_cpu, run_of_replay, run_single};
+use prony_bench::{CommandLine, Input, Options, Output, Subject, on_cpu, run_of_replay, run_single};
+use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_replay::{ReplayOptions, Replayer, Verdict};
 use prony_stats::judge::Plan;
