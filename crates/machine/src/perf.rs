@@ -14,9 +14,11 @@ use std::os::fd::AsRawFd;
 pub use ring::{Ring, wait};
 
 use event::{
-    ANY_THREAD, Attributes, BUILD_ID, COMM, COMM_EXEC, CONTEXT_SWITCH, DISABLED, EXCLUDE_CALLCHAIN_KERNEL,
-    EXCLUDE_HYPERVISOR, EXCLUDE_IDLE, EXCLUDE_KERNEL, FREQUENCY, INHERIT, MMAP, MMAP2, PERF_TYPE_HARDWARE,
-    PERF_TYPE_SOFTWARE, SAMPLE_ID_ALL, TASK, THIS_THREAD, USE_CLOCK, WATERMARK,
+    ANY_THREAD, Attributes, BUILD_ID, COMM, COMM_EXEC, CONTEXT_SWITCH, COUNT_HW_CPU_CYCLES, COUNT_SW_CONTEXT_SWITCHES,
+    COUNT_SW_CPU_CLOCK, DISABLED, EXCLUDE_CALLCHAIN_KERNEL, EXCLUDE_HYPERVISOR, EXCLUDE_IDLE, EXCLUDE_KERNEL,
+    FREQUENCY, INHERIT, MMAP, MMAP2, PERF_TYPE_HARDWARE, PERF_TYPE_SOFTWARE, SAMPLE_CALLCHAIN, SAMPLE_CPU,
+    SAMPLE_ID_ALL, SAMPLE_IP, SAMPLE_PERIOD, SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_TID, SAMPLE_TIME, TASK,
+    THIS_THREAD, USE_CLOCK, WATERMARK,
 };
 
 /// What triggers a sample.
@@ -101,11 +103,8 @@ pub enum PerfError {
 }
 
 /// What each sample holds, in this order: instruction pointer, process and thread, time, CPU, period, call
-/// chain. `PERF_SAMPLE_*`.
-const SAMPLE_TYPE: u64 = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 7 | 1 << 8 | 1 << 5;
-/// The user's registers and stack follow the call chain.
-const SAMPLE_REGS_USER: u64 = 1 << 12;
-const SAMPLE_STACK_USER: u64 = 1 << 13;
+/// chain.
+const SAMPLE_TYPE: u64 = SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_CPU | SAMPLE_PERIOD | SAMPLE_CALLCHAIN;
 
 /// Deeper stacks are cut; `kernel.perf_event_max_stack` may be lower.
 const STACK_DEPTH_MAX: u16 = 127;
@@ -113,19 +112,34 @@ const STACK_DEPTH_MAX: u16 = 127;
 /// Registers that unwinding starts from, `enum perf_event_x86_regs`: frame pointer, stack pointer,
 /// instruction pointer, in the order in which a sample has them.
 #[cfg(target_arch = "x86_64")]
-const UNWIND_REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+const UNWIND_REGISTERS: u64 = {
+    const BP: u64 = 1 << 6;
+    const SP: u64 = 1 << 7;
+    const IP: u64 = 1 << 8;
+    BP | SP | IP
+};
 /// `enum perf_event_arm_regs`: x29, link register, stack pointer, program counter.
 #[cfg(target_arch = "aarch64")]
-const UNWIND_REGISTERS: u64 = 1 << 29 | 1 << 30 | 1 << 31 | 1 << 32;
+const UNWIND_REGISTERS: u64 = {
+    const X29: u64 = 1 << 29;
+    const LR: u64 = 1 << 30;
+    const SP: u64 = 1 << 31;
+    const PC: u64 = 1 << 32;
+    X29 | LR | SP | PC
+};
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 const UNWIND_REGISTERS: u64 = 0;
 
 impl Sampling {
     fn attributes(&self, target: Target, watermark_bytes: usize, build_ids: bool) -> Attributes {
+        let (kind, config) = match self.trigger {
+            Trigger::CpuClock => (PERF_TYPE_SOFTWARE, COUNT_SW_CPU_CLOCK),
+            Trigger::Cycles => (PERF_TYPE_HARDWARE, COUNT_HW_CPU_CYCLES),
+            Trigger::Switches => (PERF_TYPE_SOFTWARE, COUNT_SW_CONTEXT_SWITCHES),
+        };
         let mut attributes = Attributes {
-            kind: if self.trigger == Trigger::Cycles { PERF_TYPE_HARDWARE } else { PERF_TYPE_SOFTWARE },
-            // PERF_COUNT_SW_CPU_CLOCK and PERF_COUNT_HW_CPU_CYCLES are 0, PERF_COUNT_SW_CONTEXT_SWITCHES is 3.
-            config: if self.trigger == Trigger::Switches { 3 } else { 0 },
+            kind,
+            config,
             sample_type: SAMPLE_TYPE,
             flags: DISABLED | EXCLUDE_HYPERVISOR | EXCLUDE_IDLE | WATERMARK | SAMPLE_ID_ALL | USE_CLOCK,
             wakeup_watermark: watermark_bytes as u32,

@@ -33,6 +33,22 @@ pub(crate) struct Attributes {
 pub(crate) const PERF_TYPE_HARDWARE: u32 = 0;
 pub(crate) const PERF_TYPE_SOFTWARE: u32 = 1;
 
+pub(crate) const COUNT_HW_CPU_CYCLES: u64 = 0;
+pub(crate) const COUNT_HW_INSTRUCTIONS: u64 = 1;
+pub(crate) const COUNT_HW_CACHE_MISSES: u64 = 3;
+pub(crate) const COUNT_HW_BRANCH_MISSES: u64 = 5;
+pub(crate) const COUNT_SW_CPU_CLOCK: u64 = 0;
+pub(crate) const COUNT_SW_CONTEXT_SWITCHES: u64 = 3;
+
+pub(crate) const SAMPLE_IP: u64 = 1 << 0;
+pub(crate) const SAMPLE_TID: u64 = 1 << 1;
+pub(crate) const SAMPLE_TIME: u64 = 1 << 2;
+pub(crate) const SAMPLE_CALLCHAIN: u64 = 1 << 5;
+pub(crate) const SAMPLE_CPU: u64 = 1 << 7;
+pub(crate) const SAMPLE_PERIOD: u64 = 1 << 8;
+pub(crate) const SAMPLE_REGS_USER: u64 = 1 << 12;
+pub(crate) const SAMPLE_STACK_USER: u64 = 1 << 13;
+
 pub(crate) const DISABLED: u64 = 1 << 0;
 pub(crate) const INHERIT: u64 = 1 << 1;
 pub(crate) const EXCLUDE_KERNEL: u64 = 1 << 5;

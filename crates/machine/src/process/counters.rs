@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Read};
 
 use crate::perf::event::{
-    self, ANY_CPU, Attributes, DISABLED, ENABLE_ON_EXEC, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, INHERIT,
-    PERF_TYPE_HARDWARE, THIS_THREAD,
+    self, ANY_CPU, Attributes, COUNT_HW_BRANCH_MISSES, COUNT_HW_CACHE_MISSES, COUNT_HW_CPU_CYCLES,
+    COUNT_HW_INSTRUCTIONS, DISABLED, ENABLE_ON_EXEC, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, INHERIT, PERF_TYPE_HARDWARE,
+    THIS_THREAD,
 };
 
 /// What hardware can count.
@@ -37,10 +38,10 @@ impl Counter {
     /// `PERF_COUNT_HW_*` of include/uapi/linux/perf_event.h.
     fn config(self) -> u64 {
         match self {
-            Counter::Cycles => 0,
-            Counter::Instructions => 1,
-            Counter::CacheMisses => 3,
-            Counter::BranchMisses => 5,
+            Counter::Cycles => COUNT_HW_CPU_CYCLES,
+            Counter::Instructions => COUNT_HW_INSTRUCTIONS,
+            Counter::CacheMisses => COUNT_HW_CACHE_MISSES,
+            Counter::BranchMisses => COUNT_HW_BRANCH_MISSES,
         }
     }
 }
