@@ -86,7 +86,7 @@ pub enum RecordError {
     #[error("the limit of open descriptors is below 1,008, and the server's end of the channel lies there")]
     FewDescriptors,
     /// The library did not come up in the server.
-    #[error("`{program}` ended before the recorder came up in it ({}), so nothing was recorded", exit_text(*.exit))]
+    #[error("`{program}` ended before the recorder came up in it ({}), so nothing was recorded", exit_text(*exit))]
     NotAttached {
         /// The program.
         program: String,

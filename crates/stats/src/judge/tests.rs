@@ -168,6 +168,17 @@ fn holds(what: &str, outcomes: &[Outcome], truth: f64) {
     assert!((middle - truth).abs() < 0.001, "{what}: half of the estimates are below {middle}");
 }
 
+#[test]
+fn files_and_options_have_their_own_names_of_one_metric() {
+    for metric in [Metric::Cpu, Metric::Uncontended, Metric::Wall] {
+        assert_eq!(Metric::from_name(metric.name()), Some(metric));
+        assert_eq!(serde_json::to_value(metric).expect("a plain value"), metric.name());
+    }
+    assert_eq!(Metric::from_name("uncontended"), Some(Metric::Uncontended));
+    assert_eq!(Metric::Uncontended.name(), "net");
+    assert_eq!(Metric::from_name("network"), None);
+}
+
 /// A pair in which B takes e^`cpu` and e^`uncontended` times as long.
 fn pair(cpu: f64, uncontended: Option<f64>) -> Pair {
     let ratio = |log| Ratio { log, level: 0.0 };
