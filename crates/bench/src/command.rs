@@ -22,13 +22,13 @@ pub enum CommandError {
     #[error("the command is empty")]
     Empty,
     /// A quote that is not closed.
-    #[error("`{0}` has a quote that is not closed")]
+    #[error("`{0}` has an unclosed quote")]
     Quote(String),
     /// No such program.
-    #[error("`{0}` is in no directory of $PATH")]
+    #[error("`{0}` was not found in $PATH")]
     NotInPath(String),
     /// No such file.
-    #[error("`{0}` is not there")]
+    #[error("`{0}` does not exist")]
     NoFile(String),
     /// A file that nobody may run.
     #[error("`{0}` is not executable")]
@@ -115,9 +115,9 @@ mod tests {
         let error = |text: &str| CommandLine::split(text).expect_err("it is no command").to_string();
         assert_eq!(error(""), "the command is empty");
         assert_eq!(error("''"), "the command is empty");
-        assert_eq!(error("a 'b"), "`a 'b` has a quote that is not closed");
-        assert_eq!(error("no-such-program-here x"), "`no-such-program-here` is in no directory of $PATH");
-        assert_eq!(error("./no-such-file"), "`./no-such-file` is not there");
+        assert_eq!(error("a 'b"), "`a 'b` has an unclosed quote");
+        assert_eq!(error("no-such-program-here x"), "`no-such-program-here` was not found in $PATH");
+        assert_eq!(error("./no-such-file"), "`./no-such-file` does not exist");
         assert_eq!(error("/etc/passwd"), "`/etc/passwd` is not executable");
     }
 }

@@ -69,7 +69,7 @@ impl Partner {
             }
         });
         let started = told.recv().unwrap_or_else(|_| {
-            let error = io::Error::other("it ended at once");
+            let error = io::Error::other("it ended immediately");
             Err(BenchError::System { what: "start a thread", error })
         });
         started.map(|()| Partner { cpu: options.placement.cpu, ask, answers })
@@ -135,7 +135,7 @@ fn with_metronome<T>(cpu: Option<usize>, act: impl FnOnce() -> T) -> T {
 /// When the kernel does not tell which those are.
 pub fn duet_cpu() -> io::Result<usize> {
     let last = affinity::allowed()?.iter().next_back().map(|cpu| cpu as usize);
-    last.ok_or_else(|| io::Error::other("expected a CPU that may be used, found none"))
+    last.ok_or_else(|| io::Error::other("expected a CPU that this process may use, found none"))
 }
 
 /// Acts on one CPU, which new processes inherit, and goes back to where it was.

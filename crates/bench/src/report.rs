@@ -105,16 +105,19 @@ impl fmt::Display for Warning {
                 };
                 let why = match reason {
                     NoWait::NotReported => {
-                        ", whose wait for a CPU is told only to users with CAP_NET_ADMIN, outside containers"
+                        ", whose wait for a CPU is visible only with CAP_NET_ADMIN, outside containers"
                     }
-                    NoWait::Lost => ", whose wait for a CPU is not known, as records of them were lost",
-                    NoWait::Outlived => ", some of which run on after it, so that their wait for a CPU is not known",
-                    NoWait::Overlap => " that may run at once, so that their waits for a CPU are not lost wall time",
+                    NoWait::Lost => ", whose wait for a CPU is unknown, because kernel records were lost",
+                    NoWait::Outlived => ", some of which outlive it, so their wait for a CPU is unknown",
+                    NoWait::Overlap => {
+                        " that may run in parallel, so their waits for a CPU do not add up to lost \
+                                        wall time"
+                    }
                 };
-                write!(f, "`{name}` has {what}{why}: judged on wall time")
+                write!(f, "`{name}` has {what}{why}: judged by wall time")
             }
             Warning::Short { name, wall_s } => {
-                write!(f, "a run of `{name}` takes {:.2} ms, much of it the start of a process", wall_s * 1e3)
+                write!(f, "a run of `{name}` takes {:.2} ms, much of which is process start-up", wall_s * 1e3)
             }
         }
     }
@@ -173,7 +176,7 @@ pub enum Problem {
     #[error("ended by signal {0}")]
     Signalled(i32),
     /// It was ended, as it took too long.
-    #[error("ended after {:?}, the most it may take", .0)]
+    #[error("ended after {:?}, the time limit", .0)]
     TimedOut(Duration),
     /// It could not be run.
     #[error(transparent)]
@@ -193,11 +196,12 @@ pub enum Problem {
     Line(#[from] LineError),
     /// It wrote values, which a worker takes by its own clock, while another command had its CPU in turns.
     #[error(
-        "expected a command that is timed as a process, found values on $PRONY_FD, whose clock ran in the turns of the other command too"
+        "expected a command that is timed as a process, found values on $PRONY_FD, whose clock also ran during \
+         the other command's slices"
     )]
     WorkerInDuet,
     /// It wrote values of warm-ups only.
-    #[error("expected a value on $PRONY_FD, found warm-ups only")]
+    #[error("expected a value on $PRONY_FD, found only warm-ups")]
     NoValue,
     /// It wrote other metrics or units than another command.
     #[error("expected values of {expected}, as from the first command, found {found}")]

@@ -185,7 +185,7 @@ mod tests {
             panic!("nobody asked to stop")
         };
         assert!(matches!(failed.problem, Problem::TimedOut(after) if after == limit));
-        assert_eq!(failed.problem.to_string(), "ended after 20ms, the most it may take");
+        assert_eq!(failed.problem.to_string(), "ended after 20ms, the time limit");
     }
 
     #[test]

@@ -70,7 +70,8 @@ fn one() -> u64 {
 pub enum LineError {
     /// Not the JSON of a value.
     #[error(
-        "line {line} on $PRONY_FD: expected a value as {{\"metric\": \"wall\", \"value\": 0.5, \"unit\": \"s\"}}, found `{found}`: {problem}"
+        "line {line} on $PRONY_FD: expected a value such as {{\"metric\": \"wall\", \"value\": 0.5, \"unit\": \
+         \"s\"}}, found `{found}`: {problem}"
     )]
     Json {
         /// Counted from 1.
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn a_line_that_is_no_value_is_named() {
         let error = |text: &str| parse(text.as_bytes()).expect_err("it is wrong").to_string();
-        assert!(error("{\"value\": 1}\nhello\n").starts_with("line 2 on $PRONY_FD: expected a value as"));
+        assert!(error("{\"value\": 1}\nhello\n").starts_with("line 2 on $PRONY_FD: expected a value such as"));
         assert_eq!(error("{\"value\": -1}"), "line 1 on $PRONY_FD: expected a value above zero, found -1");
         assert_eq!(error("{\"value\": 1, \"loops\": 0}"), "line 1 on $PRONY_FD: expected at least one loop, found 0");
         assert!(error("{\"value\": 1, \"wall\": 2}").contains("unknown field `wall`"));

@@ -89,7 +89,7 @@ pub struct Replacement {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplacementError {
     /// It would move the bytes after it.
-    #[error("replacement of `{}` expected {} bytes, found {}", .old.escape_ascii(), .old.len(), .found)]
+    #[error("replacement of `{}`: expected {} bytes, found {}", .old.escape_ascii(), .old.len(), .found)]
     Length {
         /// The string to replace.
         old: Vec<u8>,
@@ -97,7 +97,7 @@ pub enum ReplacementError {
         found: usize,
     },
     /// A demo is searched piece by piece.
-    #[error("string to replace expected at most {LONGEST_STRING} bytes, found {found}")]
+    #[error("string to replace: expected at most {LONGEST_STRING} bytes, found {found}")]
     TooLong {
         /// Length of the string.
         found: usize,

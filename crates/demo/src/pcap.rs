@@ -243,7 +243,7 @@ impl Pcap {
             Kind::Tcp => self.segments(at, head, transfer),
             Kind::Unix => self.leave_out("Unix socket"),
             Kind::Other if matches!(transfer.peer, Some(Address::Unix(_))) => self.leave_out("Unix socket"),
-            Kind::Other => self.leave_out("not a UDP or TCP socket that the demo saw made"),
+            Kind::Other => self.leave_out("not a UDP or TCP socket whose creation was recorded"),
         }
     }
 

@@ -161,13 +161,13 @@ impl<R: Read> StateArchiveWalk<R> {
         loop {
             let at = self.at;
             let Some(header) = self.header()? else {
-                return if extended.any { Err(wrong(at, "missing behind an extended header")) } else { Ok(None) };
+                return if extended.any { Err(wrong(at, "missing after an extended header")) } else { Ok(None) };
             };
             self.entries += 1;
             if self.entries > self.limits.entries {
                 return Err(ArchiveError::MoreEntries { limit: self.limits.entries });
             }
-            let bytes = number(&header[SIZE]).ok_or(wrong(at, "the size is no number"))?;
+            let bytes = number(&header[SIZE]).ok_or(wrong(at, "the size is not a number"))?;
             match header[156] {
                 b'L' => extended.name = Some(self.text(at, bytes)?),
                 b'K' => extended.target = Some(self.text(at, bytes)?),
@@ -207,7 +207,7 @@ impl<R: Read> StateArchiveWalk<R> {
             b'2' => {
                 let target = extended.target.unwrap_or_else(|| until_zero(&header[157..257]).to_vec());
                 if target.is_empty() || target.contains(&0) {
-                    return Err(wrong(at, "the link leads nowhere"));
+                    return Err(wrong(at, "the link has no target"));
                 }
                 MemberKind::Link { target }
             }
@@ -219,23 +219,23 @@ impl<R: Read> StateArchiveWalk<R> {
         let id = |field: &[u8]| number(field).and_then(|id| u32::try_from(id).ok());
         let owner = |of: Option<u32>, field: &[u8]| {
             // The last number means "as it is" to the kernel.
-            of.or_else(|| id(field)).filter(|&id| id != u32::MAX).ok_or(wrong(at, "the owner is no number"))
+            of.or_else(|| id(field)).filter(|&id| id != u32::MAX).ok_or(wrong(at, "the owner is not a number"))
         };
         let seconds = number(&header[136..148]).and_then(|seconds| i64::try_from(seconds).ok());
         Ok(Member {
             path,
             kind,
-            mode: id(&header[100..108]).ok_or(wrong(at, "the mode is no number"))? & 0o7777,
+            mode: id(&header[100..108]).ok_or(wrong(at, "the mode is not a number"))? & 0o7777,
             user: owner(extended.user, &header[108..116])?,
             group: owner(extended.group, &header[116..124])?,
-            changed: extended.changed.or(seconds.map(|s| (s, 0))).ok_or(wrong(at, "the time is no number"))?,
+            changed: extended.changed.or(seconds.map(|s| (s, 0))).ok_or(wrong(at, "the time is not a number"))?,
         })
     }
 
     /// Reads where the data of a file with holes belongs (GNU tar, "Sparse formats, Old GNU Format"); returns the
     /// length of the file.
     fn sparse(&mut self, at: u64, header: &[u8; BLOCK_BYTES], stored: u64) -> Result<u64, ArchiveError> {
-        let unreadable = || wrong(at, "the map of holes cannot be read");
+        let unreadable = || wrong(at, "the sparse map cannot be read");
         if &header[257..265] != b"ustar  \0" {
             return Err(unreadable());
         }
@@ -307,7 +307,7 @@ impl<R: Read> StateArchiveWalk<R> {
             return Err(wrong(at, "the archive ends in it"));
         }
         if number(&header[CHECKSUM]) != Some(checksum(&header)) {
-            return Err(wrong(at, "its checksum does not fit"));
+            return Err(wrong(at, "its checksum is wrong"));
         }
         Ok(Some(header))
     }

@@ -56,10 +56,10 @@ impl BufferSize {
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The kernel makes none.
-    #[error("a UDP socket could not be made")]
+    #[error("cannot create a UDP socket")]
     Create(#[source] io::Error),
     /// The address is taken, or none of this machine.
-    #[error("{address} could not be bound to")]
+    #[error("cannot bind to {address}")]
     Bind {
         /// Asked for.
         address: SocketAddr,

@@ -156,7 +156,10 @@ mod elsewhere {
     use super::{Case, Setting, Unsupported};
 
     pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
-        Err(Unsupported::because(format!("its loops are x86-64 machine code, and this is {}", std::env::consts::ARCH)))
+        Err(Unsupported::because(format!(
+            "its loops are x86-64 machine code, but this machine is {}",
+            std::env::consts::ARCH
+        )))
     }
 }
 

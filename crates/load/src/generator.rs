@@ -60,7 +60,7 @@ pub enum GeneratorError {
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The kernel takes no more.
-    #[error("a socket that was open fails: {0}")]
+    #[error("an open socket failed: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -24,7 +24,7 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// More sockets than a process may have.
-    #[error("{clients} clients with a socket each need {needed} descriptors, this process may have {limit}")]
+    #[error("{clients} clients with one socket each need {needed} descriptors, but this process may have {limit}")]
     Descriptors {
         /// Asked for.
         clients: usize,
@@ -34,13 +34,13 @@ pub enum LoadError {
         limit: u64,
     },
     /// The server's process is not there, or tells nothing.
-    #[error("there is no process {pid} whose CPU time can be read")]
+    #[error("there is no process {pid} with readable CPU time")]
     NoServer {
         /// Asked for.
         pid: u32,
     },
     /// Not one client got a connection.
-    #[error("none of the clients that tried got a connection")]
+    #[error("none of the clients connected")]
     NoConnection {
         /// Why.
         failures: Failures,

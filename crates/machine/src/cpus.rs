@@ -15,10 +15,10 @@ pub struct CpuSet(BTreeSet<u32>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CpuSetError {
     /// A part of a list is neither a number nor a range.
-    #[error("expected a CPU or a range as 0-3,8, found `{0}`")]
+    #[error("expected CPUs or ranges such as 0-3,8, found `{0}`")]
     List(String),
     /// A word of a mask is not hexadecimal.
-    #[error("expected hexadecimal words as f,00000001, found `{0}`")]
+    #[error("expected hexadecimal words such as f,00000001, found `{0}`")]
     Mask(String),
     /// Larger than any machine.
     #[error("expected CPUs below {CPUS_MAX}, found {0}")]

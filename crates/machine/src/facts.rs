@@ -134,7 +134,7 @@ fn hypervisor(tree: &Tree) -> Option<String> {
     match by_clock {
         _ if !flagged && by_clock.is_none() && !known.iter().any(|known| named.contains(known)) => None,
         Some(name) => Some(name),
-        None if named.is_empty() => Some("a hypervisor without a name".to_owned()),
+        None if named.is_empty() => Some("an unknown hypervisor".to_owned()),
         None => Some(named),
     }
 }

@@ -76,9 +76,7 @@ pub enum PerfError {
     },
     /// The kernel does not let us, though its setting would: the process is another user's, or a filter of system calls
     /// is in the way.
-    #[error(
-        "the kernel refused, though kernel.perf_event_paranoid is {found}, which permits it to a process's own user"
-    )]
+    #[error("the kernel refused, although kernel.perf_event_paranoid = {found} permits it to the owner of a process")]
     Refused {
         /// The setting.
         found: i32,
@@ -92,10 +90,10 @@ pub enum PerfError {
         found: Option<i32>,
     },
     /// The machine does not count this.
-    #[error("this machine does not count that")]
+    #[error("this machine does not support this event")]
     NotCounted,
     /// There is no such thread any more.
-    #[error("no such thread")]
+    #[error("no such process")]
     NoThread,
     /// Something else of the system failed.
     #[error(transparent)]

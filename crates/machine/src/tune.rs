@@ -95,7 +95,7 @@ pub enum TuneError {
     #[error(transparent)]
     Undo(#[from] UndoError),
     /// A signal came while values were written; they are put back.
-    #[error("a signal came before all values were written")]
+    #[error("interrupted by a signal before all values were written")]
     Interrupted,
 }
 

@@ -47,12 +47,12 @@ impl fmt::Display for NoSymbols {
         match self {
             NoSymbols::Unreadable(error) => write!(f, "cannot be read: {error}"),
             NoSymbols::Replaced { expected, found } => {
-                write!(f, "is another file than the one that ran: expected {expected}, found {found}")
+                write!(f, "is not the file that ran: expected {expected}, found {found}")
             }
             NoSymbols::Bulky(bulky) => write!(f, "is read without its debug information: {bulky}"),
-            NoSymbols::Stripped => write!(f, "is stripped: only what it exports has names"),
-            NoSymbols::Hidden => write!(f, "hides its addresses"),
-            NoSymbols::NoMap(pid) => write!(f, "made code in memory and wrote no /tmp/perf-{pid}.map"),
+            NoSymbols::Stripped => write!(f, "is stripped: only exported functions have names"),
+            NoSymbols::Hidden => write!(f, "hides its symbols"),
+            NoSymbols::NoMap(pid) => write!(f, "generated code in memory but wrote no /tmp/perf-{pid}.map"),
         }
     }
 }

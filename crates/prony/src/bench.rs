@@ -65,7 +65,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
     // A command that failed leaves no verdict.
     if let Ended::Failed(failed) = &report.ended {
         if let Some(path) = args.export_json.as_ref().filter(|_| report.rounds > 0) {
-            eprintln!("warning: {} holds the {} before a command failed", path.display(), rounds(report.rounds));
+            eprintln!("warning: {} contains the {} before a command failed", path.display(), rounds(report.rounds));
         }
         return Err(failure(failed, args.shell.is_some()));
     }
@@ -105,8 +105,9 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         return Err(Failure::new(format!("expected two commands for --duet, found {}", subjects.len())));
     }
     if args.duet && !args.show_output && !matches!(args.output.as_str(), "null" | "pipe" | "inherit") {
-        return Err(Failure::new("--duet: two commands at once cannot print to the same file")
-            .hint("--output=pipe takes what they print"));
+        return Err(
+            Failure::new("--duet: two parallel commands cannot print to the same file").hint("use --output=pipe")
+        );
     }
     Ok(Options {
         subjects,
@@ -199,28 +200,29 @@ pub fn failure(failed: &Failed, shell: bool) -> Failure {
     let failure = Failure::new(format!("{phase} of `{name}`: {problem}")).printed(stderr_tail);
     match problem {
         // sh(1): 127 is what a shell ends with when it finds no such command.
-        Problem::Exited(127) if shell => failure.hint("the shell found no such program"),
+        Problem::Exited(127) if shell => failure.hint("the shell did not find the program"),
         Problem::Exited(_) | Problem::Signalled(_) if matches!(phase, Phase::Run(_) | Phase::WarmUp(_)) => {
             let words_for_a_shell = ["|", ";", "&&", "<", ">", "$"];
             match !shell && words_for_a_shell.iter().any(|word| name.contains(word)) {
-                true => failure.hint("--shell gives the command to a shell; without it, it is split into words only"),
-                false => failure.hint("--ignore-failure measures it all the same; --show-output shows what it prints"),
+                true => failure.hint("use --shell to run the command in a shell; without it, it is only split \
+                                      into words"),
+                false => failure.hint("use --ignore-failure to measure it anyway, --show-output to see its output"),
             }
         }
         Problem::Run(RunError::Start { step: Step::Fifo, .. }) => {
             failure.hint("SCHED_FIFO needs root, or `ulimit -r` above 0")
         }
         Problem::Run(RunError::Start { step: Step::Pin, .. }) => {
-            failure.hint("`lscpu -e` lists the CPUs; a container may allow a few of them only")
+            failure.hint("`lscpu -e` lists the CPUs; a container may allow only some of them")
         }
-        Problem::Line(_) | Problem::NoValue => failure.hint("docs/guide/workers shows what a worker writes"),
-        Problem::WorkerInDuet => failure.hint("without --duet a worker's own values are compared"),
-        Problem::OtherMetric { .. } => failure.hint("compare commands that measure the same"),
+        Problem::Line(_) | Problem::NoValue => failure.hint("docs/guide/workers describes the output of a worker"),
+        Problem::WorkerInDuet => failure.hint("omit --duet to compare the values of workers"),
+        Problem::OtherMetric { .. } => failure.hint("compare commands with the same metric"),
         Problem::Run(RunError::Start { step: Step::Execute, error, .. })
             // ENOEXEC
             if error.raw_os_error() == Some(8) =>
         {
-            failure.hint("a script needs a first line as `#!/bin/sh`, or --shell")
+            failure.hint("a script needs a first line such as `#!/bin/sh`, or --shell")
         }
         _ => failure,
     }

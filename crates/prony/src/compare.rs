@@ -71,8 +71,8 @@ fn pair_up<'a>(
     if let [only] = files {
         let [first, others @ ..] = only.samples.benchmarks.as_slice() else { return Ok(Vec::new()) };
         if others.is_empty() {
-            return Err(Failure::new(format!("cannot compare {}: it holds one benchmark only", only.name))
-                .hint("name a second file"));
+            return Err(Failure::new(format!("cannot compare {}: it has only one benchmark", only.name))
+                .hint("give a second file"));
         }
         return Ok(others.iter().map(|other| ([only, only], first, other)).collect());
     }
@@ -89,11 +89,11 @@ fn pair_up<'a>(
         for a in &first.samples.benchmarks {
             match of_other.get(a.name.as_str()) {
                 Some(b) => pairs.push(([first, other], a, *b)),
-                None => asked.left_out.push(format!("`{}` left out: {} has none", a.name, other.name)),
+                None => asked.left_out.push(format!("`{}` skipped: {} does not have it", a.name, other.name)),
             }
         }
         let only_there = other.samples.benchmarks.iter().filter(|b| !of_first.contains_key(b.name.as_str()));
-        asked.left_out.extend(only_there.map(|b| format!("`{}` left out: {} has none", b.name, first.name)));
+        asked.left_out.extend(only_there.map(|b| format!("`{}` skipped: {} does not have it", b.name, first.name)));
     }
     if pairs.is_empty() {
         let name = |file: &Loaded| format!("`{}`", file.samples.benchmarks[0].name);
@@ -126,12 +126,12 @@ fn refuse_nonsense(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Result
             told(a),
             told(b)
         ))
-        .hint("compare files that measure the same"));
+        .hint("compare files with the same metric"));
     }
     if a.better() != b.better() {
         let what = told(a);
         return Err(Failure::new(format!(
-            "cannot compare `{}`: one file takes more of {what} for better, one for worse",
+            "cannot compare `{}`: in one file more {what} is better, in the other less",
             a.name
         ))
         .hint("measure both with the same version of the worker"));

@@ -55,7 +55,7 @@ impl Failure {
     pub fn io(verb: &str, path: &Path, error: &io::Error) -> Failure {
         let failure = Failure::new(format!("cannot {verb} {}: {}", path.display(), io_text(error)));
         match error.kind() {
-            io::ErrorKind::StorageFull => failure.hint("make room, or name a file on another disk"),
+            io::ErrorKind::StorageFull => failure.hint("free some space, or write to another disk"),
             _ => failure,
         }
     }
@@ -68,7 +68,7 @@ impl Failure {
             return match error.kind() {
                 io::ErrorKind::NotFound => failure.hint(format!("`prony record -o {file} -- COMMAND` makes a demo")),
                 io::ErrorKind::PermissionDenied => {
-                    failure.hint("only the user who recorded a demo may read it: it holds secrets")
+                    failure.hint("only the user who recorded a demo may read it, because it contains secrets")
                 }
                 _ => failure,
             };
@@ -77,18 +77,18 @@ impl Failure {
         match error {
             DemoError::Io(_) => failure,
             DemoError::NotADemo { .. } => {
-                failure.hint("this is no demo; `prony record -o FILE -- COMMAND` makes one".to_owned())
+                failure.hint("the file is not a demo; `prony record -o FILE -- COMMAND` makes one".to_owned())
             }
             DemoError::TooShort { .. } => {
-                failure.hint("the recording was cut before anything of it reached the disk: record again")
+                failure.hint("the recording ended before anything was written to disk: record again")
             }
             DemoError::FileHead { .. } => failure.hint("the file was altered: use a copy of the original"),
-            DemoError::Version { newer: true, .. } => failure.hint("a newer prony made it: update this one"),
+            DemoError::Version { newer: true, .. } => failure.hint("it was made by a newer prony: update this one"),
             DemoError::Version { newer: false, .. } => {
-                failure.hint("an older prony made it: use that version, or record again")
+                failure.hint("it was made by an older prony: use that version, or record again")
             }
             DemoError::Block { .. } => failure
-                .hint(format!("the file was cut or altered; `prony demo verify {file}` says what of it is whole")),
+                .hint(format!("the file was truncated or altered; `prony demo verify {file}` shows what is intact")),
             DemoError::NoFrame { .. } => failure.hint(format!("`prony demo frames {file}` lists them")),
         }
     }
@@ -99,15 +99,18 @@ impl Failure {
         let what = match cause {
             Cause::Block(problem) => format!("block {blocks} at byte {offset:#x}: {problem}"),
             Cause::NoCommit => format!("expected a commit marker at byte {offset:#x}, found the end of the file"),
-            Cause::BytesAfterCommit => format!("expected the end of the file at byte {offset:#x}, found more bytes"),
+            Cause::BytesAfterCommit => format!(
+                "expected the end of the file at byte {offset:#x}, found further \
+                                                bytes"
+            ),
             Cause::Index => format!("the index at byte {offset:#x} disagrees with the blocks"),
         };
         let failure = Failure::new(format!("cannot replay {}: {what}", path.display()));
         match frames {
-            0 => failure.hint("the file was cut or altered before its first whole frame: record again"),
+            0 => failure.hint("the file was truncated or altered before its first complete frame: record again"),
             _ => failure.hint(format!(
-                "the file was cut or altered; --allow-truncated replays the {} before it",
-                count(*frames, "whole frame")
+                "the file was truncated or altered; --allow-truncated replays the {} before it",
+                count(*frames, "complete frame")
             )),
         }
     }
@@ -119,11 +122,13 @@ impl Failure {
             Failure::new(format!("cannot replay {file}: it was not recorded by you on this machine, and {foreign}"));
         match foreign {
             Foreign::Command(_) => failure.hint(format!(
-                "`prony demo info {file}` shows what it runs; --trust-demo allows it, `-- COMMAND` names a build of your own"
+                "`prony demo info {file}` shows what it would run; allow it with --trust-demo, or name your own \
+                 build with `-- COMMAND`"
             )),
-            Foreign::State(_) => {
-                failure.hint(format!("`prony demo info {file}` shows what it is; --trust-demo lets the build use them"))
-            }
+            Foreign::State(_) => failure.hint(format!(
+                "`prony demo info {file}` lists them; allow the build to use them with \
+                                      --trust-demo"
+            )),
         }
     }
 
@@ -131,12 +136,12 @@ impl Failure {
     pub fn program(verb: &str, error: &ProgramError) -> Failure {
         let failure = Failure::new(format!("cannot {verb}: {error}"));
         match error {
-            ProgramError::NoCommand => failure.hint(format!("`prony {verb} … -- COMMAND` names the server")),
-            ProgramError::NotFound(..) => failure.hint("name it by its path"),
+            ProgramError::NoCommand => failure.hint(format!("name the server: `prony {verb} … -- COMMAND`")),
+            ProgramError::NotFound(..) => failure.hint("give its path"),
             ProgramError::Unreadable { .. } => failure,
             ProgramError::Runtime { .. } => failure,
             ProgramError::Unhookable { .. } => {
-                failure.hint("prony stands between a program and the C library; it needs a dynamically linked program")
+                failure.hint("prony intercepts calls to the C library; use a dynamically linked program")
             }
         }
     }
@@ -146,20 +151,17 @@ impl Failure {
         let failure = Failure::new(format!("cannot sample: {error}"));
         match error {
             SamplerError::Perf(PerfError::NotPermitted { needed, .. }) => failure.hint(format!(
-                "`sysctl kernel.perf_event_paranoid={needed}` as root allows it, or run prony as root; containers may \
-                 forbid perf_event_open besides"
+                "run `sysctl kernel.perf_event_paranoid={needed}` as root, or run prony as root; containers may \
+                 also block perf_event_open"
             )),
             SamplerError::Perf(PerfError::NoMemory { .. }) => {
-                failure.hint("`sysctl kernel.perf_event_mlock_kb=2048` as root allows more")
+                failure.hint("run `sysctl kernel.perf_event_mlock_kb=2048` as root")
             }
-            SamplerError::Perf(PerfError::Refused { .. }) => failure.hint(
-                "run prony as the user whose process it is, or as root; containers may forbid perf_event_open besides",
-            ),
-            SamplerError::NoProcess(_) => {
-                failure.hint("it has ended, or never was; `pgrep NAME` prints numbers of processes")
-            }
+            SamplerError::Perf(PerfError::Refused { .. }) => failure
+                .hint("run prony as the owner of the process, or as root; containers may also block perf_event_open"),
+            SamplerError::NoProcess(_) => failure.hint("`pgrep NAME` finds PIDs"),
             SamplerError::Perf(_) | SamplerError::Collect(_) => failure,
-            SamplerError::NoCpu(_) => failure.hint("/sys/devices/system/cpu/online lists them"),
+            SamplerError::NoCpu(_) => failure.hint("see /sys/devices/system/cpu/online"),
         }
     }
 

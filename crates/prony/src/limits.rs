@@ -51,17 +51,17 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
     let measured = measure(&options, &mut || interrupt.is_asked(), &mut |event| line.show_text(&progress(&event)));
     drop(line);
     let mut limits = measured.map_err(|error| {
-        Failure::new(format!("cannot measure: {error}")).hint("`lscpu -e` lists the CPUs; --cpu names one")
+        Failure::new(format!("cannot measure: {error}")).hint("choose a CPU with --cpu; `lscpu -e` lists them")
     })?;
     if limits.measured.is_empty() {
         let reason = match (&args.only, limits.skipped.first()) {
-            _ if limits.stopped => "it was interrupted before the first case was done".to_owned(),
+            _ if limits.stopped => "interrupted before the first case was complete".to_owned(),
             (_, Some(skipped)) => skipped.reason.clone(),
             (Some(words), None) => {
-                return Err(Failure::new(format!("nothing was measured: no name of a case contains `{words}`"))
-                    .hint("`prony limits show --json` tells the names of what was measured before"));
+                return Err(Failure::new(format!("nothing was measured: no case name contains `{words}`"))
+                    .hint("`prony limits show --json` lists the names of stored cases"));
             }
-            (None, None) => "there is no case".to_owned(),
+            (None, None) => "there are no cases".to_owned(),
         };
         return Err(Failure::new(format!("nothing was measured: {reason}")));
     }
@@ -76,14 +76,15 @@ pub fn run(args: &MeasureArgs) -> Result<Exit, Failure> {
     }
     if disturbed > 0 {
         eprintln!(
-            "warning: {} of {}: fewer than 3 samples in which nothing disturbed; `!` marks them",
+            "warning: {} of {} have fewer than 3 undisturbed samples; `!` marks them",
             count(disturbed as u64, "case"),
             cases
         );
     }
     if disturbed as f64 > cases as f64 * DISTURBED_MOST {
         eprintln!(
-            "hint: `prony machine check` says who disturbs, `prony machine tune -- prony limits` keeps some away"
+            "hint: `prony machine check` shows sources of interference, `prony machine tune -- prony limits` \
+             removes some of them"
         );
         return Ok(Exit::NotTrusted);
     }

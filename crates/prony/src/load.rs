@@ -39,7 +39,7 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
                 file.file().write_all(&bytes).map_err(|error| Failure::io("write", path, &error))?;
                 file.finish()?;
             }
-            None => eprintln!("warning: {} is not written: nothing was measured", path.display()),
+            None => eprintln!("warning: {} was not written: nothing was measured", path.display()),
         }
     }
     if args.json {
@@ -83,7 +83,7 @@ fn options(args: &EnetArgs) -> Result<Options, Failure> {
 fn resolve(name: &str) -> Result<SocketAddr, Failure> {
     let wrong = |why: String| {
         Failure::new(format!("cannot connect to {name}: {why}"))
-            .hint("name it as 127.0.0.1:7777, [::1]:7777 or host:7777")
+            .hint("use the form 127.0.0.1:7777, [::1]:7777 or host:7777")
     };
     let addresses: Vec<SocketAddr> = name.to_socket_addrs().map_err(|error| wrong(error.to_string()))?.collect();
     let first = addresses.iter().find(|address| address.is_ipv4()).or(addresses.first());
@@ -116,23 +116,23 @@ fn failure(args: &EnetArgs, error: &LoadError) -> Failure {
     let server = &args.connect;
     match error {
         LoadError::NoConnection { failures } => {
-            let failure =
-                Failure::new(format!("no client got a connection to {server}: {}", human::failures(failures)));
+            let failure = Failure::new(format!("no client connected to {server}: {}", human::failures(failures)));
             match failures.of(Reason::NobodyListens) > 0 {
-                true => failure.hint("start the server first; `ss -uln` lists the ports that somebody listens on"),
-                false => failure.hint(
-                    "is it an ENet 1.3 server? A --checksum or --compress that only one side has makes it deaf too",
-                ),
+                true => failure.hint("start the server first; `ss -uln` lists listening ports"),
+                false => failure
+                    .hint("check that it is an ENet 1.3 server, and that --checksum and --compress match its settings"),
             }
         }
-        LoadError::Descriptors { .. } => {
-            Failure::new(error.to_string()).hint("--shared-socket needs one for 2,048 clients; or raise `ulimit -Hn`")
+        LoadError::Descriptors { .. } => Failure::new(error.to_string()).hint(
+            "use --shared-socket, one socket for 2,048 clients, or raise \
+                                                  `ulimit -Hn`",
+        ),
+        LoadError::NoServer { .. } => {
+            Failure::new(error.to_string()).hint("--server-pid must be a process on this machine; omit it otherwise")
         }
-        LoadError::NoServer { .. } => Failure::new(error.to_string())
-            .hint("--server-pid wants the process on this machine; leave it out otherwise"),
         LoadError::Generator(GeneratorError::Socket { source: SocketError::Io(_), .. }) => {
             let failure = Failure::new(format!("cannot connect to {server}: {error}"));
-            failure.hint("ports of one address suffice for some 28,000 sockets; --shared-socket needs fewer")
+            failure.hint("one address has ports for about 28,000 sockets; --shared-socket needs fewer")
         }
         LoadError::Generator(_) => Failure::new(format!("cannot load {server}: {error}")),
     }

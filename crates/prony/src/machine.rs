@@ -31,20 +31,20 @@ fn undo_failure(verb: &str, error: &UndoError) -> Failure {
         UndoError::Io { error, .. } | UndoError::NotOurs(NotOurs::Io { error, .. })
             if error.kind() == std::io::ErrorKind::PermissionDenied =>
         {
-            failure.hint("root wrote it: run this as root")
+            failure.hint("it was written by root: run this as root")
         }
         UndoError::Io { .. } => failure,
         UndoError::Damaged { path, .. } => {
-            failure.hint(format!("it does not tell what to put back: a reboot does; then remove {}", path.display()))
+            failure.hint(format!("it does not state what to restore: reboot instead, then remove {}", path.display()))
         }
-        UndoError::Version { .. } => failure.hint("restore with the prony that tuned"),
+        UndoError::Version { .. } => failure.hint("restore with the prony version that tuned"),
         UndoError::NotOurs(NotOurs::Io { .. }) => failure,
         UndoError::NotOurs(
             NotOurs::Kind { path, .. } | NotOurs::Owner { path, .. } | NotOurs::Permissions { path, .. },
-        ) => failure.hint(format!("look at who made {} before you remove it", path.display())),
+        ) => failure.hint(format!("check who created {} before you remove it", path.display())),
         UndoError::Busy { pid: Some(pid) } => {
-            failure.hint(format!("it puts everything back when it ends; `kill {pid}` ends it"))
+            failure.hint(format!("it restores everything when it ends; end it with `kill {pid}`"))
         }
-        UndoError::Busy { pid: None } => failure.hint("it puts everything back when it ends"),
+        UndoError::Busy { pid: None } => failure.hint("it restores everything when it ends"),
     }
 }

@@ -52,7 +52,7 @@ pub fn size(text: &str) -> Result<u64, String> {
     if text == "0" {
         return Ok(0);
     }
-    let wrong = || "expected a number and a unit, as 500MB or 4GiB".to_owned();
+    let wrong = || "expected a number and a unit, such as 500MB or 4GiB".to_owned();
     let (number, unit) =
         UNITS.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit))).ok_or_else(wrong)?;
     let number: u64 = number.trim_end().parse().map_err(|_| wrong())?;
@@ -101,7 +101,7 @@ pub fn date(unix_ns: u64) -> String {
 /// # Errors
 /// What was expected, for clap to print.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let expected = || "expected a number and its unit: ms, s, m or h, as in 30s".to_owned();
+    let expected = || "expected a number and a unit (ms, s, m or h), such as 30s".to_owned();
     let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or_else(expected)?;
     let (number, unit) = text.split_at(split);
     let seconds = match unit {

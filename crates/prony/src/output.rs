@@ -66,17 +66,18 @@ impl NewFile {
     /// When the file is there already, or the directory does not take it.
     pub fn create(path: &Path, force: bool) -> Result<NewFile, Failure> {
         if !force && path.symlink_metadata().is_ok() {
-            return Err(
-                Failure::new(format!("cannot write {}: file exists", path.display())).hint("--force replaces it")
-            );
+            return Err(Failure::new(format!("cannot write {}: file exists", path.display())).hint(
+                "use --force to \
+                     overwrite it",
+            ));
         }
         // Devices and pipes cannot be replaced by a file: what is meant by one is to write into it.
         if path.metadata().is_ok_and(|there| !there.is_file()) {
             let file = path.display();
             return Err(Failure::new(format!(
-                "cannot write {file}: expected a file or nothing there, found something else"
+                "cannot write {file}: expected a regular file or none, found something else"
             ))
-            .hint("name a file; it appears under its name when it is complete"));
+            .hint("give a file name; the file appears when it is complete"));
         }
         if path.file_name().is_none() {
             return Err(Failure::new(format!("cannot write {}: expected the name of a file", path.display())));

@@ -96,17 +96,17 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
     let samples = profile.stacks.observations();
     match samples {
         0 if recording.weight_unit == WeightUnit::Samples => {
-            doubts.push("no stack sample: it used no CPU meanwhile; --off-cpu shows where it waits".to_owned());
+            doubts.push("no stack samples: it used no CPU; --off-cpu shows where it waits".to_owned());
         }
         0..FEWEST_SAMPLES => {
-            doubts.push(format!("only {}: shares are hardly known", human::counted(samples, recording.weight_unit)));
+            doubts.push(format!("only {}: shares are very uncertain", human::counted(samples, recording.weight_unit)));
         }
         _ => {}
     }
     let all = samples + recording.lost;
     if recording.lost as f64 > MOST_LOST * all as f64 {
         doubts.push(format!(
-            "{} of {} were lost: the machine was too busy to write them down",
+            "{} of {} were lost: the machine was too busy to write them",
             thousands(recording.lost),
             count(all, "record")
         ));
@@ -130,31 +130,31 @@ fn warn(recording: &Recording, profile: &Profile) {
         }
     }
     if !recording.kernel && samples > 0 {
-        eprintln!("warning: time in the kernel is missing: the kernel shows its stacks to root only");
-        eprintln!("hint: `sysctl kernel.perf_event_paranoid=1` as root allows it");
+        eprintln!("warning: kernel time is missing: kernel stacks are visible only to root");
+        eprintln!("hint: run `sysctl kernel.perf_event_paranoid=1` as root");
     }
     if recording.walk == Walk::FramePointers && samples > 0 && share(profile.shallow) > MOST_SHALLOW {
         eprintln!(
-            "warning: {} % of the stacks end after one call: the program keeps no frame pointers",
+            "warning: {} % of the stacks end after one call: the program has no frame pointers",
             significant(share(profile.shallow) * 100.0)
         );
-        eprintln!("hint: build it with -fno-omit-frame-pointer, or give --dwarf");
+        eprintln!("hint: build it with -fno-omit-frame-pointer, or use --dwarf");
     }
     if let Walk::Tables { stack_bytes } = recording.walk
         && share(recording.cut) >= RARE
     {
         eprintln!(
-            "warning: {} are deeper than the {} bytes that were copied: their outermost functions are missing",
+            "warning: {} are deeper than the copied {} bytes: their outermost functions are missing",
             count(recording.cut, "stack"),
             thousands(u64::from(stack_bytes))
         );
         match stack_bytes {
-            0..65_000 => eprintln!("hint: --stack-bytes 65000 copies more"),
-            _ => eprintln!("hint: build it with -fno-omit-frame-pointer, and leave out --dwarf"),
+            0..65_000 => eprintln!("hint: use --stack-bytes 65000"),
+            _ => eprintln!("hint: build it with -fno-omit-frame-pointer, and omit --dwarf"),
         }
     }
     if recording.unfinished > 0 {
-        eprintln!("warning: {} had not ended and are left out", count(recording.unfinished, "wait"));
+        eprintln!("warning: {} had not ended and are not included", count(recording.unfinished, "wait"));
     }
 }
 

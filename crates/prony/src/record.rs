@@ -29,7 +29,7 @@ pub fn run(
 ) -> Result<Exit, Failure> {
     if !args.force && args.output.symlink_metadata().is_ok() {
         return Err(Failure::new(format!("cannot record to {}: file exists", args.output.display()))
-            .hint("--force replaces it"));
+            .hint("use --force to overwrite it"));
     }
     let report = record(args)?;
     if !args.json {
@@ -80,8 +80,8 @@ const NOTHING_SENT: &str = "the server sent nothing, so a replay has nothing to 
 /// The heading of a check.
 fn verdict(checked: &ReplayReport) -> &'static str {
     match replay::exit(checked) {
-        Exit::Good => "checked: the demo holds\n",
-        _ => "checked: the demo does not hold\n",
+        Exit::Good => "checked: the demo is replayable\n",
+        _ => "checked: the demo is not replayable\n",
     }
 }
 
@@ -129,7 +129,7 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
         count(report.outputs, "output"),
         count(report.output_bytes, "byte"),
     );
-    let limit = if ended_by_limit(args, report) { ", when the time of --for was up" } else { "" };
+    let limit = if ended_by_limit(args, report) { ", after the time of --for" } else { "" };
     let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
     pack::lines(&mut out, &report.packed);
     out
@@ -139,12 +139,13 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
 fn warning_text(warning: &RecordWarning) -> String {
     match warning {
         RecordWarning::Written(path) => format!(
-            "the server wrote `{}`, which is in no --state directory: a replay writes it too, and finds it as it is then",
+            "the server wrote `{}`, which is outside any --state directory: a replay writes it too, and reads its \
+             content at that time",
             path.display()
         ),
         RecordWarning::Note(note) => note.clone(),
         RecordWarning::NotListed(error) => {
-            format!("the demo is not on the list of those that were recorded here: {error}")
+            format!("the demo cannot be added to the list of demos recorded here: {error}")
         }
     }
 }
@@ -202,24 +203,21 @@ fn failure(args: &RecordArgs, error: &RecordError) -> Failure {
         RecordError::Write { path, error: WriteError::Io(error) } if error.kind() == ErrorKind::AlreadyExists => {
             let left = args.output.display();
             Failure::new(format!("cannot write {path}: file exists")).hint(format!(
-                "a recording that was cut leaves {left}.partial: `prony replay --allow-truncated {left}.partial` tries what it has, --force replaces it"
+                "an interrupted recording left {left}.partial: replay it with `prony replay --allow-truncated \
+                 {left}.partial`, or replace it with --force"
             ))
         }
         RecordError::Write { path, error } => Failure::write(path.as_ref(), error),
         RecordError::Channel { path, .. } => Failure::new(format!("cannot record: {error}"))
-            .hint(format!("`prony replay --allow-truncated {path}` replays that")),
+            .hint(format!("replay that part with `prony replay --allow-truncated {path}`")),
         RecordError::NotAttached { .. } => Failure::new(format!("cannot record: {error}"))
-            .hint("start it without prony first: it may miss a file or a library"),
+            .hint("start it without prony first: a file or a library may be missing"),
         RecordError::State(error) => {
             let failure = Failure::new(error.to_string());
-            if args.state.is_empty() {
-                failure
-            } else {
-                failure.hint("--state takes a directory that is there and readable")
-            }
+            if args.state.is_empty() { failure } else { failure.hint("--state needs an existing, readable directory") }
         }
         RecordError::FewDescriptors => {
-            Failure::new(format!("cannot record: {error}")).hint("`ulimit -n 1024` raises it for this shell")
+            Failure::new(format!("cannot record: {error}")).hint("raise it for this shell with `ulimit -n 1024`")
         }
         RecordError::Start { .. } | RecordError::System { .. } => Failure::new(error.to_string()),
     }

@@ -92,7 +92,7 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
         (Verdict::Diverged, None) => writeln!(out, "{name}: diverged"),
         (Verdict::Identical, _) => writeln!(out, "{name}: identical"),
         (Verdict::Tolerant, _) => writeln!(out, "{name}: tolerant, not identical"),
-        (Verdict::Weak(_), _) => writeln!(out, "{name}: nothing diverged, but that means little"),
+        (Verdict::Weak(_), _) => writeln!(out, "{name}: weak: nothing diverged, but the result proves little"),
     };
     if let Verdict::Weak(reasons) = &report.verdict {
         for reason in reasons {
@@ -139,7 +139,7 @@ fn times(out: &mut String, report: &ReplayReport) {
     }
     let together = report.frames_in_each;
     if let Some(frame) = Spread::of(report.frame_wall_ns.iter().map(|&ns| ns as f64 / 1e6 / together as f64)) {
-        let what = if together == 1 { "frame".to_owned() } else { format!("means of {together} frames") };
+        let what = if together == 1 { "frame".to_owned() } else { format!("mean of {together} frames") };
         let _ = writeln!(
             out,
             "  {what}  min {}  median {}  p99 {}  max {} ms, n = {}",
@@ -209,19 +209,19 @@ fn changes(out: &mut String, report: &ReplayReport) {
         lines.push(format!("{} added", count(report.counted.clocks_added, "clock read")));
     }
     if report.counted.clocks_removed > 0 {
-        lines.push(format!("{} left out", count(report.counted.clocks_removed, "clock read")));
+        lines.push(format!("{} skipped", count(report.counted.clocks_removed, "clock read")));
     }
     if report.counted.overlapped > 0 {
-        lines.push(format!("{} of one thread by another", count(report.counted.overlapped, "overlap")));
+        lines.push(format!("{} of threads", count(report.counted.overlapped, "overlap")));
     }
     if report.resynced() > 0 {
         lines.push(format!("{} re-synchronised", count(report.resynced(), "call")));
     }
     if report.files_laid_over > 0 {
-        lines.push(format!("{} of the recording in the place of those here", count(report.files_laid_over, "file")));
+        lines.push(format!("{} from the demo instead of the local ones", count(report.files_laid_over, "file")));
     }
     if report.counted.log_bytes_differing > 0 {
-        lines.push(format!("{} of log differing", count(report.counted.log_bytes_differing, "byte")));
+        lines.push(format!("{} of log text differing", count(report.counted.log_bytes_differing, "byte")));
     }
     if !lines.is_empty() {
         let _ = writeln!(out, "  otherwise: {}", lines.join(", "));
@@ -232,16 +232,14 @@ fn changes(out: &mut String, report: &ReplayReport) {
 pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
         (Verdict::Weak(_), _) if report.counted.output_bytes == 0 => {
-            Some("record a server that answers somebody: without output there is nothing to compare".to_owned())
+            Some("record while clients are connected: without output there is nothing to compare".to_owned())
         }
-        (Verdict::Weak(_), _) if args.ignore_environment => {
-            Some("record longer, and where clients are busy".to_owned())
-        }
-        (Verdict::Weak(_), _) => Some("--ignore-environment trusts the result all the same".to_owned()),
+        (Verdict::Weak(_), _) if args.ignore_environment => Some("record longer, with busy clients".to_owned()),
+        (Verdict::Weak(_), _) => Some("use --ignore-environment to accept the result anyway".to_owned()),
         (_, Some(found)) => Some(divergence::hint(args, report, found)),
         _ if !report.variables_withheld.is_empty() => {
             let names = report.variables_withheld.join(", ");
-            Some(format!("--keep-code-variables gives the build {names} as recorded"))
+            Some(format!("use --keep-code-variables to give the build {names} as recorded"))
         }
         _ => None,
     }
@@ -284,33 +282,49 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         }
         ReplayError::Program(error) => Failure::program("replay", error),
         ReplayError::Truncated(cut) => Failure::truncated(&args.demo, cut),
-        ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint("--max-memory lowers what a replay holds in memory, or make room"),
-        ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server works"),
+        ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint(
+            "reduce memory use with --max-memory, or \
+             free some memory",
+        ),
+        ReplayError::Tape(TapeError::Empty) => cannot().hint("record again, while the server is working"),
         ReplayError::NotTrusted(foreign) => Failure::not_trusted(&args.demo, foreign),
         ReplayError::Mount(_) => cannot().hint(
-            "run as root or allow user namespaces; --files-here does without the files of the demo, --restore-in-place DIR empties and fills a state directory itself",
+            "run as root or allow user namespaces; or use --files-here to ignore the files of the demo, \
+             --restore-in-place DIR to empty a state directory and restore it there",
         ),
         ReplayError::State(StateError::Files(OverlayError::Root { path, .. })) => {
-            cannot().hint(format!("`sudo mkdir {}`: only root makes what is missing there", path.display()))
+            cannot().hint(format!("`sudo mkdir {}`: only root can create it there", path.display()))
         }
-        ReplayError::State(StateError::Files(_)) => cannot().hint("--files-here does without the files of the demo"),
-        ReplayError::FewDescriptors => cannot().hint("`ulimit -n 1024` raises it for this shell"),
-        ReplayError::NotAttached(_) => cannot().hint("start the build without prony first: it may miss a file or a library"),
+        ReplayError::State(StateError::Files(_)) => cannot().hint(
+            "use --files-here to ignore the files of the \
+             demo",
+        ),
+        ReplayError::FewDescriptors => cannot().hint("raise it for this shell with `ulimit -n 1024`"),
+        ReplayError::NotAttached(_) => cannot().hint(
+            "start the build without prony first: a file or a library \
+                                                      may be missing",
+        ),
         ReplayError::State(StateError::TooLarge { .. } | StateError::TooMany { .. }) => {
-            cannot().hint("--max-state raises the limit, for a demo that you trust")
+            cannot().hint("raise the limit with --max-state if you trust the demo")
         }
         ReplayError::Tape(TapeError::TooLarge { .. }) => {
-            cannot().hint("--max-memory raises the limit, for a demo that you trust")
+            cannot().hint("raise the limit with --max-memory if you trust the demo")
         }
-        ReplayError::Tape(TapeError::Changed) => cannot().hint("replay it again when nothing writes to the file"),
-        ReplayError::State(StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. })
-        | ReplayError::Tape(
-            TapeError::MoreThanStated { .. } | TapeError::Threads { .. } | TapeError::Record { .. },
-        ) => cannot().hint("no recording is like this: somebody made or altered the demo"),
-        ReplayError::Channel { .. } => cannot().hint("the build writes to memory that is not its own: a stray pointer, or worse"),
+        ReplayError::Tape(TapeError::Changed) => cannot().hint("replay it again while nothing writes to the file"),
+        ReplayError::State(
+            StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. },
+        )
+        | ReplayError::Tape(TapeError::MoreThanStated { .. } | TapeError::Threads { .. } | TapeError::Record { .. }) => {
+            cannot().hint("prony does not record this: the demo was made or altered by other means")
+        }
+        ReplayError::Channel { .. } => cannot().hint(
+            "the build overwrites memory that is not its own: probably a \
+                                                      stray pointer",
+        ),
         ReplayError::Interrupted
         | ReplayError::Tape(TapeError::Interrupted)
-        | ReplayError::State(_) | ReplayError::System { .. } => cannot(),
+        | ReplayError::State(_)
+        | ReplayError::System { .. } => cannot(),
     }
 }
 

@@ -57,7 +57,7 @@ fn by_metric(verb: &str, file: &mut Loaded, metric: Option<Metric>) -> Result<()
         if benchmark.runs.is_empty() {
             let (file, of, metric) = (&file.name, &benchmark.name, metric.name());
             let failure = Failure::new(format!("cannot {verb} {file}: no run of `{of}` has the metric {metric}"));
-            return Err(failure.hint("without --metric the values are taken, whatever they are"));
+            return Err(failure.hint("omit --metric to use the values as they are"));
         }
     }
     Ok(())
@@ -80,7 +80,7 @@ fn file(verb: &str, path: &Path) -> Result<prony_stats::import::Import, Failure>
     let bytes = read(path).map_err(|error| {
         let failure = Failure::io(verb, path, &error);
         match error.kind() {
-            io::ErrorKind::NotFound => failure.hint("`prony bench --export-json FILE 'A' 'B'` makes one"),
+            io::ErrorKind::NotFound => failure.hint("make one with `prony bench --export-json FILE 'A' 'B'`"),
             _ => failure,
         }
     })?;
@@ -99,17 +99,17 @@ fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
     let file = path.display();
     let failure = Failure::new(format!("cannot {verb} {file}: {error}"));
     match error {
-        ImportError::Unknown { found: Beginning::Gzip } => failure.hint(format!("`gunzip -k {file}` unpacks it")),
-        ImportError::Unknown { .. } => failure.hint("`prony bench --export-json FILE 'A' 'B'` makes samples"),
+        ImportError::Unknown { found: Beginning::Gzip } => failure.hint(format!("unpack it with `gunzip -k {file}`")),
+        ImportError::Unknown { .. } => failure.hint("make samples with `prony bench --export-json FILE 'A' 'B'`"),
         ImportError::NoTimes { .. } | ImportError::Line { .. } => failure,
         ImportError::Samples(error) => match error {
             SamplesError::Version { .. } => {
-                failure.hint(format!("`python3 -m pyperf convert {file} -o NEW` writes version 1.0"))
+                failure.hint(format!("convert it to version 1.0 with `python3 -m pyperf convert {file} -o NEW`"))
             }
-            SamplesError::PronyVersion { .. } => failure.hint("a newer prony made it: update this one"),
-            SamplesError::TooLong { .. } => failure.hint("measure fewer benchmarks into one file"),
+            SamplesError::PronyVersion { .. } => failure.hint("it was made by a newer prony: update this one"),
+            SamplesError::TooLong { .. } => failure.hint("measure fewer benchmarks per file"),
             SamplesError::Json { .. } | SamplesError::Rule { .. } => {
-                failure.hint("the file was cut or altered, or another tool wrote it: write it again")
+                failure.hint("the file was truncated or altered, or written by another tool: write it again")
             }
         },
     }

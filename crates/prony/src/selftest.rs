@@ -85,7 +85,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     }
     if found.chance_of_false_alarms(args.alpha) < UNLIKELY {
         eprintln!("warning: more false alarms than --alpha explains");
-        eprintln!("hint: `prony machine check` names what disturbs this machine");
+        eprintln!("hint: `prony machine check` shows sources of interference");
         return Ok(Exit::NotTrusted);
     }
     Ok(Exit::Good)
@@ -135,20 +135,20 @@ fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
     let mut out = String::new();
     let _ = writeln!(
         out,
-        "{} against itself, {} comparisons of up to {} s: {} claimed a difference, at most {} % is promised",
+        "{} against itself, {} comparisons of up to {} s: false alarms: {}, expected at most {} %",
         options.subjects[0].name,
         found.comparisons,
         args.max_time.as_secs_f64(),
         found.false_alarms,
         args.alpha * 100.0,
     );
-    let _ = writeln!(out, "  called the same within ±1 %: {} of {}", found.same, found.comparisons);
+    let _ = writeln!(out, "  same within ±1 %: {} of {}", found.same, found.comparisons);
     if found.deviation.is_finite() {
         let found_in = RESOLUTIONS_S.map(|seconds| {
             let percent = human::to_percent(found.resolution(seconds).difference);
             format!("±{} % in {seconds} s", crate::numbers::significant(percent))
         });
-        let _ = writeln!(out, "  smallest difference found 9 times in 10: {}", found_in.join(", "));
+        let _ = writeln!(out, "  smallest difference detected 9 times in 10: {}", found_in.join(", "));
         let _ = writeln!(
             out,
             "  σ of a pair {:.2} %, {} pairs, {:.0} a second, {:.1} ms CPU a run",

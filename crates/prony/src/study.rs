@@ -26,7 +26,7 @@ fn read(verb: &str, path: &Path) -> Result<Study, Failure> {
     let io = |error: std::io::Error| {
         let failure = Failure::io(verb, path, &error);
         match error.kind() {
-            std::io::ErrorKind::IsADirectory => failure.hint(format!("name the file: {}/study.toml", path.display())),
+            std::io::ErrorKind::IsADirectory => failure.hint(format!("give the file: {}/study.toml", path.display())),
             _ => failure,
         }
     };
@@ -43,7 +43,7 @@ fn read(verb: &str, path: &Path) -> Result<Study, Failure> {
                 failure.hint("loosen `where`, `skip` or `only` until some configuration is left")
             }
             ProblemKind::NoReason => {
-                failure.hint("say why these cells are left out: it is printed wherever they are missed")
+                failure.hint("state why these cells are excluded: the reason is printed wherever they are missing")
             }
             ProblemKind::Other => failure,
         }

@@ -18,7 +18,7 @@ pub fn is_known(demo: &Path) -> bool {
     known.unwrap_or_else(|error| {
         // Without a home nothing was ever recorded.
         if !matches!(error, KnownError::NoHome) {
-            eprintln!("warning: the list of demos that were recorded here cannot be used: {error}");
+            eprintln!("warning: the list of demos recorded here cannot be used: {error}");
         }
         false
     })
@@ -27,7 +27,7 @@ pub fn is_known(demo: &Path) -> bool {
 /// Puts a demo on the list of those that were recorded here: one that was made of such a demo.
 pub fn note(demo: &Path) {
     if let Err(error) = KnownDemos::of_user().and_then(|list| list.add(&File::open(demo)?)) {
-        eprintln!("warning: {} is not on the list of demos that were recorded here: {error}", demo.display());
+        eprintln!("warning: {} cannot be added to the list of demos recorded here: {error}", demo.display());
     }
 }
 
@@ -65,7 +65,7 @@ fn question(demo: &Path, header: &Header, build: bool) -> String {
         let directories: Vec<String> = header.state_directories.iter().map(|path| shown(path)).collect();
         let _ = writeln!(out, "  has files for  {}", directories.join(", "));
     }
-    out + "Go on? [y/N] "
+    out + "Continue? [y/N] "
 }
 
 fn is_confirmed(question: &str) -> bool {

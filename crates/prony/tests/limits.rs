@@ -80,7 +80,7 @@ fn pyperf_samples_are_what_is_kept() {
     assert!(text(&output.stdout).contains("clock: core"), "{output:?}");
     let again = prony(&home, &["limits", "clock", "--quick", "-o", "limits.json"]);
     assert_eq!(again.status.code(), Some(2));
-    assert!(text(&again.stderr).contains("file exists\nhint: --force replaces it"), "{again:?}");
+    assert!(text(&again.stderr).contains("file exists\nhint: use --force to overwrite it"), "{again:?}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn nothing_kept_and_a_broken_file_say_what_to_do() {
     assert_eq!(output.status.code(), Some(2));
     assert!(
         text(&output.stderr).contains("no limits of this machine")
-            && text(&output.stderr).contains("hint: `prony limits`")
+            && text(&output.stderr).contains("hint: run `prony limits`")
     );
     measured(&home, &[]);
     let path = kept(&home);
@@ -98,10 +98,10 @@ fn nothing_kept_and_a_broken_file_say_what_to_do() {
     fs::write(&path, &bytes[..bytes.len() / 2]).expect("a scratch directory takes it");
     let output = prony(&home, &["limits", "show"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("hint: the file was cut or altered: measure again"), "{output:?}");
+    assert!(text(&output.stderr).contains("hint: the file was truncated or altered: measure again"), "{output:?}");
     // What cannot be read is replaced, and said.
     let output = measured(&home, &[]);
-    assert!(text(&output.stderr).contains("warning: what was kept before is replaced"), "{output:?}");
+    assert!(text(&output.stderr).contains("warning: stored limits are replaced"), "{output:?}");
     assert_eq!(prony(&home, &["limits", "show"]).status.code(), Some(0));
 }
 
@@ -158,7 +158,7 @@ fn samples_that_say_nothing_of_their_size_are_refused_with_the_flag_that_does() 
     benched(&home, &[]);
     let output = prony(&home, &["limits", "compare", "run.json"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("hint: `prony bench --bytes N"), "{output:?}");
+    assert!(text(&output.stderr).contains("hint: measure with `prony bench --bytes N"), "{output:?}");
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn a_store_without_such_limits_is_no_answer() {
             said.contains("error: cannot compare `true` of run.json: expected limits of B/s, found none"),
             "{said}"
         );
-        assert!(said.contains("hint: `prony limits bandwidth` measures some"), "{said}");
+        assert!(said.contains("hint: run `prony limits bandwidth`"), "{said}");
     }
 }
 

@@ -90,8 +90,8 @@ fn nobody_at_the_port_is_told_with_the_next_step() {
         let output = load(closed_port(), &[sharing, "--clients", "5"]);
         assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
         let talk = text(&output.stderr);
-        assert!(talk.starts_with("error: no client got a connection to 127.0.0.1:"), "{talk}");
-        assert!(talk.contains("5 × nobody listens at the port") && talk.contains("hint: start the server"), "{talk}");
+        assert!(talk.starts_with("error: no client connected to 127.0.0.1:"), "{talk}");
+        assert!(talk.contains("5 × nothing listens on the port") && talk.contains("hint: start the server"), "{talk}");
     }
 }
 
@@ -112,7 +112,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
     }
     let nowhere = prony(&["load", "enet", "--connect", "127.0.0.1"]);
     assert_eq!(nowhere.status.code(), Some(2));
-    assert!(text(&nowhere.stderr).contains("hint: name it as 127.0.0.1:7777"), "{}", text(&nowhere.stderr));
+    assert!(text(&nowhere.stderr).contains("hint: use the form 127.0.0.1:7777"), "{}", text(&nowhere.stderr));
     let no_process = load(closed_port(), &["--server-pid", "4294967295"]);
     assert!(text(&no_process.stderr).contains("no process 4294967295"), "{}", text(&no_process.stderr));
 }

@@ -142,7 +142,7 @@ fn a_stripped_program_keeps_what_can_be_told_and_says_so() {
     let program = compile(&place, "shares.cpp", "shares", &["-O2", "-s", "-fno-omit-frame-pointer"]);
     let answer = prony(place.path(), &["profile", "--", program.to_str().expect("a path"), "0.3"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    assert!(answer.stderr.contains("shares is stripped: only what it exports has names"), "{}", answer.stderr);
+    assert!(answer.stderr.contains("shares is stripped: only exported functions have names"), "{}", answer.stderr);
     assert!(answer.stderr.contains("hint: build it without -s"), "{}", answer.stderr);
     assert!(answer.stdout.contains("[shares]"), "{}", answer.stdout);
 }
@@ -154,7 +154,7 @@ fn a_program_that_was_replaced_since_is_not_given_the_names_of_another() {
     compile(&place, "shares.cpp", "other", &["-O0", "-g"]);
     let answer = prony(place.path(), &["profile", "--json", "--", "sh", "-c", "./shares 0.3 && mv other shares"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    assert!(answer.stderr.contains("is another file than the one that ran: expected build id "), "{}", answer.stderr);
+    assert!(answer.stderr.contains("is not the file that ran: expected build id "), "{}", answer.stderr);
     assert!(!answer.stdout.contains("engine::physics"), "{}", answer.stdout);
 }
 
@@ -192,7 +192,7 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
     assert!(estimate(&answer.json(), "functions", "main", "inclusive") > 0.9);
     let gone = prony(place.path(), &["profile", "--attach", &pid, "--for", "1s"]);
     assert_eq!(gone.code, Some(2));
-    let expected = format!("error: cannot sample: there is no process {pid}\nhint: it has ended, or never was; ");
+    let expected = format!("error: cannot sample: there is no process {pid}\nhint: `pgrep NAME` finds PIDs");
     assert!(gone.stderr.starts_with(&expected), "{}", gone.stderr);
 }
 
@@ -233,7 +233,7 @@ fn what_cannot_be_sampled_is_said_in_one_line() {
     assert_eq!(unknown.code, Some(2));
     assert_eq!(
         unknown.stderr,
-        "error: cannot run `./no-such-program`: No such file or directory\nhint: name it by its path\n"
+        "error: cannot run `./no-such-program`: No such file or directory\nhint: give its path\n"
     );
     let failed = prony(place.path(), &["profile", "--", "false"]);
     assert_eq!(failed.code, Some(3));
@@ -247,14 +247,14 @@ fn files_that_cannot_be_written_are_told_before_anything_is_sampled() {
     assert_eq!(twice.code, Some(2));
     assert_eq!(
         twice.stderr,
-        "error: cannot write a: --folded and --flame both name it\nhint: give each a file of its own\n"
+        "error: cannot write a: --folded and --flame both name it\nhint: give each a separate file\n"
     );
     let pipe = place.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
     let replaced = prony(place.path(), &["profile", "--force", "--flame", "pipe", "--", "./no-such-program"]);
     assert_eq!(replaced.code, Some(2));
     assert!(
-        replaced.stderr.starts_with("error: cannot write pipe: expected a file or nothing there"),
+        replaced.stderr.starts_with("error: cannot write pipe: expected a regular file or none"),
         "{}",
         replaced.stderr
     );
@@ -289,7 +289,7 @@ fn a_command_that_only_waits_is_told_where_to_look() {
     sleeper.kill().expect("it still runs");
     sleeper.wait().expect("it is ours");
     assert_eq!(idle.code, Some(3), "{}", idle.stderr);
-    assert!(idle.stderr.contains("no stack sample: it used no CPU meanwhile; --off-cpu shows"), "{}", idle.stderr);
+    assert!(idle.stderr.contains("no stack samples: it used no CPU; --off-cpu shows"), "{}", idle.stderr);
 }
 
 const SCRIPT: &str = "server 7 1.0: cycles:\n\t  1 tick+0x1 (/srv)\n\t  2 main (/srv)\n\n";
@@ -303,8 +303,8 @@ fn a_damaged_text_of_perf_gives_what_is_whole_of_it() {
     let shown = prony(place.path(), &["profile", "show", "perf.txt", "--flame", "x.svg"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     assert!(shown.stdout.starts_with("perf.txt: 150 stack samples\n"), "{}", shown.stdout);
-    assert!(shown.stderr.contains("2 lines passed over, as they mean nothing: 601, 603\n"), "{}", shown.stderr);
-    assert!(shown.stderr.contains("ends in the middle of a stack, which is left out"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("2 lines skipped, because they cannot be read: 601, 603\n"), "{}", shown.stderr);
+    assert!(shown.stderr.contains("ends in the middle of a stack, which is skipped"), "{}", shown.stderr);
     fs::write(place.path().join("binary"), b"\x7fELF\0\x01\n\xff\xfe").expect("writable");
     let refused = prony(place.path(), &["profile", "fold", "binary"]);
     assert_eq!(refused.code, Some(2));

@@ -44,7 +44,7 @@ fn the_six_of_twelve_design_says_what_it_can_tell() {
     insta::assert_snapshot!("six_of_twelve", out);
     assert_eq!(code, 0, "every main effect is told");
     assert_eq!(err.lines().count(), 7 + 9, "{err}");
-    assert!(err.starts_with("warning: DIR/builds/engine-optimised.so is not there yet\n"), "{err}");
+    assert!(err.starts_with("warning: DIR/builds/engine-optimised.so does not exist yet\n"), "{err}");
 }
 
 #[test]
@@ -96,20 +96,20 @@ fn a_plan_says_of_what_its_intervals_will_speak() {
         (line, code)
     };
     let told = |text: &str, code| (text.to_owned(), code);
-    assert_eq!(intervals(1, 1), told("none: one machine, one workload, one repeat; `repeats = 5` gives one", 1));
-    assert_eq!(intervals(5, 1), told("for this workload, over 5 repeats; for other workloads: none from one", 0));
+    assert_eq!(intervals(1, 1), told("none: one machine, one workload, one repeat; set `repeats = 5`", 1));
+    assert_eq!(intervals(5, 1), told("for this workload, over 5 repeats; for other workloads: none, with only one", 0));
     assert_eq!(
         intervals(36, 2),
-        told("for these 2 workloads, over 36 repeats; for others like them: none from 2, it takes 3", 0)
+        told("for these 2 workloads, over 36 repeats; for others like them: none from 2, 3 are needed", 0)
     );
     assert_eq!(
         intervals(5, 6),
-        told("for these 6 workloads, over 5 repeats; for others like them: by the spread of 6", 0)
+        told("for these 6 workloads, over 5 repeats; for others like them: from the spread of 6", 0)
     );
     assert_eq!(
         intervals(1, 6),
         told(
-            "none for these 6 workloads, as nothing is repeated: `repeats = 5` gives one; for others like them: by the \
+            "none for these 6 workloads without repeats: set `repeats = 5`; for others like them: from the \
              spread of 6",
             0
         )
@@ -154,6 +154,6 @@ fn a_study_that_cannot_be_planned_says_why_and_exits_2() {
     assert_eq!(place.plan(&[]).1, "error: cannot plan DIR/study.toml: no such file or directory\n");
     fs::create_dir(place.0.path().join("study.toml")).expect("a scratch directory takes it");
     let expected =
-        "error: cannot plan DIR/study.toml: is a directory\nhint: name the file: DIR/study.toml/study.toml\n";
+        "error: cannot plan DIR/study.toml: is a directory\nhint: give the file: DIR/study.toml/study.toml\n";
     assert_eq!(place.plan(&[]).1, expected);
 }

@@ -86,7 +86,7 @@ fn a_page_that_is_there_is_replaced_on_demand_only() {
     let output = report(dir.path(), &["-o", "page.html"]);
     assert_eq!(output.status.code(), Some(2));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "error: cannot write page.html: file exists\nhint: --force replaces it\n");
+    assert_eq!(said, "error: cannot write page.html: file exists\nhint: use --force to overwrite it\n");
     assert_eq!(fs::read_to_string(dir.path().join("page.html")).expect("it is there"), "mine");
     assert_eq!(report(dir.path(), &["-o", "page.html", "--force"]).status.code(), Some(0));
     assert!(fs::read_to_string(dir.path().join("page.html")).expect("it is there").starts_with("<!doctype html>"));

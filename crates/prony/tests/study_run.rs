@@ -158,7 +158,7 @@ fn an_interrupted_study_says_so_and_goes_on() {
     let mut said = String::new();
     runner.stderr.take().expect("it is a pipe").read_to_string(&mut said).expect("messages are text");
     assert_eq!(code, Some(3), "{said}");
-    assert!(said.contains("warning: interrupted\nhint: `prony study resume "), "{said}");
+    assert!(said.contains("warning: interrupted\nhint: continue with `prony study resume "), "{said}");
     let results = Results::load(&place.path().join("results")).expect("it is a study");
     let done = results.cells.iter().filter(|cell| cell.state == State::Done).count();
     assert!(results.cells.iter().all(|cell| matches!(cell.state, State::Done | State::Pending)));
@@ -210,7 +210,7 @@ fn a_cell_that_was_killed_runs_once_more_and_one_that_takes_too_long_is_ended() 
         match (level, &cell.state) {
             (1, State::Done) => assert_eq!(cell.attempt, if size == 0 { 2 } else { 1 }, "{cell:?}"),
             (2, State::Failed { message, .. }) => {
-                assert_eq!(message, "ended after 500ms, the most it may take");
+                assert_eq!(message, "ended after 500ms, the time limit");
                 tried_most = tried_most.max(cell.attempt);
             }
             (2, State::Skipped { .. }) => {}
@@ -267,7 +267,7 @@ fn directories_of_two_machines_become_one() {
     study(place.path(), 1, "[[machine]]\nname = \"n1\"\n[[machine]]\nname = \"n2\"\n");
     let refused = prony(place.path(), &["run", "study.toml"]);
     assert_eq!(refused.status.code(), Some(2));
-    assert!(text(&refused.stderr).contains("hint: --machine NAME says which one this is"), "{refused:?}");
+    assert!(text(&refused.stderr).contains("hint: state which one this is with --machine NAME"), "{refused:?}");
     for machine in ["n1", "n2"] {
         prony(place.path(), &["run", "study.toml", "-o", machine, "--machine", machine]);
     }

@@ -16,7 +16,7 @@ use rustix::process::geteuid;
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
     /// There is no place for it.
-    #[error("the user has no home directory, and XDG_STATE_HOME names none")]
+    #[error("the user has no home directory, and XDG_STATE_HOME is not set")]
     NoHome,
     /// Somebody else may have written it, or it cannot be opened.
     #[error(transparent)]

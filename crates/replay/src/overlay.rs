@@ -39,10 +39,10 @@ pub(crate) struct Overlay {
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// Nothing can be put there.
-    #[error("`{}`: expected a path below a directory of a disk, found one of the kernel's", .0.display())]
+    #[error("`{}`: expected a path on a disk, found one of a kernel file system", .0.display())]
     Place(PathBuf),
     /// A directory of the root directory is missing, and only root makes one.
-    #[error("`{}` is not there: {error}", path.display())]
+    #[error("`{}` does not exist: {error}", path.display())]
     Root {
         /// The directory.
         path: PathBuf,

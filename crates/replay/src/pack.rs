@@ -220,7 +220,7 @@ pub enum PackError {
     #[error(transparent)]
     Held(#[from] LayoutError),
     /// The demo was cut, and what it read is known only at the end of a recording.
-    #[error("it was cut, and only a complete demo says which files the server read")]
+    #[error("it is truncated, and only a complete demo lists the files that the server read")]
     Cut,
 }
 

@@ -99,12 +99,12 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
         let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii();
         let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
         if depth > 3 {
-            return Err(unhookable("is a script of a script of a script"));
+            return Err(unhookable("is a script run by a script run by a script"));
         }
         return examine(Path::new(OsStr::from_bytes(interpreter)), depth + 1);
     }
     if file_mode & 0o6000 != 0 {
-        return Err(unhookable("is set-user-id or set-group-id, for which the loader ignores LD_PRELOAD"));
+        return Err(unhookable("is set-user-id or set-group-id; the loader ignores LD_PRELOAD for these"));
     }
     let header = FileHeader64::<Endianness>::parse(bytes)
         .map_err(|_| unhookable("is neither a 64-bit ELF program nor a script"))?;
@@ -121,16 +121,17 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
         })
     };
     if has_section(b".go.buildinfo") || has_section(b".gopclntab") {
-        return Err(runtime("is a Go program: Go asks the kernel without libc, so its calls cannot be hooked"));
+        return Err(runtime("is a Go program: Go makes system calls without libc, so they cannot be hooked"));
     }
     if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
-        return Err(unhookable("is linked statically, so nothing can be preloaded into it"));
+        return Err(unhookable("is statically linked, so no library can be preloaded into it"));
     }
     let object = object::read::elf::ElfFile64::<Endianness, _>::parse(bytes).ok();
     let libraries: Vec<String> = needed(bytes, header, endian);
     if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
         return Err(runtime(
-            "starts a Java virtual machine, whose threads and collector make calls in an order no replay can follow",
+            "starts a Java virtual machine, whose threads and garbage collector make calls in an order that no \
+             replay can follow",
         ));
     }
     Ok(object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default())

@@ -83,10 +83,10 @@ pub enum RecordError {
         error: io::Error,
     },
     /// The channel's descriptors lie above the limit.
-    #[error("the limit of open descriptors is below 1,008, and the server's end of the channel lies there")]
+    #[error("the limit of open descriptors is below 1,008, which the recording channel needs")]
     FewDescriptors,
     /// The library did not come up in the server.
-    #[error("`{program}` ended before the recorder came up in it ({}), so nothing was recorded", exit_text(*exit))]
+    #[error("`{program}` ended before the recorder started in it ({}), so nothing was recorded", exit_text(*exit))]
     NotAttached {
         /// The program.
         program: String,
@@ -95,7 +95,8 @@ pub enum RecordError {
     },
     /// The server wrote over what the recorder in it had written down.
     #[error(
-        "the server overwrote the memory that it shares with the recorder: {fault}; `{path}` holds what came before"
+        "the server overwrote the memory that it shares with the recorder: {fault}; `{path}` contains what came \
+         before"
     )]
     Channel {
         /// The file; it keeps every record that came before.
@@ -399,7 +400,8 @@ impl Recording {
         let left_out = self.scans.answer(raw_calls, &sites);
         if left_out > 0 {
             self.notes.push(format!(
-                "{left_out} more instructions ask the processor for time, randomness or its number than can be recorded"
+                "{left_out} instructions that read time, randomness or the CPU number from the processor exceed \
+                 the number that can be recorded"
             ));
         }
     }
@@ -425,7 +427,8 @@ impl Recording {
         if !self.raw_calls_trapped {
             for path in raw_calls::objects_with_raw_calls(&new) {
                 self.notes.push(format!(
-                    "{} was loaded while the server ran and can make system calls of its own, which are not recorded",
+                    "{} was loaded while the server ran and contains system call instructions, which are not \
+                     recorded",
                     path.display()
                 ));
             }
@@ -482,7 +485,8 @@ impl Recording {
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {
             self.notes.push(format!(
-                "a thread waited for another without a call ({overlapped} ×), so both ran at once: where they race, a replay may go another way"
+                "a thread waited for another without a call ({overlapped} ×), so both ran at the same time: a \
+                 race between them may end differently in a replay"
             ));
         }
         warnings.extend(self.notes.iter().cloned().map(RecordWarning::Note));

@@ -122,7 +122,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Demo(#[from] DemoError),
     /// The demo was cut, and that was not allowed.
-    #[error("the demo was cut: {} whole blocks with {} frames remain", .0.blocks, .0.frames)]
+    #[error("the demo is truncated: {} complete blocks with {} frames remain", .0.blocks, .0.frames)]
     Truncated(Truncation),
     /// The demo is somebody else's, and what it would do was not allowed.
     #[error("it was not recorded by this user on this machine, and {0}")]
@@ -137,13 +137,13 @@ pub enum ReplayError {
     #[error(transparent)]
     State(#[from] StateError),
     /// Directories and files of the demo cannot be mounted.
-    #[error("cannot mount what the demo has over what is here: {0}")]
+    #[error("cannot mount files of the demo over local ones: {0}")]
     Mount(io::Error),
     /// The channel's descriptors lie above the limit.
-    #[error("the limit of open descriptors is below 1,008, and the build's end of the channel lies there")]
+    #[error("the limit of open descriptors is below 1,008, which the replay channel needs")]
     FewDescriptors,
     /// The library did not come up in the build.
-    #[error("`{0}` ended before the player came up in it")]
+    #[error("`{0}` ended before the player started in it")]
     NotAttached(String),
     /// The build wrote over what the player in it had counted.
     #[error("`{program}` overwrote the memory that it shares with prony: {fault}")]

@@ -21,7 +21,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// A state directory cannot be archived.
-    #[error("cannot keep state directory `{path}`: {error}")]
+    #[error("cannot store state directory `{path}`: {error}")]
     Archive {
         /// The directory.
         path: String,
@@ -37,7 +37,7 @@ pub enum StateError {
         error: LayoutError,
     },
     /// A directory that was to be restored in place is none of the demo's.
-    #[error("`{directory}` is no state directory of the demo, which has {}", listed(.state))]
+    #[error("`{directory}` is not a state directory of the demo, which has {}", listed(.state))]
     NotOfTheDemo {
         /// The directory that was named.
         directory: String,
@@ -79,10 +79,10 @@ pub enum StateError {
         limit: u64,
     },
     /// The files of the demo cannot be put in the place of those of this machine.
-    #[error("cannot lay the files of the demo over those of this machine: {0}")]
+    #[error("cannot mount the files of the demo over those of this machine: {0}")]
     Files(OverlayError),
     /// The archives hold more than the demo states.
-    #[error("the demo's state: expected the {stated} bytes that it states, found more")]
+    #[error("the demo's state: expected the stated {stated} bytes, found more")]
     MoreThanStated {
         /// Bytes that it states.
         stated: u64,

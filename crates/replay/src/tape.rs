@@ -31,7 +31,10 @@ pub enum TapeError {
         error: io::Error,
     },
     /// What of the records has to be in memory at once is more than is allowed.
-    #[error("the demo's records that have to be in memory at once: expected at most {limit} bytes, found {found}")]
+    #[error(
+        "the demo's records that must be in memory at the same time: expected at most {limit} bytes, found \
+             {found}"
+    )]
     TooLarge {
         /// Bytes that are allowed.
         limit: u64,
@@ -45,7 +48,7 @@ pub enum TapeError {
     #[error("interrupted")]
     Interrupted,
     /// The records are more than the demo states.
-    #[error("the demo's records: expected the {stated} bytes that it states, found more")]
+    #[error("the demo's records: expected the stated {stated} bytes, found more")]
     MoreThanStated {
         /// Bytes that it states.
         stated: u64,

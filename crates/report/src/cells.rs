@@ -107,14 +107,14 @@ pub fn state_words(state: &State) -> String {
         State::Running => "running".to_owned(),
         State::Done => "done".to_owned(),
         State::Failed { kind, message } => format!("{}: {}", kind_words(*kind), cut(message)),
-        State::Skipped { why } => format!("left out: {}", cut(why)),
+        State::Skipped { why } => format!("skipped: {}", cut(why)),
     }
 }
 
 fn kind_words(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Permanent => "failed",
-        FailureKind::Transient => "failed, may pass another time",
+        FailureKind::Transient => "failed, may succeed when retried",
     }
 }
 

@@ -66,7 +66,7 @@ impl Extras {
             paths.filter(|path| path.extension().is_some_and(|kind| kind == "folded")).collect();
         paths.sort();
         for path in paths.iter().skip(PROFILES_MAX) {
-            self.problems.push(format!("{}: left out, {PROFILES_MAX} profiles are shown", path.display()));
+            self.problems.push(format!("{}: skipped, only {PROFILES_MAX} profiles are shown", path.display()));
         }
         for path in paths.iter().take(PROFILES_MAX) {
             let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();

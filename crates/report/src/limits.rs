@@ -72,7 +72,7 @@ fn bandwidth(limits: &Limits) -> Curves {
     let kind = kinds.first().copied().unwrap_or_default();
     let of_kind = cases().filter(|case| case.fact("pages") == Some(kind));
     Curves {
-        title: format!("{}: bytes a second by size, one thread, {kind} pages; copies: bytes copied", processor(limits)),
+        title: format!("{}: bandwidth by size, one thread, {kind} pages; copies: bytes copied", processor(limits)),
         along: (Along::Bytes, "working set; a copy reads half of it and writes half".to_owned()),
         unit: "B/s".to_owned(),
         log: true,
@@ -88,7 +88,7 @@ fn latency(limits: &Limits) -> Curves {
     }
     Curves {
         title: format!("{}: latency of a load by size", processor(limits)),
-        along: (Along::Bytes, "bytes that a random cycle visits".to_owned()),
+        along: (Along::Bytes, "bytes visited by a random cycle".to_owned()),
         unit: "second".to_owned(),
         log: true,
         lines,
@@ -132,7 +132,7 @@ fn roofline(limits: &Limits) -> Curves {
     }
     Curves {
         title: format!("{}: roofline of one core, 32-bit numbers in 256 bits", processor(limits)),
-        along: (Along::Ratios, "operations a byte loaded".to_owned()),
+        along: (Along::Ratios, "operations per byte loaded".to_owned()),
         unit: "operations/s".to_owned(),
         log: true,
         lines,
@@ -147,7 +147,7 @@ fn alignment(limits: &Limits) -> Curves {
     lines.push(line("5 adds, dec, jnz: 20 bytes", twenty, "offset"));
     lines.retain(|line| !line.points.is_empty());
     Curves {
-        title: format!("{}: cycles an iteration by where a loop begins", processor(limits)),
+        title: format!("{}: cycles per iteration by loop offset", processor(limits)),
         along: (Along::Steps, "offset of the loop within a line of 64 bytes".to_owned()),
         unit: "cycles".to_owned(),
         log: false,
@@ -158,8 +158,7 @@ fn alignment(limits: &Limits) -> Curves {
 
 fn period(limits: &Limits) -> Curves {
     let cases = limits.of(Experiment::Branch);
-    let swept =
-        line("random pattern that repeats", cases.clone().filter(|case| case.fact("period").is_some()), "period");
+    let swept = line("repeating random pattern", cases.clone().filter(|case| case.fact("period").is_some()), "period");
     let ends = (swept.points.first().map(|point| point.at), swept.points.last().map(|point| point.at));
     let mut lines = vec![swept];
     if let (Some(first), Some(last)) = ends {
@@ -185,7 +184,7 @@ fn footprint(limits: &Limits) -> Curves {
     let cases = limits.of(Experiment::Decode).filter(|case| case.fact("footprint").is_some());
     let instruction = limits.facts.cpu.caches.iter().filter(|cache| cache.kind != "Data");
     Curves {
-        title: format!("{}: bytes of code a cycle by how large the loop is", processor(limits)),
+        title: format!("{}: bytes of code per cycle by loop size", processor(limits)),
         along: (Along::Bytes, "bytes of code, in nops of 4 bytes".to_owned()),
         unit: "bytes/cycle".to_owned(),
         log: false,
@@ -197,8 +196,8 @@ fn footprint(limits: &Limits) -> Curves {
 fn threads(limits: &Limits) -> Curves {
     let cases = limits.of(Experiment::Threads).filter(|case| case.fact("threads").is_some() && case.unit == "B/s");
     Curves {
-        title: format!("{}: bytes a second of memory by threads", processor(limits)),
-        along: (Along::Steps, "threads, each on a CPU of its own".to_owned()),
+        title: format!("{}: memory bandwidth by number of threads", processor(limits)),
+        along: (Along::Steps, "threads, each on its own CPU".to_owned()),
         unit: "B/s".to_owned(),
         log: false,
         lines: lines(cases, "way", "threads"),

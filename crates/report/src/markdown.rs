@@ -53,7 +53,7 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let says = |text: &str| {
         if listed.iter().all(|effect| sentences::is_told(effect)) { String::new() } else { format!(" {text} |") }
     };
-    let _ = writeln!(out, "| component | change | usual | 95 % interval | range over {over}s | pairs |{}", says(""));
+    let _ = writeln!(out, "| component | change | median | 95 % interval | range over {over}s | pairs |{}", says(""));
     let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());
     for effect in &listed {
         let (factor, change) = sentences::change(report.matrix.results, effect);

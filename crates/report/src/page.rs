@@ -76,7 +76,8 @@ pub fn page(report: &Report<'_>) -> String {
     put(
         &mut out,
         format_args!(
-            "<footer>Made by prony {}. Colours after Okabe and Ito, told apart with any colour vision. This page loads nothing.</footer>\n",
+            "<footer>Made by prony {}. Colours after Okabe and Ito, distinguishable with any colour vision. This \
+             page loads nothing from the network.</footer>\n",
             Markup(&report.extras.version)
         ),
     );
@@ -172,10 +173,12 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
     put(
         out,
         format_args!(
-            "<section id=\"impact\"><h2>Impact of each component <small>{what}; dot: one {over}, bar: 95 % interval, line: usual; thin line: range, with an arrow where it goes on</small></h2>\n\
-             <div class=\"card\"><table><thead><tr><th scope=\"col\">component</th><th scope=\"col\">change</th><th scope=\"col\" class=\"n\">usual</th>\
-             <th scope=\"col\" class=\"n\">95 % interval</th><th scope=\"col\" class=\"n\">range over {over}s</th><th scope=\"col\" class=\"n\">pairs</th>\
-             <th scope=\"col\" class=\"strip\">{}</th></tr></thead><tbody>\n",
+            "<section id=\"impact\"><h2>Effect of each component <small>{what}; dot: one {over}, bar: 95 % \
+             interval, line: median; thin line: range, with an arrow where it continues</small></h2>\n<div \
+             class=\"card\"><table><thead><tr><th scope=\"col\">component</th><th scope=\"col\">change</th><th \
+             scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">95 % interval</th><th \
+             scope=\"col\" class=\"n\">range over {over}s</th><th scope=\"col\" class=\"n\">pairs</th><th \
+             scope=\"col\" class=\"strip\">{}</th></tr></thead><tbody>\n",
             impact::scale(&axis).inline()
         ),
     );
@@ -187,7 +190,7 @@ fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
         put(
             out,
             format_args!(
-                "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"usual\"><b>{}</b></td>",
+                "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"median\"><b>{}</b></td>",
                 if sentences::is_told(effect) { "" } else { " class=\"untold\"" },
                 Markup(&factor),
                 Markup(&change),
@@ -226,7 +229,7 @@ fn failures(out: &mut String, report: &Report<'_>) {
     if alike.is_empty() && report.extras.problems.is_empty() {
         return;
     }
-    put(out, "<section id=\"failures\"><h2>What failed</h2><ul class=\"notes\">");
+    put(out, "<section id=\"failures\"><h2>Failures</h2><ul class=\"notes\">");
     for (text, places) in alike.iter().take(FAILURES_MAX) {
         let cell = &results.cells[places[0]];
         let name = report.matrix.configuration(&cell.levels).map_or("", |one| &report.matrix.configurations[one].name);
@@ -240,7 +243,7 @@ fn failures(out: &mut String, report: &Report<'_>) {
         put(out, format_args!("<li>and {} of other kinds, in the table of cells</li>", alike.len() - FAILURES_MAX));
     }
     for problem in &report.extras.problems {
-        put(out, format_args!("<li>could not be read: {}</li>", Markup(problem)));
+        put(out, format_args!("<li>unreadable: {}</li>", Markup(problem)));
     }
     put(out, "</ul></section>\n");
 }
@@ -272,8 +275,8 @@ fn charts(out: &mut String, report: &Report<'_>, figures: &Figures) {
     let metric = format!("{}{unit}", sentence(&matrix.metric()));
     if let Some(bars) = &figures.bars {
         let of = match matrix.results.workloads.len() {
-            0 | 1 => "a bar a configuration".to_owned(),
-            n => format!("bar: median of the workloads run, of {n}; tick: each workload"),
+            0 | 1 => "one bar per configuration".to_owned(),
+            n => format!("bar: median of the completed workloads, of {n}; tick: each workload"),
         };
         heading(out, "bars", &metric, &format!("{better}; {of}"));
         put(out, format_args!("<div class=\"card wide\">{}</div>", framed(bars)));
@@ -301,7 +304,7 @@ fn charts(out: &mut String, report: &Report<'_>, figures: &Figures) {
             out,
             "frames",
             "Each frame",
-            "band: fastest to slowest frame of each stretch over all replays, line: typical frame",
+            "band: fastest to slowest frame of each section over all replays, line: typical frame",
         );
         stack(out, &figures.traces);
         put(out, "</section>\n");
@@ -323,7 +326,7 @@ fn bounds_words(report: &Report<'_>) -> &'static str {
     let mut groups = report.matrix.groups();
     match groups.all(|(_, _, _, group)| group.has_interval()) {
         true => "95 % interval",
-        false => "95 % interval, or lowest to highest run where they are too few",
+        false => "95 % interval, or lowest to highest run if there are too few",
     }
 }
 
@@ -401,21 +404,23 @@ fn table_of_cells(out: &mut String, report: &Report<'_>) {
     let results = report.matrix.results;
     let (json, held) = cells::json(&report.matrix);
     let of = match held < results.cells.len() {
-        true => format!("{} of {}, those that failed first", thousands(held), count(results.cells.len(), "cell")),
+        true => format!("{} of {}, failed ones first", thousands(held), count(results.cells.len(), "cell")),
         false => count(held, "cell"),
     };
     let csv = format!("prony study export {} --csv cells.csv", provenance::quoted(&report.extras.directory));
     put(
         out,
         format_args!(
-            "<section><h2>Raw cells <small>warm-ups and controls among them</small></h2>\n\
-             <noscript><p>The table is made by the script of this page, which does not run here.</p></noscript>\n\
-             <details id=\"cells\"><summary>{of}</summary><div class=\"find\"><input id=\"filter\" type=\"search\" placeholder=\"filter: words that a row must have\" \
-             aria-label=\"filter rows by words\"><select id=\"state\" aria-label=\"filter rows by state\"><option value=\"\">all states</option>\
-             <option value=\"done\">done</option><option value=\"failed\">failed</option><option value=\"to run\">to run</option></select>\
-             <span id=\"found\" role=\"status\"></span></div><div class=\"wide\"><table><thead><tr></tr></thead><tbody></tbody></table></div>\
-             <p class=\"find\"><button id=\"more\" hidden>more rows</button></p></details>\n\
-             <p>As a file: <code>{}</code></p></section>\n<script type=\"application/json\" id=\"data\">{json}</script>\n",
+            "<section><h2>Raw cells <small>including warm-ups and controls</small></h2>\n<noscript><p>The table \
+             needs the script of this page, which does not run here.</p></noscript>\n<details \
+             id=\"cells\"><summary>{of}</summary><div class=\"find\"><input id=\"filter\" type=\"search\" \
+             placeholder=\"filter: words that a row must have\" aria-label=\"filter rows by words\"><select \
+             id=\"state\" aria-label=\"filter rows by state\"><option value=\"\">all states</option><option \
+             value=\"done\">done</option><option value=\"failed\">failed</option><option value=\"to run\">to \
+             run</option></select><span id=\"found\" role=\"status\"></span></div><div \
+             class=\"wide\"><table><thead><tr></tr></thead><tbody></tbody></table></div><p class=\"find\"><button \
+             id=\"more\" hidden>more rows</button></p></details>\n<p>As a file: \
+             <code>{}</code></p></section>\n<script type=\"application/json\" id=\"data\">{json}</script>\n",
             Markup(&csv)
         ),
     );
@@ -447,7 +452,7 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
     put(out, "<section id=\"reproduce\"><h2>How to reproduce</h2>\n<pre>");
     let commands = provenance::again(&report.extras.directory, report.extras.can_run_again);
     put(out, format_args!("{}</pre>\n<dl>", Markup(&commands)));
-    put(out, format_args!("<dt>seed of the order</dt><dd>{}</dd>", results.seed));
+    put(out, format_args!("<dt>random seed</dt><dd>{}</dd>", results.seed));
     put(out, format_args!("<dt>version</dt><dd>prony {}</dd>", Markup(&report.extras.version)));
     let seconds: f64 = results.cells.iter().filter_map(|cell| cell.seconds).filter(|seconds| seconds.is_finite()).sum();
     if seconds > 0.0 {
@@ -464,7 +469,7 @@ fn reproduce(out: &mut String, report: &Report<'_>) {
     put(out, "</dl>");
     if !of_some.is_empty() {
         let open = if of_some.len() <= ENTRIES_MAX { " open" } else { "" };
-        put(out, format_args!("<details{open}><summary>what made each level or configuration</summary><dl>"));
+        put(out, format_args!("<details{open}><summary>definition of each level or configuration</summary><dl>"));
         of_some.iter().for_each(|entry| line(out, entry));
         put(out, "</dl></details>");
     }

@@ -71,7 +71,7 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     let progress = &findings.progress;
     let plain = |claim: String, basis: &str| Verdict { tone: Tone::Plain, claim, basis: basis.to_owned() };
     if progress.done == 0 {
-        let claim = format!("Nothing is measured yet: 0 of {} are done", count(progress.measured, "cell"));
+        let claim = format!("No results yet: 0 of {} are done", count(progress.measured, "cell"));
         return plain(claim, &if progress.failed > 0 { format!("{} failed", progress.failed) } else { String::new() });
     }
     let first = &matrix.configurations[0].name;
@@ -181,7 +181,7 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
     };
     let mut parts = vec![range];
     if let Some((low, high)) = best.on_each.filter(|_| !size.interval.excludes(0.0)) {
-        parts.push(format!("95 % interval on each {}; too few to speak of other machines", ratios(low, high)));
+        parts.push(format!("95 % interval on each {}; too few for an interval over machines", ratios(low, high)));
     } else if size.interval.width().is_finite() {
         let together = match findings.against_first.len() {
             1 => String::new(),
@@ -211,7 +211,7 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
         n => format!("{n} of {pairs} {word}"),
     });
     if !best.same_work {
-        parts.push("each ran other workloads".to_owned());
+        parts.push("each ran different workloads".to_owned());
     }
     parts.join("; ")
 }
@@ -234,9 +234,9 @@ fn of_others(size: &Size) -> Option<String> {
             Some(format!("for other workloads like these {}", ratios(others.low, others.high)))
         }
         (Over::Repeats, None, 2) if is_of_these(size) => {
-            Some("two are too few to speak of others like them".to_owned())
+            Some("two are too few for an interval for other workloads".to_owned())
         }
-        (Over::Repeats, None, _) => Some("nothing is known of other workloads".to_owned()),
+        (Over::Repeats, None, _) => Some("no interval for other workloads".to_owned()),
         (Over::Machines | Over::Workloads, ..) => None,
     }
 }
@@ -311,23 +311,24 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
     let mut chips = vec![chip(
         if complete { Tone::Good } else { Tone::Warn },
         format!("{}/{} cells", thousands(progress.done), thousands(progress.measured)),
-        &format!("{} still to run, warm-ups and controls among them", count(missing, "cell")),
+        &format!("{} still to run, including warm-ups and controls", count(missing, "cell")),
     )];
     if progress.skipped > 0 {
-        let text = format!("{} left out", count(progress.skipped, "cell"));
+        let text = format!("{} skipped", count(progress.skipped, "cell"));
         chips.push(chip(
             Tone::Plain,
             text,
-            "by a stopping rule, or because their configuration failed again and again: see the cells",
+            "by a stop rule, or because their configuration failed repeatedly: see the cells",
         ));
     }
     chips.push(match progress.failed {
-        0 => chip(Tone::Good, "0 failed".to_owned(), "no cell failed for good"),
+        0 => chip(Tone::Good, "0 failed".to_owned(), "no cell failed permanently"),
         failed => chip(Tone::Bad, format!("{} failed", thousands(failed)), "see the list of failures"),
     });
     chips.push(match &findings.control {
         None => {
-            let tip = "no configuration ran twice in a block, so nothing shows what is found where there is nothing";
+            let tip = "no configuration ran twice in a block, so there is no estimate of apparent differences \
+                       between identical configurations";
             chip(Tone::Warn, "no A/A check".to_owned(), tip)
         }
         Some(control) => {
@@ -336,14 +337,18 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
                 true => {
                     (Tone::Bad, "the same configuration differs from itself: do not trust differences of this size")
                 }
-                false => (Tone::Good, "the same configuration twice in a block: what is found where there is nothing"),
+                false => (
+                    Tone::Good,
+                    "the same configuration twice in a block: the apparent difference between \
+                                       identical configurations",
+                ),
             };
             chip(tone, format!("A/A {}", with_interval(interval)), tip)
         }
     });
     if let Some(resolvable) = findings.resolvable() {
         let text = format!("resolves ≥ {}", unsigned(percent(resolvable.exp_m1() * 100.0)));
-        chips.push(chip(Tone::Plain, text, "the smallest difference that these cells could tell from none"));
+        chips.push(chip(Tone::Plain, text, "the smallest difference that these cells could detect"));
     }
     for machine in results.machines.iter().filter(|machine| !machine.disturbances.is_empty()) {
         let more = match machine.disturbances.len() {
@@ -375,7 +380,7 @@ pub fn with_interval(interval: &Interval) -> String {
 }
 
 /// What stands beside effects that are not told from 0, as in `prony study effects`.
-pub const NOT_TOLD: &str = "not told from 0";
+pub const NOT_TOLD: &str = "not significant";
 
 /// Whether an effect is more than chance explains, all questions together (Holm 1979).
 pub fn is_told(effect: &Effect) -> bool {
@@ -403,12 +408,12 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
         .max_by(|a, b| a.size.interval.reach().total_cmp(&b.size.interval.reach()));
     if let Some(widest) = widest {
         let among = if found.is_empty() {
-            "No effect is seen to depend on another factor"
+            "No interaction between factors was found"
         } else {
-            "No other effect is seen to depend on another factor"
+            "No other interaction between factors was found"
         };
         remarks.push(format!(
-            "{among}: {} looked at, each within {}.",
+            "{among}: {} examined, each within {}.",
             count(rest.len(), "interaction"),
             span(-widest.size.interval.reach(), widest.size.interval.reach())
         ));
@@ -418,14 +423,14 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
         let (factor, change) = change(results, effect);
         if effect.method == Method::Model {
             remarks.push(format!(
-                "{factor} {change} is from a model: no two configurations differ in it alone, so factors are taken not to \
-                 depend on each other."
+                "{factor} {change} is from a model without interactions, because no two configurations differ in \
+                 it alone."
             ));
         }
         if let Work::Different { other_workloads } = &effect.work {
             remarks.push(format!(
-                "{factor} {change} compares configurations that ran other workloads; for others of their kind its interval \
-                 is {}.",
+                "{factor} {change} compares configurations that ran different workloads; for other workloads of \
+                 the same kind its interval is {}.",
                 span(other_workloads.low, other_workloads.high)
             ));
         }
@@ -433,7 +438,7 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
     remarks.extend(aliased(results, &effects.aliases));
     if effects.comparisons > prony_stats::effects::COMPARISONS_MAX {
         remarks.push(format!(
-            "{} questions were asked of these cells; what is called found holds for all of them together (Holm).",
+            "{} questions were asked of these cells; significance holds for all of them together (Holm).",
             effects.comparisons
         ));
     }
@@ -443,7 +448,7 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
 /// Of what the intervals of one machine speak, and what is known beyond.
 fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
     let size = &effects.iter().find(|effect| is_of_these(&effect.size))?.size;
-    let these = format!("Intervals speak of these {}", count(size.units.len(), over(size.over)));
+    let these = format!("Intervals are for these {}", count(size.units.len(), over(size.over)));
     // Steps of a sweep are many.
     let of_effect = |effect: &Effect| {
         let (others, (factor, change)) = (effect.size.others?, change(results, effect));
@@ -452,7 +457,7 @@ fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
     };
     let others: Vec<String> = effects.iter().filter_map(of_effect).collect();
     Some(match (size.others, others.as_slice()) {
-        (None, _) => format!("{these}; for others like them it takes {} or more.", prony_stats::effects::OTHERS_MIN),
+        (None, _) => format!("{these}; for others like them, {} or more are needed.", prony_stats::effects::OTHERS_MIN),
         (Some(_), []) => format!("{these}."),
         (Some(_), others) => format!("{these}. For others like them: {}.", others.join("; ")),
     })
@@ -489,7 +494,7 @@ fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
         let parts: Vec<String> = alias.same_as.iter().map(|(other, _)| term(results, other)).collect();
         match parts.is_empty() {
             true => format!("{} was never varied.", term(results, &alias.term)),
-            false => format!("{} cannot be told from {}.", term(results, &alias.term), parts.join(" and ")),
+            false => format!("{} cannot be separated from {}.", term(results, &alias.term), parts.join(" and ")),
         }
     };
     let mut sentences: Vec<String> = levels.into_iter().map(sentence).collect();
@@ -497,8 +502,7 @@ fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
         let named = combinations.iter().take(COMBINATIONS_MAX);
         let names: Vec<String> = named.map(|alias| term(results, &alias.term)).collect();
         let more = if combinations.len() > names.len() { " and others" } else { "" };
-        sentences
-            .push(format!("These configurations cannot show what combinations do on top: {}{more}.", names.join(", ")));
+        sentences.push(format!("These configurations cannot show the interactions of {}{more}.", names.join(", ")));
     }
     sentences
 }
@@ -513,7 +517,7 @@ fn depends(results: &Results, conditional: &[Effect], interaction: &Interaction)
         there.map_or_else(|| "?".to_owned(), |effect| share(effect.size.median))
     };
     format!(
-        "The effect of {} ({} → {}) depends on {}: {} with {}, {} with {}. Between the two lies {}.",
+        "The effect of {} ({} → {}) depends on {}: {} with {}, {} with {}. The difference is {}.",
         factor.name,
         factor.levels[interaction.from],
         factor.levels[interaction.to],

@@ -60,9 +60,9 @@ fn a_study_without_values_says_so() {
         cell.state = prony_study::State::Pending;
         cell.value = None;
     }
-    assert_eq!(report(&results).verdict().claim, "Nothing is measured yet: 0 of 72 cells are done");
+    assert_eq!(report(&results).verdict().claim, "No results yet: 0 of 72 cells are done");
     results.cells.clear();
-    assert!(report(&results).page().contains("Nothing is measured yet"));
+    assert!(report(&results).page().contains("No results yet"));
 }
 
 #[test]
@@ -126,13 +126,13 @@ fn the_headline_is_about_the_workloads_that_were_measured() {
     assert_eq!((parts[0], parts[3]), ("1.69–1.93× over 2 workloads", "both workloads faster"));
     assert!(parts[1].starts_with("95 % interval 1.7") || parts[1].starts_with("95 % interval 1.8"), "{verdict:?}");
     assert!(parts[1].ends_with("× on these workloads, over 36 repeats"), "{verdict:?}");
-    assert_eq!(parts[2], "two are too few to speak of others like them");
+    assert_eq!(parts[2], "two are too few for an interval for other workloads");
     let six = on_one_machine(&[1.2, 1.5, 1.71, 1.92, 2.0, 2.4], 3);
     let basis = report(&six).verdict().basis;
     assert!(basis.contains("× on these workloads, over 18 repeats; for other workloads like these 1."), "{basis}");
     let markdown = report(&six).markdown();
     assert!(
-        markdown.contains("- Intervals speak of these 6 workloads. For others like them: engine old → new +"),
+        markdown.contains("- Intervals are for these 6 workloads. For others like them: engine old → new +"),
         "{markdown}"
     );
     let one = on_one_machine(&[1.71], 5);
@@ -141,7 +141,7 @@ fn the_headline_is_about_the_workloads_that_were_measured() {
         basis.contains("over 5 repeats; 95 % interval 1.6") || basis.contains("over 5 repeats; 95 % interval 1.7"),
         "{basis}"
     );
-    assert!(basis.contains("; nothing is known of other workloads; the only workload faster"), "{basis}");
+    assert!(basis.contains("; no interval for other workloads; the only workload faster"), "{basis}");
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn where_no_configuration_is_told_from_the_first_the_largest_effect_that_is_told
     );
     assert!(verdict.basis.contains("; unclear whether ") && verdict.basis.contains("over 12 repeats"), "{verdict:?}");
     let markdown = report(&results).markdown();
-    assert_eq!(markdown.matches("| not told from 0 |").count(), 5, "{markdown}");
+    assert_eq!(markdown.matches("| not significant |").count(), 5, "{markdown}");
     let page = report(&results).page();
     assert_eq!(page.matches("<tr class=\"untold\">").count(), 5);
     // Single pairs scatter far beyond the means of repeats: both ends of each range go on.

@@ -191,7 +191,7 @@ impl Gathered {
         benchmark.runs.retain(|run| !run.values.is_empty());
         let left_out = before - benchmark.runs.iter().map(|run| run.values.len()).sum::<usize>();
         if left_out > 0 {
-            self.notes.push(format!("`{}`: {left_out} of {before} values left out: not above 0", shown(&name)));
+            self.notes.push(format!("`{}`: {left_out} of {before} values skipped: not above 0", shown(&name)));
         }
         if benchmark.runs.is_empty() {
             return;

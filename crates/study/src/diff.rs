@@ -186,8 +186,8 @@ fn phrase(levels: &[(String, String)], observations: &[&Observation]) -> String 
     let name = levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ");
     let has = |study: usize| observations.iter().any(|one| one.levels[0] == study);
     match (has(0), has(1)) {
-        (true, false) => format!("`{name}`: the new study has no values of it"),
-        (false, _) => format!("`{name}`: the old study has no values of it"),
+        (true, false) => format!("`{name}`: no values in the new study"),
+        (false, _) => format!("`{name}`: no values in the old study"),
         (true, true) => format!("`{name}`: no machine and workload in common"),
     }
 }

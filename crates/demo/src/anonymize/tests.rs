@@ -202,7 +202,7 @@ fn given_strings_are_replaced_everywhere_with_equal_length() {
 fn a_replacement_of_another_length_is_refused() {
     let strings = vec![Replacement { old: b"secret".to_vec(), new: Some(b"x".to_vec()) }];
     let error = Learner::new(AnonymizeOptions { strings, ..AnonymizeOptions::default() }).expect_err("too short");
-    assert_eq!(error.to_string(), "replacement of `secret` expected 6 bytes, found 1");
+    assert_eq!(error.to_string(), "replacement of `secret`: expected 6 bytes, found 1");
 }
 
 #[test]

@@ -71,7 +71,7 @@ impl fmt::Display for Truncation {
             Cause::BytesAfterCommit => write!(f, "bytes follow the commit marker at byte {offset:#x}")?,
             Cause::Index => write!(f, "the index at byte {offset:#x} disagrees with the blocks")?,
         }
-        write!(f, "; {blocks} whole blocks, {records} records and {frames} frames remain")
+        write!(f, "; {blocks} complete blocks, {records} records and {frames} frames remain")
     }
 }
 

@@ -192,7 +192,7 @@ fn unix_sockets_and_files_are_counted_and_left_out() {
     let (packets, summary) = made(&[socket(4, 1, 1), sent(4, b"x"), sent(9, b"y"), sent(9, b"z")]);
     assert!(packets.is_empty());
     let left_out: Vec<_> = summary.left_out.into_iter().collect();
-    assert_eq!(left_out, [("Unix socket", 1), ("not a UDP or TCP socket that the demo saw made", 2)]);
+    assert_eq!(left_out, [("Unix socket", 1), ("not a UDP or TCP socket whose creation was recorded", 2)]);
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn rule(text: Spanned<RuleText>) -> Result<Rule, Misplaced> {
     let place = text.span();
     let text = text.into_inner();
     if text.fields.is_empty() {
-        return misplaced(place, "expected at least one field, found none: such a rule excuses nothing");
+        return misplaced(place, "expected at least one field, found none: such a rule has no effect");
     }
     Ok(Rule {
         port: text.port,
@@ -122,9 +122,10 @@ fn size(text: Spanned<Value>) -> Result<RangeInclusive<usize>, Misplaced> {
     };
     match range {
         Some(range) => Ok(range),
-        None => {
-            misplaced(text.span(), format!("size: expected bytes as 120 or \"100..1400\", found {}", text.get_ref()))
-        }
+        None => misplaced(
+            text.span(),
+            format!("size: expected bytes such as 120 or \"100..1400\", found {}", text.get_ref()),
+        ),
     }
 }
 
@@ -141,7 +142,10 @@ fn hex(text: Spanned<String>) -> Result<Vec<u8>, Misplaced> {
         }
         _ => misplaced(
             text.span(),
-            format!("prefix: expected pairs of hex digits as \"ff 0a\", found \"{}\"", text.get_ref().escape_default()),
+            format!(
+                "prefix: expected pairs of hex digits such as \"ff 0a\", found \"{}\"",
+                text.get_ref().escape_default()
+            ),
         ),
     }
 }
@@ -153,7 +157,11 @@ fn field(text: Spanned<FieldText>) -> Result<Field, Misplaced> {
     let (width, limit) = match (&text.kind, masked) {
         (Some(kind), false) => {
             if let Some(length) = &text.length {
-                return misplaced(length.span(), "length: belongs to a mask; the type says how long a number is");
+                return misplaced(
+                    length.span(),
+                    "length: only for a mask; the length of a number follows from its \
+                                                 type",
+                );
             }
             let limit = limit(kind, &text)?;
             (limit.kind().width(), Some(limit))
@@ -165,7 +173,7 @@ fn field(text: Spanned<FieldText>) -> Result<Field, Misplaced> {
                 text.ulps.as_ref().map(Spanned::span),
             ];
             if let Some(place) = limits.into_iter().flatten().next() {
-                return misplaced(place, "a mask excuses any difference and takes no limit");
+                return misplaced(place, "a mask allows any difference and has no limit");
             }
             match text.length.as_ref().map(|length| *length.get_ref()) {
                 Some(length) if length > 0 => (length, None),
@@ -219,7 +227,7 @@ fn limit(kind: &Spanned<String>, text: &FieldText) -> Result<Limit, Misplaced> {
                 Ok(Limit::Integer { kind: number, within: within.unsigned_abs() })
             }
             Some((place, found)) => misplaced(place, format!("within: expected a whole number from 0, found {found}")),
-            None => misplaced(kind.span(), "expected within beside the type, found no limit"),
+            None => misplaced(kind.span(), "expected within next to the type, found no limit"),
         };
     }
     let within = match text.within.as_ref().map(|within| (within.span(), within.get_ref())) {
@@ -237,7 +245,7 @@ fn limit(kind: &Spanned<String>, text: &FieldText) -> Result<Limit, Misplaced> {
         }
     };
     if text.within.is_none() && text.within_relative.is_none() && text.ulps.is_none() {
-        return misplaced(kind.span(), "expected within, within_relative or ulps beside the type, found no limit");
+        return misplaced(kind.span(), "expected within, within_relative or ulps next to the type, found no limit");
     }
     let ulps = text.ulps.as_ref().map_or(0, |ulps| *ulps.get_ref());
     Ok(Limit::Float { kind: number, within, relative, ulps })

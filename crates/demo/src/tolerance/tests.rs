@@ -97,7 +97,7 @@ fn every_mistake_names_its_line_and_column() {
         ("datagram = []", "line 1, column 1: expected at least one [[datagram]], found none"),
         (
             "[[datagram]]\nfields = []",
-            "line 1, column 1: expected at least one field, found none: such a rule excuses nothing",
+            "line 1, column 1: expected at least one field, found none: such a rule has no effect",
         ),
         (
             "[[datagram]]\nfields = [{ at = 0, type = \"f31le\", within = 1 }]",
@@ -113,7 +113,7 @@ fn every_mistake_names_its_line_and_column() {
         ),
         (
             "[[datagram]]\nfields = [{ at = 0, type = \"f32le\" }]",
-            "line 2, column 28: expected within, within_relative or ulps beside the type, found no limit",
+            "line 2, column 28: expected within, within_relative or ulps next to the type, found no limit",
         ),
         (
             "[[datagram]]\nfields = [{ at = 0, type = \"f32le\", within = nan }]",
@@ -126,15 +126,15 @@ fn every_mistake_names_its_line_and_column() {
         ),
         (
             "[[datagram]]\nfields = [{ at = 0, mask = true, length = 2, within = 1 }]",
-            "line 2, column 55: a mask excuses any difference and takes no limit",
+            "line 2, column 55: a mask allows any difference and has no limit",
         ),
         (
             "[[datagram]]\nprefix = \"ff f\"\nfields = [{ at = 0, type = \"i8\", within = 1 }]",
-            "line 2, column 10: prefix: expected pairs of hex digits as \"ff 0a\", found \"ff f\"",
+            "line 2, column 10: prefix: expected pairs of hex digits such as \"ff 0a\", found \"ff f\"",
         ),
         (
             "[[datagram]]\nsize = \"9..3\"\nfields = [{ at = 0, type = \"i8\", within = 1 }]",
-            "line 2, column 8: size: expected bytes as 120 or \"100..1400\", found \"9..3\"",
+            "line 2, column 8: size: expected bytes such as 120 or \"100..1400\", found \"9..3\"",
         ),
         (
             "[[datagram]]\nfields = [{ at = 0, type = \"i32le\", within = 1, repeat = 0 }]",

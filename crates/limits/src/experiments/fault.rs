@@ -62,7 +62,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
 
 fn measured(context: &mut CaseContext, kind: PageKind, touch: Touch, bytes: usize) -> Result<Outcome, Unsupported> {
     if kind == PageKind::Reserved && PageKind::huge(bytes) != kind {
-        return Err(Unsupported::because("no reserved huge pages are free: vm.nr_hugepages reserves some"));
+        return Err(Unsupported::because("no reserved huge pages are free: reserve some with vm.nr_hugepages"));
     }
     let pages = bytes / PAGE;
     let mut given = String::new();

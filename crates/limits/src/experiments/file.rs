@@ -141,7 +141,7 @@ fn uncache(file: &File, bytes: usize) -> Result<(), Unsupported> {
     let result = unsafe { libc::mincore(map.at.as_ptr().cast(), bytes, resident.as_mut_ptr().cast()) };
     let stay = resident.iter().filter(|&&page| page & 1 == 1).count();
     if result == 0 && stay * 50 > resident.len() {
-        return Err(Unsupported::because("the page cache keeps the file: name a directory on a disk"));
+        return Err(Unsupported::because("the page cache keeps the file: choose a directory on a disk"));
     }
     Ok(())
 }

@@ -76,9 +76,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     if left_out > 0 {
         let run = move |_: &mut CaseContext| {
             let pairs = PAIRS_MAX + left_out;
-            Err(Unsupported::because(format!(
-                "there are {pairs} pairs of CPUs, and {PAIRS_MAX} are as many as are measured"
-            )))
+            Err(Unsupported::because(format!("of {pairs} pairs of CPUs only {PAIRS_MAX} are measured")))
         };
         let name = format!("lines between {left_out} pairs of CPUs");
         cases.push(Case::new(Experiment::Threads, name, Measure::SecondsEach(2.0), run));

@@ -40,7 +40,7 @@ fn holds(governor: &str) -> bool {
 /// What a machine without cpufreq says of its frequency: a guest cannot know.
 fn without_cpufreq(tree: &Tree, name: Disturbance) -> Finding {
     match facts(tree).hypervisor {
-        Some(_) => Finding::new(name, State::Unknown, "a guest does not see what the host does"),
+        Some(_) => Finding::new(name, State::Unknown, "not visible in a guest"),
         None => Finding::new(name, State::Unsupported, format!("nothing in {CPUFREQ}")),
     }
 }
@@ -74,7 +74,7 @@ fn idle_states(tree: &Tree, cpu: u32) -> Finding {
     match tree.names(&directory).into_iter().filter_map(state).max() {
         Some((latency_us, state)) => {
             let verdict = if latency_us >= DEEP_US { State::Disturbs } else { State::Good };
-            let evidence = format!("the deepest sleep, {state}, takes {latency_us} µs to wake");
+            let evidence = format!("the deepest idle state, {state}, takes {latency_us} µs to wake up");
             Finding::new(name, verdict, evidence).measured(latency_us as f64, "µs")
         }
         None => Finding::new(name, State::Unsupported, "no cpuidle states"),
@@ -85,7 +85,7 @@ fn huge_pages(tree: &Tree) -> Finding {
     let name = Disturbance::HugePages;
     match tree.line("/sys/kernel/mm/transparent_hugepage/enabled") {
         Some(line) if chosen(&line) == "always" => {
-            Finding::new(name, State::Disturbs, "always: memory is in huge pages or not as it happens to be free")
+            Finding::new(name, State::Disturbs, "always: the use of huge pages depends on which memory is free")
         }
         Some(line) => Finding::new(name, State::Good, chosen(&line)),
         None => Finding::new(name, State::Unsupported, "no transparent huge pages"),
@@ -97,7 +97,12 @@ fn aslr(tree: &Tree) -> Finding {
     match tree.value::<u32>("/proc/sys/kernel/randomize_va_space") {
         // Mytkowicz et al., "Producing wrong data without doing anything obviously wrong", 2009: one layout is
         // one sample of many; what holds for it need not hold for the next build.
-        Some(0) => Finding::new(name, State::Disturbs, "0: every run has the same layout, by luck a good or a bad one"),
+        Some(0) => Finding::new(
+            name,
+            State::Disturbs,
+            "0: every run has the same layout, which may be a \
+                                                        favourable or an unfavourable one",
+        ),
         Some(level) => Finding::new(name, State::Good, format!("{level}: layouts differ and are averaged over runs")),
         None => Finding::new(name, State::Unknown, "no kernel.randomize_va_space"),
     }
@@ -122,9 +127,7 @@ fn clock_source(tree: &Tree) -> Finding {
         Some(clock) if ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page", "arch_sys_counter"].contains(&&*clock) => {
             Finding::new(name, State::Good, format!("{clock}, read without a system call"))
         }
-        Some(clock) => {
-            Finding::new(name, State::Disturbs, format!("{clock}: every look at the clock is a system call"))
-        }
+        Some(clock) => Finding::new(name, State::Disturbs, format!("{clock}: every clock read is a system call")),
         None => Finding::new(name, State::Unknown, "no current_clocksource"),
     }
 }
@@ -136,7 +139,7 @@ fn isolated_cpus(tree: &Tree, cpu: u32, window: &Window) -> Finding {
         (true, _) => Finding::new(name, State::Good, format!("CPU {isolated}")),
         (false, true) => Finding::new(name, State::Unsupported, "no CPU is isolated"),
         (false, false) => {
-            Finding::new(name, State::Disturbs, format!("CPU {isolated}, and not CPU {} which is measured", window.cpu))
+            Finding::new(name, State::Disturbs, format!("CPU {isolated}, but not the measured CPU {}", window.cpu))
         }
     }
 }

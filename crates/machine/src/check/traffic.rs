@@ -44,7 +44,7 @@ fn unknown(name: Disturbance, evidence: &str) -> Finding {
 fn steal(window: &Window) -> Finding {
     let looks = window.before.times(window.cpu).zip(window.after.times(window.cpu));
     match looks.and_then(|(before, after)| steal_share(before, after)) {
-        Some(steal) => share(Disturbance::Steal, steal, "the hypervisor ran others on this CPU"),
+        Some(steal) => share(Disturbance::Steal, steal, "the hypervisor ran other guests on this CPU"),
         None => unknown(Disturbance::Steal, "no tick of this CPU was counted in /proc/stat"),
     }
 }
@@ -52,7 +52,7 @@ fn steal(window: &Window) -> Finding {
 fn queue_wait(window: &Window) -> Finding {
     let name = Disturbance::QueueWait;
     if let Some(wait) = window.wait {
-        return share(name, wait.share, "a thread that wanted this CPU waited for it");
+        return share(name, wait.share, "a thread on this CPU waited for it");
     }
     let grown = window.after.queue_wait_ns.zip(window.before.queue_wait_ns);
     match grown.and_then(|(after, before)| after.checked_sub(before)) {
@@ -77,7 +77,7 @@ fn pressure(window: &Window, resource: usize) -> Finding {
 fn frequency(window: &Window) -> Finding {
     let name = Disturbance::Frequency;
     let (Some(&low), Some(&high)) = (window.khz.iter().min(), window.khz.iter().max()) else {
-        return unknown(name, "no scaling_cur_freq: a guest does not see what the host does");
+        return unknown(name, "no scaling_cur_freq: not visible in a guest");
     };
     let range = (high - low) as f64 / high.max(1) as f64;
     let state = if range >= NOTICEABLE { State::Disturbs } else { State::Good };
@@ -99,7 +99,7 @@ fn throttling(window: &Window) -> Finding {
 fn smt_sibling(window: &Window) -> Finding {
     let name = Disturbance::SmtSibling;
     if window.siblings.is_empty() {
-        return Finding::new(name, State::Unsupported, "this CPU shares its core with no other that is on");
+        return Finding::new(name, State::Unsupported, "no other online CPU shares its core");
     }
     let busy = |cpu| {
         let (before, after) = window.before.times(cpu).zip(window.after.times(cpu))?;

@@ -182,7 +182,7 @@ struct Planner<'a> {
 impl Planner<'_> {
     /// Adds the changes of one knob; returns what is missing, for when it added none.
     fn turn(&mut self, knob: Knob, cpus: &CpuSet, others: &CpuSet) -> String {
-        let no_others = || "no CPU is left for the others".to_owned();
+        let no_others = || "no CPU is left for other tasks".to_owned();
         match knob {
             Knob::Autogroup => self.sysctl(knob, "kernel/sched_autogroup_enabled", "0"),
             // 1 a second is the least the kernel takes.
@@ -319,7 +319,7 @@ impl Planner<'_> {
                 }
             }
         }
-        format!("CPU {cpus} has no sleep deeper than its first")
+        format!("CPU {cpus} has no idle state deeper than its first")
     }
 
     fn interrupts(&mut self, cpus: &CpuSet, others: &CpuSet) -> String {
@@ -345,6 +345,6 @@ impl Planner<'_> {
                 self.file(Knob::Smt, &format!("/sys/devices/system/cpu/cpu{sibling}/online"), Some("0".to_owned()));
             }
         }
-        format!("CPU {cpus} shares its core with no other")
+        format!("CPU {cpus} shares its core with no other CPU")
     }
 }

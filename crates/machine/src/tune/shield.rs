@@ -141,7 +141,7 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
     for name in names {
         let path = format!("{mount}/{name}");
         if tree.exists(&path) {
-            return Err(format!("{path} is there already, and no undo file tells of it"));
+            return Err(format!("{path} exists already, but is in no undo file"));
         }
         let home = if *name == OTHERS { mount.clone() } else { home.clone() };
         groups.push(Change { knob: Knob::Shield, stage: Stage::Planned, resource: Resource::Group { path, home } });

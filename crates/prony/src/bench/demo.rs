@@ -34,12 +34,8 @@ const LISTED: usize = 5;
 pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
     let opened = crate::demo::open_quietly("replay", demo)?;
     let [a, b] = args.commands.as_slice() else {
-        return Err(Failure::new(format!(
-            "expected two builds to replay {} against, found {}",
-            demo.display(),
-            args.commands.len()
-        ))
-        .hint("`prony replay` measures one"));
+        return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
+            .hint("use `prony replay` to measure one build"));
     };
     let options = DemoOptions {
         trusted: trust::of(demo, opened.header(), true, &args.trust)?,
@@ -102,8 +98,8 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
 /// Says beforehand that it takes longer than it mostly does.
 fn stretched(pair_s: f64, budget_s: f64) -> String {
     format!(
-        "note: a pair of replays takes {} s, so up to {budget_s:.0} s are measured, for {} pairs or as many as decide; --max-time \
-         sets another limit",
+        "note: a pair of replays takes {} s, so the time limit is {budget_s:.0} s, for up to {} pairs; --max-time \
+         changes it",
         significant(pair_s),
         (budget_s / pair_s) as u64,
     )
@@ -131,7 +127,7 @@ fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
     let replay = |build: usize| {
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
-        format!("`prony replay --explain {} -- {command}` tells more", options.demo.display())
+        format!("`prony replay --explain {} -- {command}` shows why", options.demo.display())
     };
     match &report.ended {
         DemoEnded::Complete | DemoEnded::Interrupted => None,
@@ -158,7 +154,7 @@ fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
                     options.builds[*build].name,
                     options.demo.display()
                 ))
-                .hint(format!("only builds that replay identically do the same work; {}", replay(*build))),
+                .hint(format!("builds can be compared only if both replay identically; {}", replay(*build))),
             )
         }
     }
@@ -217,7 +213,7 @@ fn by_frame(out: &mut String, frames: &FrameComparison) {
         return;
     }
     let changed = count(frames.changed.len() as u64, "frame");
-    let _ = writeln!(out, "  {changed} that did not change as the typical frame did:");
+    let _ = writeln!(out, "  {changed} whose change differs from that of the typical frame:");
     for change in frames.changed.iter().take(LISTED) {
         let scale = Scale::of(change.a_s, "second");
         let _ = writeln!(
@@ -279,8 +275,8 @@ mod tests {
     fn what_takes_longer_than_mostly_is_said_beforehand() {
         assert_eq!(
             stretched(4.21, 56.0),
-            "note: a pair of replays takes 4.21 s, so up to 56 s are measured, for 13 pairs or as many as decide; \
-             --max-time sets another limit"
+            "note: a pair of replays takes 4.21 s, so the time limit is 56 s, for up to 13 pairs; \
+             --max-time changes it"
         );
     }
 }

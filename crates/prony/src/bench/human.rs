@@ -57,12 +57,18 @@ pub fn text(options: &Options, report: &Report) -> String {
 fn tried_words(tried: &Tried) -> String {
     let one = |trial: &Trial| match trial.deviation() {
         Some(deviation) => format!("σ {:.2} % in {:.2} s", to_percent(deviation), trial.pair_s),
-        None => "could not be told".to_owned(),
+        None => "unknown".to_owned(),
     };
     let [turns, once] = [&tried.in_turns, &tried.at_once].map(one);
     match tried.way {
-        Pairing::AtOnce => format!("paired at once on one CPU, as --duet does: A with itself {once}, in turns {turns}"),
-        Pairing::InTurns => format!("paired in turns: A with itself {turns}, at once on one CPU {once}"),
+        Pairing::AtOnce => format!(
+            "pairs run in parallel on one CPU, as with --duet: A against itself {once}, \
+                                    sequentially {turns}"
+        ),
+        Pairing::InTurns => format!(
+            "pairs run sequentially: A against itself {turns}, in parallel on one CPU \
+                                     {once}"
+        ),
     }
 }
 
@@ -152,7 +158,7 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
         Verdict::Unclear => {
             let range = match low.is_finite() && high.is_finite() {
                 true => format!("{} … {} %", signed(low, digits), signed(high, digits)),
-                false => "nothing can be said yet".to_owned(),
+                false => "not enough data".to_owned(),
             };
             let more = match outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5) {
                 Some(forecast) => format!("; about {} more needed", about(forecast.seconds_more)),
@@ -292,15 +298,15 @@ pub fn hint(options: &Options, report: &Report) -> Option<String> {
         && long.map(|cpu_s| cpu_s.min).fold(f64::MAX, f64::min) >= DUET_S;
     if long && unclear.outcome.cpu.deviation > options.plan.margin {
         return Some(
-            "--duet lets both runs of a pair take turns on one CPU, so that noise falls on both alike".to_owned(),
+            "--duet runs both runs of a pair in parallel on one CPU, so that both see the same noise".to_owned(),
         );
     }
     let forecast = unclear.outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5);
     let seconds = forecast.map(|forecast| (options.plan.budget_s + forecast.seconds_more).ceil());
     let seconds = seconds.filter(|&seconds| options.runs.is_none() && seconds < 3600.0);
-    let more = seconds.map(|seconds| format!("--max-time {seconds}s may be enough"));
+    let more = seconds.map(|seconds| format!("try --max-time {seconds}s"));
     let by_cpu = options.plan.metric.is_none() && !unclear.outcome.judged.contains(&Metric::Cpu);
-    let by_cpu = by_cpu.then(|| "--metric cpu judges CPU time, which other work disturbs less".to_owned());
+    let by_cpu = by_cpu.then(|| "use --metric cpu to judge CPU time, which is less sensitive to other work".to_owned());
     let hints: Vec<String> = more.into_iter().chain(by_cpu).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }

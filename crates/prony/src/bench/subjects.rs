@@ -22,7 +22,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
     let commands = args.commands.len() + statements.len();
     if commands * combinations.len() > SUBJECTS_MOST {
         return Err(Failure::new(format!(
-            "expected at most {SUBJECTS_MOST} commands, found {} with all their parameters",
+            "expected at most {SUBJECTS_MOST} commands, found {} including parameters",
             commands * combinations.len()
         )));
     }
@@ -69,7 +69,7 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
         let place = format!("{{{}}}", parameter.name);
         if !args.commands.iter().chain(&args.python).chain(&args.prepare).any(|text| text.contains(&place)) {
             return Err(Failure::new(format!("no command has `{place}`"))
-                .hint(format!("--parameter {} puts its values there", parameter.name)));
+                .hint(format!("use --parameter {} to set its values", parameter.name)));
         }
     }
     Ok(subjects)
@@ -187,9 +187,9 @@ fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
         CommandError::Empty | CommandError::Quote(_) => failure,
         // Shells have these; we split words only.
         _ if args.shell.is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
-            failure.hint("--shell gives the command to a shell")
+            failure.hint("use --shell to run the command in a shell")
         }
-        CommandError::NotInPath(_) => failure.hint("name it by its path, or --shell for what only a shell knows"),
+        CommandError::NotInPath(_) => failure.hint("give its path, or use --shell for shell built-ins and aliases"),
         CommandError::NoFile(_) => failure,
         CommandError::NotExecutable(name) => failure.hint(format!("`chmod +x {name}`")),
     }

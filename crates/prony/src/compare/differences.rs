@@ -74,7 +74,7 @@ fn between(one: &Compared<'_>) -> Vec<(&'static str, Vec<String>)> {
         ("the machine", metadata.collect()),
         facts(|circumstances| &circumstances.machine, "the machine"),
         facts(|circumstances| &circumstances.tuning, "the tuning"),
-        ("the version of prony", versions.map(|(a, b)| format!("{a} → {b}")).into_iter().collect()),
+        ("the prony version", versions.map(|(a, b)| format!("{a} → {b}")).into_iter().collect()),
     ];
     all.into_iter().filter(|(_, differences): &(_, Vec<String>)| !differences.is_empty()).collect()
 }

@@ -57,7 +57,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     .map(|(verdict, word)| format!("{} {word}", of(verdict)));
     let _ = writeln!(
         out,
-        "\n{}; a false claim among all of them: at most {} %",
+        "\n{}; probability of any false alarm: at most {} %",
         counts.collect::<Vec<_>>().join(", "),
         plain(asked.args.alpha * 100.0)
     );
@@ -66,7 +66,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
 
 /// `B is slower by 1.0 % [0.6, 1.4], 186 pairs`.
 fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
-    let Some(answer) = &one.answer else { return "unclear: a side has no value that counts".to_owned() };
+    let Some(answer) = &one.answer else { return "unclear: one side has no values except warm-ups".to_owned() };
     // Of the values as they are: a rate that falls is lower, and worse.
     let (estimate, low, high) = shown(one, answer);
     let [low_pct, high_pct] = [low, high].map(to_percent);
@@ -92,7 +92,7 @@ fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
             let change = change(&interval(estimate, low, high, 1));
             format!("unclear: {change}, {rests_on}")
         }
-        Verdict::Unclear => format!("unclear: too few for an interval, {rests_on}"),
+        Verdict::Unclear => format!("unclear: too few values for an interval, {rests_on}"),
     }
 }
 
@@ -174,18 +174,17 @@ fn details(out: &mut String, one: &Compared<'_>) {
                 if let Some(correlation) = basis.follows_the_last {
                     let _ = writeln!(
                         out,
-                        "  {letter}: each run resembles the last (correlation {correlation:.2}), so that they are worth {:.0}",
+                        "  {letter}: consecutive runs are correlated ({correlation:.2}); effective sample size \
+                         {:.0}",
                         basis.worth
                     );
                 }
                 if basis.processes == 1 {
-                    let _ = writeln!(
-                        out,
-                        "  {letter}: one process only; another one of the same program may differ by more"
-                    );
+                    let _ =
+                        writeln!(out, "  {letter}: only one process; the variation between processes may be larger");
                 }
             }
-            let _ = writeln!(out, "  not measured in pairs: what the machine did between the two is in the difference");
+            let _ = writeln!(out, "  not measured in pairs: the difference includes any drift of the machine");
         }
         None => {}
     }

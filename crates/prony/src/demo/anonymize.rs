@@ -43,9 +43,9 @@ pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
         |error: &dyn std::fmt::Display| Failure::new(format!("cannot anonymize {}: {error}", args.demo.display()));
     let mut learner = Learner::new(options).map_err(|error| match error {
         ReplacementError::Length { .. } => {
-            refused(&error).hint("--replace OLD alone chooses letters and digits of the same length")
+            refused(&error).hint("use --replace OLD for a random replacement of the same length")
         }
-        ReplacementError::TooLong { .. } => refused(&error).hint("name a part of it that is enough to recognise it"),
+        ReplacementError::TooLong { .. } => refused(&error).hint("give a shorter part that identifies it"),
     })?;
     let mut demo = super::open("anonymize", &args.demo)?;
     learner.demo(&mut demo).map_err(|error| Failure::demo("anonymize", &args.demo, &error))?;
@@ -53,7 +53,10 @@ pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
 
     let aside = aside(&args.output);
     if !args.force && aside.symlink_metadata().is_ok() {
-        return Err(Failure::new(format!("cannot write {}: file exists", aside.display())).hint("--force replaces it"));
+        return Err(Failure::new(format!("cannot write {}: file exists", aside.display())).hint(
+            "use --force to \
+             overwrite it",
+        ));
     }
     let mut new = NewFile::create(&args.output, args.force)?;
     write(&mut demo, &mut anonymizer, args, &mut new)?;
@@ -76,8 +79,8 @@ pub fn run(args: &AnonymizeArgs) -> Result<Exit, Failure> {
         eprint!("{}{}", text(&report), findings(&check, path));
     }
     match exit {
-        Exit::Good => eprintln!("hint: `prony replay {}` tells whether it still replays", path.display()),
-        _ => eprintln!("hint: {}; if none of it matters, rename {}", remedy(&check), path.display()),
+        Exit::Good => eprintln!("hint: run `prony replay {}` to check that it still replays", path.display()),
+        _ => eprintln!("hint: {}; if none of these matters, rename {}", remedy(&check), path.display()),
     }
     Ok(exit)
 }
@@ -132,7 +135,7 @@ fn text(report: &AnonymizeReport) -> String {
     }
     let kept = match report.host_names_kept {
         0 => String::new(),
-        kept => format!("; {} kept, --replace takes them", count(kept, "short host name")),
+        kept => format!("; {} kept, use --replace for them", count(kept, "short host name")),
     };
     let mut text = format!(
         "{} and {} replaced, in {} and {}; {} dropped{kept}\n",
@@ -145,7 +148,7 @@ fn text(report: &AnonymizeReport) -> String {
     if report.addresses_in_text_only > 0 {
         let _ = writeln!(
             text,
-            "  {} of the addresses only in text; --keep-address leaves one that is a version number",
+            "  {} of the addresses only in text; use --keep-address for a version number",
             report.addresses_in_text_only
         );
     }
@@ -159,7 +162,7 @@ fn findings(check: &Check, path: &Path) -> String {
     if check.not_searched > 0 {
         let _ = writeln!(
             text,
-            "warning: {} not searched for, as they are replacements of others too",
+            "warning: {} not searched for, because they also replace other strings",
             count(check.not_searched, "secret")
         );
     }
@@ -172,7 +175,7 @@ fn findings(check: &Check, path: &Path) -> String {
     }
     let more = check.found.saturating_sub(FINDINGS_SHOWN as u64);
     if more > 0 {
-        let _ = writeln!(text, "  and {more} more, in --json");
+        let _ = writeln!(text, "  and {more} more, listed by --json");
     }
     text
 }
@@ -220,9 +223,9 @@ fn remedy(check: &Check) -> &'static str {
     let raw =
         |finding: &Finding| finding.kind == Kind::Address && matches!(finding.form, Form::Bytes | Form::BytesReversed);
     if check.findings.iter().all(raw) {
-        "--raw-addresses replaces the bytes of addresses, too"
+        "use --raw-addresses to replace address bytes too"
     } else {
-        "--replace takes what stands there, byte for byte"
+        "use --replace with the bytes found there"
     }
 }
 

@@ -77,7 +77,7 @@ fn write_text(
     let [min, median, p99, max] = [min, median, p99, max].map(significant);
     writeln!(
         out,
-        ", each with its wait: min {min}  median {median}  p99 {p99}  max {max} ms, n = {}",
+        ", each including its wait: min {min}  median {median}  p99 {p99}  max {max} ms, n = {}",
         thousands(n as u64)
     )?;
     writeln!(out, "{:>8}{:>14}{:>12}{:>12}{:>12}", "frame", "ended at s", "took ms", "calls", "from call")?;

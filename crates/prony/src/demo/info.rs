@@ -143,7 +143,7 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
         line("set-id", format!("{} (mode {:04o})", Untrusted::new(&file.path), file.mode));
     }
     if !header.state_directories.is_empty() {
-        line("in place", format!("--restore-in-place would empty {}", list(&header.state_directories)));
+        line("in place", format!("{} would be emptied by --restore-in-place", list(&header.state_directories)));
     }
     if let Some(trailer) = trailer {
         line("server", server_exit(trailer.exit));
@@ -153,16 +153,16 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
         let roles: Vec<String> = roles.map(|(role, word)| format!("{} {word}", thousands(opened(role)))).collect();
         line("files", roles.join(", "));
         let packed = trailer.files.iter().filter(|file| file.content.is_some()).count() as u64;
-        line("has", if packed > 0 { format!("{packed} of the files that were read") } else { String::new() });
+        line("has", if packed > 0 { format!("{packed} of the read files") } else { String::new() });
         let needed: Vec<&FileEntry> = prony_replay::needed(&trailer.files).collect();
         if needed.is_empty() {
-            line("needs", "its program and libraries, no other file".to_owned());
+            line("needs", "only its program and libraries".to_owned());
         }
         for file in needed.iter().take(NEEDED_MOST) {
             line("needs", format!("{} ({})", Untrusted::bytes(&file.path), bytes(file.size_bytes)));
         }
         let more = needed.len().saturating_sub(NEEDED_MOST) as u64;
-        line("needs", if more > 0 { format!("{more} more, which --json lists") } else { String::new() });
+        line("needs", if more > 0 { format!("{more} more, listed by --json") } else { String::new() });
         for note in &trailer.notes {
             line("note", Untrusted::new(note).to_string());
         }

@@ -44,9 +44,9 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
     }
     let lacks = |why| report.left_out.iter().any(|file| file.why == why);
     if lacks(Why::Gone) {
-        eprintln!("hint: --assets DIR looks for them below DIR, under any name");
+        eprintln!("hint: use --assets DIR to search for them below DIR, by content");
     } else if lacks(Why::Private) {
-        eprintln!("hint: --private puts in what not everybody may read");
+        eprintln!("hint: use --private to add files that are not world-readable");
     }
     Ok(if report.left_out.is_empty() { Exit::Good } else { Exit::Finding })
 }
@@ -54,22 +54,31 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
 /// What is in and what is not, for people.
 pub fn lines(out: &mut String, report: &PackReport) {
     if report.files > 0 {
-        let _ =
-            writeln!(out, "  {} that it read are in the demo, {}", count(report.files, "file"), bytes(report.bytes));
+        let _ = writeln!(
+            out,
+            "  {} that the server read are in the demo, {}",
+            count(report.files, "file"),
+            bytes(report.bytes)
+        );
     }
     for file in report.left_out.iter().take(NAMED_MOST) {
-        let _ =
-            writeln!(out, "  not in it: {} ({}, {})", Untrusted::new(&file.path), bytes(file.size_bytes), why(file));
+        let _ = writeln!(
+            out,
+            "  not in the demo: {} ({}, {})",
+            Untrusted::new(&file.path),
+            bytes(file.size_bytes),
+            why(file)
+        );
     }
     let more = report.left_out.len().saturating_sub(NAMED_MOST);
     if more > 0 {
-        let _ = writeln!(out, "  not in it: {more} more");
+        let _ = writeln!(out, "  not in the demo: {more} more");
     }
 }
 
 fn why(file: &LeftOut) -> &'static str {
     match file.why {
-        Why::Private => "not everybody may read it",
+        Why::Private => "not world-readable",
         Why::Large => "too large",
         Why::Gone => "not found",
     }

@@ -17,10 +17,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// When the demo cannot be read or the pcap not written.
 pub fn run(args: &PcapArgs) -> Result<Exit, Failure> {
     if args.output.is_none() && io::stdout().is_terminal() {
-        return Err(Failure::new("cannot write a pcap to a terminal").hint(format!(
-            "-o FILE writes it to a file; `prony demo pcap {} | tshark -r -` lists it",
-            args.demo.display()
-        )));
+        return Err(Failure::new("cannot write a pcap to a terminal")
+            .hint(format!("use -o FILE, or `prony demo pcap {} | tshark -r -`", args.demo.display())));
     }
     let mut demo = super::open("export", &args.demo)?;
     let summary = match &args.output {
@@ -74,7 +72,7 @@ fn text(summary: &PcapSummary) -> String {
         bytes(summary.payload_bytes),
     );
     for (reason, number) in &summary.left_out {
-        out += &format!("left out: {}, {reason}\n", count(*number, "transfer"));
+        out += &format!("skipped: {}, {reason}\n", count(*number, "transfer"));
     }
     out
 }
@@ -85,7 +83,7 @@ mod tests {
 
     #[test]
     fn the_talk_says_what_is_in_the_file_and_what_is_not() {
-        let left_out = [("Unix socket", 1), ("not a UDP or TCP socket that the demo saw made", 1200)].into();
+        let left_out = [("Unix socket", 1), ("not a UDP or TCP socket whose creation was recorded", 1200)].into();
         let summary = PcapSummary { packets: 5213, datagrams: 5213, connections: 0, payload_bytes: 412_881, left_out };
         insta::assert_snapshot!(text(&summary));
     }

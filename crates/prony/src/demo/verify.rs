@@ -50,7 +50,7 @@ fn unreadable(args: &VerifyArgs, error: &DemoError) -> Result<Exit, Failure> {
     } else {
         output::print(&format!("{}: 1 problem\n  {error}\n  readable: nothing\n", Untrusted::new(&args.demo)))?;
     }
-    eprintln!("hint: what a replay must know first is lost: use a copy of the original, or record again");
+    eprintln!("hint: the header is lost, so nothing can be replayed: use a copy of the original, or record again");
     Ok(Exit::Finding)
 }
 
@@ -59,7 +59,7 @@ fn hint(path: &Path, report: &VerifyReport) -> Option<String> {
         Problem::Truncated(cut) if cut.frames > 0 => Some(format!(
             "`prony replay {} --allow-truncated` replays the {} before the damage",
             path.display(),
-            count(cut.frames, "whole frame")
+            count(cut.frames, "complete frame")
         )),
         _ => None,
     })
@@ -75,7 +75,7 @@ fn text(path: &Path, report: &VerifyReport) -> String {
         bytes(totals.raw_bytes),
     );
     if report.is_sound() {
-        return format!("{}: sound\n  {holds}, every checksum right\n", Untrusted::new(path));
+        return format!("{}: sound\n  {holds}, all checksums correct\n", Untrusted::new(path));
     }
     let mut out = format!("{}: {}\n", Untrusted::new(path), count(report.problems.len() as u64, "problem"));
     for problem in report.problems.iter().take(SHOWN) {

@@ -36,7 +36,7 @@ fn every_failure_names_the_thing_and_the_next_step() {
         ProgramError::Unreadable { path: "/srv/run".to_owned(), error: Error::from_raw_os_error(13).into() },
         ProgramError::Unhookable {
             path: "/srv/run".to_owned(),
-            what: "is linked statically, so nothing can be preloaded into it",
+            what: "is statically linked, so no library can be preloaded into it",
         },
     ] {
         all.push(Failure::program("record", &error).to_string());

@@ -37,6 +37,6 @@ pub fn loop_text(listing: &Listing) -> String {
         let _ = writeln!(out, "  {:x}  {:<22}  {}{times}", first.address, first.bytes, first.text);
         rest = &rest[same..];
     }
-    let _ = writeln!(out, "  {} bytes of code an iteration", listing.loop_bytes);
+    let _ = writeln!(out, "  {} bytes of code per iteration", listing.loop_bytes);
     out
 }

@@ -93,9 +93,9 @@ pub fn run(args: &CompareLimitsArgs) -> Result<Exit, Failure> {
     if workloads.is_empty() {
         let file = args.run.display();
         return Err(Failure::new(format!(
-            "cannot compare {file}: no benchmark says how many bytes or operations a run is"
+            "cannot compare {file}: no benchmark states its bytes or operations per run"
         ))
-        .hint("`prony bench --bytes N --export-json FILE COMMAND` says so, or --operations N"));
+        .hint("measure with `prony bench --bytes N --export-json FILE COMMAND`, or --operations N"));
     }
     for workload in &workloads {
         if shares(&limits.measured, workload.rate).is_empty() {
@@ -106,7 +106,7 @@ pub fn run(args: &CompareLimitsArgs) -> Result<Exit, Failure> {
                 workload.unit(),
                 limits.fingerprint
             ))
-            .hint(format!("`prony limits {}` measures some", reference_experiment(workload.rate))));
+            .hint(format!("run `prony limits {}`", reference_experiment(workload.rate))));
         }
     }
     if args.json {
@@ -130,21 +130,21 @@ fn same_machine(path: &Path, samples: &Samples, limits: &Limits) -> Result<(), F
     let file = path.display();
     let facts = samples.circumstances.as_ref().map(|circumstances| circumstances.machine.clone()).unwrap_or_default();
     let facts: Facts = serde_json::from_value(facts).map_err(|_| {
-        Failure::new(format!("cannot compare {file}: it does not say on which machine it was measured"))
-            .hint("`prony bench --export-json FILE` does")
+        Failure::new(format!("cannot compare {file}: it does not state the machine"))
+            .hint("samples of `prony bench --export-json FILE` state it")
     })?;
     let found = fingerprint(&facts);
     if found == limits.fingerprint {
         return Ok(());
     }
-    let model = |facts: &Facts| facts.cpu.model.clone().unwrap_or_else(|| "a processor without a name".to_owned());
+    let model = |facts: &Facts| facts.cpu.model.clone().unwrap_or_else(|| "an unknown processor".to_owned());
     Err(Failure::new(format!(
         "cannot compare {file}: expected samples of machine {} ({}), found machine {found} ({})",
         limits.fingerprint,
         model(&limits.facts),
         model(&facts)
     ))
-    .hint("measure the limits there, or name them with --from FILE"))
+    .hint("measure the limits there, or give them with --from FILE"))
 }
 
 /// What a benchmark does in a second, if it says how much a run is.
@@ -200,13 +200,13 @@ fn text(workload: &Workload, limits: &Limits) -> String {
         Some(share) => human::share_lines(&mut out, std::slice::from_ref(share), unit),
         None => out += &not_measured(workload.rate),
     }
-    out += "  the nearest, which need not be what bounds it:\n";
+    out += "  closest limits, not necessarily the bottleneck:\n";
     all.sort_by(|a, b| distance(a).total_cmp(&distance(b)));
     let left = all.len().saturating_sub(SHOWN);
     all.truncate(SHOWN);
     human::share_lines(&mut out, &all, unit);
     if left > 0 {
-        let _ = writeln!(out, "  {left} more are farther away: --json lists all");
+        let _ = writeln!(out, "  {left} more, listed by --json");
     }
     out
 }
@@ -289,7 +289,7 @@ fn not_measured(rate: Rate) -> String {
 
 fn to_measure(experiment: &str) -> String {
     let what = if experiment == "ports" { "what a core adds" } else { "what memory loads" };
-    format!("  {what} was not measured on this machine: `prony limits {experiment}` does\n")
+    format!("  {what} was not measured on this machine: run `prony limits {experiment}`\n")
 }
 
 fn line(held: &Held) -> Option<String> {
@@ -339,7 +339,7 @@ mod tests {
         let rate = &known.rate;
         assert_eq!((rate.value, rate.low, rate.high, rate.n), (2.0, None, None, 3));
         assert!(known.share.is_none());
-        assert!(lines(&[known]).contains("`prony limits ports` does") && lines(&[]).is_empty());
+        assert!(lines(&[known]).contains("run `prony limits ports`") && lines(&[]).is_empty());
     }
 
     #[test]

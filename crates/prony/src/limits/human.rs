@@ -51,7 +51,7 @@ fn trust(limits: &Limits, asked: &[Experiment]) -> String {
     let reasons = Taint::ALL.map(|taint| format!("{} {} %", taint.word(), share(&|found| found == Some(taint))));
     let steal = limits.steal.map_or_else(
         || "; this kernel does not count steal".to_owned(),
-        |steal| format!("; {} % of the CPU's time stolen", significant(steal * 100.0)),
+        |steal| format!("; steal {} % of the CPU's time", significant(steal * 100.0)),
     );
     format!(
         "\n{} of {}, {} % of them disturbed: {}{steal}\n",
@@ -67,7 +67,7 @@ fn head(limits: &Limits) -> String {
         let case = limits.of(Experiment::Clock).find(|case| case.name == name)?;
         Some(quantity(case.figure()?.value, &case.unit))
     };
-    let mut out = limits.facts.cpu.model.clone().unwrap_or_else(|| "a processor without a name".to_owned());
+    let mut out = limits.facts.cpu.model.clone().unwrap_or_else(|| "an unknown processor".to_owned());
     let _ = write!(out, ", machine {}, CPU {}", limits.fingerprint, limits.cpu);
     if let Some(core) = clock("core") {
         let _ = write!(out, ", core at {core}");
@@ -81,19 +81,17 @@ fn head(limits: &Limits) -> String {
 
 fn title(experiment: Experiment) -> &'static str {
     match experiment {
-        Experiment::Clock => "the clock of the core, and what it costs to ask for the time",
-        Experiment::Write => "memory written byte by byte",
-        Experiment::Ports => {
-            "instructions a cycle when they do not wait for each other, cycles each when they do; medians"
-        }
-        Experiment::Decode => "code as bytes; medians",
-        Experiment::Branch => "one branch, cycles of a turn of its loop; medians",
-        Experiment::Simd => "the same work in wider registers; best (median); copies: bytes copied",
-        Experiment::Cache => "latency of a load that waits for the one before; best (median)",
-        Experiment::Bandwidth => "bytes a second of one thread; best (median)",
-        Experiment::Contents => "bytes a second by what is moved; best (median); copies: bytes copied",
+        Experiment::Clock => "core clock, and the cost of reading the time",
+        Experiment::Write => "writing memory byte by byte",
+        Experiment::Ports => "instructions per cycle if independent, cycles per instruction if dependent; medians",
+        Experiment::Decode => "instruction fetch and decode; medians",
+        Experiment::Branch => "one branch, cycles per loop iteration; medians",
+        Experiment::Simd => "the same work with wider registers; best (median); copies: bytes copied",
+        Experiment::Cache => "latency of dependent loads; best (median)",
+        Experiment::Bandwidth => "bandwidth of one thread; best (median)",
+        Experiment::Contents => "bandwidth by data; best (median); copies: bytes copied",
         Experiment::Threads => "several cores; copies: bytes copied",
-        Experiment::Fault => "the first touch of 4 KiB",
+        Experiment::Fault => "first touch of 4 KiB",
         Experiment::File => "reading a file",
         Experiment::Net => "system calls, and datagrams over loopback in blocks of 64",
     }
@@ -252,7 +250,7 @@ fn decode(cases: &[&Measured]) -> String {
         let [_, each, bytes] = cells;
         nops.row(vec![format!("{length}"), each + mark(case), bytes, figure.n.to_string()]);
     }
-    let mut footprint = Table::new(&["footprint of the loop", "bytes/cycle", "n"]);
+    let mut footprint = Table::new(&["loop footprint", "bytes/cycle", "n"]);
     for case in cases.iter().filter(|case| case.fact("footprint").is_some()) {
         let Some(figure) = case.figure() else { continue };
         footprint.row(vec![case.name.clone(), significant(figure.value) + mark(case), figure.n.to_string()]);
@@ -304,7 +302,7 @@ fn branch(cases: &[&Measured]) -> String {
     let known = f64::midpoint(never, always);
     let _ = writeln!(
         out,
-        "  a prediction that fails costs about {} cycles: half of the random ones do",
+        "  a misprediction costs about {} cycles; half of the random branches are mispredicted",
         significant((random - known) * 2.0)
     );
     let mut periods: Vec<(f64, f64)> =
@@ -312,7 +310,7 @@ fn branch(cases: &[&Measured]) -> String {
     periods.sort_by(|a, b| a.0.total_cmp(&b.0));
     let learned = periods.iter().take_while(|(_, value)| value - known < (random - known) * LEARNED).last();
     if let Some((period, _)) = learned {
-        let _ = writeln!(out, "  patterns that repeat after up to {} branches are learned", thousands(*period as u64));
+        let _ = writeln!(out, "  patterns with periods of up to {} branches are predicted", thousands(*period as u64));
     }
     out
 }
@@ -409,7 +407,7 @@ fn levels(cases: &[&Measured], kinds: &[&str], unit: &str) -> String {
         let told: Vec<String> = told.collect();
         if !told.is_empty() {
             let of = if unit == "second" { "" } else { " of loads" };
-            let _ = writeln!(out, "  levels{of} that show, {kind} pages: {}", told.join(", "));
+            let _ = writeln!(out, "  visible levels{of}, {kind} pages: {}", told.join(", "));
         }
     }
     out
@@ -494,7 +492,7 @@ fn contents(cases: &[&Measured]) -> String {
     if let (Some(&least), Some(&most)) = (faster.first(), faster.last()) {
         let _ = writeln!(
             out,
-            "  this memory takes zeros for less: {} {} to {} times as fast, which no other value reaches",
+            "  this memory stores zeros faster than any other value: {} {} to {} times as fast",
             count(faster.len() as u64, "row"),
             significant(least),
             significant(most)
@@ -592,10 +590,10 @@ mod tests {
         let expected = "                               noise             zeros  zeros / noise\n\
                         \x20 load in DRAM      40.0 GB/s (40.0)  40.0 GB/s (40.0)           1.00\n\
                         \x20 NT store in DRAM  40.0 GB/s (40.0)  90.0 GB/s (90.0)           2.25\n\
-                        \x20 this memory takes zeros for less: 1 row 2.25 to 2.25 times as fast, which no other value reaches\n\
+                        \x20 this memory stores zeros faster than any other value: 1 row 2.25 to 2.25 times as fast\n\
                         \x20 n = 3 to 3 samples each\n";
         assert_eq!(contents(&cases), expected);
-        assert!(!contents(&cases[..2]).contains("for less"));
+        assert!(!contents(&cases[..2]).contains("faster than any other value"));
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl Place {
             match read(&self.path) {
                 Ok(Some(earlier)) => limits.keep(earlier, asked, in_part),
                 Ok(None) => {}
-                Err(failure) => eprint!("warning: what was kept before is replaced: {failure}"),
+                Err(failure) => eprint!("warning: stored limits are replaced: {failure}"),
             }
         }
         let bytes = encode(limits, env!("CARGO_PKG_VERSION"))
@@ -64,8 +64,8 @@ fn of_this_machine() -> Result<PathBuf, Failure> {
     let print = fingerprint(&facts(&Tree::machine()));
     let variable = |name: &str| env::var_os(name);
     stored_path(variable("XDG_DATA_HOME").as_deref(), variable("HOME").as_deref(), print).ok_or_else(|| {
-        Failure::new("cannot tell where limits are kept: neither XDG_DATA_HOME nor HOME is an absolute path")
-            .hint("-o FILE names a file")
+        Failure::new("cannot find the directory for limits: neither XDG_DATA_HOME nor HOME is an absolute path")
+            .hint("use -o FILE")
     })
 }
 
@@ -78,8 +78,8 @@ pub fn load(from: Option<&Path>) -> Result<Limits, Failure> {
     read(&path)?.ok_or_else(|| match from {
         // ENOENT, in the kernel's words.
         Some(path) => Failure::io("read", path, &io::Error::from_raw_os_error(2)),
-        None => Failure::new(format!("no limits of this machine: {} is not there", path.display()))
-            .hint("`prony limits` measures them, `prony limits --quick` in half a minute"),
+        None => Failure::new(format!("no limits of this machine: {} does not exist", path.display()))
+            .hint("run `prony limits`, or `prony limits --quick`, which takes half a minute"),
     })
 }
 
@@ -101,7 +101,7 @@ fn read(path: &Path) -> Result<Option<Limits>, Failure> {
         match error {
             StoredError::NotLimits => failure.hint("`prony limits -o FILE` writes limits"),
             StoredError::Samples(_) | StoredError::Part { .. } => {
-                failure.hint("the file was cut or altered: measure again with `prony limits`")
+                failure.hint("the file was truncated or altered: measure again with `prony limits`")
             }
         }
     })

@@ -35,10 +35,10 @@ fn percent(share: f64) -> String {
 pub fn failures(failures: &Failures) -> String {
     let parts = Reason::ALL.into_iter().filter(|&reason| failures.of(reason) > 0).map(|reason| {
         let why = match reason {
-            Reason::TimedOut => "nothing was heard in time",
-            Reason::NobodyListens => "nobody listens at the port",
-            Reason::ByServer => "the server ended it",
-            Reason::Unfit => "the server answered something else",
+            Reason::TimedOut => "no answer in time",
+            Reason::NobodyListens => "nothing listens on the port",
+            Reason::ByServer => "disconnected by the server",
+            Reason::Unfit => "unexpected answer from the server",
         };
         format!("{} × {why}", thousands(failures.of(reason)))
     });
@@ -107,9 +107,9 @@ fn packets(report: &Report, line: &mut impl FnMut(&str, String)) {
         part(counts.late, "late");
         part(counts.lost(), "lost");
         part(counts.disconnected, "not sent without a connection");
-        part(counts.unsent, "not sent for want of time");
-        part(counts.duplicates, "answered twice");
-        part(counts.strange, "not ours");
+        part(counts.unsent, "not sent, generator too slow");
+        part(counts.duplicates, "duplicate answers");
+        part(counts.strange, "unknown answers");
         line("answered", parts.join(", "));
         let latency = report.latency();
         if !latency.is_empty() {
@@ -144,11 +144,11 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
         ),
     );
     let odd = [
-        (wire.resent, "sent again"),
+        (wire.resent, "retransmitted"),
         (wire.throttled, "throttled by ENet"),
-        (wire.dropped, "made no sense"),
-        (wire.nobody_listens, "met a closed port"),
-        (wire.would_block, "not taken by our kernel"),
+        (wire.dropped, "malformed"),
+        (wire.nobody_listens, "port closed"),
+        (wire.would_block, "refused by our kernel"),
         (wire.overflowed, "dropped by our sockets"),
     ];
     let odd: Vec<String> = odd
@@ -178,7 +178,7 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
             }
             _ => "not known".to_owned(),
         };
-        let gone = if server.is_gone { "; the process is gone" } else { "" };
+        let gone = if server.is_gone { "; the process has exited" } else { "" };
         line("server CPU", text + gone);
     }
     if let Some(drops) = report.server_drops {
@@ -186,7 +186,7 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
     }
     if let Some(share) = report.busiest_share() {
         let threads = count(report.generator.threads.len() as u64, "thread");
-        line("our CPU", format!("{} of a core at most, of {threads}", percent(share)));
+        line("our CPU", format!("at most {} of a core, of {threads}", percent(share)));
     }
 }
 
@@ -194,23 +194,23 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
 pub fn warning(warning: &Warning) -> String {
     match *warning {
         Warning::GeneratorBusy { share } => {
-            format!("the generator took {} of a core: it may be what limits the load", percent(share))
+            format!("the generator used {} of a core: it may be the bottleneck", percent(share))
         }
         Warning::SendsLate { p99_ns } => {
-            format!("one packet in a hundred was sent more than {} late, by the generator", time(p99_ns as f64))
+            format!("the generator sent one packet in a hundred more than {} late", time(p99_ns as f64))
         }
         Warning::Unsent { packets } => {
-            format!("{} should have been sent and were not: the generator was too slow", count(packets, "packet"))
+            format!("{} were not sent: the generator was too slow", count(packets, "packet"))
         }
         Warning::OwnDrops { datagrams } => {
             format!("{} were lost between the generator and its kernel", count(datagrams, "datagram"))
         }
         Warning::ServerWaited { share } => {
-            format!("the server waited for a CPU in {} of the time it had something to do", percent(share))
+            format!("the server waited for a CPU during {} of its busy time", percent(share))
         }
         Warning::ServerThreadsEnded { threads } => {
             let threads = count(threads, "thread");
-            format!("{threads} of the server ended meanwhile: its CPU time is more than what is told")
+            format!("{threads} of the server ended during the measurement: its CPU time is higher than reported")
         }
         Warning::Interrupted => "interrupted".to_owned(),
     }
@@ -221,8 +221,8 @@ pub fn hint(report: &Report) -> Option<&'static str> {
     let warnings = report.warnings();
     let is = |matches: fn(&Warning) -> bool| warnings.iter().any(matches);
     if is(|warning| matches!(warning, Warning::ServerWaited { .. })) {
-        return Some("give server and generator CPUs of their own: `taskset -c`, or another machine");
+        return Some("give server and generator separate CPUs with `taskset -c`, or separate machines");
     }
     is(|warning| matches!(warning, Warning::GeneratorBusy { .. } | Warning::SendsLate { .. } | Warning::Unsent { .. }))
-        .then_some("--threads spreads the clients over cores; fewer --clients or a lower --rate need less")
+        .then_some("use more --threads, fewer --clients or a lower --rate")
 }

@@ -50,9 +50,9 @@ fn answer(check: &Check) -> Result<serde_json::Value, Failure> {
 fn text(check: &Check) -> String {
     let disturbing = check.disturbing().count() as u64;
     let verdict = match disturbing {
-        0 => "nothing disturbs".to_owned(),
-        1 => "1 thing disturbs".to_owned(),
-        several => format!("{several} things disturb"),
+        0 => "no interference found".to_owned(),
+        1 => "1 source of interference".to_owned(),
+        several => format!("{several} sources of interference"),
     };
     let mut out = format!("CPU {}: {verdict}, after {} s\n", check.cpu, significant(check.window_s));
     let states = [
@@ -71,7 +71,7 @@ fn text(check: &Check) -> String {
     }
     if !check.boot.is_empty() {
         let what = count(check.boot.len() as u64, "parameter");
-        let _ = writeln!(out, "\n{what} for the kernel's command line keep others off CPU {} from boot on:", check.cpu);
+        let _ = writeln!(out, "\n{what} for the kernel command line reserve CPU {} from boot:", check.cpu);
         let _ = writeln!(out, "  {}", check.boot.join(" "));
     }
     out
@@ -110,25 +110,25 @@ fn next_step(finding: &Finding) -> Option<&'static str> {
     }
     Some(match finding.name {
         Disturbance::Steal => {
-            "nothing inside the guest helps: compare in pairs (`prony bench` does), or rent the whole core"
+            "cannot be changed inside the guest: compare in pairs, as `prony bench` does, or rent the whole core"
         }
-        Disturbance::QueueWait => "`prony machine tune -- COMMAND` shields the CPU; or end what runs on it",
-        Disturbance::CpuPressure => "end what else runs, or shield a CPU: `prony machine tune -- COMMAND`",
-        Disturbance::MemoryPressure => "free memory: the machine waits for it",
+        Disturbance::QueueWait => "shield the CPU with `prony machine tune -- COMMAND`, or stop what runs on it",
+        Disturbance::CpuPressure => "stop other work, or shield a CPU with `prony machine tune -- COMMAND`",
+        Disturbance::MemoryPressure => "free some memory",
         Disturbance::IoPressure => "wait until the disk is idle, or keep the benchmark's files in memory",
         Disturbance::Frequency | Disturbance::Governor => "`prony machine tune` sets the governor and the limits",
         Disturbance::Turbo => "`prony machine tune` switches it off",
-        Disturbance::Throttling => "cool it, or lower the limit: it will happen again",
-        Disturbance::SmtSibling => "`prony machine tune` switches the sibling off",
+        Disturbance::Throttling => "improve the cooling, or lower the frequency limit",
+        Disturbance::SmtSibling => "`prony machine tune` takes the sibling offline",
         Disturbance::Interrupts => "`prony machine tune` sends them to other CPUs",
-        Disturbance::PerfSampling => "end the profiler, or `prony machine tune`",
-        Disturbance::IdleStates => "`prony machine tune` keeps the CPU from sleeping deeply",
-        Disturbance::HugePages => "`prony machine tune` leaves them to programs that ask",
+        Disturbance::PerfSampling => "stop the profiler, or use `prony machine tune`",
+        Disturbance::IdleStates => "`prony machine tune` disables deep idle states",
+        Disturbance::HugePages => "`prony machine tune` leaves them to programs that request them",
         Disturbance::Aslr => "`sysctl kernel.randomize_va_space=2`, and measure over many runs",
-        Disturbance::TimerSlack => "start it from a shell whose timer slack nobody raised",
+        Disturbance::TimerSlack => "start it from a shell with the default timer slack",
         Disturbance::ClockSource => "if the TSC is sound, boot with clocksource=tsc tsc=reliable",
         Disturbance::IsolatedCpus => "measure on an isolated CPU: --cpu N",
-        Disturbance::NohzFull => "hold the frequency: `prony machine tune` sets the governor `performance`",
+        Disturbance::NohzFull => "`prony machine tune` sets the governor `performance`",
         // These are told, and never called a disturbance.
         Disturbance::Ticks | Disturbance::RcuCallbacks => return None,
     })

@@ -28,9 +28,9 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
 pub fn text(restoring: &Restoring) -> String {
     let restored = match restoring {
         Restoring::Nothing => {
-            return "nothing to restore: prony changed nothing here, or put it back already\n".to_owned();
+            return "nothing to restore: nothing was tuned, or it was restored already\n".to_owned();
         }
-        Restoring::EarlierBoot => return "nothing to restore: what was tuned went with a reboot\n".to_owned(),
+        Restoring::EarlierBoot => return "nothing to restore: the settings were reset by a reboot\n".to_owned(),
         Restoring::Applied(restored) => restored,
     };
     let left = restoring.left().count() as u64;
@@ -46,7 +46,7 @@ pub fn text(restoring: &Restoring) -> String {
 }
 
 fn are(number: u64) -> String {
-    count(number, "thing") + if number == 1 { " is" } else { " are" }
+    count(number, "setting") + if number == 1 { " is" } else { " are" }
 }
 
 /// A line for each thing that was put back, and two for each that was not.
@@ -56,9 +56,13 @@ fn details(restored: &[Restored]) -> String {
         let (word, text) = match back {
             Back::Same => ("as before", format!("{place}: {before}")),
             Back::Put => ("restored", format!("{place}: {tuned} → {before}")),
-            Back::Foreign => {
-                ("left", format!("{place}: tune left {tuned}, somebody made it {now}; before tune it was {before}"))
-            }
+            Back::Foreign => (
+                "left",
+                format!(
+                    "{place}: tune set {tuned}, someone changed it to {now}; before tune it was \
+                                  {before}"
+                ),
+            ),
             Back::Gone => ("gone", format!("{place}: before tune it was {before}")),
             Back::Failed(reason) => ("failed", format!("{place}: {}; before tune it was {before}", lower(reason))),
         };
@@ -68,7 +72,7 @@ fn details(restored: &[Restored]) -> String {
                 let _ = writeln!(out, "  {:<27}→ {}", "", by_hand(*knob, place, before));
             }
             Back::Failed(_) => {
-                let _ = writeln!(out, "  {:<27}→ `prony machine restore` tries again", "");
+                let _ = writeln!(out, "  {:<27}→ run `prony machine restore` again", "");
             }
             _ => {}
         }
@@ -80,8 +84,8 @@ fn details(restored: &[Restored]) -> String {
 fn by_hand(knob: Knob, place: &str, before: &str) -> String {
     let value = before.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map_or(before, |(word, _)| word);
     match knob {
-        Knob::Shield => format!("look at {place}"),
-        _ => format!("`echo {value} > {place}` puts it back"),
+        Knob::Shield => format!("check {place}"),
+        _ => format!("restore it with `echo {value} > {place}`"),
     }
 }
 

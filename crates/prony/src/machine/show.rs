@@ -57,7 +57,7 @@ fn text(facts: &Facts) -> String {
     line(&mut out, "memory", facts.memory_bytes.map_or_else(String::new, |bytes| binary(bytes) + swap));
     line(&mut out, "kernel", format!("{} {}", told(&facts.kernel.release), told(&facts.kernel.version)).trim());
     line(&mut out, "", told(&facts.kernel.command_line));
-    line(&mut out, "runs on", facts.hypervisor.as_deref().unwrap_or("bare metal, as far as can be seen"));
+    line(&mut out, "runs on", facts.hypervisor.as_deref().unwrap_or("bare metal, as far as can be detected"));
     line(&mut out, "frequency", frequency(&facts.frequency));
     let states: Vec<_> =
         facts.idle.states.iter().map(|state| format!("{} {} µs", state.name, state.exit_latency_us)).collect();
@@ -85,7 +85,7 @@ fn text(facts: &Facts) -> String {
         line(&mut out, "weakness", format!("{name}: {state}"));
     }
     if facts.tuned {
-        let _ = writeln!(out, "  tuned: `prony machine restore` puts it back");
+        let _ = writeln!(out, "  tuned: `prony machine restore` undoes it");
     }
     out
 }

@@ -28,10 +28,10 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let options = Options { cpus: cpus.clone(), skip: args.skip.clone() };
     let tuning = tune(&tree, &options, signals.came()).map_err(|error| match error {
         TuneError::Undo(error) => undo_failure("tune", &error),
-        TuneError::Interrupted => Failure::new("cannot tune: a signal came first").hint("all is as before"),
+        TuneError::Interrupted => Failure::new("cannot tune: interrupted by a signal").hint("all is as before"),
     })?;
     if let Some(earlier) = &tuning.earlier {
-        eprint!("first, what an earlier tune left: {}", restore::text(earlier));
+        eprint!("restored after an earlier tune: {}", restore::text(earlier));
     }
     match args.command.split_first() {
         Some(_) => during(args, &tree, tuning, &cpus, &signals),
@@ -78,7 +78,7 @@ fn during(
     if let Err(error) = tuning.hold_idle_latency() {
         eprintln!("warning: cannot hold /dev/cpu_dma_latency: {}", lower(&error.to_string()));
     }
-    let held = tuning.idle_latency_us.map_or_else(String::new, |us| format!(", no CPU sleeps deeper than {us} µs"));
+    let held = tuning.idle_latency_us.map_or_else(String::new, |us| format!(", idle states limited to {us} µs"));
     eprintln!("CPU {cpus}: {} while the command runs{held}", were(tuning.changed() as u64));
     let unlike: Vec<Outcome> = tuning.outcomes.iter().filter(|outcome| !is_yes(outcome)).cloned().collect();
     eprint!("{}", details(&unlike));
@@ -130,7 +130,7 @@ fn is_as_asked(tuning: &Tuning<'_>) -> bool {
 }
 
 fn were(changed: u64) -> String {
-    count(changed, "thing") + if changed == 1 { " was changed" } else { " were changed" }
+    count(changed, "setting") + if changed == 1 { " was changed" } else { " were changed" }
 }
 
 /// Says how to get what only root may.
@@ -149,7 +149,7 @@ fn as_root(args: &TuneArgs, tree: &Tree, asked: bool, cpus: &CpuSet) {
         let words: Vec<_> = args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
         let _ = write!(line, " -- {}", words.join(" "));
     }
-    eprintln!("hint: `{line}` may change the rest");
+    eprintln!("hint: try `{line}` for the rest");
 }
 
 /// A word as a shell takes it.
@@ -182,7 +182,7 @@ fn details(outcomes: &[Outcome]) -> String {
         let Outcome { knob, place, before, asked, found, result } = outcome;
         let (word, text) = match result {
             Applied::Yes => ("changed", format!("{before} → {found}")),
-            Applied::Already => ("was so", before.clone()),
+            Applied::Already => ("unchanged", before.clone()),
             Applied::Clamped => ("clamped", format!("{before} → {found}, asked for {asked}")),
             Applied::NotPermitted => ("not allowed", format!("stays {found}, asked for {asked}")),
             Applied::Refused(reason) => ("refused", format!("stays {found}, asked for {asked}: {}", lower(reason))),
@@ -225,7 +225,7 @@ fn shield_text(shield: &Shield) -> String {
             percent(before.share),
             significant(after.window_s)
         ),
-        _ => "what it is worth was not measured".to_owned(),
+        _ => "its effect was not measured".to_owned(),
     };
     let word = if shield.is_effective() == Some(false) { "ineffective" } else { "changed" };
     format!("  {word:<13}{:<16}CPU {cpus}, {kind}: {waits}\n", "shield")

@@ -44,7 +44,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
     }
     let fewest = observations(&pair.a).min(observations(&pair.b));
     if fewest < FEWEST_SAMPLES {
-        eprintln!("warning: only {}: shares are hardly known", count(fewest, "stack sample"));
+        eprintln!("warning: only {}: shares are very uncertain", count(fewest, "stack sample"));
         return Ok(Exit::NotTrusted);
     }
     Ok(Exit::Good)
@@ -89,12 +89,12 @@ fn text(compared: &Compared, shifts: &Shifts, top: usize) -> String {
     let of = format!("{} of {}", thousands(stand_out), count(shifts.functions.len() as u64, "function"));
     out += &match shifts.is_judged {
         true => format!(
-            "\n{of} differ by more than chance (*). The intervals hold together: a build against itself\n\
-             names one in at most 5 of 100 comparisons\n"
+            "\n{of} differ by more than chance (*). The intervals are simultaneous: comparing a build with \
+             itself\nmarks a function in at most 5 of 100 comparisons\n"
         ),
         false => format!(
-            "\n{of} lie farther apart than counts of samples do, which runs of one build do too: whether the builds\n\
-             differ, directories of several runs of each tell\n"
+            "\n{of} differ by more than sampling error, as runs of one build also do: to compare the \
+             builds,\ngive a directory with several runs of each\n"
         ),
     };
     out

@@ -53,7 +53,7 @@ impl Chosen {
             .collect();
         if spans.is_empty() {
             return Err(Failure::new(format!(
-                "expected frames of the replay, found none: it had {}",
+                "expected at least one of the selected frames, found none: the replay had {}",
                 thousands(report.frames)
             )));
         }

@@ -51,7 +51,7 @@ pub fn how(recording: &Recording, samples: u64) -> String {
             if recording.kernel { "with the kernel" } else { "without the kernel" }
         ),
         WeightUnit::WaitingUs => {
-            format!("{} in {seconds} s, by where they began", counted(samples, recording.weight_unit))
+            format!("{} in {seconds} s, by the place where they began", counted(samples, recording.weight_unit))
         }
     }
 }
@@ -94,7 +94,7 @@ fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
         WeightUnit::Samples => writeln!(out, "\nn = {}{more}", count(n, "stack sample")),
         WeightUnit::WaitingUs => writeln!(
             out,
-            "\nshares of {} s of waiting; n = {}, as telling of shares as {} of equal length{more}",
+            "\nshares of {} s of waiting; n = {}, effective sample size {}{more}",
             significant(stacks.total() as f64 / 1e6),
             count(n, "wait"),
             thousands(stacks.effective_observations().round() as u64)
@@ -118,19 +118,17 @@ fn percent(share: &Interval) -> String {
 /// What would give an object its names.
 pub fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
     Some(match &missing_symbols.why {
-        NoSymbols::Bulky(_) => "functions have names, calls that were inlined have none".to_owned(),
+        NoSymbols::Bulky(_) => "functions have names, inlined calls do not".to_owned(),
         NoSymbols::Stripped => {
             "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
         }
-        NoSymbols::Replaced { .. } => "profile again, and build only when it has ended".to_owned(),
-        NoSymbols::Hidden => "`sysctl kernel.kptr_restrict=0` as root shows them".to_owned(),
+        NoSymbols::Replaced { .. } => "profile again, and do not rebuild until it has ended".to_owned(),
+        NoSymbols::Hidden => "run `sysctl kernel.kptr_restrict=0` as root".to_owned(),
         NoSymbols::NoMap(_) => {
             "node --perf-basic-prof, mono --jitmap, DOTNET_PerfMapEnabled=1, java -XX:+PreserveFramePointer \
                                 -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit write one"
                 .to_owned()
         }
-        NoSymbols::Unreadable(_) => {
-            "profile again, and leave the file where it is until the answer is there".to_owned()
-        }
+        NoSymbols::Unreadable(_) => "profile again, and keep the file until the result is printed".to_owned(),
     })
 }

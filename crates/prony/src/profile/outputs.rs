@@ -31,7 +31,7 @@ impl Outputs {
                     "cannot write {}: --{other} and --{kind} both name it",
                     path.display()
                 ))
-                .hint("give each a file of its own"));
+                .hint("give each a separate file"));
             }
             self.0.push((kind, NewFile::create(path, force)?));
         }

@@ -26,7 +26,7 @@ pub fn run(args: &ShowArgs) -> Result<Exit, Failure> {
     }
     written?;
     if stacks.observations() < FEWEST_SAMPLES {
-        eprintln!("warning: only {}: shares are hardly known", count(stacks.observations(), "stack sample"));
+        eprintln!("warning: only {}: shares are very uncertain", count(stacks.observations(), "stack sample"));
         return Ok(Exit::NotTrusted);
     }
     Ok(Exit::Good)

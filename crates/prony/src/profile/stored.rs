@@ -82,11 +82,11 @@ pub fn perf_script(path: &Path, bytes: &[u8]) -> Result<PerfScript, Failure> {
     }
     tell_odd(path, read.odd, &read.odd_lines);
     if read.is_cut {
-        eprintln!("warning: {} ends in the middle of a stack, which is left out", path.display());
+        eprintln!("warning: {} ends in the middle of a stack, which is skipped", path.display());
     }
     if read.other_events > 0 {
         eprintln!(
-            "warning: {} of other events than {} are left out: they count something else",
+            "warning: {} of other events than {} are skipped, because they count something else",
             count(read.other_events, "sample"),
             read.event.as_deref().unwrap_or("the first")
         );
@@ -99,7 +99,7 @@ fn tell_odd(path: &Path, odd: u64, lines: &[u64]) {
         let lines: Vec<String> = lines.iter().take(3).map(|&line| thousands(line)).collect();
         let more = if odd > 3 { ", …" } else { "" };
         eprintln!(
-            "warning: {}: {} passed over, as they mean nothing: {}{more}",
+            "warning: {}: {} skipped, because they cannot be read: {}{more}",
             path.display(),
             count(odd, "line"),
             lines.join(", ")
@@ -110,6 +110,7 @@ fn tell_odd(path: &Path, odd: u64, lines: &[u64]) {
 fn no_stacks(path: &Path, line: Option<u64>) -> Failure {
     let found = line.map_or("nothing".to_owned(), |line| format!("something else in line {}", thousands(line)));
     Failure::new(format!("cannot read {}: expected stacks, found {found}", path.display())).hint(
-        "folded stacks are lines as `thread;main;tick 42`; `perf script` must print call chains: `perf record -g`",
+        "folded stacks are lines such as `thread;main;tick 42`; `perf script` must print call chains: `perf \
+         record -g`",
     )
 }

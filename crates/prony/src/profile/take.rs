@@ -50,7 +50,7 @@ pub fn take(args: &TakeArgs) -> Result<ProfileRun, Failure> {
         (None, Some(pid)) => of_process(args, pid, &options),
         (None, None) if args.all => of_everyone(args, &options),
         (None, None) if args.command.is_empty() => Err(Failure::new("expected something to sample, found nothing")
-            .hint("`prony profile -- COMMAND`, or --demo FILE, --attach PID or --all")),
+            .hint("use `prony profile -- COMMAND`, --demo FILE, --attach PID or --all")),
         (None, None) => of_command(args, &options),
     }
 }
@@ -69,12 +69,10 @@ fn of_command(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure>
     let mut child = command.spawn().map_err(|error| {
         let failure = Failure::new(format!("cannot run `{}`: {error}", program.display()));
         match error.kind() {
-            io::ErrorKind::NotFound => failure.hint("name it by its path"),
-            io::ErrorKind::PermissionDenied => {
-                failure.hint("expected a file that may be executed: `chmod +x` makes it one")
-            }
+            io::ErrorKind::NotFound => failure.hint("give its path"),
+            io::ErrorKind::PermissionDenied => failure.hint("expected an executable file: run `chmod +x`"),
             // ENOEXEC
-            _ if error.raw_os_error() == Some(8) => failure.hint("a script needs a first line as `#!/bin/sh`"),
+            _ if error.raw_os_error() == Some(8) => failure.hint("a script needs a first line such as `#!/bin/sh`"),
             _ => failure,
         }
     })?;
@@ -129,7 +127,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> 
     let mut doubts = Vec::new();
     if report.verdict == Verdict::Diverged {
         doubts.push(format!(
-            "the build diverged from {} in frame {}; `prony replay --explain` tells more",
+            "the build diverged from {} in frame {}; `prony replay --explain` shows why",
             demo.display(),
             report.divergence.as_ref().map_or(0, |divergence| divergence.frame)
         ));

@@ -69,7 +69,7 @@ fn text(zones: &Zones) -> String {
         .map(shown)
         .collect();
     if !costly.is_empty() {
-        let _ = writeln!(out, "\nmostly the cost of the zones themselves: {}", costly.join(", "));
+        let _ = writeln!(out, "\nmostly the overhead of the zones themselves: {}", costly.join(", "));
     }
     let _ = writeln!(out, "\n% of wall time, over all threads; each time is one sum, n = 1 run");
     out

@@ -65,7 +65,7 @@ fn every_reason_that_keeps_a_recording_from_being_made_is_named() {
     let errors = [
         RecordError::Program(prony_replay::ProgramError::Unhookable {
             path: program(),
-            what: "is linked statically, so nothing can be preloaded into it",
+            what: "is statically linked, so no library can be preloaded into it",
         }),
         RecordError::State(prony_replay::StateError::Archive { path: "/srv/state".to_owned(), error: error() }),
         RecordError::Write {
@@ -91,10 +91,10 @@ fn every_warning_of_a_recording_is_a_sentence() {
     assert_eq!(
         warnings.each_ref().map(warning_text),
         [
-            "the server wrote `/srv/log`, which is in no --state directory: a replay writes it too, and finds it as it is then",
+            "the server wrote `/srv/log`, which is outside any --state directory: a replay writes it too, and reads its content at that time",
             "io_uring is not recorded",
-            "the demo is not on the list of those that were recorded here: the user has no home directory, and \
-             XDG_STATE_HOME names none",
+            "the demo cannot be added to the list of demos recorded here: the user has no home directory, and \
+             XDG_STATE_HOME is not set",
         ]
     );
 }

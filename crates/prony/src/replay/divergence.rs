@@ -20,10 +20,10 @@ const SHOWN_BEFORE: usize = 12;
 /// The words for a class.
 pub(super) fn name(class: DivergenceClass) -> &'static str {
     match class {
-        DivergenceClass::Output => "other output",
-        DivergenceClass::Order => "other order of calls",
-        DivergenceClass::UnrecordedCall => "a call that was not recorded",
-        DivergenceClass::Starvation => "a thread starved",
+        DivergenceClass::Output => "different output",
+        DivergenceClass::Order => "different order of calls",
+        DivergenceClass::UnrecordedCall => "unrecorded call",
+        DivergenceClass::Starvation => "starved thread",
         DivergenceClass::EarlyExit => "early exit",
         DivergenceClass::LateExit => "late exit",
         DivergenceClass::MissingFile => "missing file",
@@ -48,12 +48,12 @@ pub(super) fn detail(found: &Divergence) -> String {
     let detail = found.detail.as_ref().map(|detail| match detail {
         Detail::Lengths { expected, found } => format!("{expected} bytes expected, {found} found"),
         Detail::EndingStatus(status) => format!("the build ends with status {status}"),
-        Detail::NotTolerated(None) => "no rule of the tolerance file excuses this byte".to_owned(),
+        Detail::NotTolerated(None) => "no rule of the tolerance file covers this byte".to_owned(),
         Detail::NotTolerated(Some(beyond)) => {
             let BeyondLimit { rule, field, offset, recorded, replayed } = beyond;
             format!(
-                "rule {}, {field}: {recorded} recorded and {replayed} replayed at byte {offset} are further apart than it \
-                 allows",
+                "rule {}, {field}: {recorded} recorded and {replayed} replayed at byte {offset} differ by more \
+                 than it allows",
                 rule + 1
             )
         }
@@ -172,7 +172,7 @@ fn both_sides(out: &mut String, found: &Divergence) {
 
 /// The next step, given the flags already in use.
 pub(super) fn hint(args: &ReplayArgs, report: &ReplayReport, found: &Divergence) -> String {
-    let explains = || format!("`{}` tells more", explain::command(args));
+    let explains = || format!("`{}` shows why", explain::command(args));
     let first = report.causes.first();
     if args.explain {
         // The frames of a demo are those of process 0.

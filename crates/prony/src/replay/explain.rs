@@ -40,7 +40,7 @@ pub(super) fn command(args: &ReplayArgs) -> String {
 pub(super) fn text(args: &ReplayArgs, report: &ReplayReport) -> String {
     let mut out = String::new();
     let Some(found) = &report.divergence else { return out };
-    let _ = writeln!(out, "what may have caused it, the likeliest first:");
+    let _ = writeln!(out, "possible causes, most likely first:");
     for (number, cause) in report.causes.iter().enumerate() {
         let _ = writeln!(out, "  {}. {} ({})", number + 1, printable_line(&sentence(cause)), cause.key());
         let _ = writeln!(out, "     → {}", printable_line(&step(args, report, found, cause)));
@@ -56,11 +56,11 @@ pub(super) fn text(args: &ReplayArgs, report: &ReplayReport) -> String {
     let threads: Vec<String> = found.threads.iter().map(thread).collect();
     section(&mut out, "threads:", &threads);
     let notes: Vec<String> = report.surroundings.missed.iter().chain(&report.surroundings.notes).cloned().collect();
-    section(&mut out, "the recording says:", &notes);
+    section(&mut out, "notes of the recording:", &notes);
     match report.printed.is_empty() {
         true if args.show_output => {}
         true => out.push_str("the build printed nothing\n"),
-        false => section(&mut out, "the build printed last:", &report.printed),
+        false => section(&mut out, "last output of the build:", &report.printed),
     }
     out
 }
@@ -97,10 +97,10 @@ fn error(errno: i32) -> String {
 
 fn failed_call(failed: &FailedCall) -> String {
     let there = match failed.recorded {
-        Recorded::Succeeded(record) => format!(", and succeeded while recording (record {})", thousands(record)),
-        Recorded::FailedWith(errno) => format!(", and failed with {} while recording", errno_name(errno)),
-        Recorded::NotFailed => ", and did not while recording".to_owned(),
-        Recorded::NotNoted => "; whether it did while recording is not known".to_owned(),
+        Recorded::Succeeded(record) => format!(", but succeeded while recording (record {})", thousands(record)),
+        Recorded::FailedWith(errno) => format!(", but failed with {} while recording", errno_name(errno)),
+        Recorded::NotFailed => ", but not while recording".to_owned(),
+        Recorded::NotNoted => "; unknown whether it did while recording".to_owned(),
     };
     let process = if failed.process > 0 { format!(" of process {}", failed.process) } else { String::new() };
     format!(
@@ -134,7 +134,7 @@ fn thread(thread: &ThreadReport) -> String {
             format!("{call}{at}{since}")
         }
         (Doing::Finished, _) => format!("has no records left{since}"),
-        (Doing::Gone, _) => "is not there: it was not started, or has ended".to_owned(),
+        (Doing::Gone, _) => "does not exist: it was not started, or has ended".to_owned(),
     };
     let turn = if thread.is_its_turn { ", and it is its turn" } else { "" };
     format!("thread {number}{of} {doing}{turn}")
@@ -143,10 +143,10 @@ fn thread(thread: &ThreadReport) -> String {
 /// A cause in one sentence.
 pub(super) fn sentence(cause: &Cause) -> String {
     match cause {
-        Cause::MissingFile => "a file that the server read is not here".to_owned(),
+        Cause::MissingFile => "a file that the server read is missing here".to_owned(),
         Cause::FailedCall(failed) => failed_call(failed),
         Cause::UnfailedCall(failed) => format!(
-            "{} failed in the recording ({}, record {}), and not here",
+            "{} failed while recording ({}, record {}), but not here",
             call(failed),
             errno_name(failed.errno),
             thousands(failed.after_record),
@@ -158,22 +158,22 @@ pub(super) fn sentence(cause: &Cause) -> String {
                 let of = if passed.process > 0 { format!(" of process {}", passed.process) } else { String::new() };
                 let Passed { thread, record, call, .. } = passed;
                 format!(
-                    "; last, thread {thread}{of} made no call for long after record {} ({call})",
+                    "; most recently, thread {thread}{of} made no call for a long time after record {} ({call})",
                     thousands(*record)
                 )
             });
-            format!("{} of threads that the recording has in turn{last}", count(*times, "overlap"))
+            format!("{} of threads that ran in turn while recording{last}", count(*times, "overlap"))
         }
         Cause::Written(files) => {
-            format!("the server wrote {} while recording, in no --state directory", names(files))
+            format!("the server wrote {} while recording, outside any --state directory", names(files))
         }
         Cause::ChangedFiles(files) => format!("{} changed since the recording", names(files)),
-        Cause::Libraries(files) => format!("another library than recorded: {}", names(files)),
-        Cause::CloseNumbers => "floating-point numbers that differ a little".to_owned(),
-        Cause::ReplacedProgram => "the program at the recorded place is another one now".to_owned(),
-        Cause::OtherBuild => "this is another build than the recorded one, or has other arguments".to_owned(),
+        Cause::Libraries(files) => format!("a different library than recorded: {}", names(files)),
+        Cause::CloseNumbers => "floating-point numbers that differ slightly".to_owned(),
+        Cause::ReplacedProgram => "the program at the recorded path has changed".to_owned(),
+        Cause::OtherBuild => "this is a different build from the recorded one, or has different arguments".to_owned(),
         Cause::Processor(change) => change.to_string(),
-        Cause::Unknown => "nothing is known that could have caused it".to_owned(),
+        Cause::Unknown => "no known cause".to_owned(),
     }
 }
 
@@ -182,41 +182,50 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
     let demo = args.demo.display();
     match cause {
         Cause::MissingFile if report.files_withheld > 0 => {
-            "the demo has the file: --trust-demo lets the build read it, if you trust who recorded it".to_owned()
+            "the demo contains the file: use --trust-demo to let the build read it, if you trust the author of \
+             the demo"
+                .to_owned()
         }
         Cause::MissingFile => format!(
-            "--assets DIR looks for it below DIR, under any name; `prony demo info {demo}` lists what the demo lacks"
+            "search for it below DIR by content with --assets DIR; `prony demo info {demo}` lists what the demo \
+             lacks"
         ),
         Cause::FailedCall(failed) => step_for_failure(failed),
         Cause::UnfailedCall(_) => {
-            "put away what was not there while recording, or record with --state DIR, so that each replay begins as it did"
+            "move away files that did not exist while recording, or record with --state DIR, so that each replay \
+             starts in the same state"
                 .to_owned()
         }
         Cause::Busy(_) => format!(
-            "--watchdog {}s gives it more time, if it computes; `gdb -p` on the build tells where, if it loops",
+            "if it computes, allow more time with --watchdog {}s; if it loops, find the place with `gdb -p`",
             args.watchdog.as_secs().max(1) * 6
         ),
         Cause::Blocked(held) => step_for_blocked(held),
         Cause::Missed(_) => {
-            "keep the server from it, if it can be configured so, and record again; docs/guide/record-replay.md says what \
-             is recorded"
+            "configure the server not to do this, and record again; docs/guide/record-replay.md describes what is \
+             recorded"
                 .to_owned()
         }
-        Cause::Raced(..) => "find out what that thread does after that call: it computes, waits in a loop, or for what is not in \
-                             the demo; else record the server with one thread"
+        Cause::Raced(..) => "find out what that thread does after that call: it may compute, wait in a loop, or \
+                             wait for something that is not in the demo; otherwise record the server with one \
+                             thread"
             .to_owned(),
-        Cause::Written(_) => "record again with --state and their directory, so that each replay finds them as they were".to_owned(),
-        Cause::ChangedFiles(_) => "put the recorded content back; or record again".to_owned(),
-        Cause::Libraries(_) => "record again with the libraries that are here, or replay where the recorded ones are".to_owned(),
+        Cause::Written(_) => "record again with --state and their directory, so that each replay finds their \
+                              original content"
+            .to_owned(),
+        Cause::ChangedFiles(_) => "restore the recorded content, or record again".to_owned(),
+        Cause::Libraries(_) => "record again with the local libraries, or replay where the recorded ones are \
+                                installed"
+            .to_owned(),
         Cause::CloseNumbers => {
-            "numbers that may differ a little go into a file for --tolerance, if rounding is all that it is".to_owned()
+            "if the difference is only rounding, list these numbers in a --tolerance file".to_owned()
         }
-        Cause::ReplacedProgram => "record again; or put the recorded program back".to_owned(),
+        Cause::ReplacedProgram => "record again, or restore the recorded program".to_owned(),
         Cause::OtherBuild => step_for_build(args, found),
-        Cause::Processor(_) => "record on the machine that you measure on".to_owned(),
+        Cause::Processor(_) => "record on the machine where you measure".to_owned(),
         Cause::Unknown => format!(
-            "replay once more: at the same record each time it is a gap of prony's, worth a report with `prony demo info \
-             {demo}`; at another one, threads race"
+            "replay again: if it diverges at the same record each time, please report it with the output of \
+             `prony demo info {demo}`; if at different records, threads race"
         ),
     }
 }
@@ -224,38 +233,40 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
 fn step_for_failure(failed: &FailedCall) -> String {
     match failed.errno {
         errno if NOT_PERMITTED.contains(&errno) => {
-            "replay as the user who recorded; root's calls need root in a replay too".to_owned()
+            "replay as the user who recorded; calls that need root need it in a replay too".to_owned()
         }
         errno if NOT_THERE.contains(&errno) => format!(
-            "make `{}` as it was; record with --state and its directory if the server needs what is there, with \
-             --follow-exec if a program that the server runs makes it",
+            "restore `{}`; record with --state and its directory if the server needs its content, with \
+             --follow-exec if another program that the server runs creates it",
             failed.path
         ),
         errno if IN_THE_WAY.contains(&errno) => format!(
-            "remove `{}`, which an earlier run has left; recorded with --state and its directory, each replay begins without",
+            "remove `{}`, which an earlier run has left, or record with --state and its directory, so that each \
+             replay starts without it",
             failed.path
         ),
         errno if TOO_LITTLE.contains(&errno) => {
-            "this machine gives the build less than the recorded one had: compare `ulimit -a`, free memory and disks"
+            "this machine has lower limits than the recording machine: compare `ulimit -a`, free memory and disks"
                 .to_owned()
         }
-        READ_ONLY => "replay where the build may write as the recorded one did".to_owned(),
-        NO_TERMINAL => "the server asked a terminal; a replay has none: record with its output in a file".to_owned(),
-        _ => "a descriptor of the recording stands in for the real one, which this call does not know: worth a report"
+        READ_ONLY => "replay where the build has the same write permissions".to_owned(),
+        NO_TERMINAL => "the server used a terminal, which a replay does not have: record with its output \
+                        redirected to a file"
             .to_owned(),
+        _ => "the call was made on the stand-in for a recorded descriptor: please report it".to_owned(),
     }
 }
 
 fn step_for_blocked(held: &ThreadReport) -> String {
     match &held.doing {
-        Doing::Gone => "a thread or a program was not started as recorded; see the calls that fail".to_owned(),
+        Doing::Gone => "a thread or a program was not started as recorded; see the failed calls".to_owned(),
         Doing::Sleeping { call, .. } if call == "futex" => {
-            "threads wait for each other in another order than recorded: record again without --threads-side-by-side; if \
-             that was not given, with one thread"
+            "threads wait for each other in a different order than recorded: record again without \
+             --threads-side-by-side, or with one thread"
                 .to_owned()
         }
-        _ => "what it waits for comes from outside of the demo: from a program that it runs (--follow-exec records it), a \
-              process that shares memory with it, or whoever writes to a file that it reads"
+        _ => "it waits for something that is not in the demo: from a program that it runs (record with \
+              --follow-exec), a process that shares memory with it, or a writer of a file that it reads"
             .to_owned(),
     }
 }
@@ -265,11 +276,15 @@ fn step_for_build(args: &ReplayArgs, found: &Divergence) -> String {
     let demo = args.demo.display();
     let same = format!("`prony replay {demo}` replays the recorded build; if that is identical");
     match found.class {
-        DivergenceClass::Order => format!("{same}, this one works in another order and needs a recording of its own"),
-        DivergenceClass::UnrecordedCall => format!(
-            "{same}, this one asks what nobody asked then: record it, or leave out the library that asks, with --exclude-object"
+        DivergenceClass::Order => format!(
+            "{same}, this one makes its calls in a different order and needs its \
+                                           own recording"
         ),
-        _ => format!("{same}, the difference is this build's"),
+        DivergenceClass::UnrecordedCall => format!(
+            "{same}, this one makes calls that were not recorded: record it, or exclude the library that makes \
+             them with --exclude-object"
+        ),
+        _ => format!("{same}, the difference comes from this build"),
     }
 }
 

@@ -316,7 +316,7 @@ fn a_build_that_computes_is_given_more_time_than_it_had() {
         ..diverged(divergence(DivergenceClass::Starvation))
     };
     let told = explain::text(&args(&["--explain", "--watchdog", "20s"]), &report);
-    assert!(told.contains("--watchdog 120s gives it more time"), "{told}");
+    assert!(told.contains("allow more time with --watchdog 120s"), "{told}");
     assert_eq!(args(&[]).watchdog, Duration::from_secs(10));
 }
 
@@ -324,7 +324,7 @@ fn a_build_that_computes_is_given_more_time_than_it_had() {
 fn the_command_that_explains_is_that_of_the_replay() {
     let report = diverged(divergence(DivergenceClass::Output));
     let hint = hint(&args(&["--", "./new", "+map", "dm1"]), &report).expect("there is a next step");
-    assert_eq!(hint, "`prony replay --explain teeworlds.demo -- ./new +map dm1` tells more");
+    assert_eq!(hint, "`prony replay --explain teeworlds.demo -- ./new +map dm1` shows why");
 }
 
 #[test]
@@ -389,14 +389,14 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
 fn variables_that_the_build_did_not_get_have_a_next_step() {
     let report = ReplayReport { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..identical() };
     let hint = hint(&args(&[]), &report).expect("there is a next step");
-    assert_eq!(hint, "--keep-code-variables gives the build LD_PRELOAD as recorded");
+    assert_eq!(hint, "use --keep-code-variables to give the build LD_PRELOAD as recorded");
     assert_eq!(json::answer(&report)["variables_withheld"][0], "LD_PRELOAD");
 }
 
 #[test]
 fn warnings_are_part_of_the_json_answer() {
     let report = ReplayReport { warnings: vec![Warning::Changed("/srv/map".to_owned())], ..identical() };
-    let told = "`/srv/map` is not the file that was recorded: its content differs";
+    let told = "`/srv/map` differs from the recorded file in content";
     assert_eq!(json::answer(&report)["warnings"][0], told);
 }
 
@@ -415,11 +415,11 @@ fn every_detail_of_a_divergence_has_its_words() {
             "destination address; 16 bytes expected, 28 found",
         ),
         (Difference::Class, Some(Detail::EndingStatus(1)), "the build ends with status 1"),
-        (Difference::Bytes, Some(Detail::NotTolerated(None)), "no rule of the tolerance file excuses this byte"),
+        (Difference::Bytes, Some(Detail::NotTolerated(None)), "no rule of the tolerance file covers this byte"),
         (
             Difference::Bytes,
             Some(Detail::NotTolerated(Some(beyond))),
-            "rule 1, f32le at 12: 1 recorded and 1.5 replayed at byte 12 are further apart than it allows",
+            "rule 1, f32le at 12: 1 recorded and 1.5 replayed at byte 12 differ by more than it allows",
         ),
         (
             Difference::Class,

@@ -78,7 +78,7 @@ impl Checked<'_> {
         let name = if several_files { format!("{}: {name}", Untrusted::new(self.file)) } else { name.to_string() };
         let resolves = self.resolves_pct.map_or_else(
             || "too few values to resolve any difference".to_owned(),
-            |percent| format!("resolves differences of about {percent:.2} %"),
+            |percent| format!("can detect differences of about {percent:.2} %"),
         );
         let mut out = format!("{name}: {resolves}\n");
         for finding in &self.findings {
@@ -123,7 +123,7 @@ fn resolution(resolves: Option<f64>, margin: f64) -> Found {
         Some(half) if half > margin => {
             // The width of an interval falls with the square root of the number of values.
             let times = (half / margin).powi(2);
-            Some(("resolution", format!("to see {margin_pct:.1} % takes about {times:.0} times as many runs")))
+            Some(("resolution", format!("detecting {margin_pct:.1} % needs about {times:.0} times as many runs")))
         }
         Some(_) => None,
     }
@@ -133,14 +133,21 @@ fn few_processes(benchmark: &Benchmark, clusters: &[Vec<f64>]) -> Found {
     let processes = clusters.len();
     let values = benchmark.values().count();
     match processes {
-        0 => Some(("no_values", "no value counts: all runs warmed up or calibrated".to_owned())),
+        0 => Some(("no_values", "no values: all runs were warm-ups or calibration".to_owned())),
         1 => Some((
             "one_process",
-            format!("all {} are of one process: the next process may differ by more", count(values as u64, "value")),
+            format!(
+                "all {} are from one process: the variation between processes may be larger",
+                count(values as u64, "value")
+            ),
         )),
-        few if few < FEWEST_PROCESSES => {
-            Some(("few_processes", format!("{few} processes only: addresses and hash seeds were drawn {few} times")))
-        }
+        few if few < FEWEST_PROCESSES => Some((
+            "few_processes",
+            format!(
+                "only {few} processes: addresses and hash seeds were randomised {few} \
+                                            times"
+            ),
+        )),
         _ => None,
     }
 }
@@ -153,7 +160,13 @@ fn short(benchmark: &Benchmark) -> Found {
     let shortest = benchmark.runs.iter().flat_map(raw).fold(f64::INFINITY, f64::min);
     (benchmark.unit == Unit::Second && shortest < SHORTEST_S).then(|| {
         let shortest = Scale::of(shortest, "second").value(shortest);
-        ("short", format!("the shortest value took {shortest}: more loops would hide what the clock costs"))
+        (
+            "short",
+            format!(
+                "the shortest value took {shortest}: use more loops to reduce the overhead of reading \
+                           the clock"
+            ),
+        )
     })
 }
 
@@ -193,7 +206,10 @@ fn hanging_together(clusters: &[Vec<f64>]) -> Found {
     let all = thousands(logs.len() as u64);
     Some((
         "hanging_together",
-        format!("each run resembles the last (correlation {correlation:.2}): {all} are worth about {worth:.0}"),
+        format!(
+            "consecutive runs are correlated ({correlation:.2}): {all} have an effective sample size of about \
+                 {worth:.0}"
+        ),
     ))
 }
 
@@ -204,7 +220,7 @@ fn far_out(benchmark: &Benchmark) -> Found {
     (far > 0 && far as f64 > MOST_FAR_OUT * values.len() as f64).then(|| {
         let all = thousands(values.len() as u64);
         let (below, above) = (outliers.below.len(), outliers.above.len());
-        ("far_out", format!("{far} of {all} values lie far out: {below} below, {above} above"))
+        ("far_out", format!("{far} of {all} values are outliers: {below} below, {above} above"))
     })
 }
 
@@ -222,7 +238,7 @@ fn failed(benchmark: &Benchmark) -> Found {
     let codes = || benchmark.runs.iter().filter_map(|run| run.measured.as_ref()?.exit_code);
     let failed = codes().filter(|&code| code != 0).count();
     (failed > 0).then(|| {
-        ("failed", format!("{failed} of {} ended with another code than 0", count(codes().count() as u64, "run")))
+        ("failed", format!("{failed} of {} ended with a non-zero exit code", count(codes().count() as u64, "run")))
     })
 }
 

@@ -108,7 +108,7 @@ impl<'a> Stats<'a> {
         };
         let warmups = match self.warmups {
             0 => String::new(),
-            warmups => format!("; {} left out", count(warmups as u64, "warm-up")),
+            warmups => format!("; {} skipped", count(warmups as u64, "warm-up")),
         };
         let processes = match self.processes {
             1 => "one process".to_owned(),

@@ -28,7 +28,7 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
         output::print(&text(args, &new.metric, &difference))?;
     }
     for phrase in &difference.left_out {
-        eprintln!("warning: left out {phrase}");
+        eprintln!("warning: skipped {phrase}");
     }
     Ok(exit(&difference))
 }
@@ -37,8 +37,8 @@ pub fn run(args: &DiffArgs) -> Result<Exit, Failure> {
 pub fn unfit(first: &Path, other: &Path, error: &JoinError) -> Failure {
     let failure = Failure::new(format!("cannot compare {} with {}: {error}", other.display(), first.display()));
     match error {
-        JoinError::Metric { .. } => failure.hint("compare studies that measure the same"),
-        JoinError::Factors { .. } => failure.hint("compare studies of the same factors; levels may differ"),
+        JoinError::Metric { .. } => failure.hint("compare studies with the same metric"),
+        JoinError::Factors { .. } => failure.hint("compare studies with the same factors; levels may differ"),
         JoinError::NothingInCommon { .. } => {
             failure.hint("run both on the same machine and workloads: they are matched by name")
         }
@@ -53,8 +53,8 @@ fn exit(difference: &Diff) -> Exit {
 }
 
 fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
-    let mut out = format!("{}; percentages are of speed-up of the later study\n\n", found::metric(metric));
-    let head = |what: &str| [what, "usual", "range", "mean", "verdict"].map(str::to_owned);
+    let mut out = format!("{}; percentages are speed-ups of the later study\n\n", found::metric(metric));
+    let head = |what: &str| [what, "median", "range", "mean", "verdict"].map(str::to_owned);
     let row = |name: String, size, verdict: &str| [name, median(size), range(size), bounds(size), verdict.to_owned()];
     let mut rows = vec![head("configuration")];
     rows.extend(
@@ -75,7 +75,7 @@ fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
     }
     let _ = writeln!(
         out,
-        "\nover {} {}; same: within ±{} %; any false claim among all of these: at most {} %\n{}",
+        "\nover {} {}; same: within ±{} %; probability of any false alarm: at most {} %\n{}",
         difference.whole.units.len(),
         units(&difference.whole),
         (args.margin * 1e4).round() / 1e2,
@@ -89,18 +89,18 @@ fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
 fn drift(drift: Drift) -> String {
     match drift {
         Drift::Machines => {
-            "the two did not run at one time: what each machine did between them is in the spread of machines"
+            "the two did not run at the same time: any drift of a machine is part of the spread between machines"
                 .to_owned()
         }
         Drift::Blocks { deviation } => format!(
-            "one machine, and the two did not run at one time: from block to block all together changed by {} % (standard \
-             deviation),\nwhich may be the machine, so a configuration is known no better than from one block of each; \
-             effects are compared within blocks",
+            "one machine, and the two did not run at the same time: all together varied by {} % from block to \
+             block (standard deviation),\nwhich may be drift of the machine, so a configuration is known no \
+             better than from one block of each; effects are compared within blocks",
             digits_of(to_percent(deviation)),
         ),
         Drift::Unknown => {
-            "one machine, the two did not run at one time, and no repeats tell how the machine drifts: no change \
-                           of a configuration is claimed"
+            "one machine, the two did not run at the same time, and without repeats its drift is unknown: no \
+             change of a configuration is claimed"
                 .to_owned()
         }
     }

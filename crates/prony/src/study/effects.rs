@@ -31,8 +31,11 @@ pub fn run(args: &EffectsArgs) -> Result<Exit, Failure> {
     let design = prony_study::effects::design(&results);
     if design.observations.is_empty() {
         let place = args.study.display();
-        return Err(Failure::new(format!("cannot tell effects of {place}: expected cells with values, found none"))
-            .hint(format!("`prony study status {place}` says what became of them")));
+        return Err(Failure::new(format!(
+            "cannot estimate effects of {place}: expected cells with values, found \
+                                         none"
+        ))
+        .hint(format!("see `prony study status {place}`")));
     }
     let found = Found {
         alpha: args.alpha,
@@ -94,17 +97,18 @@ impl Found {
         let mut warnings = Vec::new();
         let (cells, done) = self.cells();
         if done < cells {
-            warnings.push(format!("{} of {cells} cells have no value, and effects rest on the others", cells - done));
+            warnings.push(format!("{} of {cells} cells have no value; effects are based on the others", cells - done));
         }
         if self.effects.effects.iter().any(|effect| matches!(effect.work, effects::Work::Different { .. })) {
             let by = self.results.metric.normalise.as_ref().map_or("work", |normalise| &normalise.by);
             warnings.push(format!(
-                "some configurations ran on workloads of their own: what those differ by, for the same number of {by}, is in the effect"
+                "some configurations ran on different workloads: differences between these, for the same number \
+                 of {by}, are part of the effect"
             ));
         }
         if let Some(controls) = self.controls.as_ref().filter(|controls| controls.is_found(self.alpha)) {
             warnings.push(format!(
-                "cells differ from themselves by {}: the order of a block, or the machine, is in the effects",
+                "identical configurations differ by {}: run order or the machine affects the effects",
                 found::bounds(controls)
             ));
         }

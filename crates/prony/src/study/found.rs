@@ -25,9 +25,9 @@ pub fn load(verb: &str, directory: &Path) -> Result<Results, Failure> {
             LoadError::NoStudy { .. } => failure.hint(
                 "`prony study run study.toml -o DIR` and `prony study import TABLE -o DIR` make such a directory",
             ),
-            LoadError::Format { .. } => failure.hint("another prony made it: use that version"),
+            LoadError::Format { .. } => failure.hint("it was made by another version of prony: use that version"),
             LoadError::Json { .. } | LoadError::Unfit { .. } => {
-                failure.hint("the file was cut or altered: import or run the study again")
+                failure.hint("the file was truncated or altered: import or run the study again")
             }
             _ => failure,
         }

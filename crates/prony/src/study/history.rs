@@ -36,7 +36,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     }
     for series in history.series.iter().filter(|series| series.patchy) {
         eprintln!(
-            "warning: `{}`: studies without a machine and workload in common are set side by side all the same",
+            "warning: `{}`: compared although the studies have no machine and workload in common",
             found::levels(&series.levels)
         );
     }
@@ -83,13 +83,13 @@ fn text(names: &[String], history: &History) -> String {
     let studies = names.len();
     let _ = match (changes, studies) {
         (0, 0..7) => {
-            writeln!(out, "\n{studies} studies: seven are the fewest in which a change can be told from chance")
+            writeln!(out, "\n{studies} studies: at least seven are needed to distinguish a change from chance")
         }
         // With several configurations it takes more studies than seven, as each is asked at a share of the error.
-        (0, _) => writeln!(out, "\nno change that {studies} studies can tell from chance"),
+        (0, _) => writeln!(out, "\nno significant change in {studies} studies"),
         _ => {
             let changes = crate::numbers::count(changes as u64, "change");
-            writeln!(out, "\n{changes} in {studies} studies: from a mark on, that configuration is another")
+            writeln!(out, "\n{changes} in {studies} studies: each mark is the first study after a change")
         }
     };
     out

@@ -50,7 +50,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Failure> {
         eprintln!("not used  `{column}`");
     }
     if results.metric.unit == "unknown" {
-        eprintln!("warning: no unit is known of `{}`; --unit names it", roles.value.as_deref().unwrap_or_default());
+        eprintln!("warning: unknown unit of `{}`; set it with --unit", roles.value.as_deref().unwrap_or_default());
     }
     let failed = results.cells.iter().filter(|cell| cell.state != State::Done).count();
     if failed > 0 {
@@ -67,7 +67,7 @@ fn write(args: &ImportArgs, results: &Results) -> Result<(), Failure> {
             "cannot import into {}: expected a directory without a study, found study.toml",
             directory.display()
         ))
-        .hint("name another directory with -o"));
+        .hint("choose another directory with -o"));
     }
     fs::create_dir_all(directory).map_err(|error| Failure::io("write", directory, &error))?;
     let text = results.to_json().map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
@@ -114,15 +114,15 @@ fn answer(args: &ImportArgs, results: &Results, roles: &Roles, failed: usize) ->
 fn failure(args: &ImportArgs, error: &TableError) -> Failure {
     let failure = Failure::new(format!("cannot import {}: {error}", args.table.display()));
     match error {
-        TableError::NoRole { role: "values", .. } => failure.hint("--value COLUMN names it"),
-        TableError::NoRole { .. } => failure.hint("--factor COLUMN names one"),
+        TableError::NoRole { role: "values", .. } => failure.hint("name it with --value COLUMN"),
+        TableError::NoRole { .. } => failure.hint("name one with --factor COLUMN"),
         TableError::TwoRoles { .. } => failure.hint("give each column one of --factor, --workload, --machine, …"),
-        TableError::NoColumn { .. } => failure.hint("names are those of the first line, with the same letters"),
+        TableError::NoColumn { .. } => failure.hint("use the names in the first line, with the same spelling"),
         TableError::NotText { .. } => failure.hint("save the table as UTF-8"),
         TableError::Levels { .. } => {
-            failure.hint("a column of measurements is no factor: name the others with --factor")
+            failure.hint("a column of measurements is not a factor: name the factors with --factor")
         }
-        TableError::SameCell { .. } => failure.hint("without --repeat, rows that are alike are counted"),
+        TableError::SameCell { .. } => failure.hint("without --repeat, equal rows are numbered"),
         _ => failure,
     }
 }

@@ -37,7 +37,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
                 directory.display(),
                 first.display()
             ))
-            .hint("machines of one study stand in one file; --machine says which one runs"));
+            .hint("define all machines of a study in one file; --machine selects the one that runs"));
         }
     }
     // What was shipped comes along, so that the directory can be run on.
@@ -56,7 +56,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Failure> {
     for merged in &merged {
         for conflict in &merged.conflicts {
             eprintln!(
-                "warning: {}: cell {} has the value {} here and {} in {}; the first stays",
+                "warning: {}: cell {} has the value {} here and {} in {}; the first is kept",
                 merged.machine,
                 &conflict.key[..conflict.key.len().min(12)],
                 conflict.kept,

@@ -57,8 +57,8 @@ fn contents(study: &Study, directory: &Path) -> (Contents, Vec<String>) {
             Ok(hash) => {
                 contents.insert(path.to_owned(), hash);
             }
-            Err(_) if !file.exists() => missing.push(format!("{} is not there yet", file.display())),
-            Err(error) => missing.push(format!("cannot read what is to be shipped: {error}")),
+            Err(_) if !file.exists() => missing.push(format!("{} does not exist yet", file.display())),
+            Err(error) => missing.push(format!("cannot read a file to ship: {error}")),
         }
     }
     (contents, missing)
@@ -69,7 +69,7 @@ fn failure(path: &Path, error: &PlanError) -> Failure {
     match error {
         PlanError::Empty => failure,
         PlanError::TooManyCells { .. } => {
-            failure.hint("fewer repeats or levels, or several studies: results of each are a directory of its own")
+            failure.hint("use fewer repeats or levels, or several studies with separate directories")
         }
     }
 }

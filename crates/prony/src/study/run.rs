@@ -33,7 +33,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     let text = fs::read_to_string(&args.study).map_err(|error| Failure::io("read", &args.study, &error))?;
     if output.join("results.json").exists() {
         return Err(Failure::new(format!("{} holds an imported study", output.display()))
-            .hint("name another directory with -o"));
+            .hint("choose another directory with -o"));
     }
     choose(&study, &args.how)?;
     let directory = Directory::make(&output, &text, base).map_err(|error| status::failure("run", &error))?;
@@ -77,8 +77,8 @@ fn choose(study: &prony_study::file::Study, how: &How) -> Result<Chosen, Failure
             (Some(ExecutorName::Exec), _) => match &how.command {
                 Some(command) => chosen.exec.push((at, templates(command))),
                 None => {
-                    return Err(Failure::new(format!("nothing says how machine `{}` is reached", machine.name))
-                        .hint("--command 'ssh {machine} {command}'"));
+                    return Err(Failure::new(format!("no way to reach machine `{}` is given", machine.name))
+                        .hint("use --command 'ssh {machine} {command}'"));
                 }
             },
         }
@@ -91,8 +91,10 @@ fn choose(study: &prony_study::file::Study, how: &How) -> Result<Chosen, Failure
         several => match several.iter().find(is_here) {
             Some(here) => Some(*here),
             None => {
-                return Err(Failure::new(format!("the study has {} machines, `{}`", several.len(), names()))
-                    .hint("--machine NAME says which one this is; `prony study merge` brings them together"));
+                return Err(Failure::new(format!("the study has {} machines, `{}`", several.len(), names())).hint(
+                    "state which one this is with --machine NAME; combine the results with `prony study \
+                           merge`",
+                ));
             }
         },
     };
@@ -127,12 +129,12 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
     }
     status::answer(&directory, &progress, how.json)?;
     if jobs_left {
-        eprintln!("hint: the jobs go on; `prony study status {}` says how far they are", directory.path.display());
+        eprintln!("hint: the jobs continue; `prony study status {}` shows their progress", directory.path.display());
     } else if status::total(&progress).left() > 0 {
         if interrupted {
             eprintln!("warning: interrupted");
         }
-        eprintln!("hint: `prony study resume {}` goes on", directory.path.display());
+        eprintln!("hint: continue with `prony study resume {}`", directory.path.display());
     }
     Ok(status::exit(&progress))
 }
@@ -162,7 +164,7 @@ impl Shown {
             }
             FleetEvent::Submitted(number) => eprintln!("submitted {}", jobs(*number)),
             FleetEvent::Resubmitted(number) => {
-                eprintln!("warning: Slurm lost jobs or holds them; submitted {} again", jobs(*number));
+                eprintln!("warning: Slurm lost or holds jobs; resubmitted {}", jobs(*number));
             }
         }
     }
@@ -195,8 +197,8 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 fn exec_failure(error: &ExecError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
-        ExecError::Start { .. } => failure.hint("the first word of a template is a program"),
-        ExecError::Failed { .. } => failure.hint("what was measured is kept; `prony study resume DIR` goes on"),
+        ExecError::Start { .. } => failure.hint("the first word of a template must be a program"),
+        ExecError::Failed { .. } => failure.hint("results are kept; continue with `prony study resume DIR`"),
         _ => failure,
     }
 }
@@ -204,7 +206,7 @@ fn exec_failure(error: &ExecError) -> Failure {
 pub(super) fn slurm_failure(error: &SlurmError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
-        SlurmError::Start(_) => failure.hint("run this where Slurm's commands are: a login node"),
+        SlurmError::Start(_) => failure.hint("run this where Slurm's commands are installed, such as a login node"),
         SlurmError::Refused { .. } => failure.hint("`sinfo -N` lists nodes, partitions and their state"),
         _ => failure,
     }

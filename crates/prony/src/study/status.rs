@@ -54,16 +54,16 @@ pub fn failure(verb: &str, error: &DirectoryError) -> Failure {
     let failure = Failure::new(format!("cannot {verb} the study: {error}"));
     match error {
         DirectoryError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
-            failure.hint("`prony study run FILE -o DIR` makes a study's directory")
+            failure.hint("create a study's directory with `prony study run FILE -o DIR`")
         }
         DirectoryError::Io { error, .. } if error.kind() == std::io::ErrorKind::StorageFull => {
-            failure.hint("make room; what was measured is kept, and `prony study resume DIR` goes on")
+            failure.hint("free some space; results are kept, continue with `prony study resume DIR`")
         }
         DirectoryError::Artifact(prony_study::artifacts::ArtifactError::Io { .. }) => {
             failure.hint("paths of a study are relative to its file")
         }
         DirectoryError::Artifact(prony_study::artifacts::ArtifactError::Content { .. }) => {
-            failure.hint("it was changed after it was shipped: `prony study run FILE -o DIR` ships it anew")
+            failure.hint("it changed after it was shipped: ship it again with `prony study run FILE -o DIR`")
         }
         _ => failure,
     }

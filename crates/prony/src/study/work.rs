@@ -95,11 +95,11 @@ fn not_ours(error: &NotOurs) -> Failure {
     match error {
         NotOurs::Io { .. } => failure,
         NotOurs::Permissions { path, .. } => failure.hint(format!(
-            "if nobody else put anything there, `chmod 700 {}`; --scratch names another place",
+            "if nobody else has put anything there, run `chmod 700 {}`, or choose another directory with --scratch",
             path.display()
         )),
         NotOurs::Kind { .. } | NotOurs::Owner { .. } => {
-            failure.hint("look at who made it; --scratch names another place")
+            failure.hint("check who created it, or choose another directory with --scratch")
         }
     }
 }
@@ -129,14 +129,14 @@ pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
 /// Says what went wrong on the way.
 pub fn told(event: &Event) {
     match event {
-        Event::Cut(cells) => eprintln!("{} cut short before run again", count(*cells as u64, "cell")),
+        Event::Cut(cells) => eprintln!("{} interrupted earlier, running again", count(*cells as u64, "cell")),
         Event::Failed(claim, failure, after) => {
             let cell = format!("{} on {}", claim.row.levels.join(", "), claim.row.workload);
             let then = match after {
-                AfterFailure::Again => "; it runs once more".to_owned(),
+                AfterFailure::Again => "; it will be retried once".to_owned(),
                 AfterFailure::Failed | AfterFailure::Stopped { cells: 0 } => String::new(),
                 AfterFailure::Stopped { cells } => {
-                    format!("; its configuration failed again and again, {} not run", count(*cells as u64, "cell"))
+                    format!("; its configuration failed repeatedly, {} not run", count(*cells as u64, "cell"))
                 }
             };
             eprintln!("warning: {cell}: {}{then}", failure.message);
@@ -150,13 +150,13 @@ pub fn failure(error: &WorkError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {
         WorkError::Unmet { .. } => {
-            failure.hint("`prony machine show` tells what it is, `prony machine tune` quiets it; or change `require`")
+            failure.hint("see `prony machine show`; change settings with `prony machine tune`, or change `require`")
         }
         WorkError::Directory(DirectoryError::Ledger(LedgerError::Busy { .. })) => {
-            failure.hint("wait for it, or end it: what it measured is kept")
+            failure.hint("wait for it or stop it: its results are kept")
         }
         WorkError::Directory(DirectoryError::Io { error, .. }) if error.kind() == std::io::ErrorKind::StorageFull => {
-            failure.hint("make room; what was measured is kept, and `prony study resume DIR` goes on")
+            failure.hint("free some space; results are kept, continue with `prony study resume DIR`")
         }
         WorkError::Directory(error) => status::failure("run", error),
         _ => failure,

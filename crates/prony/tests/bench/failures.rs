@@ -110,7 +110,7 @@ fn what_was_measured_before_a_failure_is_exported_and_marked() {
     place.script("fourth", "echo >> count; test $(wc -l < count) -lt 4");
     let answer = place.prony(&["bench", "--runs", "9", "--export-json", "samples.json", "./fourth"]);
     let said = failure(&answer);
-    assert!(said.contains("warning: samples.json holds the 2 rounds before a command failed"), "{said}");
+    assert!(said.contains("warning: samples.json contains the 2 rounds before a command failed"), "{said}");
     assert!(said.contains("error: run 3 of `./fourth`: expected exit code 0, found 1"), "{said}");
     let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is whole");
     let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");

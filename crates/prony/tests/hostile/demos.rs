@@ -27,7 +27,7 @@ fn a_pipe_among_the_objects_keeps_nobody_waiting() {
     let path = bytes(&place.pipe("pipe"));
     place.demo(&Made { objects: &[ObjectEntry { path, build_id: vec![1; 20] }], ..Made::default() });
     let answer = place.prony(BUILD);
-    assert!(answer.stderr.contains("is not the library that was recorded"), "{answer:?}");
+    assert!(answer.stderr.contains("differs from the recorded library"), "{answer:?}");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub fn prove(scratch: &Scratch, demo: &Path, flip: Flip) {
         replay(scratch, demo, &[], &[]).assert_identical();
     }
     let mut in_little_memory = replay(scratch, demo, &["--max-memory", LITTLE_MEMORY], &[]);
-    if in_little_memory.said.contains("have to be in memory at once") {
+    if in_little_memory.said.contains("must be in memory at the same time") {
         in_little_memory = replay(scratch, demo, &["--max-memory", LITTLE_MEMORY_OF_THREADS], &[]);
     }
     in_little_memory.assert_identical();

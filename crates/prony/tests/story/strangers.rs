@@ -134,14 +134,14 @@ fn a_build_gets_the_loader_variables_of_whoever_names_it() {
     let dropped = run(None);
     let answer: serde_json::Value = serde_json::from_slice(&dropped.stdout).expect("an answer");
     assert_eq!(answer["verdict"], "identical", "{answer}");
-    let told = "the demo sets LD_PRELOAD, by which code or files are chosen: dropped, as a command was given";
+    let told = "the demo sets LD_PRELOAD, which can choose code or files: dropped, because a command was given";
     // Its state has a set-user-id file besides.
     assert_eq!(answer["warnings"][0], told, "{}", said(&dropped));
     assert!(said(&dropped).contains("1 set-user-id or set-group-id file"), "{}", said(&dropped));
     assert!(!attack.marker.exists());
     // The library is loaded into prony, too.
     let replaced = run(Some(&library));
-    assert!(said(&replaced).contains("the build has the values of this environment"), "{}", said(&replaced));
+    assert!(said(&replaced).contains("the build gets the values of this environment"), "{}", said(&replaced));
     assert!(attack.marker.exists(), "it is the user's own wish");
 }
 
@@ -187,7 +187,7 @@ fn the_command_of_a_demo_runs_unasked_only_where_it_was_recorded() {
         said(&refused),
         format!(
             "error: cannot replay {shown}: it was not recorded by you on this machine, and without a command it runs its own\n\
-             hint: `prony demo info {shown}` shows what it runs; --trust-demo allows it, `-- COMMAND` names a build of your own\n"
+             hint: `prony demo info {shown}` shows what it would run; allow it with --trust-demo, or name your own build with `-- COMMAND`\n"
         )
     );
     let profiled = {
@@ -255,7 +255,7 @@ fn on_a_terminal_the_command_of_a_demo_is_shown_and_runs_when_the_user_says_so()
         assert!(shown.contains(&format!("  runs           {command}")), "{shown}");
         assert!(shown.contains("  with           LD_PRELOAD"), "{shown}");
         assert!(shown.contains(&format!("  has files for  {}", attack.story.scratch.arg("state"))), "{shown}");
-        assert!(shown.contains("Go on? [y/N] "), "{shown}");
+        assert!(shown.contains("Continue? [y/N] "), "{shown}");
     }
     let (_, shown) = on_a_terminal(&forged, &state_home, "y\n");
     assert!(attack.marker.exists(), "the user said yes: {shown}");
@@ -277,7 +277,7 @@ fn only_a_directory_that_the_user_names_is_restored_in_place() {
     let other = scratch.directory("other");
     let refused = replay(&other);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    let named = format!("`{other}` is no state directory of the demo, which has `{state}`");
+    let named = format!("`{other}` is not a state directory of the demo, which has `{state}`");
     assert!(said(&refused).contains(&named), "{}", said(&refused));
     assert!(Path::new(&mine).exists(), "nothing was asked for");
 
@@ -307,7 +307,7 @@ fn what_a_demo_could_do_is_shown_before_it_runs() {
         "  known       no: not recorded here by you\n".to_owned(),
         "  loads code  LD_PRELOAD\n".to_owned(),
         format!("  set-id      {state}/su (mode 4755)\n"),
-        format!("  in place    --restore-in-place would empty {state}\n"),
+        format!("  in place    {state} would be emptied by --restore-in-place\n"),
     ] {
         assert!(text.contains(&line), "expected {line} in {text}");
     }
@@ -338,7 +338,7 @@ fn a_study_runs_the_command_of_a_demo_only_where_it_says_so() {
     let refused = study("");
     assert!(!attack.marker.exists(), "the demo ran: {}", said(&refused));
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("`trust_demo = true` of the workload allows it"), "{}", said(&refused));
+    assert!(said(&refused).contains("allow it with `trust_demo = true` in the workload"), "{}", said(&refused));
     let trusted = study("trust_demo = true\n");
     assert!(attack.marker.exists(), "the study trusts it: {}", said(&trusted));
 }

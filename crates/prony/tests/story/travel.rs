@@ -152,7 +152,7 @@ fn the_files_of_a_stranger_are_not_used_for_a_build_of_ones_own() {
     let refused = with(&[]);
     let said = String::from_utf8_lossy(&refused.stderr).into_owned();
     assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("hint: the demo has the file: --trust-demo"), "{said}");
+    assert!(said.contains("hint: the demo contains the file: use --trust-demo"), "{said}");
     assert_eq!(with(&["--trust-demo"]).status.code(), Some(0));
 }
 

@@ -155,7 +155,7 @@ fn what_is_left_is_named_and_the_result_has_another_name() {
     assert_eq!(sample.prony(&["demo", "verify", "out.demo.partial"]).code, Some(0));
 
     let again = sample.prony(&verb);
-    let expected = "error: cannot write out.demo.partial: file exists\nhint: --force replaces it\n";
+    let expected = "error: cannot write out.demo.partial: file exists\nhint: use --force to overwrite it\n";
     assert_eq!((again.code, again.stderr.as_str()), (Some(2), expected));
     let answer = sample.prony(&[&verb[..], &["--force", "--json"]].concat());
     let (code, json) = (answer.code, answer.json());

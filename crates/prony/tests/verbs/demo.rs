@@ -70,7 +70,7 @@ fn a_cut_demo_is_a_finding_for_verify_and_shows_what_remains_elsewhere() {
     assert_eq!(answer.code, Some(1), "{answer:?}");
     assert_eq!(
         answer.stderr,
-        "hint: `prony replay match.demo --allow-truncated` replays the 20 whole frames before the damage\n"
+        "hint: `prony replay match.demo --allow-truncated` replays the 20 complete frames before the damage\n"
     );
     let info = sample.prony(&["demo", "info", "match.demo"]);
     assert_eq!(info.code, Some(0));
@@ -78,9 +78,9 @@ fn a_cut_demo_is_a_finding_for_verify_and_shows_what_remains_elsewhere() {
     let replay = sample.prony(&["replay", "match.demo"]);
     assert_eq!(replay.code, Some(2));
     assert!(
-        replay
-            .stderr
-            .ends_with("hint: the file was cut or altered; --allow-truncated replays the 20 whole frames before it\n"),
+        replay.stderr.ends_with(
+            "hint: the file was truncated or altered; --allow-truncated replays the 20 complete frames before it\n"
+        ),
         "{replay:?}"
     );
 }
@@ -187,7 +187,7 @@ fn an_anonymized_demo_is_sound_and_tells_nothing_any_more() {
     let again = sample.prony(&anonymize);
     assert_eq!(
         (again.code, again.stderr.as_str()),
-        (Some(2), "error: cannot write public.demo: file exists\nhint: --force replaces it\n")
+        (Some(2), "error: cannot write public.demo: file exists\nhint: use --force to overwrite it\n")
     );
     let before = fs::read(sample.path("public.demo")).expect("just made");
     assert_eq!(sample.prony(&[&anonymize[..], &["--force"]].concat()).code, Some(0));

@@ -38,22 +38,27 @@ pub enum Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chosen_by = |f: &mut fmt::Formatter<'_>, names: &[String], what: &str| {
-            write!(f, "the demo sets {}, by which code or files are chosen: {what}", names.join(", "))
+            write!(f, "the demo sets {}, which can choose code or files: {what}", names.join(", "))
         };
         match self {
-            Warning::VariablesDropped(names) => chosen_by(f, names, "dropped, as a command was given"),
-            Warning::VariablesReplaced(names) => chosen_by(f, names, "the build has the values of this environment"),
+            Warning::VariablesDropped(names) => chosen_by(f, names, "dropped, because a command was given"),
+            Warning::VariablesReplaced(names) => chosen_by(
+                f,
+                names,
+                "the build gets the values of this \
+                 environment",
+            ),
             Warning::Processor(change) => change.fmt(f),
-            Warning::OtherLibrary(path) => write!(f, "`{}` is not the library that was recorded", path.display()),
+            Warning::OtherLibrary(path) => write!(f, "`{}` differs from the recorded library", path.display()),
             Warning::Written(path) => write!(
                 f,
-                "`{}` was written while recording, outside of any state directory; a replay writes it too",
+                "`{}` was written while recording, outside any state directory; a replay writes it too",
                 path.display()
             ),
-            Warning::Changed(path) => write!(f, "`{path}` is not the file that was recorded: its content differs"),
+            Warning::Changed(path) => write!(f, "`{path}` differs from the recorded file in content"),
             Warning::SetIdsTaken(files) => write!(
                 f,
-                "the state has {files} set-user-id or set-group-id files, which were restored without these bits"
+                "the state has {files} set-user-id or set-group-id files; they were restored without these bits"
             ),
         }
     }
@@ -80,7 +85,7 @@ impl fmt::Display for ProcessorChange {
                 write!(f, "recorded on {recorded}, replayed on {here}")
             }
             ProcessorChange::FlagsLacking(flags) => {
-                write!(f, "this processor lacks {} of the recording's", flags.join(" "))
+                write!(f, "this processor lacks {} of the recording machine", flags.join(" "))
             }
         }
     }

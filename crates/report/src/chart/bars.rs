@@ -29,7 +29,7 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity) -> Option<Drawing> {
     let machine_width = bar * (series as f64 + 1.0);
     let right = LEFT + machine_width.max(60.0) * machines.len() as f64;
     let label = format!(
-        "{}, a bar a configuration and machine: median of its workloads; ticks: each workload",
+        "{}, one bar per configuration and machine: median of its workloads; ticks: each workload",
         matrix.metric()
     );
     let mut drawing = Drawing::new(right + 8.0, HEIGHT, &label);

@@ -30,7 +30,7 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<
     let left = workloads.iter().take(rows).map(|workload| width(&workload.name)).fold(40.0, f64::max).min(120.0) + 18.0;
     let bottom = TOP + ROW * rows as f64;
     let label = format!(
-        "{} on {}: a row a workload, a mark a configuration",
+        "{} on {}: one row per workload, one mark per configuration",
         matrix.metric(),
         matrix.results.machines[machine].name
     );

@@ -42,7 +42,7 @@ pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>) -> Drawing {
     const LEFT: f64 = 50.0;
     const RIGHT: f64 = WIDTH - 16.0;
     const BOTTOM: f64 = 196.0;
-    let label = format!("frame time quantiles of {}: a line a configuration", panel.name(matrix));
+    let label = format!("frame time quantiles of {}: one line per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, 232.0, &label);
     let quantity = panel.quantity();
     let all = || panel.traces.iter().flat_map(|(_, trace)| trace.quantiles.iter().copied());
@@ -96,7 +96,7 @@ pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize) -> Drawing {
     const RIGHT: f64 = WIDTH - 8.0;
     const ROW: f64 = 62.0;
     let height = ROW * panel.traces.len() as f64 + 30.0;
-    let label = format!("time of each frame of {}: a row a configuration", panel.name(matrix));
+    let label = format!("time of each frame of {}: one row per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, height, &label);
     let quantity = panel.quantity();
     let reduced: Vec<_> = panel.traces.iter().map(|(_, trace)| trace.reduced(parts)).collect();

@@ -96,9 +96,9 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
     let left = names.iter().map(|name| width(name)).fold(60.0, f64::max).min(320.0) + 16.0;
     let numbers = 210.0;
     let bottom = 30.0 + ROW * listed.len() as f64;
-    let mut drawing = Drawing::new(left + numbers + STRIP + 8.0, bottom + 26.0, "impact of each component");
+    let mut drawing = Drawing::new(left + numbers + STRIP + 8.0, bottom + 26.0, "effect of each component");
     drawing.text("q small", Anchor::Start, (8.0, 16.0), "component");
-    drawing.text("q small", Anchor::End, (left + 60.0, 16.0), "usual");
+    drawing.text("q small", Anchor::End, (left + 60.0, 16.0), "median");
     drawing.text("q small", Anchor::End, (left + numbers - 14.0, 16.0), "95 % interval");
     for &tick in axis.ticks() {
         let x = left + numbers + axis.at(tick);

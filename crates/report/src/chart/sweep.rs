@@ -159,7 +159,7 @@ impl Along {
 /// Draws one panel; all panels share the axis of values.
 pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, along: &Along, panel: &Panel, values: &[f64]) -> Drawing {
     let label = format!(
-        "{} by {} on {}: a line a configuration, its band from the lowest to the highest bound",
+        "{} by {} on {}: one line per configuration, its band from the lowest to the highest bound",
         matrix.metric(),
         along.name,
         panel.name

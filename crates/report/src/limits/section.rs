@@ -19,13 +19,13 @@ pub fn series(limits: &Limits) -> usize {
 
 /// The whole section.
 pub fn write(out: &mut String, limits: &Limits) {
-    heading(out, "limits", "What the hardware can do", "times and rates: best of the samples, cycles: median");
-    let processor = limits.facts.cpu.model.as_deref().unwrap_or("a processor without a name");
+    heading(out, "limits", "Limits of the hardware", "times and rates: best of the samples, cycles: median");
+    let processor = limits.facts.cpu.model.as_deref().unwrap_or("an unknown processor");
     let (all, disturbed) = (limits.measured.len(), limits.disturbed());
     put(
         out,
         format_args!(
-            "<p>{}, machine <code>{}</code>, CPU {}: {}, of which {} had fewer than 3 samples that nothing disturbed.</p>\n",
+            "<p>{}, machine <code>{}</code>, CPU {}: {}, of which {} had fewer than 3 undisturbed samples.</p>\n",
             Markup(processor),
             limits.fingerprint,
             limits.cpu,

@@ -82,7 +82,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     }
     if !units.is_empty() {
         let units = units.keys().map(|unit| shown(unit)).collect::<Vec<_>>().join(", ");
-        gathered.note(format!("times only; left out: {units}"));
+        gathered.note(format!("only times are read; skipped: {units}"));
     }
     let threads = common_suffix(order.iter().map(|(_, name)| *name));
     facts.extend(threads.map(|threads| ("gomaxprocs".to_owned(), threads.into())));

@@ -83,7 +83,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
         let name = entry.run_name.as_deref().unwrap_or(&entry.name);
         if entry.error_occurred {
             let message = entry.error_message.as_deref().unwrap_or("no message");
-            gathered.note(format!("`{}` left out: it failed: {}", shown(name), shown(message)));
+            gathered.note(format!("`{}` skipped: it failed: {}", shown(name), shown(message)));
             continue;
         }
         let Some(run) = entry.run() else { continue };

@@ -111,7 +111,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
             (Some(measurements), _) => measurements.iter().map(of_measurement).collect(),
             (None, Some(times)) => times.iter().enumerate().map(|(index, &time)| of_time(entry, index, time)).collect(),
             (None, None) => {
-                gathered.note(format!("`{}` left out: a summary without its times", shown(&entry.command)));
+                gathered.note(format!("`{}` skipped: a summary without times", shown(&entry.command)));
                 continue;
             }
         };

@@ -84,7 +84,7 @@ fn old_files_of_hyperfine_lack_what_came_later() {
          "times": [0.1, 0.11], "parameter": "1"},
         {"command": "sleep 0.2", "mean": 0.2, "stddev": 0.01, "user": 0, "system": 0, "min": 0.2, "max": 0.2}]}"#;
     let import = import(old).expect("a sound file");
-    assert_eq!(import.notes, ["`sleep 0.2` left out: a summary without its times"]);
+    assert_eq!(import.notes, ["`sleep 0.2` skipped: a summary without times"]);
     let subject = import.samples.benchmarks[0].subject.as_ref().expect("what hyperfine knows");
     assert_eq!(subject.parameters["parameter"], "1");
 }

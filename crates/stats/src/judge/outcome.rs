@@ -176,13 +176,17 @@ impl fmt::Display for Reason {
                 percent(cpu),
                 percent(uncontended)
             ),
-            Reason::TooFewPairs { pairs, needed } => write!(f, "{pairs} pairs, of at least {needed} that can decide"),
-            Reason::WaitUnknown => f.write_str("judged on wall time: the wait for a core is not known of every run"),
-            Reason::Unknown => f.write_str("what the user waits for is not known of every run"),
+            Reason::TooFewPairs { pairs, needed } => write!(
+                f,
+                "{pairs} pairs, at least {needed} are needed for a \
+                 verdict"
+            ),
+            Reason::WaitUnknown => f.write_str("judged by wall time: the wait for a CPU is unknown for some runs"),
+            Reason::Unknown => f.write_str("the wait for a CPU is unknown for some runs"),
             Reason::CpuDiffers { cpu } => {
-                write!(f, "CPU time differs by {:+.2} %, and is not what is waited for", percent(cpu))
+                write!(f, "CPU time differs by {:+.2} %, but is not what the user waits for", percent(cpu))
             }
-            Reason::LeftOut { pairs } => write!(f, "{pairs} pairs left out: no CPU time was counted"),
+            Reason::LeftOut { pairs } => write!(f, "{pairs} pairs skipped: no CPU time was measured"),
         }
     }
 }

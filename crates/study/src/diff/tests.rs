@@ -92,7 +92,7 @@ fn what_only_one_has_is_left_out_and_told() {
     new.cells.retain(|cell| cell.levels == [0]);
     let found = diff(&old, &new, 0.05, 0.02).expect("they have cells in common");
     assert_eq!(found.configurations.len(), 1);
-    assert_eq!(found.left_out, ["`engine=engine-1`: the new study has no values of it"]);
+    assert_eq!(found.left_out, ["`engine=engine-1`: no values in the new study"]);
     new.machines.iter_mut().for_each(|machine| machine.name += "-other");
     assert_eq!(diff(&old, &new, 0.05, 0.02), Err(JoinError::NothingInCommon { study: 1 }));
 }

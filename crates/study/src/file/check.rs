@@ -20,7 +20,7 @@ pub(super) fn one_of<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> St
     let listed: Vec<String> = names.iter().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
     let more = if names.len() > MOST_LISTED { " …" } else { "" };
     match names.as_slice() {
-        [] => format!("no {what}, as there is none"),
+        [] => format!("no {what}, because there is none"),
         [only] => format!("the {what} `{only}`"),
         _ => match what {
             "axis" => format!("one of the axes {}{more}", listed.join(", ")),
@@ -102,7 +102,10 @@ impl<'a> Names<'a> {
                     let what = known.what;
                     return Some((
                         name.at,
-                        format!("expected `==` or `!=`, as no {what} of `{name_text}` is a number, found `{sign}`"),
+                        format!(
+                            "expected `==` or `!=`, because no {what} of `{name_text}` is a number, found \
+                                 `{sign}`"
+                        ),
                     ));
                 }
                 if value.number.is_none() {

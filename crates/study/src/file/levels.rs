@@ -173,7 +173,7 @@ fn of_table(table: LevelTable) -> Result<Level, Misplaced> {
     }
     for text in [&table.build, &table.command].into_iter().flatten() {
         if text.get_ref().trim().is_empty() {
-            return misplaced(text.span(), "expected a text that is not empty");
+            return misplaced(text.span(), "expected a non-empty text");
         }
     }
     Ok(Level {
@@ -247,7 +247,7 @@ fn stopping(text: StopText, scale: Scale) -> Result<Stop, Misplaced> {
             return misplaced(resolution.span(), "resolution: belongs to \"bisect\"");
         }
         ("bisect", None) => {
-            return misplaced(text.then.span(), "expected the key `resolution` beside \"bisect\", found none");
+            return misplaced(text.then.span(), "expected the key `resolution` with \"bisect\", found none");
         }
         ("bisect", Some(given)) => {
             let resolution = match given.get_ref() {

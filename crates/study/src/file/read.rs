@@ -155,7 +155,7 @@ pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
         Some(place) => misplaced_as(
             ProblemKind::EmptyDesign,
             place,
-            "expected at least one cell that is not left out, found none: the design is empty",
+            "expected at least one cell that is not excluded, found none: the design is empty",
         ),
         None => Ok(study),
     }
@@ -326,7 +326,7 @@ fn skip(text: Spanned<SkipText>, names: &check::Names<'_>, file: &str) -> Result
         None => misplaced_as(
             ProblemKind::NoReason,
             place,
-            "expected the key `why` beside `where`: what is left out needs a reason",
+            "expected the key `why` next to `where`: excluded cells need a reason",
         ),
     }
 }
@@ -434,7 +434,7 @@ fn workload(
         templates.push((template.span(), template.get_ref().clone()));
     }
     if let Some(command) = text.command.as_ref().filter(|command| command.get_ref().trim().is_empty()) {
-        return misplaced(command.span(), "command: expected a text that is not empty");
+        return misplaced(command.span(), "command: expected a non-empty text");
     }
     let files = text.files.iter().map(|(name, file)| Ok((name.get_ref().clone(), path(file)?)));
     let workload = Workload {
@@ -463,12 +463,18 @@ fn machines(texts: Vec<Spanned<MachineText>>) -> Result<Vec<Machine>, Misplaced>
         if name.contains('/') || name.starts_with('.') {
             return misplaced(
                 text.name.span(),
-                format!("expected a name that can be part of a file's, found `{name}`"),
+                format!("expected a name that can be part of a file name, found `{name}`"),
             );
         }
         // It stands where `ssh` and its like expect a host, and would be a flag of theirs.
         if name.starts_with('-') {
-            return misplaced(text.name.span(), format!("expected a name that is no flag, found `{name}`"));
+            return misplaced(
+                text.name.span(),
+                format!(
+                    "expected a name that does not look like an option, found \
+                                                        `{name}`"
+                ),
+            );
         }
         if machines.iter().any(|other| other.name == name) {
             return misplaced(text.name.span(), format!("expected machines that differ, found `{name}` twice"));
@@ -500,7 +506,7 @@ fn slurm(text: SlurmText) -> Result<Slurm, Misplaced> {
         }
         word => Ok(word.map(Spanned::into_inner)),
     };
-    let plain = "a word that is no flag";
+    let plain = "a word that does not look like an option";
     let is_plain = |word: &str| {
         !word.is_empty() && !word.starts_with('-') && !word.contains(|c: char| c.is_whitespace() || c.is_control())
     };

@@ -120,16 +120,16 @@ impl Requirement {
             return Err("\"on\" or \"off\"");
         }
         if property.is_number() && finite(bound(expected).1).is_none() {
-            return Err("a number, or a bound as \">= 4\"");
+            return Err("a number, or a bound such as \">= 4\"");
         }
         if property == MachineProperty::Kernel && version(bound(expected).1).is_none() {
-            return Err("a version as \"6.1\", or a bound as \">= 6.1\"");
+            return Err("a version such as \"6.1\", or a bound such as \">= 6.1\"");
         }
         if property == MachineProperty::Isolated && !expected.parse::<CpuSet>().is_ok_and(|cpus| !cpus.is_empty()) {
-            return Err("a list of CPUs as \"2-3,8\"");
+            return Err("a list of CPUs such as \"2-3,8\"");
         }
         match expected.is_empty() {
-            true => Err("a text that is not empty"),
+            true => Err("a non-empty text"),
             false => Ok(Requirement { property, expected: expected.to_owned() }),
         }
     }
@@ -145,7 +145,7 @@ impl Requirement {
             false => Err(Unmet {
                 property: self.property.name(),
                 expected: self.expected.clone(),
-                found: found.unwrap_or_else(|| "nothing: this machine does not tell".to_owned()),
+                found: found.unwrap_or_else(|| "nothing: not reported by this machine".to_owned()),
             }),
         }
     }
@@ -283,14 +283,14 @@ mod tests {
         );
         assert_eq!(
             error(MachineProperty::Turbo, "off"),
-            "turbo: expected off, found nothing: this machine does not tell"
+            "turbo: expected off, found nothing: not reported by this machine"
         );
         assert_eq!(error(MachineProperty::Cores, "> 8"), "cores: expected > 8, found 8");
         assert_eq!(error(MachineProperty::Kernel, ">= 6.1.1"), "kernel: expected >= 6.1.1, found 6.1.0-28-amd64");
         assert_eq!(error(MachineProperty::Isolated, "1-2"), "isolated: expected 1-2, found 2-3,6");
         assert_eq!(
             error(MachineProperty::Hypervisor, "KVM"),
-            "hypervisor: expected KVM, found nothing: this machine does not tell"
+            "hypervisor: expected KVM, found nothing: not reported by this machine"
         );
         let nothing = Requirement::new(MachineProperty::Hypervisor, "none").expect("it can be asked");
         assert!(nothing.check(&Value::Null).is_err(), "a machine of which nothing is known is no bare metal");

@@ -64,7 +64,7 @@ impl Stop {
     /// # Errors
     /// What was expected.
     pub fn parse(text: &str, then: Then) -> Result<Stop, &'static str> {
-        let expected = "a metric, a comparison and a number, as \"late_ticks > 1 %\"";
+        let expected = "a metric, a comparison and a number, such as \"late_ticks > 1 %\"";
         let at = text.find(['<', '>']).ok_or(expected)?;
         let metric = text[..at].trim();
         let (comparison, rest) = Comparison::strip(&text[at..]).ok_or(expected)?;

@@ -28,7 +28,7 @@ pub(super) fn pieces(template: &str) -> Result<Vec<Piece<'_>>, (usize, &'static 
         }
         let end = rest.find('}').filter(|_| rest.starts_with('{'));
         let Some(end) = end else {
-            return Err((brace, "a placeholder in braces, or a brace twice for the brace itself"));
+            return Err((brace, "a placeholder in braces, or a doubled brace for a literal one"));
         };
         pieces.push(Piece::Placeholder(&rest[1..end], brace..brace + end + 1));
         at = brace + end + 1;

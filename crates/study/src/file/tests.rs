@@ -209,7 +209,7 @@ fn what_comes_into_a_command_line_is_a_word_and_no_flag() {
     for (machine, said) in [
         (
             r#"name = "-oProxyCommand=id""#,
-            "line 10, column 8: expected a name that is no flag, found `-oProxyCommand=id`",
+            "line 10, column 8: expected a name that does not look like an option, found `-oProxyCommand=id`",
         ),
         (
             "name = \"m\"\nslurm = { cpu_freq = \"high; touch /tmp/x #\" }",
@@ -223,15 +223,15 @@ fn what_comes_into_a_command_line_is_a_word_and_no_flag() {
         ("name = \"m\"\nslurm = { cpu_freq = \"\" }", &*format!("line 11, column 22: cpu_freq: {freq}, found ``")),
         (
             "name = \"m\"\nslurm = { node = \"-n1\" }",
-            "line 11, column 18: node: expected a word that is no flag, found `-n1`",
+            "line 11, column 18: node: expected a word that does not look like an option, found `-n1`",
         ),
         (
             "name = \"m\"\nslurm = { partition = \"a b\" }",
-            "line 11, column 23: partition: expected a word that is no flag, found `a b`",
+            "line 11, column 23: partition: expected a word that does not look like an option, found `a b`",
         ),
         (
             "name = \"m\"\nslurm = { account = \"a\\tb\" }",
-            "line 11, column 21: account: expected a word that is no flag, found `a\\tb`",
+            "line 11, column 21: account: expected a word that does not look like an option, found `a\\tb`",
         ),
     ] {
         let error = Study::parse(&study(machine)).expect_err(machine).to_string();

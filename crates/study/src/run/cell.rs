@@ -101,7 +101,8 @@ impl CellContext<'_> {
     pub fn replay(&self, claim: &Claim, task: &Task, replayer: &mut Replayer) -> Result<Outcome, NoOutcome> {
         if task.tuning.fifo.is_some() {
             return Err(permanent(
-                "SCHED_FIFO is for commands: the threads of a replay take turns, and one would keep all",
+                "SCHED_FIFO is for commands only: the threads of a replay take turns, and one of them would block \
+                 the others",
             ));
         }
         let begun = Instant::now();

@@ -69,7 +69,7 @@ pub fn of_replay_error(error: &ReplayError) -> Failure {
         _ => FailureKind::Permanent,
     };
     let next = match error {
-        ReplayError::NotTrusted(_) => "; `trust_demo = true` of the workload allows it",
+        ReplayError::NotTrusted(_) => "; allow it with `trust_demo = true` in the workload",
         _ => "",
     };
     failure(kind, &format!("cannot replay: {error}{next}"), "")
@@ -79,17 +79,17 @@ pub fn of_replay_error(error: &ReplayError) -> Failure {
 pub fn of_divergence(report: &ReplayReport) -> Failure {
     let Some(found) = &report.divergence else { return failure(FailureKind::Permanent, "diverged", "") };
     let what = match found.class {
-        DivergenceClass::Output => format!("`{}` sent other bytes", found.call),
+        DivergenceClass::Output => format!("`{}` sent different bytes", found.call),
         DivergenceClass::Order => format!("expected `{}`, found `{}`", found.expected_call, found.call),
         DivergenceClass::UnrecordedCall => format!("`{}` has no record", found.call),
-        DivergenceClass::Starvation => "a thread waited for a turn that did not come".to_owned(),
+        DivergenceClass::Starvation => "a thread starved".to_owned(),
         DivergenceClass::EarlyExit => "it ended before the recording did".to_owned(),
-        DivergenceClass::LateExit => "it went on after the recording ended".to_owned(),
+        DivergenceClass::LateExit => "it continued after the recording ended".to_owned(),
         DivergenceClass::MissingFile => match &found.detail {
             Some(Detail::FilesLacking(lacking)) => lacking.to_string(),
             _ => "a file that the server read is not there".to_owned(),
         },
-        DivergenceClass::Crash => "a signal ended it".to_owned(),
+        DivergenceClass::Crash => "it was ended by a signal".to_owned(),
     };
     let kind = kind_of_divergence(found);
     let place = format!("diverged at record {} of frame {}: {what}", found.record, found.frame);
@@ -174,7 +174,7 @@ mod tests {
         };
         let killed = ended_by(SIGKILL);
         assert_eq!(killed.kind, FailureKind::Transient);
-        assert_eq!(killed.message, "diverged at record 12 of frame 3: a signal ended it");
+        assert_eq!(killed.message, "diverged at record 12 of frame 3: it was ended by a signal");
         assert_eq!(ended_by(SIGSEGV).kind, FailureKind::Permanent);
     }
 

@@ -88,7 +88,7 @@ fn frequency_unmet(asked: &str, facts: &Value) -> Option<Unmet> {
     let unmet = |found: String| Some(Unmet { property: "cpu_freq", expected: asked.to_owned(), found });
     let governors = frequency["governors"].as_object().filter(|governors| !governors.is_empty());
     let Some(governors) = governors else {
-        return unmet("nothing: this machine does not tell".to_owned());
+        return unmet("nothing: not reported by this machine".to_owned());
     };
     // A range is min-max, with a governor behind a colon.
     let (range, governor) = match asked.split_once(':') {
@@ -145,6 +145,6 @@ mod tests {
         let mixed = json!({"frequency": {"governors": {"performance": 7, "powersave": 1}}});
         assert_eq!(found("performance", &mixed).as_deref(), Some("performance, powersave"));
         let virtual_machine = json!({"frequency": {"governors": {}}});
-        assert_eq!(found("performance", &virtual_machine).as_deref(), Some("nothing: this machine does not tell"));
+        assert_eq!(found("performance", &virtual_machine).as_deref(), Some("nothing: not reported by this machine"));
     }
 }

@@ -115,10 +115,10 @@ fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
 
 fn no_wait(reason: NoWait) -> &'static str {
     match reason {
-        NoWait::NotReported => "it has threads or children, whose waits the kernel tells only with CAP_NET_ADMIN",
+        NoWait::NotReported => "it has threads or children, whose waits are visible only with CAP_NET_ADMIN",
         NoWait::Lost => "the kernel's records of its threads were lost",
         NoWait::Outlived => "a child or thread of it still ran at its end",
-        NoWait::Overlap => "its threads may run at once",
+        NoWait::Overlap => "its threads may run in parallel",
     }
 }
 

@@ -50,7 +50,7 @@ fn a_cut_demo_names_the_byte() {
     let told = demo.truncation().expect("a cut demo says so").to_string();
     let full = open(&bytes).blocks[4].offset as usize - second;
     let expected = format!(
-        "block 3 at byte {second:#x}: expected {full} bytes, found 30; 3 whole blocks, 16 records and 2 frames remain"
+        "block 3 at byte {second:#x}: expected {full} bytes, found 30; 3 complete blocks, 16 records and 2 frames remain"
     );
     assert_eq!(told, expected);
 }

@@ -71,7 +71,7 @@ fn a_demo_introduces_itself() {
         known: false,
         set_id_files: None,
         remains: Some(
-            "ends at byte 0x2c40 without a commit marker; 41 whole blocks, 200 records and 9 frames remain".into(),
+            "ends at byte 0x2c40 without a commit marker; 41 complete blocks, 200 records and 9 frames remain".into(),
         ),
         calls: None,
         ..facts

@@ -19,7 +19,7 @@ pub fn text(found: &Found) -> String {
     let (_, done) = found.cells();
     let _ = writeln!(
         out,
-        "{} on {} and {}; percentages are of speed-up\n",
+        "{} on {} and {}; percentages are speed-ups\n",
         count(done as u64, "cell"),
         count(found.results.machines.len() as u64, "machine"),
         count(found.results.workloads.len() as u64, "workload"),
@@ -28,7 +28,7 @@ pub fn text(found: &Found) -> String {
     if let Some(whole) = &found.whole {
         let times = |log: f64| format!("{:.2}", log.exp());
         let [median, min, max] = [whole.size.median, whole.size.min, whole.size.max].map(times);
-        let _ = writeln!(out, "\nall of it, first levels to last: usually {median} × as fast, {min} … {max}");
+        let _ = writeln!(out, "\nall factors, first levels to last: median {median} × as fast, {min} … {max}");
     }
     out += &scope(found);
     depends(&mut out, found);
@@ -44,14 +44,14 @@ fn effects(found: &Found) -> String {
     let mut rows = vec![[
         "factor".to_owned(),
         "from → to".to_owned(),
-        "usual".to_owned(),
+        "median".to_owned(),
         format!("range over {over}"),
         format!("mean at {} %", (percent * 10.0).round() / 10.0),
-        "rests on".to_owned(),
+        "based on".to_owned(),
         String::new(),
     ]];
     rows.extend(found.effects.effects.iter().map(|effect| {
-        let verdict = if effect.size.is_found(found.alpha) { "" } else { "not told from 0" };
+        let verdict = if effect.size.is_found(found.alpha) { "" } else { "not significant" };
         [
             found.factor(effect.factor).to_string(),
             steps(found, effect),
@@ -70,11 +70,11 @@ fn scope(found: &Found) -> String {
     let of_these = |effect: &&Effect| effect.size.over == Over::Workloads && effect.size.of == Over::Repeats;
     let Some(first) = found.effects.effects.iter().find(of_these) else { return String::new() };
     let these = format!(
-        "\nintervals speak of these {} workloads, over their repeats; for others like them",
+        "\nintervals are for these {} workloads, over their repeats; for others like them",
         first.size.units.len()
     );
     if first.size.others.is_none() {
-        return format!("{these} it takes {OTHERS_MIN} or more\n");
+        return format!("{these}, {OTHERS_MIN} or more are needed\n");
     }
     let others = found.effects.effects.iter().filter_map(|effect| {
         let others = Size { interval: effect.size.others?, ..effect.size.clone() };
@@ -90,7 +90,7 @@ fn steps(found: &Found, effect: &Effect) -> String {
 fn rests_on(effect: &Effect) -> String {
     let over = format!("{} {}", effect.size.units.len(), units(&effect.size));
     match effect.method {
-        Method::Model => format!("{over}, a model of all cells: it has no edge"),
+        Method::Model => format!("{over}, a model of all cells, because there is no edge"),
         Method::Edges => {
             let edges = count(effect.edges.len() as u64, "edge");
             format!("{over}, {edges}, {}", count(effect.pairs as u64, "pair"))
@@ -127,7 +127,7 @@ fn depends(out: &mut String, found: &Found) {
     if found.effects.comparisons > prony_stats::effects::COMPARISONS_MAX {
         let _ = writeln!(
             out,
-            "\n{} comparisons: which of them are told from 0 holds for all together (Holm), intervals hold one by one",
+            "\n{} comparisons: significance holds for all together (Holm), intervals individually",
             found.effects.comparisons
         );
     }
@@ -161,8 +161,8 @@ fn rests(out: &mut String, found: &Found) {
             let others: Vec<String> = others
                 .map(|(factor, &level)| format!("{}={}", found.factor(factor), found.shown(factor, level)))
                 .collect();
-            let _ = write!(out, "\nthe effect of {name} rests on one edge, {}", others.join(" "));
-            out.push_str(": elsewhere it may be another\n");
+            let _ = write!(out, "\nthe effect of {name} is based on one edge, {}", others.join(" "));
+            out.push_str(": it may differ elsewhere\n");
         }
         if let Work::Different { other_workloads } = &effect.work {
             let [low, high] = [other_workloads.low, other_workloads.high];
@@ -172,7 +172,8 @@ fn rests(out: &mut String, found: &Found) {
             };
             let _ = writeln!(
                 out,
-                "the effect of {name} compares workloads of its ends' own; for others of their kind it may be {reach}"
+                "the effect of {name} compares different workloads at its two levels; for other workloads of the \
+                 same kind it may be {reach}"
             );
         }
     }
@@ -183,7 +184,7 @@ fn apart(out: &mut String, found: &Found) {
     let aliases: Vec<_> = found.effects.aliases.iter().filter(|alias| !alias.same_as.is_empty()).collect();
     let never = found.effects.aliases.len() - aliases.len();
     if !aliases.is_empty() {
-        out.push_str("\nnot told apart\n");
+        out.push_str("\nnot separable\n");
     }
     for alias in aliases.iter().take(ALIASES_MOST) {
         let sum: Vec<String> =
@@ -196,7 +197,7 @@ fn apart(out: &mut String, found: &Found) {
     if never > 0 {
         let _ = writeln!(
             out,
-            "\n{} that no configuration tells: its levels never, or always, meet",
+            "\n{} that no configuration can estimate: the levels never, or always, occur together",
             count(never as u64, "term")
         );
     }

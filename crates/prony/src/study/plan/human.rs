@@ -40,9 +40,9 @@ fn intervals(study: &Study) -> String {
     let Intervals { of, others } = study.intervals();
     let workloads = study.workloads.len() as u64;
     let like_these = match (others, workloads) {
-        (true, _) => format!("others like them: by the spread of {workloads}"),
-        (false, 1) => "other workloads: none from one".to_owned(),
-        (false, _) => format!("others like them: none from {workloads}, it takes {OTHERS_MIN}"),
+        (true, _) => format!("others like them: from the spread of {workloads}"),
+        (false, 1) => "other workloads: none, with only one".to_owned(),
+        (false, _) => format!("others like them: none from {workloads}, {OTHERS_MIN} are needed"),
     };
     match of {
         Some(Over::Machines) => format!("for machines like these {}", study.machines.len()),
@@ -52,15 +52,13 @@ fn intervals(study: &Study) -> String {
             count(u64::from(study.repeats), "repeat"),
         ),
         Some(Over::Workloads) => {
-            format!(
-                "none for these {workloads} workloads, as nothing is repeated: `repeats = 5` gives one; for {like_these}"
-            )
+            format!("none for these {workloads} workloads without repeats: set `repeats = 5`; for {like_these}")
         }
-        None => "none: one machine, one workload, one repeat; `repeats = 5` gives one".to_owned(),
+        None => "none: one machine, one workload, one repeat; set `repeats = 5`".to_owned(),
     }
 }
 
-const UNKNOWN_TIME: &str = "unknown: `seconds_per_cell` in the study, or --earlier, tells how long a cell takes";
+const UNKNOWN_TIME: &str = "unknown: set `seconds_per_cell` in the study, or use --earlier";
 
 fn row(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "  {name:<10}{}", printable_line(value));
@@ -111,7 +109,7 @@ fn blocks(study: &Study, plan: &Plan) -> String {
     let all = study.machines.len() * study.workloads.len() * study.repeats as usize;
     let missing = match all - plan.blocks.len() {
         0 => String::new(),
-        missing => format!(", without {} of which nothing is left", thousands(missing as u64)),
+        missing => format!(", without {} that became empty", thousands(missing as u64)),
     };
     format!(
         "{}: {} × {} × {}{missing}; {each}",
@@ -124,8 +122,8 @@ fn blocks(study: &Study, plan: &Plan) -> String {
 
 fn time(study: &Study, estimate: &Estimate) -> String {
     let basis = match estimate.basis {
-        Basis::Stated => "by the seconds a cell that the study states".to_owned(),
-        Basis::Earlier(cells) => format!("by {} that ran", count(cells as u64, "cell")),
+        Basis::Stated => "from the study's `seconds_per_cell`".to_owned(),
+        Basis::Earlier(cells) => format!("from {} that ran", count(cells as u64, "cell")),
     };
     let each: Vec<String> = study
         .machines
@@ -136,7 +134,7 @@ fn time(study: &Study, estimate: &Estimate) -> String {
     match each.as_slice() {
         [only] => format!("about {only}, {basis}"),
         several if several.len() <= MOST_LISTED => {
-            format!("about {}, side by side: {}; {basis}", duration(estimate.seconds()), several.join(", "))
+            format!("about {}, in parallel: {}; {basis}", duration(estimate.seconds()), several.join(", "))
         }
         several => {
             format!("about {} on the slowest of {} machines, {basis}", duration(estimate.seconds()), several.len())
@@ -177,8 +175,8 @@ fn design(out: &mut String, study: &Study, plan: &Plan) {
                 of_main(main)
             )
         }
-        (_, Some(main)) => format!("rank {} within blocks; too many interactions to look at", of_main(main)),
-        _ => "too many levels to look for aliases".to_owned(),
+        (_, Some(main)) => format!("rank {} within blocks; too many interactions to examine", of_main(main)),
+        _ => "too many levels to search for aliases".to_owned(),
     };
     row(out, "design", &rank);
     for (at, (factor, edges)) in study.factors.iter().zip(&design.edges).enumerate() {
@@ -206,7 +204,7 @@ fn edge(study: &Study, at: usize, factor: &Factor, edges: &Edges) -> String {
     let (from, to) = (&factor.levels[edges.from].name, &factor.levels[edges.to].name);
     let start = format!("{}: {from} → {to}", factor.name);
     match (edges.count, edges.contexts.as_slice()) {
-        (0, _) => format!("{start}: no edge: no block holds both with all else equal"),
+        (0, _) => format!("{start}: no edge: no block contains both with all else equal"),
         (1, [only]) => {
             let others = study.factors.iter().enumerate().zip(only).filter(|((other, _), _)| *other != at);
             let others: Vec<String> =
@@ -232,7 +230,7 @@ fn alias_words(study: &Study, plan: &Plan, alias: &Alias) -> String {
     let name = effect(study, &alias.effect);
     if !alias.with.is_empty() {
         let with: Vec<String> = alias.with.iter().map(|other| effect(study, other)).collect();
-        return format!("{name} cannot be told from {}", with.join(", "));
+        return format!("{name} cannot be separated from {}", with.join(", "));
     }
     let has = |levels: &[usize]| alias.effect.0.iter().all(|&(factor, level)| levels[factor] == level);
     match plan.blocks.iter().flat_map(|block| &block.cells).any(|cell| has(&cell.levels)) {
