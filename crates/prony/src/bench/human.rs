@@ -89,7 +89,7 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
         let scale = Scale::of(spread.median.estimate, unit);
         let _ = writeln!(
             out,
-            "  {name:5} {}  σ {}, {} … {}, n = {}",
+            "  {name:11} {}  σ {}, {} … {}, n = {}",
             scale.interval(&spread.median),
             scale.value(spread.deviation),
             scale.number(spread.min, 3),
@@ -98,7 +98,7 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
         );
     };
     row(metric, &summary.value, unit);
-    for (name, spread) in [("CPU", &summary.cpu_s), ("net", &summary.uncontended_s)] {
+    for (name, spread) in [("CPU", &summary.cpu_s), ("uncontended", &summary.uncontended_s)] {
         if let Some(spread) = spread {
             row(name, spread, "second");
         }
@@ -175,13 +175,13 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     let mut row = |name: &str, metric: Metric| {
         let Some(block) = metric.of(outcome) else { return };
         let note = if outcome.judged.contains(&metric) { "" } else { ", not judged" };
-        let _ = writeln!(out, "  {name:5} {}{note}", change(&block.interval));
+        let _ = writeln!(out, "  {name:11} {}{note}", change(&block.interval));
     };
     // A worker that tells of wall time only has the same of both.
     if first != "wall" {
         row(first, Metric::Cpu);
     }
-    row("net", Metric::Uncontended);
+    row("uncontended", Metric::Uncontended);
     if outcome.wall.interval.n > 0 {
         row("wall", Metric::Wall);
     }

@@ -56,7 +56,7 @@ pub struct BenchArgs {
     /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Duration and accuracy")]
     pub alpha: f64,
-    /// Judge only this metric: wall, cpu or net (wall time minus the wait for a CPU)
+    /// Judge only this metric: wall, cpu or uncontended (wall time minus the wait for a CPU)
     /// [default: what the user waits for]
     #[arg(long, value_name = "METRIC", value_parser = metric, help_heading = "Duration and accuracy")]
     pub metric: Option<Metric>,
@@ -233,7 +233,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// Reads the name of a metric.
 pub fn metric(text: &str) -> Result<Metric, String> {
-    Metric::from_name(text).ok_or_else(|| "expected wall, cpu or net".to_owned())
+    Metric::from_name(text).ok_or_else(|| "expected wall, cpu or uncontended".to_owned())
 }
 
 fn parameter(text: &str) -> Result<Parameter, String> {

@@ -41,7 +41,7 @@ pub struct CompareArgs {
     /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
     pub alpha: f64,
-    /// Judge only this metric of each run: wall, cpu or net (wall time minus the wait for a CPU)
+    /// Judge only this metric of each run: wall, cpu or uncontended (wall time minus the wait for a CPU)
     /// [default: as judged when measured; for unpaired runs, their values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
@@ -63,7 +63,7 @@ pub struct StatsArgs {
     /// Files with samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Use this time of each run: wall, cpu or net [default: the metric judged when measured, or the values]
+    /// Use this time of each run: wall, cpu or uncontended [default: the metric judged when measured, or the values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
     /// Print JSON
@@ -99,7 +99,7 @@ pub struct CheckSamplesArgs {
     /// Files with samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Use this time of each run: wall, cpu or net [default: the metric judged when measured, or the values]
+    /// Use this time of each run: wall, cpu or uncontended [default: the metric judged when measured, or the values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
     /// Smallest difference that a comparison should be able to detect

@@ -172,7 +172,7 @@ impl fmt::Display for Reason {
         match self {
             Reason::OppositeSigns { cpu, uncontended } => write!(
                 f,
-                "CPU time and net time contradict each other: {:+.2} % and {:+.2} %",
+                "CPU time and uncontended time contradict each other: {:+.2} % and {:+.2} %",
                 percent(cpu),
                 percent(uncontended)
             ),

@@ -203,7 +203,10 @@ fn where_metrics_contradict_each_other_uncontended_time_decides() {
     assert!(
         matches!(outcome.reasons[..], [Reason::OppositeSigns { cpu, uncontended }] if cpu > 0.0 && uncontended < 0.0)
     );
-    assert_eq!(outcome.reasons[0].to_string(), "CPU time and net time contradict each other: +3.05 % and -2.96 %");
+    assert_eq!(
+        outcome.reasons[0].to_string(),
+        "CPU time and uncontended time contradict each other: +3.05 % and -2.96 %"
+    );
 }
 
 #[test]

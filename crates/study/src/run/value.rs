@@ -97,8 +97,10 @@ fn of_command(single: &SingleRun, name: &str) -> Result<Number, Failure> {
         },
         "uncontended" | "net" => match (run.uncontended_ns(), run.wait_ns) {
             (Some(ns), _) => seconds(ns),
-            (None, Err(reason)) => return Err(permanent(format!("expected `net`, found none: {}", no_wait(reason)))),
-            (None, Ok(_)) => return Err(permanent("expected `net`, found none")),
+            (None, Err(reason)) => {
+                return Err(permanent(format!("expected `{name}`, found none: {}", no_wait(reason))));
+            }
+            (None, Ok(_)) => return Err(permanent(format!("expected `{name}`, found none"))),
         },
         _ => {
             let mut found: Vec<&str> = single.values.iter().map(|value| value.metric.as_str()).collect();
