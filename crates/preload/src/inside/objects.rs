@@ -177,7 +177,13 @@ pub unsafe fn name_interposer() {
         others.put(b" more");
     }
     let used = others.used;
-    notes::covered(&[object, b" exports ", name.to_bytes(), &number[..used], b" of libc: seen is what it passes on"]);
+    notes::covered(&[
+        object,
+        b" exports ",
+        name.to_bytes(),
+        &number[..used],
+        b" of libc: only forwarded calls are seen",
+    ]);
 }
 
 /// Start and end of the code of libc, from where every ordinary system call comes.

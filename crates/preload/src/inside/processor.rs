@@ -150,7 +150,7 @@ pub unsafe fn watch_loading() {
     catch();
     if !write((*debug).told, &[BREAKPOINT]) {
         LOADER.store(0, Ordering::Relaxed);
-        notes::uncovered(&[b"what plugins ask the processor is not recorded: the loader cannot be watched"]);
+        notes::uncovered(&[b"processor instructions of plugins are not recorded: the loader cannot be watched"]);
     }
 }
 
@@ -211,7 +211,7 @@ pub unsafe fn follow() {
         let site = site.load(Ordering::Relaxed);
         let address = (site & ((1 << ROOM_SHIFT) - 1)) as usize;
         if site & DOUBTFUL != 0 {
-            say(b"may ask the processor, unrecorded: ", address, false);
+            say(b"possible unrecorded read of time or randomness from the processor: ", address, false);
             continue;
         }
         let known = find(address).filter(|_| is_changed(address));
@@ -233,7 +233,11 @@ pub unsafe fn follow() {
     }
     for found in list[..count].iter().flatten() {
         if !is_changed(found.address) && !leave(found) {
-            say(b"asks the processor, unrecorded, as its code cannot be changed: ", found.address, false);
+            say(
+                b"unrecorded read of time or randomness from the processor, in code that cannot be changed: ",
+                found.address,
+                false,
+            );
         }
     }
 }
@@ -439,10 +443,10 @@ unsafe fn say_first(found: &Instruction) {
         match place.compare_exchange(0, mark, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => {
                 let what: &[u8] = match found.asks {
-                    Asks::Rdtsc | Asks::Rdtscp => b" asks the processor for the time (rdtsc): recorded",
-                    Asks::Rdpid | Asks::Cpuid => b" asks the processor for its number (rdpid): recorded",
-                    Asks::Rdrand => b" asks the processor for randomness (rdrand): recorded",
-                    Asks::Rdseed => b" asks the processor for randomness (rdseed): recorded",
+                    Asks::Rdtsc | Asks::Rdtscp => b" reads the time from the processor (rdtsc): recorded",
+                    Asks::Rdpid | Asks::Cpuid => b" reads the CPU number from the processor (rdpid): recorded",
+                    Asks::Rdrand => b" reads randomness from the processor (rdrand): recorded",
+                    Asks::Rdseed => b" reads randomness from the processor (rdseed): recorded",
                 };
                 say(what, found.address, true);
                 return;

@@ -28,7 +28,7 @@ fn text(facts: &Facts) -> String {
     let told = |value: &Option<String>| value.clone().unwrap_or_default();
     let mut out = told(&facts.host) + "\n";
     let threads = if cpu.online.is_empty() { String::new() } else { format!(", CPU {} online", cpu.online) };
-    line(&mut out, "processor", cpu.model.as_deref().unwrap_or("not told"));
+    line(&mut out, "processor", cpu.model.as_deref().unwrap_or("unknown"));
     line(
         &mut out,
         "",

@@ -291,7 +291,7 @@ fn every_cause_has_its_words_and_its_next_step() {
         failed_calls: vec![failed(Recorded::NotFailed), FailedCall { errno: 13, ..failed(Recorded::NotNoted) }],
         surroundings: Surroundings {
             missed: vec!["unrecorded system call 318".to_owned()],
-            notes: vec!["plugin.so is loaded without RTLD_DEEPBIND, so that what it calls is seen".to_owned()],
+            notes: vec!["plugin.so is loaded without RTLD_DEEPBIND, so that its calls are seen".to_owned()],
             ..Surroundings::default()
         },
         printed: vec!["chmod: \u{1b}[31mno such file".to_owned()],

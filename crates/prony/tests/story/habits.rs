@@ -61,7 +61,7 @@ fn a_server_that_exports_functions_of_libc_replays_identically() {
     let server = compiled(&scratch, "interposer.c", &["-rdynamic"]);
     let (recording, demo) = recorded(&scratch, address, vec![server, address.port().to_string()], &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
-    let note = "interposer-c-rdynamic exports clock_gettime and 8 more of libc: seen is what it passes on";
+    let note = "interposer-c-rdynamic exports clock_gettime and 8 more of libc: only forwarded calls are seen";
     assert!(recording.said.contains(note), "{recording}");
     assert_noted(&scratch, &demo, note);
 }
@@ -82,7 +82,7 @@ fn a_plugin_loaded_with_deep_binding_is_recorded() {
     let command = vec![plugins(&scratch), address.port().to_string(), "plugin.so".into()];
     let (_, demo) = recorded(&scratch, address, command, &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
-    assert_noted(&scratch, &demo, "plugin.so is loaded without RTLD_DEEPBIND, so that what it calls is seen");
+    assert_noted(&scratch, &demo, "plugin.so is loaded without RTLD_DEEPBIND, so that its calls are seen");
 }
 
 #[test]

@@ -301,7 +301,7 @@ pub(in super::super) unsafe fn raw(
         }
         libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
             if !IO_URING_SAID.swap(true, Ordering::Relaxed) {
-                notes::covered(&[b"io_uring is answered with ENOSYS: what moves through it cannot be recorded"]);
+                notes::covered(&[b"io_uring is answered with ENOSYS: its transfers cannot be recorded"]);
             }
             set_errno(libc::ENOSYS);
             -1

@@ -28,7 +28,7 @@ unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
     if process::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
         *flags &= !DEEP_BINDING;
-        notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that what it calls is seen"]);
+        notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
     }
     if process::mode() != ASIDE {
         processor::watch_loading();

@@ -101,9 +101,7 @@ static SHARING_SAID: AtomicBool = AtomicBool::new(false);
 
 unsafe fn say_sharing() {
     if !SHARING_SAID.swap(true, Ordering::Relaxed) {
-        notes::uncovered(&[
-            b"clone: what runs in the memory of another one, and is no thread of libc, is not recorded",
-        ]);
+        notes::uncovered(&[b"clone: a process that shares memory and is not a thread of libc is not recorded"]);
     }
 }
 
