@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prony_demo::dump::call_name;
 use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
-use prony_replay::SetIdFile;
+use prony_replay::{SetIdFile, exit_text};
 use prony_text::{Untrusted, printable_line};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -204,8 +204,7 @@ fn frame_rule(rule: FrameRule) -> String {
 
 fn server_exit(exit: ServerExit) -> String {
     match exit {
-        ServerExit::Code(code) => format!("exited with {code}"),
-        ServerExit::Signal(signal) => format!("was ended by signal {signal}"),
+        ServerExit::Code(_) | ServerExit::Signal(_) => exit_text(exit),
         ServerExit::Cut => "was still running when the recording ended".to_owned(),
     }
 }
