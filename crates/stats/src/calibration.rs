@@ -1,4 +1,4 @@
-//! How many inner loops make one value long enough to time.
+//! Number of inner loops that makes one value long enough to time.
 
 /// A value shorter than this is mostly clock, interrupts and luck; as in pyperf.
 pub const VALUE_S_MIN: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! Where a series of measurements changes for good: commits after which a study answers otherwise.
+//! Change points of a series of measurements: commits after which the results of a study differ.
 //!
 //! E-divisive (Matteson & James 2014, "A nonparametric approach for multiple change point analysis of multivariate
 //! data"), as Daly et al. 2020 use it for the benchmarks of MongoDB: of all places, the one with the greatest energy
@@ -113,8 +113,8 @@ impl Candidate {
     }
 }
 
-/// How many values in a row are worth one, at most an eighth of them: (1 + φ)/(1 − φ) for values that each resemble the
-/// last by φ.
+/// Number of consecutive values that are worth one independent value, at most an eighth of them: (1 + φ)/(1 − φ) for an
+/// autocorrelation of φ.
 ///
 /// φ comes from neighbouring differences, whose correlation is −(1 − φ)/2: a change of level is in one of them only, and
 /// with far-out ones pulled in to 3 of their deviations it hardly counts. Residuals around a single change would show

@@ -1,4 +1,4 @@
-//! What each level of each factor does, from cells that differ in nothing else.
+//! Effects of the levels of each factor, from cells that differ in that factor only.
 //!
 //! An *edge* is two configurations that differ in one factor. Along an edge, on one machine and workload, d = ln y(from)
 //! − ln y(to): above 0 where `to` is better, so that eᵈ is a speed-up. Machines are what an effect is stated for, so a
@@ -35,14 +35,14 @@ use least_squares::Columns;
 use pairs::{Cells, Pair};
 use repeats::Spread;
 
-/// What was varied and what came out.
+/// A study as input: factors, cells and their values.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Design {
-    /// What was varied on purpose.
+    /// Factors that were varied on purpose.
     pub factors: Vec<Factor>,
     /// One a cell that has a value.
     pub observations: Vec<Observation>,
-    /// Which way is better.
+    /// Direction of improvement.
     pub better: Better,
     /// Values of different workloads may be compared, as those normalised to the same work may. Then an edge whose ends
     /// have no workload in common is judged by the means over the workloads of each end.
@@ -52,9 +52,9 @@ pub struct Design {
 /// Something varied on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
-    /// Its name.
+    /// Name of the factor.
     pub name: String,
-    /// Its levels, in order.
+    /// Levels, in order.
     pub levels: Vec<String>,
     /// The levels are steps of a quantity: only the last is compared with the first, besides neighbours.
     pub sweep: bool,
@@ -63,11 +63,11 @@ pub struct Factor {
 /// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Which machine.
+    /// Index of the machine.
     pub machine: usize,
-    /// Which workload.
+    /// Index of the workload.
     pub workload: usize,
-    /// Which repeat; machine, workload and repeat are a block.
+    /// Index of the repeat; machine, workload and repeat are a block.
     pub repeat: u32,
     /// A level a factor. Observations with another number of levels, or without a finite value, are left out.
     pub levels: Vec<usize>,
@@ -82,18 +82,18 @@ pub struct Effects {
     pub effects: Vec<Effect>,
     /// The same with another factor held at one level, where there is more than one.
     pub conditional: Vec<Effect>,
-    /// How far the effect of one factor depends on another.
+    /// Dependence of the effect of one factor on another.
     pub interactions: Vec<Interaction>,
-    /// What the configurations cannot tell apart.
+    /// Terms that the configurations cannot separate.
     pub aliases: Vec<Alias>,
     /// Effects and interactions: so many questions were asked.
     pub comparisons: usize,
 }
 
-/// What going from one level to another does. Values are log speed-ups: above 0 is better, eˣ − 1 the share.
+/// Effect of going from one level to another. Values are log speed-ups: above 0 is better, eˣ − 1 the share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
-    /// Which factor.
+    /// Index of the factor.
     pub factor: usize,
     /// From which level.
     pub from: usize,
@@ -107,16 +107,16 @@ pub struct Effect {
     pub pairs: usize,
     /// The edges that it rests on; none where it comes from a model of all cells.
     pub edges: Vec<Edge>,
-    /// Whether both ends did the same work.
+    /// Comparison of the work at both ends.
     pub work: Work,
-    /// How it was found.
+    /// Method of the estimate.
     pub method: Method,
 }
 
-/// How large something is, and how certain that is. All values are logarithms of ratios.
+/// Size of an effect and its uncertainty. All values are logarithms of ratios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Size {
-    /// What counts once.
+    /// Unit that counts once.
     pub over: Over,
     /// The median of the units.
     #[serde(rename = "usual")]
@@ -127,13 +127,14 @@ pub struct Size {
     pub max: f64,
     /// Student's interval of the mean of the units; without bounds where nothing scatters: one unit only, never repeated.
     pub interval: Interval,
-    /// What the interval takes for drawn anew, and so what it speaks of: machines like these, workloads like these on the
-    /// only machine, or with `Repeats` the very machine and workloads that were measured.
+    /// Source of variation that the interval covers: machines like these, workloads like these on the only machine, or
+    /// with `Repeats` the very machine and workloads that were measured.
     pub of: Over,
     /// Student's interval for other workloads like these, where `interval` speaks of these ones and there are
     /// [`OTHERS_MIN`] of them.
     pub others: Option<Interval>,
-    /// How one repeat of these workloads scatters, and with what freedom, where they are on one machine and were repeated.
+    /// Standard deviation of one repeat of these workloads and its degrees of freedom, if they are on one machine and
+    /// were repeated.
     #[serde(skip)]
     pub one_repeat: Option<(f64, f64)>,
     /// Standard error of the mean, in the interval; infinite where that has no bounds.
@@ -150,7 +151,7 @@ pub struct Size {
     pub units: Vec<(usize, f64)>,
 }
 
-/// What counts once in an effect: what else there is of it may be quite different.
+/// Unit that counts once in an effect; several values of one unit are not independent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Over {
@@ -178,7 +179,7 @@ pub struct Edge {
     pub max: f64,
 }
 
-/// Whether both ends of the edges did the same work.
+/// Comparison of the work at both ends of the edges.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
@@ -193,7 +194,7 @@ pub enum Work {
     },
 }
 
-/// How an effect was found.
+/// Method by which an effect was estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
@@ -203,10 +204,10 @@ pub enum Method {
     Model,
 }
 
-/// How far the effect of one factor depends on another: the effect at `with_to` less that at `with_from`.
+/// Dependence of the effect of one factor on another: the effect at `with_to` minus that at `with_from`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Interaction {
-    /// Whose effect.
+    /// Index of the factor whose effect depends.
     pub factor: usize,
     /// From which level.
     pub from: usize,
@@ -378,7 +379,7 @@ fn count<'a>(pairs: impl Iterator<Item = &'a Pair>) -> usize {
     pairs.map(|pair| (pair.machine, pair.workload, pair.edge)).collect::<BTreeSet<_>>().len()
 }
 
-/// What there is more than one of.
+/// The unit of which there are several.
 fn over(pairs: &[Pair]) -> Option<Over> {
     let first = pairs.first()?;
     if pairs.iter().any(|pair| pair.machine != first.machine) {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::quantile::median;
 use crate::samples::{Benchmark, MetadataValue, Samples, Unit};
 
-/// What hyperfine says of a command, in seconds.
+/// Summary of a command as in hyperfine, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Summary {
     mean: f64,

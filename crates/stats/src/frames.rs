@@ -23,12 +23,12 @@ pub const NORMAL_FRAMES: f64 = 120_000.0;
 
 /// The share of α that the verdict on whole replays has.
 pub const VERDICT_SHARE: f64 = 0.8;
-/// What frames that stand out have.
+/// Share of α for frames that stand out.
 const CHANGED_SHARE: f64 = 0.1;
-/// What each interval has: of the mean frame and of three quantiles.
+/// Share of α for each interval: of the mean frame and of three quantiles.
 const INTERVAL_SHARE: f64 = 0.1 / 4.0;
 
-/// What is known of the frames of two builds. Times are seconds.
+/// Comparison of the frames of two builds. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrameComparison {
     /// Frames of a replay.
@@ -83,7 +83,7 @@ pub struct FrameChange {
     pub p: f64,
 }
 
-/// Why replays cannot be compared.
+/// Reasons why replays cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FrameError {
     /// Both builds need as many replays.
@@ -165,7 +165,7 @@ fn log_ratios(a: &[f64], b: &[f64]) -> Vec<f64> {
     a.iter().zip(b).map(ratio).collect()
 }
 
-/// What is left when the typical difference of the pair is taken off, its noise included.
+/// Residuals after the typical difference of the pair, including its noise, is subtracted.
 fn without_common(logs: &[f64]) -> Vec<f64> {
     let common = median(logs).unwrap_or(0.0);
     logs.iter().map(|log| log - common).collect()

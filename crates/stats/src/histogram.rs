@@ -7,7 +7,7 @@ use crate::quantile;
 /// Counts of neighbouring bins of one width.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Histogram {
-    /// Where the first bin starts.
+    /// Start of the first bin.
     pub low: f64,
     /// Width of each bin; 0 when all values are equal, and there is one bin.
     pub bin_width: f64,
@@ -60,7 +60,7 @@ impl Histogram {
         Some(Histogram { low, bin_width, counts, below, above, least, greatest })
     }
 
-    /// Where a bin starts; `bin` = the number of bins gives the end of the last.
+    /// Start of a bin; `bin` = the number of bins gives the end of the last.
     pub fn edge(&self, bin: usize) -> f64 {
         self.low + self.bin_width * bin as f64
     }

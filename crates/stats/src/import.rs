@@ -17,18 +17,18 @@ use serde_json::Value;
 
 use crate::samples::{Benchmark, Metadata, MetadataValue, Run, Samples, SamplesError, from_json, one_line, shown};
 
-/// What was read, and what of it is not among the samples.
+/// Imported samples, and notes about skipped parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// Who wrote the file.
+    /// Format of the file.
     pub format: Format,
     /// The samples.
     pub samples: Samples,
-    /// What was left out or looks wrong, a sentence each.
+    /// Notes about skipped or suspicious parts, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Who wrote a file.
+/// Formats that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// prony or pyperf.
@@ -43,7 +43,7 @@ pub enum Format {
     Criterion,
 }
 
-/// How a file of no known format begins.
+/// Beginning of a file of an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {
     /// There is nothing in it.
@@ -67,7 +67,7 @@ impl fmt::Display for Beginning {
     }
 }
 
-/// Why a file could not be imported.
+/// Reasons why a file could not be imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ImportError {
     /// No format that is known.
@@ -75,7 +75,7 @@ pub enum ImportError {
         "expected samples of prony or pyperf, JSON of hyperfine or Google Benchmark, or text of `go test -bench`, found {found}"
     )]
     Unknown {
-        /// How the content begins.
+        /// Beginning of the content.
         found: Beginning,
     },
     /// The JSON is not as its format wants it.
@@ -86,15 +86,15 @@ pub enum ImportError {
     Line {
         /// From 1.
         line: usize,
-        /// What should be there.
+        /// Expected item.
         expected: &'static str,
-        /// What is there.
+        /// Found item.
         found: String,
     },
     /// The file is sound and holds nothing to compare.
     #[error("expected at least one time of a run, found {found}")]
     NoTimes {
-        /// What there is instead.
+        /// Found item.
         found: String,
     },
 }

@@ -15,7 +15,7 @@ pub struct Interval {
     /// Upper bound.
     #[serde(deserialize_with = "upper_bound")]
     pub high: f64,
-    /// How often an interval made so holds the truth, 0 to 1.
+    /// Confidence level, 0 to 1.
     pub confidence: f64,
     /// Observations it rests on.
     pub n: usize,

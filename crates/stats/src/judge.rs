@@ -66,7 +66,7 @@ pub const CPU_SHARE_MIN: f64 = 0.9;
 /// Of all pairs, the share that computed less than those that are asked.
 const COMPUTED_LESS: f64 = 0.75;
 
-/// What a comparison may cost and how sure it must be.
+/// Time limit and error rate of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Plan {
     /// Chance to claim a difference where there is none, over all looks and metrics; 0.05.
@@ -75,7 +75,7 @@ pub struct Plan {
     pub margin: f64,
     /// Seconds for everything.
     pub budget_s: f64,
-    /// What is judged: this metric alone, or with `None` what the user waits for.
+    /// The only metric to judge, or with `None` what the user waits for.
     pub metric: Option<Metric>,
 }
 
@@ -90,7 +90,7 @@ pub struct Pair {
     pub wall: Ratio,
 }
 
-/// What two runs say: how they differ, and how slow the machine was for both.
+/// Difference between two runs, and the slowness of the machine during both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
     /// ln(B/A).
@@ -106,9 +106,9 @@ impl Ratio {
     }
 }
 
-/// What is asked of a judge, whatever its pairs are.
+/// Questions to a judge, independent of the kind of its pairs.
 pub trait Look {
-    /// What it may cost and how sure it must be.
+    /// Time limit and error rate.
     fn plan(&self) -> &Plan;
 
     /// The look that is due when a `share` of the budget is used, as its share; `None` when none is.
@@ -228,7 +228,7 @@ impl Judge {
         self.pairs.len()
     }
 
-    /// When the next look is due, in seconds since the start; `None` after the last.
+    /// Time of the next look, in seconds since the start; `None` after the last.
     pub fn next_look_s(&self) -> Option<f64> {
         self.looks.next_share().map(|share| share * self.plan.budget_s)
     }
@@ -246,7 +246,7 @@ impl Judge {
         series.live(self.looks.next_share().unwrap_or(1.0))
     }
 
-    /// What the looks made so far had said under another `alpha`; for [`crate::multiplicity::holm`].
+    /// Outcome of the looks made so far under another `alpha`; for [`crate::multiplicity::holm`].
     pub fn reconsider(&self, alpha: f64, elapsed_s: f64) -> Outcome {
         let mut judge = Judge::new(Plan { alpha, ..self.plan });
         let mut outcome = None;

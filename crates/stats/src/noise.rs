@@ -3,7 +3,7 @@
 use crate::Seed;
 use crate::judge::{Pair, Ratio};
 
-/// How the machine misbehaves. Sizes are of log times and resemble two shared virtual CPUs.
+/// Kinds of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
     /// Each run by itself, 1 %.
@@ -36,7 +36,7 @@ pub const NOISES: [Noise; 7] = [
     Noise::HeavyTails,
 ];
 
-/// What one run took.
+/// Times of one run.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     pub cpu_s: f64,
@@ -68,7 +68,7 @@ pub struct Machine {
     phase_s: f64,
 }
 
-/// What the command takes when nothing disturbs it.
+/// Undisturbed time of the command, in seconds.
 const RUN_S: f64 = 0.020;
 /// Between runs: starting, collecting.
 const BETWEEN_S: f64 = 0.0005;
@@ -81,7 +81,7 @@ impl Machine {
         Machine { noise, seed, elapsed_s: 0.0, state, phase_s }
     }
 
-    /// How a thread is disturbed that computes for [`RUN_S`]: log time, and its wait for a core.
+    /// Disturbance of a thread that computes for [`RUN_S`]: log time, and its wait for a core.
     fn disturbance(&mut self) -> (f64, f64) {
         let seed = &mut self.seed;
         let mut wait = 0.0005 * uniform(seed);

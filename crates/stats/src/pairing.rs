@@ -1,4 +1,4 @@
-//! Which way of pairing scatters least: the two runs of a pair one after the other, or both at once on one CPU.
+//! Selection of the way of pairing with less noise: both runs of a pair sequentially, or in parallel on one CPU.
 //!
 //! Each is tried on **one command with itself**, before anything is compared, and none of these runs is part of the
 //! comparison. So the choice is made of numbers that know nothing of the other command: whichever way is taken, and whatever
@@ -19,7 +19,7 @@ pub const GAIN_MIN: f64 = 1.5;
 /// Fewer pairs of either way tell nothing.
 pub const PAIRS_MIN: usize = 3;
 
-/// How the runs of a pair are made.
+/// Ways to make the runs of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
     /// One after the other.
@@ -33,7 +33,7 @@ pub enum Pairing {
 pub struct Trial {
     /// ln of the times of two runs of the same command, one a pair.
     pub logs: Vec<f64>,
-    /// What a pair takes.
+    /// Duration of a pair.
     pub pair_s: f64,
 }
 

@@ -68,9 +68,9 @@ fn beta_quantile(a: f64, b: f64, target: f64, start: f64) -> f64 {
     x
 }
 
-/// How much larger the proportion `b` is than `a`, from an interval of each: what lies between them and their bounds, added as
-/// lengths at right angles (Newcombe 1998, whose method 10 this is of two [`wilson`] intervals). The `n` of the result is the smaller
-/// one.
+/// Interval of the difference `b` − `a` of two proportions, from an interval of each: the distances of the estimates
+/// and their bounds are added in quadrature (Newcombe 1998, whose method 10 this is for two [`wilson`] intervals). The
+/// `n` of the result is the smaller one.
 pub fn difference(a: Interval, b: Interval) -> Interval {
     let estimate = b.estimate - a.estimate;
     Interval {

@@ -38,7 +38,7 @@ pub fn median_absolute_deviation(values: &[f64]) -> Option<f64> {
     median(&values.iter().map(|value| (value - centre).abs()).collect::<Vec<_>>())
 }
 
-/// What the standard deviation would be without the far-out values: 1.4826 × MAD. `None` when empty.
+/// Robust estimate of the standard deviation: 1.4826 × MAD. `None` when empty.
 pub fn robust_deviation(values: &[f64]) -> Option<f64> {
     Some(MAD_TO_DEVIATION * median_absolute_deviation(values)?)
 }

@@ -15,11 +15,11 @@ use crate::unpaired::{self, Comparison};
 /// Is B faster than A?
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// What B is compared with.
+    /// Baseline of the comparison.
     pub a: &'a Benchmark,
-    /// What is judged.
+    /// Benchmark to judge.
     pub b: &'a Benchmark,
-    /// How both were measured, when their runs are pairs.
+    /// Circumstances of the measurement of both, when their runs are pairs.
     pub paired: Option<&'a Circumstances>,
 }
 
@@ -158,7 +158,7 @@ fn numbered(benchmark: &Benchmark) -> impl Iterator<Item = (u64, &Run)> {
     benchmark.runs.iter().filter_map(|run| Some((run.measured.as_ref()?.pair?, run)))
 }
 
-/// What of a run is compared; more is worse.
+/// Compared times of a run; more is worse.
 #[derive(Debug, Clone, Copy)]
 struct Times {
     cpu: f64,
@@ -196,7 +196,7 @@ impl Times {
     }
 }
 
-/// What was allowed for the measurement; `None` when that was a number of runs.
+/// Time limit of the measurement; `None` when the number of runs was set.
 fn budget_s(circumstances: &Circumstances) -> Option<f64> {
     let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
     circumstances.budget_s.filter(|&budget| budget > 0.0 && end_s > 0.0)

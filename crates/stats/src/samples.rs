@@ -35,12 +35,12 @@ pub const PRONY_VERSION: u64 = 1;
 /// the benchmarks of other tools do.
 pub const PROCESS: &str = "process";
 
-/// What was measured, all of one file.
+/// All measurements of one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
     /// At least one; their names differ.
     pub benchmarks: Vec<Benchmark>,
-    /// Where and how it was measured; `None` when another tool did.
+    /// Circumstances of the measurement; `None` for another tool's.
     pub circumstances: Option<Circumstances>,
 }
 
@@ -51,41 +51,41 @@ pub struct Benchmark {
     pub name: String,
     /// Of all values and warm-ups.
     pub unit: Unit,
-    /// How often the code under test repeats itself in a loop; at least 1.
+    /// Inner repetitions of the code under test; at least 1.
     pub inner_loops: u64,
-    /// What all runs share. `name`, `unit`, `inner_loops` and `loops` are fields, not entries.
+    /// Metadata common to all runs. `name`, `unit`, `inner_loops` and `loops` are fields, not entries.
     pub metadata: Metadata,
     /// At least one, in the order in which they ran.
     pub runs: Vec<Run>,
-    /// What prony knows of the command.
+    /// Facts about the command.
     pub subject: Option<Subject>,
 }
 
 /// One process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
-    /// How many loops a value stands for; at least 1.
+    /// Number of loops per value; at least 1.
     pub loops: u64,
     /// Values that were measured first and do not count.
     pub warmups: Vec<Warmup>,
     /// Above zero, for one inner loop each. Empty when the run only calibrated or warmed up.
     pub values: Vec<f64>,
-    /// What this run does not share with all others.
+    /// Metadata of this run that not all runs share.
     pub metadata: Metadata,
-    /// What the run cost besides.
+    /// Other measurements of the run.
     pub measured: Option<Measured>,
 }
 
 /// A discarded value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warmup {
-    /// How many loops it took; at least 1.
+    /// Number of loops; at least 1.
     pub loops: u64,
     /// For one inner loop; not negative.
     pub value: f64,
 }
 
-/// What the values count.
+/// Unit of the values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -101,7 +101,7 @@ pub enum Unit {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PronyVersion;
 
-/// Where and how all of a file was measured: `prony` at the root.
+/// Circumstances of the measurement of a whole file: `prony` at the root.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
     /// Of the format.
@@ -112,7 +112,7 @@ pub struct Circumstances {
     /// Facts of the machine.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub machine: Value,
-    /// What was done to quiet the machine.
+    /// Tuning of the machine.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub tuning: Value,
     /// Runs with the same `pair` ran back to back when this is the same too. Made up anew for each measurement.
@@ -124,16 +124,16 @@ pub struct Circumstances {
     /// The one metric that was judged; `None` when that was what the user waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// When each pair was complete, in seconds since the start, in their order. Whoever judges the pairs again must look
-    /// when it was looked then; otherwise the chance of a false claim is another.
+    /// Completion times of all pairs, in seconds since the start, in order. A later comparison must use the same looks;
+    /// otherwise the rate of false alarms differs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pairs_done_s: Vec<f64>,
-    /// What the reader should know before trusting the numbers, failed runs among it.
+    /// Warnings that the reader should know before trusting the numbers, including failed runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// What prony knows of a measured command: `prony` in a benchmark.
+/// Facts about a measured command: `prony` in a benchmark.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The command and its arguments.
@@ -142,21 +142,21 @@ pub struct Subject {
     /// Facts of the executable.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub build: Value,
-    /// What the values are: `wall` when left out.
+    /// Metric of the values: `wall` when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// What the values count, as `requests/s`, where pyperf has no unit for it.
+    /// Unit of the values, such as `requests/s`, if pyperf has no such unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// Whether a smaller value is the better one.
+    /// Direction of improvement of the values.
     #[serde(default, skip_serializing_if = "Better::is_lower")]
     pub better: Better,
-    /// What was put into the command.
+    /// Parameter values substituted into the command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Which way is better.
+/// Direction of improvement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -167,13 +167,13 @@ pub enum Better {
     Higher,
 }
 
-/// What a run cost: `prony` in a run. What was not measured is `None`.
+/// Measurements of a run: `prony` in a run. Values that were not measured are `None`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The number of its pair: one run of each benchmark, back to back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pair: Option<u64>,
-    /// Its place in the pair: 0 ran first.
+    /// Position in the pair: 0 ran first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
     /// From start to end.
@@ -206,7 +206,7 @@ pub struct Measured {
     /// The most memory that was resident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
-    /// What the process ended with; a signal is 128 and its number.
+    /// Exit code of the process; 128 + N for signal N.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Hardware counters, by their name.
@@ -299,12 +299,12 @@ impl Benchmark {
         clusters
     }
 
-    /// What the values count: `second`, `byte`, or the unit that the command gave.
+    /// Unit of the values: `second`, `byte`, or the unit that the command gave.
     pub fn unit_name(&self) -> &str {
         self.subject.as_ref().and_then(|subject| subject.unit.as_deref()).unwrap_or(self.unit.name())
     }
 
-    /// What the values are: `wall` unless the command said otherwise.
+    /// Metric of the values: `wall` unless the command said otherwise.
     pub fn metric(&self) -> &str {
         self.subject.as_ref().and_then(|subject| subject.metric.as_deref()).unwrap_or("wall")
     }
@@ -330,7 +330,7 @@ impl Benchmark {
         }
     }
 
-    /// Whether a smaller value is the better one.
+    /// Direction of improvement of the values.
     pub fn better(&self) -> Better {
         self.subject.as_ref().map_or(Better::Lower, |subject| subject.better)
     }

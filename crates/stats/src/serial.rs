@@ -1,4 +1,4 @@
-//! How much a value tells about the next: values in a row are worth less than as many independent ones.
+//! Serial correlation: consecutive values are worth less than as many independent ones.
 
 /// Correlation of values with those `lag` later; `None` when there are not more than `lag` or all are equal.
 pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
@@ -7,7 +7,7 @@ pub fn autocorrelation(values: &[f64], lag: usize) -> Option<f64> {
     (values.len() > lag && variance > 0.0).then(|| products(&centred, lag) / variance)
 }
 
-/// How many values in a row are worth one independent value, at least 1: τ = 1 + 2 Σ ρ(lag).
+/// Number of consecutive values that are worth one independent value, at least 1: τ = 1 + 2 Σ ρ(lag).
 ///
 /// `series` are stretches of values that hang together in the same way, such as the two samples of a comparison; what
 /// they say of ρ is pooled. The sum ends where two neighbouring lags together are no longer positive (Geyer 1992, initial

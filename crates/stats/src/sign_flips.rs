@@ -11,7 +11,7 @@ use crate::interval::Interval;
 use crate::quantile::median;
 use crate::seed::Seed;
 
-/// What a stretch of work took in either build, in one unit.
+/// Times of a piece of work in either build, in one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// In A.
@@ -67,7 +67,7 @@ pub fn differences(pairs: &[Pair], theta: f64) -> Vec<f64> {
     raw.iter().zip(pairs).map(|(d, pair)| d.clamp(-limit * scale(pair), limit * scale(pair))).collect()
 }
 
-/// What a pair weighs; the same whichever is A.
+/// Weight of a pair; independent of which one is A.
 fn weight(pair: &Pair, theta: f64) -> f64 {
     let half = (0.5 * theta).exp();
     0.5 * (pair.b / half + pair.a * half)
@@ -78,7 +78,7 @@ pub fn p_value(pairs: &[Pair], theta: f64) -> f64 {
     Signs::of(pairs.len()).p_value(&differences(pairs, theta))
 }
 
-/// Which of several ways to total the same pairs has the smallest error at ratio e^`theta`.
+/// Index of the way to total the same pairs with the smallest error at ratio e^`theta`.
 ///
 /// The first is taken unless a later one promises an error smaller by a fifth than what was best so far, and rests
 /// on twelve pairs or more, counted by their weights. What decides are sizes of differences and weights at that ratio: the same however

@@ -106,7 +106,7 @@ fn averages_outside<const LEVELS: usize>(n: usize, levels: [f64; LEVELS]) -> [(f
     })
 }
 
-/// How many pairs the test needs before any result can be significant at `level`.
+/// Number of pairs that the test needs before any result can be significant at `level`.
 pub fn values_needed(level: f64) -> usize {
     // All n on one side has chance 2 · 2⁻ⁿ.
     (1.0 - level.log2()).ceil().max(1.0) as usize

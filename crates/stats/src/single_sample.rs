@@ -54,7 +54,7 @@ impl SingleSample {
         }
     }
 
-    /// When the next look is due, in seconds since the start; `None` after the last.
+    /// Time of the next look, in seconds since the start; `None` after the last.
     pub fn next_look_s(&self) -> Option<f64> {
         LOOKS.into_iter().find(|&share| share > self.used).map(|share| share * self.budget_s)
     }

@@ -4,10 +4,10 @@ use std::f64::consts::PI;
 
 use crate::distribution::{normal_above, normal_quantile_above};
 
-/// When the judge looks, as shares of the time budget.
+/// Times of the looks, as shares of the time budget.
 pub const LOOKS: [f64; 5] = [1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0, 1.0 / 2.0, 1.0];
 
-/// How much of `alpha` may be spent when a share `u` of the budget is used: α·ln(1 + (e − 1)·u).
+/// Part of `alpha` that may be spent when a share `u` of the budget is used: α·ln(1 + (e − 1)·u).
 ///
 /// Source: Lan & DeMets 1983, Biometrika 70; this one keeps the bounds about equal at all looks, as Pocock's do.
 pub fn spent(alpha: f64, u: f64) -> f64 {
@@ -43,8 +43,8 @@ impl Boundary {
         Boundary { alpha, spent: 0.0, inside: None }
     }
 
-    /// What is left when `alpha` was spent up to a share `u` of the budget by looks at something else. The next
-    /// level is what it newly spends, which holds whatever these looks and the next have in common.
+    /// Remaining boundary when `alpha` was spent up to a share `u` of the budget by looks at something else. The next
+    /// level is what it newly spends, which is valid whatever these looks and the next have in common.
     pub fn resume(alpha: f64, u: f64) -> Boundary {
         Boundary { alpha, spent: spent(alpha, u), inside: None }
     }

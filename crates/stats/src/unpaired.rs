@@ -31,13 +31,13 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Log ratio ln(B/A) of a typical process; `n` counts the processes of both.
     pub interval: Interval,
-    /// What A rests on.
+    /// Data of A.
     pub a: Basis,
-    /// What B rests on.
+    /// Data of B.
     pub b: Basis,
 }
 
-/// What one side of a comparison rests on.
+/// Data of one side of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {
     /// Values without warm-ups.
@@ -45,7 +45,7 @@ pub struct Basis {
     /// Processes with values; when there is one only, its values are taken for as many, and the comparison speaks of
     /// these two processes, not of the programs.
     pub processes: usize,
-    /// How many independent observations that is worth.
+    /// Effective number of independent observations.
     pub worth: f64,
     /// Correlation of each observation with the next, where it is more than chance.
     pub follows_the_last: Option<f64>,
@@ -97,7 +97,7 @@ fn observations(processes: &[Vec<f64>]) -> (Vec<f64>, usize, usize) {
     (observations.into_iter().map(f64::ln).collect(), values, processes.len())
 }
 
-/// How far B lies above A.
+/// Estimate of the shift of B relative to A.
 struct Shift {
     a_sorted: Vec<f64>,
     b_sorted: Vec<f64>,

@@ -1,10 +1,10 @@
-//! How often to repeat what: values in a process, processes, builds.
+//! Allocation of repetitions: values in a process, processes, builds.
 //!
 //! Each level adds its own randomness, and one more repetition costs most at the top. What is known from a first
 //! experiment says how many repetitions at each lower level are worth their time; the top level then takes what
 //! is left. Source: Kalibera & Jones 2013, "Rigorous benchmarking in reasonable time", ISMM, sections 5 and 6.
 
-/// What a first experiment of two levels says.
+/// Variance components from a first experiment of two levels.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Components {
     /// Variance between values of one process.

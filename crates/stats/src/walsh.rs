@@ -2,7 +2,7 @@
 
 use crate::selection::{self, Staircase};
 
-/// How many Walsh averages `n` values have.
+/// Number of Walsh averages of `n` values.
 pub fn count(n: usize) -> usize {
     n * (n + 1) / 2
 }

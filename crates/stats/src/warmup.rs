@@ -8,12 +8,12 @@ use crate::quantile::{median, robust_deviation};
 const VALUES_MIN: usize = 4;
 /// A warm-up must stand out from the second half by so many standard errors, or noise would be called one.
 const ERRORS_MIN: f64 = 4.0;
-/// What is closer than this to the rest (a log ratio) is not worth leaving out.
+/// Smallest log ratio to the rest that is worth leaving a value out.
 const DIFFERENCE_MIN: f64 = 0.02;
 /// A warm-up is one in so many processes; a busy machine slows some of them at the start, too.
 const PROCESSES_MIN: f64 = 0.75;
 
-/// How many values at the start of each process are warm-ups. They are kept in the file and left out of results.
+/// Number of warm-up values at the start of each process. They are kept in the file but not used for results.
 ///
 /// `processes`: values of each process in order. At each place the median over the processes of ln(value / the process's
 /// median) is taken, so that one disturbed process says nothing, and the cut is where the values after it have the

@@ -1,4 +1,4 @@
-//! What a set of configurations cannot tell apart, known before anything runs.
+//! Terms that a set of configurations cannot separate, known before anything runs.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use super::least_squares::Columns;
 
-/// What a configuration may have.
+/// Terms of the model: main effects and interactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Term {
     /// A level of a factor other than the first.
     Main {
-        /// Which factor.
+        /// Index of the factor.
         factor: usize,
-        /// Which level, from 1.
+        /// Index of the level, from 1.
         level: usize,
     },
     /// Two such levels of two factors at once.
@@ -35,8 +35,7 @@ pub struct Alias {
     pub same_as: Vec<(Term, f64)>,
 }
 
-/// What the configurations cannot tell apart: main effects and interactions of two factors, by the rank of their columns
-/// (Montgomery 2017, 8.2).
+/// Aliases of main effects and interactions of two factors, by the rank of their columns (Montgomery 2017, 8.2).
 ///
 /// `levels`: how many each factor has. `configurations`: a level a factor; repetitions do no harm. Empty for a full cross
 /// without computing anything. With more than [`TERMS_MAX`] terms only main effects are looked

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which columns of a design say something of their own.
+/// Linearly independent columns of a design.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Columns {
     /// Columns that no combination of earlier ones makes.
@@ -48,7 +48,7 @@ impl Columns {
         self.weights(shares)
     }
 
-    /// What of a column no direction explains, and what it has of each.
+    /// Residual of a column that no direction explains, and its coefficients for each.
     fn without(&self, column: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let mut rest = column.to_vec();
         let mut shares = vec![0.0; self.directions.len()];

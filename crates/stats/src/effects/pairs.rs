@@ -19,7 +19,7 @@ type Blocks = BTreeMap<(usize, usize, u32), (f64, f64)>;
 /// One comparison along an edge.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pair {
-    /// Which of the edges.
+    /// Index of the edge.
     pub edge: usize,
     /// On which machine.
     pub machine: usize,
@@ -56,18 +56,18 @@ impl<'a> Cells<'a> {
         self.configurations.keys().copied().collect()
     }
 
-    /// What counts.
+    /// Observations that count.
     pub fn observations(&self) -> impl Iterator<Item = &'a Observation> {
         let design = self.design;
         design.observations.iter().filter(move |one| is_usable(design, one))
     }
 
-    /// How many machines have values.
+    /// Number of machines with values.
     pub fn machines(&self) -> usize {
         self.observations().map(|one| one.machine).collect::<BTreeSet<_>>().len()
     }
 
-    /// How many workloads have values.
+    /// Number of workloads with values.
     pub fn workloads(&self) -> usize {
         self.observations().map(|one| one.workload).collect::<BTreeSet<_>>().len()
     }
@@ -98,7 +98,7 @@ impl<'a> Cells<'a> {
         pairs
     }
 
-    /// How the workloads at the two ends of an edge differ among themselves, machines set apart.
+    /// Spread among the workloads at each of the two ends of an edge, without the differences between machines.
     pub fn spread_of_ends(&self, edge: &[usize], factor: usize, to: usize) -> [Spread; 2] {
         [edge.to_vec(), other_end(edge, factor, to)].map(|levels| {
             let mut of_machines: BTreeMap<usize, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How a comparison scatters from repeat to repeat, with machines and workloads held as they are.
+//! Variation of a comparison from repeat to repeat, with machines and workloads fixed.
 //!
 //! A machine and workload is a stratum, and its repeats are drawn anew: what an effect is *on these workloads* is the mean
 //! of the strata, and the variance of that is Σ s²ₖ/nₖ / K² over K strata, with the freedom of Satterthwaite (1946), as
@@ -53,7 +53,7 @@ impl Repeats {
         (freedom > 0).then(|| Repeats(strata.values().map(stratum).collect()))
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> usize {
         self.0.iter().map(|stratum| stratum.repeats as usize).sum()
     }

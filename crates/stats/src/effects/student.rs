@@ -10,7 +10,7 @@ use crate::distribution::{student_above, student_quantile_above};
 use crate::interval::Interval;
 use crate::quantile::median;
 
-/// What units are worth, whatever of the table is missing.
+/// Estimates of the units, whichever entries of the table are missing.
 pub(super) fn units(table: &Table) -> BTreeMap<usize, f64> {
     least_squares::rows(table).unwrap_or_else(|| least_squares::means(table))
 }
@@ -143,8 +143,8 @@ pub(super) fn wider(
     Interval { low: interval.estimate - reach, high: interval.estimate + reach, ..*interval }
 }
 
-/// How far an interval reaches when variances of several sources add up, its standard error, and its freedom (Satterthwaite
-/// 1946).
+/// Half width of an interval from variances of several sources, its standard error, and its degrees of freedom
+/// (Satterthwaite 1946).
 pub(super) fn reach(parts: &[Spread], alpha: f64) -> (f64, f64, f64) {
     let variance: f64 = parts.iter().map(|part| part.variance_of_mean).sum();
     if variance == 0.0 || !variance.is_finite() {

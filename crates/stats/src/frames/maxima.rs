@@ -1,4 +1,4 @@
-//! Which of thousands of frames differ, with one chance in all to name a wrong one.
+//! Test for thousands of frames at once, with one error rate for all of them.
 //!
 //! Westfall & Young 1993, step-down maxT: the signs of whole pairs are flipped at random, and a frame counts when it
 //! stands out farther than the farthest of all frames does in all but a share α of the flips. Frames that count are taken out, and
@@ -48,7 +48,7 @@ pub fn adjusted_p_values(pairs: &[Vec<f64>], level: f64, seed: u64) -> Vec<f64> 
     }
 }
 
-/// How far the farthest frame stands out under each flip, ascending.
+/// Largest statistic of all frames under each flip, ascending.
 fn farthest(pairs: &[Vec<f64>], scales: &[f64], seed: u64) -> Vec<f64> {
     let mut seed = Seed::new(seed);
     let mut farthest: Vec<f64> = (0..FLIPS)
@@ -71,7 +71,7 @@ fn clip(pairs: &[Vec<f64>], frames: usize) -> Vec<Vec<f64>> {
     pairs.iter().map(|logs| logs.iter().zip(&limits).map(|(log, limit)| log.clamp(-limit, *limit)).collect()).collect()
 }
 
-/// What a frame's mean is divided by: its own root mean square plus that of a typical frame.
+/// Divisor of each frame's mean: its own root mean square plus that of a typical frame.
 ///
 /// Alone, the own one makes a quiet frame with equal signs look like a great difference (Tusher, Tibshirani & Chu 2001).
 fn scales(pairs: &[Vec<f64>], frames: usize) -> Vec<f64> {
@@ -81,7 +81,7 @@ fn scales(pairs: &[Vec<f64>], frames: usize) -> Vec<f64> {
     own.iter().map(|own| own + typical).collect()
 }
 
-/// How far each frame stands out: |mean| / scale.
+/// Statistic of each frame: |mean| / scale.
 fn statistics(pairs: &[Vec<f64>], scales: &[f64], signs: &[f64]) -> Vec<f64> {
     let mut sums = vec![0.0; scales.len()];
     for (logs, sign) in pairs.iter().zip(signs) {

@@ -1,4 +1,4 @@
-//! What of each pair of replays ran while the machine was fast.
+//! Selection of the segments of each pair of replays that ran while the machine was fast.
 //!
 //! A replay takes tenths of a second, disturbances of a shared machine come and go in milliseconds: a core that is
 //! shared with a busy sibling computes at half its speed for some frames and at full speed for the next. Most replays are
@@ -29,9 +29,9 @@ const NEIGHBOURS: usize = 1;
 const OWN_SCATTER: f64 = 0.1;
 /// With fewer segments there is nobody to tell.
 const SEGMENTS_MIN: usize = 8;
-/// What a segment takes undisturbed: so far from the least of the pairs, as the least itself is luck.
+/// Tolerance for undisturbed segments above the minimum of the pairs, because the minimum itself is partly luck.
 const UNDISTURBED: f64 = 0.05;
-/// Where in a pair its level is read off: so much of most replays ran undisturbed.
+/// Quantile of a pair at which its level is read; this share of most replays ran undisturbed.
 const OF_PAIR: f64 = 0.1;
 /// A level farther above than this, as log of a·b, is disturbance and not where memory came to lie.
 const OF_PAIR_MAX: f64 = 0.1;
@@ -80,7 +80,8 @@ impl Segments {
         self.a.iter().zip(&self.b).map(total).collect()
     }
 
-    /// What each pair took in the segments kept, for each of `shares` of the pairs; empty where nobody can tell.
+    /// Times of each pair in the selected segments, for each of `shares` of the pairs; empty if it cannot be
+    /// determined.
     pub fn least_disturbed(&self, shares: &[f64]) -> Vec<Vec<Pair>> {
         if self.sizes.len() < SEGMENTS_MIN {
             return Vec::new();
@@ -101,7 +102,7 @@ impl Segments {
         kept
     }
 
-    /// How much slower than at best the machine was around each segment, of each pair, as log of a·b.
+    /// Slowdown of the machine around each segment relative to the best, for each pair, as log of a·b.
     fn disturbance(&self) -> Vec<Vec<f64>> {
         let segments = self.sizes.len();
         let level = |pair: usize, segment: usize| {
@@ -133,7 +134,7 @@ fn around(levels: &[f64]) -> Vec<f64> {
     (0..levels.len()).map(disturbed).collect()
 }
 
-/// How many frames make a segment, from the first to the last, so that the typical one lasts [`SEGMENT_S`].
+/// Number of frames per segment, from the first to the last, so that the typical segment lasts [`SEGMENT_S`].
 fn segments(frames_s: &[f64]) -> Vec<usize> {
     let typical = median(frames_s).unwrap_or(0.0).max(1e-9);
     let size = ((SEGMENT_S / typical).ceil() as usize).clamp(1, frames_s.len().max(1));

@@ -17,7 +17,7 @@ struct Line<'a> {
     metrics: Vec<(f64, &'a str)>,
 }
 
-/// Whether a text has a line of a benchmark, or begins as the output does.
+/// True if a text has a line of a benchmark, or begins as the output does.
 pub(super) fn is_go_bench(text: &str) -> bool {
     text.starts_with("goos: ") || text.lines().any(|line| matches!(parse(line), Some(Ok(_))))
 }

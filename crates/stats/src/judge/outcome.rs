@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::series::Seen;
 use crate::interval::Interval;
 
-/// What B is relative to A.
+/// Result for B relative to A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -21,7 +21,7 @@ pub enum Verdict {
     Unclear,
 }
 
-/// What was measured of a run.
+/// Measured quantities of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
@@ -54,8 +54,8 @@ impl Metric {
         }
     }
 
-    /// What alone can be judged of values that are called `name` and are no times of processes; `None` where they are
-    /// such times. In a `duet` processes are known by their CPU time.
+    /// The only metric that can be judged for values that are called `name` and are not process times; `None` for
+    /// process times. In a `duet` processes are judged by their CPU time.
     pub fn only(name: &str, duet: bool) -> Option<Metric> {
         match name {
             "wall" | "net" => None,
@@ -95,7 +95,7 @@ pub struct Outcome {
     pub elapsed_s: f64,
     /// Share of the budget that the look stands for.
     pub share: f64,
-    /// What an unclear result would take to become clear.
+    /// Additional measurements that an unclear result needs.
     pub forecast: Option<Forecast>,
     /// Signed ranks; of replays, sums of frames.
     pub cpu: MetricBlock,
@@ -104,7 +104,7 @@ pub struct Outcome {
     pub uncontended: Option<MetricBlock>,
     /// Signed ranks.
     pub wall: MetricBlock,
-    /// What to know about the verdict.
+    /// Explanations of the verdict.
     pub reasons: Vec<Reason>,
 }
 
@@ -121,7 +121,7 @@ pub struct MetricBlock {
     pub disturbed: usize,
 }
 
-/// How much more it takes.
+/// Additional effort that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Forecast {
     /// Pairs in all.
@@ -130,7 +130,7 @@ pub struct Forecast {
     pub seconds_more: f64,
 }
 
-/// Why a verdict is what it is.
+/// Reasons for a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
@@ -156,12 +156,12 @@ pub enum Reason {
     Unknown,
     /// CPU time differs where it is not what is waited for.
     CpuDiffers {
-        /// Its estimate.
+        /// Estimate of the CPU time difference.
         cpu: f64,
     },
     /// Pairs without a usable CPU time.
     LeftOut {
-        /// How many.
+        /// Number of pairs.
         pairs: usize,
     },
 }
@@ -191,7 +191,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What a look saw.
+/// Data at a look.
 pub(super) struct Evidence {
     pub share: f64,
     /// No look comes after this one.
@@ -215,7 +215,7 @@ pub(super) struct Evidence {
 /// estimates of a true 1 % within 0.5 points in 19 of 20 cases, for half a second more.
 const PRECISE_MARGINS: f64 = 1.75;
 
-/// Where nothing was seen.
+/// Interval without any data.
 const UNKNOWN: Interval =
     Interval { estimate: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 0.0, n: 0 };
 
@@ -259,7 +259,7 @@ impl Evidence {
         }
     }
 
-    /// What has a say; what the user waits for comes last. Empty where that is not known.
+    /// Metrics that are judged; what the user waits for comes last. Empty if that is unknown.
     fn judged(&self) -> Vec<Metric> {
         let known = |seen: &Seen| seen.difference.is_some();
         match (self.asked, &self.uncontended) {

@@ -1,4 +1,4 @@
-//! Which pairs tell most: those during which the machine was fast, as the pairs around them tell.
+//! Selection of the most informative pairs: those during which the machine was fast, judged by the pairs around them.
 //!
 //! Other work on the machine comes in bursts of many runs; it makes runs slower and their ratio noisier. Each pair is
 //! ranked by the middle level of its neighbours in time, two on each side, never by its own; how many of the ranks are

@@ -13,30 +13,30 @@ pub(super) struct Series {
     pub ratios: Vec<Ratio>,
     /// Pairs whose ratio is not finite.
     pub left_out: usize,
-    /// What is left for a difference in this metric.
+    /// Remaining error for a difference in this metric.
     difference: Boundary,
-    /// What is left for agreement within the margin, which all metrics must show.
+    /// Remaining error for equivalence within the margin, which all metrics must show.
     agreement: Boundary,
     test: Test,
-    /// What the last look rested on, by place.
+    /// Weights at the last look, by place.
     looked_at: Vec<Weight>,
 }
 
-/// How a metric is judged.
+/// Test by which a metric is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Test {
     SignedRanks,
     Signs,
 }
 
-/// What the sign of one pair moves in a test's statistic.
+/// Effect of the sign of one pair on a test's statistic.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Weight {
     place: usize,
     size: f64,
 }
 
-/// What one look saw of a metric.
+/// Values of a metric at one look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
     /// At the level of a difference.
@@ -101,7 +101,7 @@ impl Series {
         if products > 0.0 { products.powi(2) / (squares(weights) * squares(&self.looked_at)) } else { 0.0 }
     }
 
-    /// What each pair weighs in the statistic: its rank by size, or 1.
+    /// Weight of each pair in the statistic: its rank by size, or 1.
     fn weights(&self, places: &[usize]) -> Vec<Weight> {
         if self.test == Test::Signs {
             return places.iter().map(|&place| Weight { place, size: 1.0 }).collect();

@@ -1,4 +1,4 @@
-//! What must hold of samples so that pyperf reads them (pyperf 2.10, `_bench.py`), and what prony adds.
+//! Rules for samples that pyperf reads (pyperf 2.10, `_bench.py`), and for prony's additions.
 
 use std::collections::BTreeSet;
 

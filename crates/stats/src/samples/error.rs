@@ -1,6 +1,6 @@
-//! What can be wrong with samples, as facts; the remedy is the command's to say.
+//! Errors of samples, as facts; the command adds the remedy.
 
-/// Why samples could not be read or written.
+/// Reasons why samples could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SamplesError {
     /// The file is longer than the budget.
@@ -14,13 +14,13 @@ pub enum SamplesError {
     /// Another version of pyperf's format.
     #[error("`version`: expected \"1.0\", found {found}")]
     Version {
-        /// What the file states, as JSON.
+        /// Value in the file, as JSON.
         found: String,
     },
     /// A newer version of what prony adds.
     #[error("`prony.version`: expected at most {supported}, found {found}")]
     PronyVersion {
-        /// What the file states.
+        /// Value in the file.
         found: u64,
         /// The newest that this reader knows.
         supported: u64,
@@ -28,19 +28,19 @@ pub enum SamplesError {
     /// The text is no JSON, or not of this shape.
     #[error("{}{problem}", place(.path))]
     Json {
-        /// Where, as `benchmarks[0].runs[3].values[2]`; empty at the root.
+        /// Place, such as `benchmarks[0].runs[3].values[2]`; empty at the root.
         path: String,
-        /// What was expected and what found.
+        /// Expected and found items.
         problem: String,
     },
     /// A rule of the format is broken.
     #[error("{}expected {expected}, found {found}", place(.path))]
     Rule {
-        /// Where, as `benchmarks[0].runs[3].values[2]`; empty at the root.
+        /// Place, such as `benchmarks[0].runs[3].values[2]`; empty at the root.
         path: String,
-        /// What the rule asks for.
+        /// Value that the rule requires.
         expected: &'static str,
-        /// What is there.
+        /// Found value.
         found: String,
     },
 }
@@ -49,7 +49,7 @@ fn place(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("`{path}`: ") }
 }
 
-/// What a file says may be as long as the file; a message shows the beginning.
+/// Beginning of a text from a file, for a message: the text may be as long as the file.
 pub(crate) fn shown(text: &str) -> String {
     const MOST_CHARACTERS: usize = 160;
     let mut cut: String = text.chars().take(MOST_CHARACTERS).map(|c| if c.is_control() { ' ' } else { c }).collect();
@@ -64,7 +64,7 @@ pub(crate) fn quoted(text: &str) -> String {
     shown(&serde_json::Value::from(text).to_string())
 }
 
-/// What serde says in the words of Rust, in those of JSON.
+/// Message of serde with Rust terms replaced by those of JSON.
 pub(crate) fn in_json_words(problem: &str) -> String {
     let words = [
         ("expected f64", "expected a number"),

@@ -50,7 +50,7 @@ struct RunIn {
     prony: Option<Measured>,
 }
 
-/// What is read again when a file is not as expected: a version may be why.
+/// Versions, read separately when a file is not as expected: a version may be the reason.
 #[derive(Deserialize)]
 struct Versions {
     #[serde(default)]
@@ -186,11 +186,11 @@ fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchma
 /// A value that all runs of a benchmark must agree on: `Benchmark.add_run` of pyperf refuses others.
 struct OneForAll {
     key: &'static str,
-    /// What a run has that says nothing itself.
+    /// Value that applies to a run without its own.
     shared: Option<MetadataValue>,
-    /// What the first run has.
+    /// Value of the first run.
     value: Option<MetadataValue>,
-    /// Whether the first run says nothing itself, or the same.
+    /// True if the first run has no value of its own, or the same.
     is_shared: bool,
     first: bool,
 }

@@ -58,7 +58,7 @@ pub fn one_line(text: &str) -> String {
     if trimmed.is_empty() { "?".to_owned() } else { trimmed.to_owned() }
 }
 
-/// Whether a text is as pyperf's `parse_metadata` leaves it.
+/// True if a text is as pyperf's `parse_metadata` leaves it.
 pub(super) fn is_one_line(text: &str) -> bool {
     !text.is_empty() && !text.contains(['\n', '\r']) && !text.starts_with(is_space) && !text.ends_with(is_space)
 }
@@ -83,7 +83,7 @@ pub(super) fn check(path: &str, metadata: &Metadata) -> Result<(), SamplesError>
     Ok(())
 }
 
-/// What pyperf expects of the names that it knows, where the value is something else (pyperf 2.10, `_metadata.py`).
+/// Type that pyperf expects for a name that it knows, if the value has another (pyperf 2.10, `_metadata.py`).
 fn wrong_type(name: &str, value: &MetadataValue) -> Option<&'static str> {
     let at_least = |least: u64| match value {
         MetadataValue::Number(number) => number.as_u64().is_some_and(|number| number >= least),
@@ -109,7 +109,7 @@ fn wrong_type(name: &str, value: &MetadataValue) -> Option<&'static str> {
     (!right).then_some(expected)
 }
 
-/// Whether a text begins as ISO 8601 dates do. pyperf stops at others, but only when it shows statistics.
+/// True if a text begins like an ISO 8601 date. pyperf stops at others, but only when it shows statistics.
 fn is_date(text: &str) -> bool {
     let shape = text.bytes().take(10).map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     shape.eq(*b"0000-00-00")
