@@ -139,7 +139,7 @@ impl Received {
     }
 }
 
-/// Why the last system call of this thread failed.
+/// Error of the last system call of this thread.
 #[inline]
 fn last_error() -> Errno {
     // SAFETY: it leads to the thread's own number.
@@ -158,11 +158,11 @@ impl Drop for Received {
 pub struct Datagram {
     /// To whom.
     pub to: SocketAddr,
-    /// What; at most 65,507 bytes over IPv4.
+    /// Payload; at most 65,507 bytes over IPv4.
     pub bytes: Vec<u8>,
 }
 
-/// What became of datagrams.
+/// Result of sending a batch of datagrams.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub datagrams: u64,
@@ -175,10 +175,10 @@ pub(crate) struct Sent {
 
 /// Datagrams shorter than this are sent one by one: looking for others to the same address costs more than it saves.
 const SEGMENT_BYTES_MIN: usize = 512;
-/// What one datagram of IPv4 may carry, and so one train.
+/// Largest payload of an IPv4 datagram, and thus of a train, in bytes.
 const TRAIN_BYTES_MAX: usize = 65_507;
 
-/// What sendmmsg reads.
+/// Arguments of sendmmsg.
 ///
 /// Long datagrams to one address, as the fragments of a packet, are given to the kernel as one train, which it cuts into
 /// datagrams of one size: generic segmentation offload, `UDP_SEGMENT` in udp(7). The way through the kernel is

@@ -67,7 +67,7 @@ impl Driver {
         &self.socket
     }
 
-    /// When the driver was made.
+    /// Time at which the driver was made.
     pub fn started(&self) -> Instant {
         self.started_at
     }
@@ -191,7 +191,7 @@ impl Driver {
         }
     }
 
-    /// How long from now nothing is due; `None`: until something arrives or is sent.
+    /// Duration until something is due; `None`: not before something arrives or is sent.
     pub fn idle_time(&self) -> Option<Duration> {
         self.idle_time_at(self.now())
     }

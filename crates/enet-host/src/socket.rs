@@ -19,7 +19,7 @@ const BUFFER_BYTES: usize = 8 << 20;
 /// until nothing is left ends each round with one.
 const QUIET: u8 = 2;
 
-/// How a socket is opened.
+/// Options for opening a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketOptions {
     /// Bytes that the kernel keeps until they are read, in its own account: headers included.
@@ -52,7 +52,7 @@ impl BufferSize {
     }
 }
 
-/// Why a socket is not opened.
+/// Reasons why a socket was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The kernel makes none.
@@ -63,13 +63,13 @@ pub enum OpenError {
     Bind {
         /// Asked for.
         address: SocketAddr,
-        /// What the kernel says.
+        /// Error of the kernel.
         #[source]
         source: io::Error,
     },
 }
 
-/// What went through a socket, and what did not.
+/// Counts of the traffic of a socket and of its losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
     /// Datagrams read.
@@ -171,7 +171,7 @@ impl Socket {
         })
     }
 
-    /// Where it is.
+    /// Local address of the socket.
     ///
     /// # Errors
     /// What the kernel says.
@@ -189,7 +189,7 @@ impl Socket {
         self.send_buffer
     }
 
-    /// What went through. Asks the kernel, which counts what it dropped.
+    /// Counts of the traffic so far. Asks the kernel for the datagrams that it dropped.
     pub fn traffic(&self) -> Traffic {
         Traffic { overflowed: overflowed(self.socket.as_fd()).unwrap_or(0).into(), ..self.traffic }
     }
@@ -256,8 +256,8 @@ impl Socket {
         }
     }
 
-    /// Whether an error is one of other machines, which is counted: kept for the next call, udp(7) and ip(7), which reads on.
-    /// False where nothing happened but a signal.
+    /// True for an error caused by another machine, which is counted: kept for the next call, udp(7) and ip(7), which
+    /// then continues reading. False if only a signal arrived.
     fn is_of_others(&mut self, errno: Errno) -> io::Result<bool> {
         match errno {
             Errno::INTR => Ok(false),

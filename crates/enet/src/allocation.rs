@@ -1,4 +1,4 @@
-//! What memory really costs: more than the bytes that are asked for.
+//! Real memory cost of allocations: more than the requested bytes.
 
 /// Bytes that an allocation of `bytes` takes: malloc of glibc, with a word before each and steps of two words. Other
 /// allocators take about as much.

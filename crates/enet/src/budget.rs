@@ -17,10 +17,10 @@ use crate::endpoint::words;
 use crate::keyed::Keyed;
 use crate::packet::{Kind, Received};
 
-/// What a delivered packet is charged beside its payload: its place in a queue that doubles, its allocation.
+/// Bytes charged for a delivered packet in addition to its payload: its place in a queue that doubles, its allocation.
 pub(crate) const DELIVERED_BYTES: usize = 96;
 
-/// Why memory is given though a budget is spent.
+/// Reasons to grant memory although a budget is exhausted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exemption {
     /// The reliable packet that is next in order on a channel.
@@ -31,14 +31,14 @@ pub(crate) enum Exemption {
     Node,
 }
 
-/// What one held thing takes, and out of which pocket.
+/// Size of one held item, and the budget that pays for it.
 #[derive(Debug, Default)]
 pub(crate) struct Charge {
     pub bytes: usize,
     exemption: Option<Exemption>,
 }
 
-/// What a peer holds.
+/// Memory held by a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
     /// Within the budgets.
@@ -50,7 +50,7 @@ pub(crate) struct Account {
     share: Option<u32>,
 }
 
-/// What the peers of one network hold.
+/// Memory held by the peers of one network.
 #[derive(Debug)]
 struct Share {
     network: (u64, u64),
@@ -58,7 +58,7 @@ struct Share {
     held: usize,
 }
 
-/// What all peers hold, by network.
+/// Memory held by all peers, by network.
 pub(crate) struct Budget {
     /// Within the budget.
     pub held: usize,
@@ -69,7 +69,8 @@ pub(crate) struct Budget {
     networks: HashMap<(u64, u64), u32, Keyed>,
 }
 
-/// Who shares: an IPv4 address, or the 2^64 IPv6 addresses of one link, which a single machine may all use.
+/// Network of an address that shares a budget: an IPv4 address, or the 2^64 IPv6 addresses of one link, which a single
+/// machine may all use.
 fn network(address: IpAddr) -> (u64, u64) {
     match address.to_canonical() {
         address @ IpAddr::V4(_) => words(address),
@@ -125,7 +126,7 @@ impl Budget {
     }
 }
 
-/// What waits, in bytes, of one peer and of all, against its limits.
+/// Bytes waiting for one peer and for all, against their limits.
 pub(crate) struct ReceiveQuota<'a> {
     /// Of this peer, until the application takes it.
     pub delivered: &'a mut VecDeque<Received>,
@@ -142,17 +143,17 @@ pub(crate) struct ReceiveQuota<'a> {
 }
 
 impl ReceiveQuota<'_> {
-    /// Whether the application is behind, so that nothing more is delivered.
+    /// True if the application is behind, so that nothing more is delivered.
     pub fn is_behind(&self) -> bool {
         *self.waiting + DELIVERED_BYTES * self.delivered.len() >= self.waiting_limit
     }
 
-    /// Whether nothing more may wait that is not next in order.
+    /// True if nothing more may wait that is not next in order.
     pub fn is_full(&self) -> bool {
         *self.waiting + self.account.held + DELIVERED_BYTES * self.delivered.len() >= self.waiting_limit
     }
 
-    /// Whether one more packet of `bytes` may wait for the application.
+    /// True if one more packet of `bytes` may wait for the application.
     pub fn admits(&self, bytes: usize) -> bool {
         bytes <= self.packet_limit && !self.is_behind()
     }
@@ -195,7 +196,7 @@ impl ReceiveQuota<'_> {
         !core::mem::replace(taken, true)
     }
 
-    /// Whether `exemption` could be had.
+    /// True if `exemption` could be granted.
     pub fn may_exempt(&self, exemption: Option<Exemption>) -> bool {
         match exemption {
             Some(Exemption::Reliable) => !self.account.has_reliable,

@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::unsequenced::Unsequenced;
 use crate::wire::{NO_PEER, ThrottleParameters, WINDOW_MAX, WINDOW_MIN};
 
-/// Where a connection stands. The numbers are the stock library's.
+/// State of a connection. The numbers are those of the stock library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
@@ -46,8 +46,8 @@ pub enum State {
 /// Default time after which an idle connection is tried, in milliseconds.
 const PING_INTERVAL_MS: u32 = 500;
 
-/// What part of its interval a ping may be late to leave with a packet: peers that are sent eight packets a second or more
-/// are never sent one by itself, and answer it with one datagram less.
+/// Part of its interval by which a ping may be late to leave with a packet: peers that are sent eight packets a second
+/// or more never get a separate ping, and answer with one datagram less.
 const LATE_PING_PART: u32 = 4;
 
 /// Acknowledgements that wait to be sent, above which commands are taken for lost.
@@ -63,7 +63,7 @@ pub(crate) struct Ack {
     pub ends: bool,
 }
 
-/// Which end asked for the connection.
+/// The ends of a connection by who requested it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Initiator,
@@ -101,15 +101,16 @@ pub(crate) struct Connection {
     pub waiting: usize,
     pub account: Account,
 
-    /// When an acknowledgement came last.
+    /// Time of the last acknowledgement.
     pub last_receive: Option<u64>,
     pub last_send: Option<u64>,
-    /// When a datagram left last with more than acknowledgements and a ping. Not kept with the wire profile of stock hosts.
+    /// Time of the last datagram with more than acknowledgements and a ping. Not kept with the wire profile of stock
+    /// hosts.
     pub last_packet: Option<u64>,
     pub ping_interval_ms: u32,
     pub timeout: PeerTimeout,
 
-    /// What the peer can take and send, in bytes a second.
+    /// Bandwidth of the peer for receiving, in bytes a second.
     pub incoming_bandwidth: u32,
     pub outgoing_bandwidth: u32,
     /// Bandwidths that the peer was told last: what it may send, and what is sent to it.
@@ -120,7 +121,7 @@ pub(crate) struct Connection {
     pub settled: (u64, u64),
 }
 
-/// Why a connection ended.
+/// Reasons for the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DisconnectReason {
     /// The peer ended it.
@@ -225,7 +226,7 @@ impl Connection {
         Some((self.incoming.get_mut(usize::from(channel))?, quota))
     }
 
-    /// When something is to do though nothing arrives and nothing is queued.
+    /// Time of the next action if nothing arrives and nothing is queued.
     pub fn deadline(&self) -> Option<u64> {
         if !self.sender.has_nothing_in_flight() {
             return Some(self.sender.next_timeout);
@@ -233,13 +234,13 @@ impl Connection {
         (self.state == State::Connected).then(|| self.ping_due() + self.ping_grace_ms())
     }
 
-    /// When a ping may leave with a packet.
+    /// Time from which a ping may leave with a packet.
     pub fn ping_due(&self) -> u64 {
         self.last_receive.map_or(0, |last| last + u64::from(self.ping_interval_ms))
     }
 
-    /// How long after that it leaves by itself: at once, unless packets left about when an acknowledgement came last, or
-    /// since, so that one may be expected.
+    /// Delay after that before it leaves separately, in milliseconds: none, unless packets left around the time of the
+    /// last acknowledgement, or since, so that one may be expected.
     pub fn ping_grace_ms(&self) -> u64 {
         let grace_ms = u64::from(self.ping_interval_ms / LATE_PING_PART);
         let are_packets_sent = self.last_packet.zip(self.last_receive).is_some_and(|(at, last)| at + grace_ms >= last);

@@ -1,4 +1,4 @@
-//! Where a peer is, in the form that is looked up.
+//! Address of a peer, in the form used for lookups.
 
 use core::net::{IpAddr, SocketAddr};
 

@@ -1,4 +1,4 @@
-//! Which slots are free, lowest first, as a tree of bit masks.
+//! Set of free slots, lowest first, as a tree of bit masks.
 
 use alloc::vec::Vec;
 

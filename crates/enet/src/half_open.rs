@@ -18,14 +18,14 @@ pub(crate) struct HalfOpen {
     pub connect: ConnectParameters,
     /// For the application.
     pub data: u32,
-    /// What is answered: our token, the sessions, and what is granted.
+    /// Contents of the answer: our token, the sessions, and the granted parameters.
     pub verify_connect: ConnectParameters,
-    /// What the window of the peer will be.
+    /// Future window of the peer.
     pub window: u32,
     /// The cookie: number and time of the answer, which its acknowledgement repeats.
     pub sequence: u16,
     pub sent_time: u16,
-    /// When it was last answered, and how often.
+    /// Time and number of the answers so far.
     pub answered_at: u64,
     pub answers: u32,
     /// Bytes of all datagrams from and to the address: the latter never exceed the former.

@@ -59,36 +59,36 @@ pub struct PeerId {
 }
 
 impl PeerId {
-    /// Its slot, from 0. Slots are used again, IDs are not.
+    /// Slot of the peer, from 0. Slots are reused, IDs are not.
     pub fn slot(self) -> usize {
         self.slot as usize
     }
 }
 
-/// What happened.
+/// Events of a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A connection is made, by either end.
     Connect {
         /// With whom.
         peer: PeerId,
-        /// What the other end gave to its `connect`; 0 where it was asked for here.
+        /// Value that the other end passed to its `connect`; 0 for connections requested here.
         data: u32,
     },
     /// A connection ended, or was not made. The peer's slot is free.
     Disconnect {
         /// With whom.
         peer: PeerId,
-        /// What the other end gave to its `disconnect`, or 0.
+        /// Value that the other end passed to its `disconnect`, or 0.
         data: u32,
-        /// Why.
+        /// Reason of the disconnect.
         reason: DisconnectReason,
     },
     /// A packet came.
     Receive {
         /// From whom.
         peer: PeerId,
-        /// What, and how.
+        /// Packet and its delivery kind.
         packet: Received,
     },
 }
@@ -139,7 +139,7 @@ pub struct Host {
     half_open: HalfOpenTable,
     random: Random,
 
-    /// What of all peers waits for what is missing before it.
+    /// Memory of all peers that waits for missing data before it.
     budget: Budget,
     statistics: Statistics,
     /// Used again for each datagram.
@@ -191,7 +191,7 @@ impl Host {
         }
     }
 
-    /// What the host allows.
+    /// Settings of the host.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -201,7 +201,7 @@ impl Host {
         &mut self.settings
     }
 
-    /// What the host did so far.
+    /// Counters of the host so far.
     pub fn statistics(&self) -> Statistics {
         let mut statistics = self.statistics;
         statistics.work += self.wheel.work;
@@ -228,7 +228,7 @@ impl Host {
         self.connected.iter().map(|slot| self.id(slot))
     }
 
-    /// How many there are.
+    /// Number of connected peers.
     #[inline]
     pub fn connected_peers(&self) -> usize {
         self.connected.len()
@@ -264,13 +264,13 @@ impl Host {
         PeerId { slot, generation: self.slots[slot as usize].generation }
     }
 
-    /// Whether [`Host::poll_event`] has an event.
+    /// True if [`Host::poll_event`] has an event.
     #[inline]
     pub fn may_have_event(&self) -> bool {
         self.dispatch.len() > 0
     }
 
-    /// Whether [`Host::poll_transmit`] may have a datagram.
+    /// True if [`Host::poll_transmit`] may have a datagram.
     #[inline]
     pub fn may_transmit(&self) -> bool {
         self.ready.len() > 0 || !self.short.is_empty()
@@ -363,7 +363,8 @@ impl Host {
         self.throttle_bandwidth();
     }
 
-    /// When [`Host::handle_timeout`] has something to do, if nothing happens before; sooner never hurts.
+    /// Time at which [`Host::handle_timeout`] has something to do, if nothing happens before; an earlier call does no
+    /// harm.
     pub fn poll_timeout(&self) -> Option<Duration> {
         let due = [self.wheel.next(), self.bandwidth_due()].into_iter().flatten().min()?;
         Some(Duration::from_millis(due))

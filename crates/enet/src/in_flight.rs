@@ -25,7 +25,7 @@ impl InFlight {
         self.commands.len()
     }
 
-    /// Whether `sequence`, never sent before, would begin a window that must wait.
+    /// True if `sequence`, never sent before, would begin a window that must wait.
     pub fn is_blocked(&self, sequence: u16) -> bool {
         if u32::from(sequence) % WINDOW != 0 {
             return false;

@@ -20,7 +20,7 @@ const OPEN_WINDOWS: u32 = 7;
 /// Unreliable packets of a channel that may lack a piece at a time: when one more begins, the oldest is given up.
 const PARTIALS_MAX: usize = 256;
 
-/// Why a command ends the walk over its datagram, unacknowledged.
+/// Reasons to stop processing a datagram at a command, which is not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// Fields that no sender makes, or at the wrong time.
@@ -29,7 +29,7 @@ pub(crate) enum Refused {
     NoRoom,
 }
 
-/// Where a number stands to the last one delivered.
+/// Position of a sequence number relative to the last one delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// In a window that is open: at `number` of an order that never wraps.
@@ -65,7 +65,7 @@ impl Incoming {
         Place::Closed { is_acknowledged: !too_early.contains(&there) }
     }
 
-    /// Whether a command with this number is acknowledged, once it was handled.
+    /// True if a command with this number is acknowledged after it was handled.
     pub fn acknowledges(&self, sequence: u16) -> bool {
         self.place(sequence) != Place::Closed { is_acknowledged: false }
     }

@@ -1,8 +1,8 @@
-//! How much of what is sent is lost.
+//! Packet loss: share of commands that had to be sent again.
 
-/// What 1 is, in parts.
+/// Scale of shares: the value of 1.
 pub const SCALE: u32 = 1 << 16;
-/// How often the shares are taken anew, in milliseconds.
+/// Interval between recomputations of the shares, in milliseconds.
 const INTERVAL_MS: u64 = 10_000;
 
 /// Losses of one peer.

@@ -1,4 +1,4 @@
-//! What one peer has to send, what it sent, and what is due again.
+//! Commands of one peer that wait, are in flight, or are due for retransmission.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +18,7 @@ pub(crate) const HEADER_BYTES: usize = 4;
 /// Commands in flight on the control channel, whose numbers no window bounds.
 const CONTROL_MAX: usize = 1 << 14;
 
-/// What an outgoing command says, without its payload.
+/// Kinds of outgoing commands, without their payload.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Connect(Box<ConnectParameters>, u32),
@@ -49,7 +49,7 @@ pub(crate) struct Outgoing {
     sent_at: u64,
     timeout_ms: u64,
     attempts: u32,
-    /// Whether it is in the list of sent commands, rather than waiting to be sent (again).
+    /// True if it is in the list of sent commands, rather than waiting to be sent (again).
     is_sent: bool,
 }
 
@@ -98,7 +98,7 @@ struct Channel {
     in_flight: InFlight,
 }
 
-/// Why a packet is not taken.
+/// Reasons why a packet is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The peer is none, or not connected (yet, or any more).
@@ -122,7 +122,7 @@ pub enum SendError {
     },
 }
 
-/// What bounds a packet and a datagram.
+/// Size limits of a packet and a datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
     /// Bytes of a datagram.
@@ -134,7 +134,7 @@ pub(crate) struct Limits {
     pub packet: usize,
 }
 
-/// When a peer is given up.
+/// Limits after which an unresponsive peer is disconnected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerTimeout {
     /// 2 to the number of times a command was sent again, from which the minimum counts.
@@ -151,7 +151,7 @@ impl Default for PeerTimeout {
     }
 }
 
-/// What was put into a datagram.
+/// Contents of a filled datagram.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Filled {
     /// Commands.
@@ -176,9 +176,9 @@ pub(crate) struct Sender {
     order: u64,
     /// Bytes of payload in flight.
     pub in_transit: u32,
-    /// When the oldest command sent is due again.
+    /// Time at which the oldest sent command is due again.
     pub next_timeout: u64,
-    /// When the first command was sent that nothing was heard since.
+    /// Time of the first command since which nothing was heard.
     earliest: Option<u64>,
     pub control_sequence: u16,
     control: InFlight,
@@ -217,12 +217,12 @@ impl Sender {
         self.channels.len()
     }
 
-    /// Where the channels are, to prefetch them.
+    /// Address of the channels, for prefetching.
     pub fn channels_place(&self) -> *const u8 {
         self.channels.as_ptr().cast()
     }
 
-    /// Where the first channel is, and how many bytes, if it is in use.
+    /// Address and size in bytes of the first channel, if it is in use.
     pub fn first_channel_place(&self) -> Option<(*const u8, usize)> {
         let channel = self.channels.first()?.as_deref()?;
         Some((core::ptr::from_ref(channel).cast(), size_of::<Channel>()))
@@ -232,7 +232,7 @@ impl Sender {
         self.sent.is_empty()
     }
 
-    /// Whether nothing waits to be sent or acknowledged.
+    /// True if nothing waits to be sent or acknowledged.
     pub fn is_done(&self) -> bool {
         self.reliable.is_empty() && self.other.is_empty() && self.sent.is_empty()
     }
@@ -411,7 +411,7 @@ impl Sender {
         filled.is_blocked = filled.is_blocked && !self.reliable.is_empty() || is_control_blocked;
     }
 
-    /// Whether a command that was never sent is within the windows of its channel.
+    /// True if a command that was never sent is within the windows of its channel.
     fn may_begin(&self, command: &Outgoing) -> bool {
         match self.channels.get(usize::from(command.channel)) {
             Some(channel) => !channel.as_ref().is_some_and(|channel| channel.in_flight.is_blocked(command.sequence)),
@@ -532,7 +532,7 @@ impl Sender {
     }
 }
 
-/// What of its peer decides over sending.
+/// State of the peer that controls sending.
 pub(crate) struct Sending<'a> {
     pub throttle: &'a mut PacketThrottle,
     pub loss: &'a mut Loss,

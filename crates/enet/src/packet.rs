@@ -58,7 +58,7 @@ impl fmt::Debug for Payload {
 /// A packet to send. Without a flag it may be lost, but is never delivered behind a later one of its channel.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// What is delivered.
+    /// Delivered bytes.
     pub payload: Payload,
     /// It arrives, in the order of its channel. Wins over the others.
     pub reliable: bool,
@@ -87,7 +87,7 @@ impl Packet {
     }
 }
 
-/// How a packet came.
+/// Delivery kind of a received packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Reliably.
@@ -105,8 +105,8 @@ pub enum Kind {
 pub struct Received {
     /// Channel it was sent on.
     pub channel: u8,
-    /// How.
+    /// Delivery kind.
     pub kind: Kind,
-    /// What it holds.
+    /// Contents of the packet.
     pub payload: Vec<u8>,
 }

@@ -2,7 +2,7 @@
 
 use crate::wire::ThrottleParameters;
 
-/// Where nothing is dropped.
+/// Value at which nothing is dropped.
 pub const SCALE: u32 = 32;
 /// Step of the counter that spreads drops evenly; it has no divisor in common with the scale.
 const STEP: u32 = 7;
@@ -12,10 +12,10 @@ const STEP: u32 = 7;
 pub struct PacketThrottle {
     /// 0 to 32.
     pub value: u32,
-    /// What the value may rise to.
+    /// Maximum of the value.
     pub limit: u32,
     counter: u32,
-    /// How it adapts.
+    /// Parameters of the adaptation.
     pub parameters: ThrottleParameters,
 }
 
@@ -41,7 +41,7 @@ impl PacketThrottle {
         self.value = self.value.min(limit);
     }
 
-    /// Whether the next unreliable packet is sent.
+    /// True if the next unreliable packet is sent.
     pub(crate) fn admits(&mut self) -> bool {
         self.counter = (self.counter + STEP) % SCALE;
         self.counter <= self.value

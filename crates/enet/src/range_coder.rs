@@ -349,7 +349,7 @@ impl RangeCoder {
     }
 }
 
-/// Where a symbol lay in its context.
+/// Position of a symbol in its context.
 struct Seen {
     node: u16,
     under: u16,

@@ -46,7 +46,7 @@ struct Placed {
     missing: u32,
 }
 
-/// What a piece was.
+/// Result of processing a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Piece {
     New,
@@ -96,7 +96,7 @@ impl Reassembly {
         self.count
     }
 
-    /// What `fragment` would be.
+    /// Result that processing `fragment` would have.
     pub fn look(&self, fragment: &Fragment, bytes: u32) -> Piece {
         let agrees = fragment.count == self.count
             && fragment.total == self.total

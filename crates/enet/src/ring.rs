@@ -30,7 +30,7 @@ impl Ring {
         self.length
     }
 
-    /// Where the links of `slot` are, to prefetch them.
+    /// Address of the links of `slot`, for prefetching.
     pub fn place(&self, slot: u32) -> *const u8 {
         core::ptr::from_ref(&self.links[slot as usize]).cast()
     }

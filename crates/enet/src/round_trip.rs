@@ -1,4 +1,4 @@
-//! How long a command and its acknowledgement take.
+//! Round-trip time of a command and its acknowledgement.
 
 /// Until a first sample is there, in milliseconds.
 const INITIAL_MS: u32 = 500;
@@ -60,14 +60,14 @@ impl RoundTrip {
         }
     }
 
-    /// How long a command waits for its acknowledgement before it is sent again.
+    /// Time before a command without acknowledgement is sent again, in milliseconds.
     pub(crate) fn timeout_ms(&self) -> u64 {
         u64::from(self.mean_ms) + 4 * u64::from(self.variance_ms)
     }
 }
 
-/// When a command was sent whose acknowledgement carries the low half of that time, or `None` if that is
-/// in the future: only forged ones are.
+/// Send time of a command whose acknowledgement carries the low half of that time, or `None` if that is in the future:
+/// only forged ones are.
 pub(crate) fn widen(sent_time: u16, now: u64) -> Option<u64> {
     let widened = now & !0xffff | u64::from(sent_time);
     let widened = if sent_time & 0x8000 != 0 && now & 0x8000 == 0 { widened.checked_sub(0x1_0000)? } else { widened };

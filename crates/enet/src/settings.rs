@@ -1,4 +1,4 @@
-//! What a host allows, and how it behaves.
+//! Limits and behaviour of a host.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -34,7 +34,7 @@ pub fn crc32_checksum() -> Checksum {
     Box::new(|datagram| crc32(datagram).to_be_bytes())
 }
 
-/// Where the protocol leaves a choice: what is on the wire in either case is ENet 1.3.
+/// Choices that the protocol leaves open: both are ENet 1.3 on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WireProfile {
     /// Numbers of a handshake are unforeseeable, so that nobody who does not see the answer completes it; a bandwidth is
@@ -46,7 +46,7 @@ pub enum WireProfile {
     Stock,
 }
 
-/// What a host allows, and how it behaves.
+/// Limits and behaviour of a host.
 pub struct Settings {
     /// Most channels of a peer, 1 to 255.
     pub channels: u8,
@@ -67,11 +67,11 @@ pub struct Settings {
     /// early packets keep a peer from going on: a whole packet, and of those in pieces one reliable and one unreliable
     /// at a time, each with a bit a piece beside its bytes.
     pub held_bytes_max: usize,
-    /// What is put into and expected in every datagram.
+    /// Checksum added to and expected in every datagram.
     pub checksum: Option<Checksum>,
-    /// What datagrams are compressed with, when it makes them shorter.
+    /// Compressor for datagrams, used when it makes them shorter.
     pub compressor: Option<Box<dyn Compressor>>,
-    /// Where the protocol leaves a choice.
+    /// Choices that the protocol leaves open.
     pub wire_profile: WireProfile,
 }
 

@@ -1,6 +1,6 @@
-//! What a host did, and what it dropped.
+//! Counters of a host, including dropped data.
 
-/// Why a datagram, or the rest of it, was not looked at.
+/// Reasons why a datagram, or the rest of it, was ignored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dropped {
     /// Shorter than a header, or empty.

@@ -10,7 +10,7 @@ use core::hash::{BuildHasher, Hasher};
 use crate::endpoint::Endpoint;
 use crate::keyed::Keyed;
 
-/// What an entry stands for. Two bits less than a `u32` has.
+/// Meaning of an entry. Two bits less than a `u32` has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Slot(u32),
@@ -83,7 +83,7 @@ impl TokenTable {
         tag as usize & (self.entries.len() - 1)
     }
 
-    /// Where the search for a key begins, to prefetch it.
+    /// Address at which the search for a key begins, for prefetching.
     pub fn place(&self, tag: Tag) -> *const u8 {
         core::ptr::from_ref(&self.entries[self.home(tag.0)]).cast()
     }
@@ -107,13 +107,13 @@ impl TokenTable {
         })
     }
 
-    /// What a key most likely leads to: another key has the same hash once in 2^32 times.
+    /// Probable target of a key: another key has the same hash once in 2^32 times.
     #[inline]
     pub fn guess(&self, tag: Tag) -> Option<Target> {
         self.candidates(tag).next()
     }
 
-    /// What a key leads to: `is` says whether a target has it.
+    /// Target of a key: `is` decides whether a target has the key.
     #[inline]
     pub fn find(&self, tag: Tag, is: impl Fn(Target) -> bool) -> Option<Target> {
         self.candidates(tag).find(|&target| is(target))

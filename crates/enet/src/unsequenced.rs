@@ -1,4 +1,4 @@
-//! Which unsequenced packets came already.
+//! Set of unsequenced packets that were already received.
 
 /// Groups that are told apart.
 const WINDOW: u32 = 1024;

@@ -50,7 +50,7 @@ impl Wheel {
         }
     }
 
-    /// Where the entry of `slot` is, to prefetch it.
+    /// Address of the entry of `slot`, for prefetching.
     pub fn place(&self, slot: u32) -> *const u8 {
         core::ptr::from_ref(&self.entries[slot as usize]).cast()
     }
@@ -126,12 +126,12 @@ impl Wheel {
         passes
     }
 
-    /// When there is something to do next: no later than the next deadline.
+    /// Time of the next action: no later than the next deadline.
     pub fn next(&self) -> Option<u64> {
         (0..LEVELS).filter_map(|level| self.next_of(level)).min().map(|start| start.max(self.soonest))
     }
 
-    /// When the next occupied bucket of `level` begins.
+    /// Start of the next occupied bucket of `level`.
     fn next_of(&self, level: usize) -> Option<u64> {
         if self.occupied[level] == 0 {
             return None;

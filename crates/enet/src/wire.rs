@@ -41,14 +41,14 @@ pub const UNSEQUENCED: u8 = 0x40;
 
 const CODE: u8 = 0x0f;
 
-/// What a datagram begins with.
+/// Header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Token of the sender at the receiver, [`NO_PEER`] while it has none.
     pub peer: u16,
     /// Two bits that tell one use of a slot from the next.
     pub session: u8,
-    /// Whether what follows header and checksum is compressed.
+    /// True if the bytes after header and checksum are compressed.
     pub compressed: bool,
     /// Low half of the sender's clock in milliseconds; there when a command must be acknowledged.
     pub sent_time: Option<u16>,
@@ -94,7 +94,7 @@ impl Header {
     }
 }
 
-/// What both ends say of themselves when they connect.
+/// Parameters that both ends announce when they connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectParameters {
     /// Token that the sender wants in the headers it is sent.
@@ -113,13 +113,13 @@ pub struct ConnectParameters {
     pub incoming_bandwidth: u32,
     /// Bytes a second the sender can send, 0 for any number.
     pub outgoing_bandwidth: u32,
-    /// How the packet throttle adapts.
+    /// Parameters of the packet throttle.
     pub throttle: ThrottleParameters,
     /// Four bytes that tell this connection from others.
     pub connect_id: [u8; 4],
 }
 
-/// How the packet throttle adapts.
+/// Parameters of the packet throttle's adaptation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ThrottleParameters {
     /// Time over which the lowest round trip is looked for, in milliseconds.
@@ -136,7 +136,7 @@ impl Default for ThrottleParameters {
     }
 }
 
-/// Where a piece lies in its packet.
+/// Position of a fragment in its packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment {
     /// Number of the first piece: reliable, or unreliable for pieces of an unreliable packet.
@@ -147,11 +147,11 @@ pub struct Fragment {
     pub number: u32,
     /// Bytes of the packet.
     pub total: u32,
-    /// Where in the packet the piece begins.
+    /// Offset of the fragment in the packet, in bytes.
     pub offset: u32,
 }
 
-/// What a command says.
+/// Contents of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
     /// 1: a command arrived.
@@ -179,9 +179,9 @@ pub enum Body<'a> {
     Unsequenced(u16, &'a [u8]),
     /// 10: what the sender can take and send, in bytes a second.
     BandwidthLimit {
-        /// What the receiver may send.
+        /// Bandwidth that the receiver may use, in bytes a second.
         incoming: u32,
-        /// What the sender sends.
+        /// Bandwidth that the sender uses, in bytes a second.
         outgoing: u32,
     },
     /// 11: how the receiver's throttle shall adapt.
@@ -199,7 +199,7 @@ pub struct Command<'a> {
     pub channel: u8,
     /// The reliable number.
     pub sequence: u16,
-    /// What it says.
+    /// Contents of the command.
     pub body: Body<'a>,
 }
 

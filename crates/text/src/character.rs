@@ -1,4 +1,4 @@
-//! Which characters are never shown as they are, and how they are written instead.
+//! Characters that are never shown literally, and their escapes.
 
 use std::fmt::{self, Write};
 

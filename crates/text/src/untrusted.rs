@@ -25,7 +25,7 @@ impl<'a> Untrusted<'a> {
         Untrusted::bytes(text.as_ref().as_encoded_bytes())
     }
 
-    /// What is most likely UTF-8.
+    /// An untrusted name from bytes that are probably UTF-8.
     pub fn bytes(bytes: &'a [u8]) -> Untrusted<'a> {
         Untrusted { bytes, most_characters: usize::MAX }
     }

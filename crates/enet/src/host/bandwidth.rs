@@ -9,7 +9,7 @@ use crate::packet_throttle::SCALE;
 /// Time between two looks, in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
-/// What the host can take and send, and whether its peers must be told.
+/// Bandwidth of the host, and whether its peers must be told.
 #[derive(Debug, Default)]
 pub(super) struct Bandwidth {
     /// Bytes a second, 0 for any number.
@@ -25,7 +25,7 @@ pub(super) struct Bandwidth {
 }
 
 impl Bandwidth {
-    /// Whether it is time for another look.
+    /// True if bandwidths must be recomputed.
     #[inline]
     pub fn is_to_be_looked_at(&self, now: u64) -> bool {
         now - self.looked_at >= INTERVAL_MS
@@ -40,7 +40,7 @@ impl Host {
         self.bandwidth.is_changed = true;
     }
 
-    /// What the host can take and send, in bytes a second, 0 for any number.
+    /// Incoming and outgoing bandwidth of the host, in bytes a second, 0 for unlimited.
     pub fn bandwidth(&self) -> (u32, u32) {
         (self.bandwidth.incoming, self.bandwidth.outgoing)
     }
@@ -50,7 +50,7 @@ impl Host {
         self.bandwidth.is_changed |= self.bandwidth.incoming != 0 || self.settings.wire_profile == WireProfile::Stock;
     }
 
-    /// When bandwidths are looked at next, if they must be.
+    /// Time at which bandwidths are recomputed next, if they must be.
     pub(super) fn bandwidth_due(&self) -> Option<u64> {
         let Bandwidth { outgoing, limited_peers, is_changed, looked_at, .. } = self.bandwidth;
         let is_needed = is_changed || outgoing != 0 || limited_peers > 0;

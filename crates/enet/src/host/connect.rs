@@ -1,4 +1,4 @@
-//! How connections begin: asked for here, or there.
+//! Start of connections: requested here, or by the other end.
 
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -17,7 +17,7 @@ pub(super) const FIRST_SEQUENCE: u16 = 1;
 /// part of a flood, and looking on would make it dear.
 const TOKEN_TRIES: u16 = 16;
 
-/// What an address that is not proven is sent. An acknowledgement of either proves it.
+/// Message to an address that is not proven. An acknowledgement of either kind proves it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
     /// A VERIFY_CONNECT, to one that asks for a connection.
@@ -27,7 +27,7 @@ pub(super) enum Answer {
     Ping,
 }
 
-/// Why no connection is asked for.
+/// Reasons why a connection is not requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// Every slot is taken.
@@ -161,7 +161,7 @@ impl Host {
         self.attempts.remove(&(endpoint, u32::from_be_bytes(entry.connect.connect_id).into()));
     }
 
-    /// What is granted to who asks; `None` when the address has all tokens.
+    /// Parameters granted to a requesting client; `None` when the address has all tokens.
     fn accept(&mut self, slot: u32, envelope: &Envelope, connect: ConnectParameters, data: u32) -> Option<HalfOpen> {
         let is_hardened = self.settings.wire_profile == WireProfile::Hardened;
         // An unforeseeable token makes the proof 12 bits longer.
@@ -244,7 +244,7 @@ impl Host {
         Ok(())
     }
 
-    /// Whether `command` proves the address of a connection that was asked for; then it gets its slot.
+    /// Slot of a requested connection if `command` proves its address.
     pub(super) fn prove(&mut self, at: u32, command: &Command) -> Option<Result<u32, Dropped>> {
         let Body::Acknowledge { sequence, sent_time } = command.body else { return None };
         let is_hardened = self.settings.wire_profile == WireProfile::Hardened;

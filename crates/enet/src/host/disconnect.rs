@@ -1,4 +1,4 @@
-//! How connections end: here, there, or without a word.
+//! End of connections: by this end, by the other, or by timeout.
 
 use super::*;
 

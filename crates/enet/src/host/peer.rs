@@ -15,22 +15,22 @@ pub struct Peer<'a> {
     connection: &'a Connection,
 }
 
-/// What the application sets of a peer.
+/// Settings of a peer made by the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PeerSettings {
     /// Time after which an idle connection is tried, in milliseconds.
     pub ping_interval_ms: u32,
-    /// When it is given up.
+    /// Timeout of the peer.
     pub timeout: PeerTimeout,
 }
 
 impl Peer<'_> {
-    /// Where the connection stands.
+    /// State of the connection.
     pub fn state(&self) -> State {
         self.connection.shown_state()
     }
 
-    /// Where the peer is.
+    /// Address of the peer.
     pub fn address(&self) -> SocketAddr {
         self.connection.address
     }
@@ -85,7 +85,7 @@ impl Peer<'_> {
         self.connection.account.exempt
     }
 
-    /// What the peer can take and send, in bytes a second, 0 for any number.
+    /// Incoming and outgoing bandwidth of the peer, in bytes a second, 0 for unlimited.
     pub fn bandwidth(&self) -> (u32, u32) {
         (self.connection.incoming_bandwidth, self.connection.outgoing_bandwidth)
     }
@@ -95,32 +95,32 @@ impl Peer<'_> {
         (self.connection.data_received, self.connection.sender.data_total)
     }
 
-    /// How long commands and acknowledgements take.
+    /// Round-trip time of commands and acknowledgements.
     pub fn round_trip(&self) -> RoundTrip {
         self.connection.round_trip
     }
 
-    /// How much is lost.
+    /// Packet loss.
     pub fn loss(&self) -> Loss {
         self.connection.loss
     }
 
-    /// How much is dropped before it is sent.
+    /// State of the packet throttle.
     pub fn throttle(&self) -> PacketThrottle {
         self.connection.throttle
     }
 
-    /// When an acknowledgement came last, and when a datagram left last, in milliseconds.
+    /// Times of the last acknowledgement and of the last datagram sent, in milliseconds.
     pub fn last_times_ms(&self) -> (Option<u64>, Option<u64>) {
         (self.connection.last_receive, self.connection.last_send)
     }
 
-    /// When the oldest command in flight is sent again, in milliseconds.
+    /// Time at which the oldest command in flight is retransmitted, in milliseconds.
     pub fn next_timeout_ms(&self) -> Option<u64> {
         (!self.connection.sender.has_nothing_in_flight()).then_some(self.connection.sender.next_timeout)
     }
 
-    /// What the application set.
+    /// Settings made by the application.
     pub fn settings(&self) -> PeerSettings {
         PeerSettings { ping_interval_ms: self.connection.ping_interval_ms, timeout: self.connection.timeout }
     }

@@ -12,7 +12,7 @@ use crate::statistics::Dropped;
 use crate::unsequenced::Unsequenced;
 use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
-/// What belongs to all commands of a datagram.
+/// Facts common to all commands of a datagram.
 pub(super) struct Envelope {
     pub from: SocketAddr,
     pub header: Header,

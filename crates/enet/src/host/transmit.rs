@@ -7,7 +7,7 @@ use super::*;
 use crate::outgoing::{Filled, HEADER_BYTES, Sending};
 use crate::wire::COMMANDS_MAX;
 
-/// Where a datagram goes.
+/// A datagram to send, with its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
     /// To this address.

@@ -11,8 +11,8 @@ use crate::packet::Kind;
 use crate::reassembly::{Piece, Reassembly};
 use crate::wire::Fragment;
 
-/// What putting an entry into a tree, or taking one out, counts as in steps of the host: a search and an allocation, in
-/// memory that is seldom cached.
+/// Cost of inserting an entry into a tree, or removing one, in steps of the host: a search and an allocation, in memory
+/// that is seldom cached.
 const STEPS: u64 = 8;
 
 /// A packet that came whole, or became so, before its turn.
@@ -108,7 +108,7 @@ impl Partial {
     }
 }
 
-/// What is held of one kind, in the order in which it is delivered.
+/// Held items of one kind, in delivery order.
 #[derive(Debug)]
 pub(super) struct Tree<K, V> {
     entries: BTreeMap<K, V>,
