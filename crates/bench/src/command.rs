@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 pub struct CommandLine {
     /// The file that runs.
     pub program: PathBuf,
-    /// Its name as it was given, and its arguments.
+    /// Program name as given, and its arguments.
     pub arguments: Vec<OsString>,
 }
 
-/// Why a text is no command.
+/// Reasons why a text is not a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
     /// Nothing in it.

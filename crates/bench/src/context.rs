@@ -21,11 +21,11 @@ use crate::report::{Failed, Phase, Problem};
 use crate::single_run::Deadline;
 use crate::worker::{self, Value};
 
-/// How much of what a command printed before it failed is shown.
+/// Number of bytes shown of the last output of a failed command.
 const TAIL_BYTES: u64 = 2048;
 const TAIL_LINES: usize = 10;
 
-/// Why nothing could be measured at all.
+/// Reasons why nothing could be measured at all.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// No commands.
@@ -37,14 +37,14 @@ pub enum BenchError {
     /// The kernel refuses what every run needs.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was to be done.
+        /// Attempted action.
         what: &'static str,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
 }
 
-/// Why a run did not come to a result.
+/// Reasons why a run has no result.
 #[derive(Debug)]
 pub enum MeasureError {
     /// Somebody asked to stop.
@@ -62,7 +62,7 @@ pub struct Observation {
     pub duet: bool,
 }
 
-/// What all runs share.
+/// State shared by all runs.
 #[derive(Debug)]
 pub struct RunContext<'a> {
     options: &'a Options,
@@ -73,9 +73,9 @@ pub struct RunContext<'a> {
     places: Option<NestedDirectories>,
     /// Loops that each worker's own calibration found.
     loops: Vec<Option<u64>>,
-    /// How many values, and how many before them that do not count, workers are asked for.
+    /// Number of values and warm-ups requested from workers.
     repetitions: Option<Repetitions>,
-    /// When a run is ended that has not ended by itself.
+    /// Time limit of a run.
     deadline: Option<Deadline>,
 }
 
@@ -128,7 +128,7 @@ impl<'a> RunContext<'a> {
         self.run_prepared(subject, randomization, phase)
     }
 
-    /// What comes before each run, not measured.
+    /// Runs the command that precedes each run, not measured.
     pub fn prepare(&self, subject: usize) -> Result<(), MeasureError> {
         if let Some(prepare) = &self.options.subjects[subject].prepare {
             self.shell(subject, prepare, Phase::Prepare)?;

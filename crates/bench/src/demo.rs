@@ -22,18 +22,18 @@ use crate::sample::{self, Measure};
 /// One of the two builds.
 #[derive(Debug, Clone)]
 pub struct Build {
-    /// How reports call it.
+    /// Name in reports.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<OsString>,
 }
 
-/// What to replay, and how.
+/// Options of a comparison of replays.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
     /// The demo.
     pub demo: PathBuf,
-    /// What it may take of this machine.
+    /// Limits on memory and disk of the demo.
     pub limits: Limits,
     /// A and B.
     pub builds: [Build; 2],
@@ -41,9 +41,9 @@ pub struct DemoOptions {
     pub trusted: bool,
     /// Let the builds have the variables of the recording that choose code.
     pub keep_code_variables: bool,
-    /// Where the files come from that the recorded server only read.
+    /// Source of the files that the recorded server only read.
     pub files: FileOptions,
-    /// How sure, how small a difference, how long.
+    /// Error rate, margin and time limit.
     pub plan: Plan,
     /// Nobody asked for the time of the plan: where replays take long, it may be longer.
     pub stretches: bool,
@@ -58,12 +58,12 @@ pub struct DemoOptions {
     pub seed: u64,
     /// Facts of the machine, for the samples.
     pub machine: Value,
-    /// What was done to quiet it, for the samples.
+    /// Tuning of the machine, for the samples.
     pub tuning: Value,
 }
 
 impl DemoOptions {
-    /// What samples say of a bench with these options, before it has begun.
+    /// Circumstances of a bench with these options for its samples, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
         self.within(self.plan.budget_s)
     }
@@ -87,7 +87,7 @@ fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
     (fits > planned_s).then_some(fits)
 }
 
-/// Why a bench of replays ended.
+/// Reasons for the end of a bench of replays.
 #[derive(Debug)]
 pub enum DemoEnded {
     /// All is known, or time was up, or the runs asked for are done.
@@ -100,7 +100,7 @@ pub enum DemoEnded {
     Diverged(usize, Box<ReplayReport>),
 }
 
-/// What a bench of replays found.
+/// Result of a bench of replays.
 #[derive(Debug)]
 pub struct DemoReport {
     /// Every replay, whatever came of it.
@@ -113,9 +113,9 @@ pub struct DemoReport {
     pub pairs: usize,
     /// From the first pair to the last.
     pub elapsed_s: f64,
-    /// Why it ended.
+    /// Reason for the end.
     pub ended: DemoEnded,
-    /// What the replays warned of, each once.
+    /// Warnings of the replays, without repetitions.
     pub warnings: Vec<ReplayWarning>,
 }
 
@@ -302,7 +302,7 @@ impl<'a> Replays<'a> {
         Ok(())
     }
 
-    /// What a replay says, if it followed the recording.
+    /// Run of a replay that followed the recording.
     fn take(&mut self, build: usize, report: Replay) -> Result<Run, DemoEnded> {
         let report = report.map_err(|error| DemoEnded::Replay(build, error))?;
         if report.verdict == Verdict::Diverged {

@@ -25,13 +25,13 @@ use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::report::Phase;
 
-/// What a command asks the scheduler for, and how often the metronome wakes.
+/// Time slice that a command requests from the scheduler, and period of the metronome, in nanoseconds.
 pub(crate) const TURN_NS: u64 = 500_000;
 
 /// Whoever runs one of the two commands: a run context on a thread of its own.
 #[derive(Debug)]
 pub struct Partner {
-    /// Where both run.
+    /// CPU of both commands.
     cpu: Option<usize>,
     ask: Sender<RunRequest>,
     answers: Receiver<Result<Observation, MeasureError>>,

@@ -1,4 +1,4 @@
-//! What to measure, and how.
+//! Options of a bench: commands and how to measure them.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -14,21 +14,21 @@ use crate::command::CommandLine;
 /// One command that is measured.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// How reports call it.
+    /// Name in reports.
     pub name: String,
-    /// What runs.
+    /// Command to run.
     pub command: CommandLine,
-    /// What runs before each run, not measured; text for `sh`.
+    /// Command before each run, not measured; text for `sh`.
     pub prepare: Option<String>,
-    /// What runs once before its first run; text for `sh`.
+    /// Command once before the first run; text for `sh`.
     pub setup: Option<String>,
-    /// What runs once after its last run; text for `sh`.
+    /// Command once after the last run; text for `sh`.
     pub cleanup: Option<String>,
-    /// What was put into the command.
+    /// Parameter values substituted into the command.
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Where commands read.
+/// Standard input of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Input {
     /// Nothing.
@@ -38,7 +38,7 @@ pub enum Input {
     File(PathBuf),
 }
 
-/// Where commands print.
+/// Standard output of commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Output {
     /// Nowhere.
@@ -46,18 +46,18 @@ pub enum Output {
     Null,
     /// Into a pipe that is emptied: programs that notice `/dev/null` do their work.
     Pipe,
-    /// Where we print.
+    /// Our own standard output.
     Inherit,
     /// Into this file, made anew in each run.
     File(PathBuf),
 }
 
-/// What to measure, and how.
+/// Options of a bench.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The commands; all others are compared with the first.
     pub subjects: Vec<Subject>,
-    /// How sure, how small a difference, how long.
+    /// Error rate, margin and time limit.
     pub plan: Plan,
     /// Exactly so many rounds instead of as many as it takes.
     pub runs: Option<usize>,
@@ -67,9 +67,9 @@ pub struct Options {
     pub value_s_min: f64,
     /// Go on when a command ends with another code than 0.
     pub ignore_failure: bool,
-    /// Where commands read.
+    /// Standard input of commands.
     pub input: Input,
-    /// Where commands print.
+    /// Standard output of commands.
     pub output: Output,
     /// On which CPU and under which scheduler commands run.
     pub placement: Placement,
@@ -86,7 +86,7 @@ pub struct Options {
     pub seed: u64,
     /// Facts of the machine, for the samples.
     pub machine: Value,
-    /// What was done to quiet the machine, for the samples.
+    /// Tuning of the machine, for the samples.
     pub tuning: Value,
 }
 
@@ -102,7 +102,7 @@ impl Options {
         options
     }
 
-    /// What samples say of a bench with these options, before it has begun.
+    /// Circumstances of a bench with these options for its samples, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
         let budget_s = self.runs.is_none().then_some(self.plan.budget_s);
         Circumstances { metric: self.plan.metric, ..circumstances(&self.machine, &self.tuning, self.seed, budget_s) }

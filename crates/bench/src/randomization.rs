@@ -22,7 +22,7 @@ const DEPTH_MOST: usize = 16;
 /// Variable that makes an environment larger.
 const PADDING: &str = "PRONY_PADDING";
 
-/// What a round's runs have in common.
+/// Random environment common to the runs of a round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Randomization {
     padding_bytes: usize,
@@ -62,7 +62,7 @@ impl Randomization {
         all
     }
 
-    /// Where the round's runs work, below `places`.
+    /// Working directory of the round's runs, below `places`.
     pub fn directory(&self, places: &NestedDirectories) -> PathBuf {
         places.at_depth(self.depth)
     }

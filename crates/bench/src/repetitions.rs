@@ -1,4 +1,4 @@
-//! How many values a worker is asked for, and how many of them come first and do not count.
+//! Number of values and warm-ups requested from a worker.
 
 use prony_stats::variance_components::{components, values_worth_taking};
 use prony_stats::warmup::warmups;
@@ -6,7 +6,7 @@ use prony_stats::warmup::warmups;
 use crate::context::Observation;
 use crate::sample::Measure;
 
-/// What a worker is asked for.
+/// Number of values and warm-ups requested from a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repetitions {
     /// Values that count.
@@ -25,7 +25,7 @@ pub const FIRST_ROUNDS: usize = 3;
 /// Part of the time after which it must do with fewer.
 pub const FIRST_TIME: f64 = 0.125;
 
-/// What was seen of workers: how values differ within a process and between processes.
+/// Variance of workers' values within a process and between processes.
 #[derive(Debug)]
 pub struct WorkerVariance {
     measure: Measure,
@@ -83,7 +83,7 @@ impl WorkerVariance {
         self.warmups
     }
 
-    /// What to ask for from here on, from all that was seen.
+    /// Repetitions to request from now on, based on all observations.
     pub fn repetitions(&self) -> Repetitions {
         let (mut within, mut between) = (0.0, 0.0);
         for components in self.seen.iter().filter_map(|seen| components(&seen.processes)) {

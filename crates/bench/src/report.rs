@@ -1,4 +1,4 @@
-//! What a bench found, and what it tells while it runs.
+//! Results of a bench, and its progress events.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::summary::Summary;
 use crate::trial::Tried;
 use crate::worker::LineError;
 
-/// What a bench found.
+/// Result of a bench.
 #[derive(Debug)]
 pub struct Report {
     /// Every run, whatever came of it.
@@ -21,9 +21,9 @@ pub struct Report {
     pub summaries: Vec<Option<Summary>>,
     /// Each further command against the first; empty without a whole round.
     pub comparisons: Vec<Comparison>,
-    /// What was judged first: `cpu`, or what a worker called it.
+    /// Metric that is judged first: `cpu`, or a worker's name for it.
     pub metric: String,
-    /// How the runs of a pair were made, where both ways were tried.
+    /// Trial of both ways of pairing, if it took place.
     pub tried: Option<Tried>,
     /// Whole rounds: a run of every command that was still undecided.
     pub rounds: usize,
@@ -31,9 +31,9 @@ pub struct Report {
     pub elapsed_s: f64,
     /// Share of their wall time that runs were ready and had no CPU; `None` where that is not known.
     pub contention: Option<f64>,
-    /// Why it ended.
+    /// Reason for the end.
     pub ended: Ended,
-    /// What to know before the result is relied on.
+    /// Warnings that limit the reliability of the result.
     pub warnings: Vec<Warning>,
     /// Hardware counters of this machine.
     pub counters: Vec<Counter>,
@@ -42,13 +42,13 @@ pub struct Report {
 /// One command against the first.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Its place among the commands.
+    /// Index among the commands.
     pub subject: usize,
     /// Of it, relative to the first.
     pub outcome: Outcome,
 }
 
-/// Why a bench ended.
+/// Reasons for the end of a bench.
 #[derive(Debug)]
 pub enum Ended {
     /// All is known, or time was up, or the runs asked for are done.
@@ -79,7 +79,7 @@ pub enum Warning {
         threads: bool,
         /// It had children.
         children: bool,
-        /// Why there is none.
+        /// Reason why it is unknown.
         reason: NoWait,
     },
     /// Runs that take hardly longer than starting a process.
@@ -123,12 +123,12 @@ impl fmt::Display for Warning {
     }
 }
 
-/// What was done when something failed.
+/// Phases of a bench in which something can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// What runs once before the first run.
+    /// Command once before the first run.
     Setup,
-    /// What runs before each run.
+    /// Command before each run.
     Prepare,
     /// A run that does not count; from 1.
     WarmUp(usize),
@@ -136,7 +136,7 @@ pub enum Phase {
     Trial,
     /// A run; from 1.
     Run(usize),
-    /// What runs once after the last run.
+    /// Command once after the last run.
     Cleanup,
 }
 
@@ -156,17 +156,17 @@ impl fmt::Display for Phase {
 /// A command that failed.
 #[derive(Debug)]
 pub struct Failed {
-    /// How reports call it.
+    /// Name of the command in reports.
     pub name: String,
-    /// What was done.
+    /// Phase of the failure.
     pub phase: Phase,
-    /// What went wrong.
+    /// Problem that occurred.
     pub problem: Problem,
     /// The last lines it printed on standard error.
     pub stderr_tail: String,
 }
 
-/// What went wrong with a command.
+/// Problems of a command.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
     /// It ended with this code.
@@ -181,14 +181,14 @@ pub enum Problem {
     /// It could not be run.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its input or output file could not be opened, or the shell not be started.
+    /// The input or output file could not be opened, or the shell not be started.
     #[error("cannot {verb} `{file}`: {error}")]
     File {
-        /// What was to be done.
+        /// Attempted action.
         verb: &'static str,
         /// The file.
         file: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: std::io::Error,
     },
     /// It wrote something else than values.
@@ -206,14 +206,14 @@ pub enum Problem {
     /// It wrote other metrics or units than another command.
     #[error("expected values of {expected}, as from the first command, found {found}")]
     OtherMetric {
-        /// What the first one wrote.
+        /// Metrics and units of the first command.
         expected: String,
-        /// What this one wrote.
+        /// Metrics and units of this command.
         found: String,
     },
 }
 
-/// What happens while a bench runs.
+/// Events while a bench runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// Warm-ups have begun.
@@ -225,7 +225,7 @@ pub enum Event<'a> {
     Round(Round, &'a [Benchmark]),
 }
 
-/// How far a bench is.
+/// Progress of a bench.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
     /// Both ways of pairing were tried, and runs are in a duet.

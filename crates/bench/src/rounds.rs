@@ -94,14 +94,14 @@ struct Bench<'a> {
     rounds: usize,
     /// Rounds that are not judged yet, until it is known how much to ask of workers.
     first: Option<Vec<Ran>>,
-    /// What is known of workers, once they are known to be some.
+    /// Variance of workers, once commands are known to be workers.
     variance: Option<WorkerVariance>,
     begun: Option<Instant>,
     elapsed_s: f64,
-    /// When each round was complete.
+    /// Completion time of each round, in seconds since the start.
     rounds_done_s: Vec<f64>,
     tally: Tally,
-    /// Whether warm-ups were all of a kind that both ways of pairing may be tried on; `None` before the first.
+    /// True if all warm-ups suit a trial of both ways of pairing; `None` before the first.
     suitable: Option<bool>,
     tried: Option<Tried>,
 }
@@ -436,7 +436,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// What the judges say in the end.
+    /// Final outcomes of the judges.
     fn outcomes(&mut self, complete: bool) -> Vec<Outcome> {
         if self.rounds == 0 {
             return Vec::new();

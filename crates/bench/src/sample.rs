@@ -17,7 +17,7 @@ use crate::worker::Value;
 /// A signal as a code: what a shell makes of it.
 const SIGNAL_CODE: i32 = 128;
 
-/// What of a run is compared, each for one loop; smaller is better.
+/// Compared times of a run, for one loop each; smaller is better.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Times {
     /// CPU time; of a worker with a metric of its own, that.
@@ -48,14 +48,14 @@ impl Times {
     }
 }
 
-/// What values of a command are, and in which unit.
+/// Metric and unit of a command's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
     /// `wall` of a process.
     pub metric: String,
     /// `s` of a process.
     pub unit: String,
-    /// What is judged first: CPU time where there is one, otherwise the best there is.
+    /// Metric that is judged first: CPU time if available, otherwise the best available one.
     pub judged: String,
 }
 
@@ -142,7 +142,7 @@ pub fn measured_run_as(
     Ok(MeasuredRun { run, times })
 }
 
-/// What a worker wrote; its own times take the place of those of its process.
+/// Run made of a worker's values; its own times replace those of its process.
 fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Run {
     let of = |metric: &str| -> Vec<f64> {
         let counted = values.iter().filter(|value| value.metric == metric && !value.warmup);
@@ -163,7 +163,7 @@ fn of_worker(values: &[Value], measure: &Measure, measured: &mut Measured) -> Ru
     }
 }
 
-/// What of a process is its value.
+/// Value of a process, in seconds.
 fn of_process_s(observation: &Observation) -> f64 {
     let Observation { run, duet, .. } = observation;
     (if *duet { run.cpu_ns } else { run.wall_ns }) as f64 / 1e9
@@ -249,7 +249,7 @@ pub fn set_measure(benchmark: &mut Benchmark, measure: &Measure) {
     }
 }
 
-/// Which file ran: whether two samples are of the same build.
+/// Facts that identify the executable, to decide whether two samples are of the same build.
 fn build(subject: &Subject) -> serde_json::Value {
     let program = &subject.command.program;
     match fs::metadata(program) {

@@ -14,7 +14,7 @@ use crate::rounds::bench;
 /// judge that looks several times at two metrics, 1.3 that of the power.
 const PAIRS_OF_ONE_DEVIATION: f64 = 14.0;
 
-/// What comparisons of a command with itself came to.
+/// Result of comparing a command with itself.
 #[derive(Debug)]
 pub struct Selftest {
     /// Comparisons made.
@@ -33,11 +33,11 @@ pub struct Selftest {
     pub cpu_s: f64,
     /// Share of their wall time that runs were ready and had no CPU.
     pub contention: Option<f64>,
-    /// Why it ended.
+    /// Reason for the end.
     pub ended: Ended,
 }
 
-/// How small a difference is found nine times in ten.
+/// Smallest difference that is detected nine times in ten.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resolution {
     /// In so many seconds.
@@ -53,7 +53,7 @@ impl Selftest {
         Resolution { seconds, difference: self.deviation * (PAIRS_OF_ONE_DEVIATION / pairs).sqrt() }
     }
 
-    /// How likely so many false alarms, or more, are when each comparison raises one with probability `alpha`.
+    /// Probability of this many false alarms, or more, when each comparison raises one with probability `alpha`.
     pub fn chance_of_false_alarms(&self, alpha: f64) -> f64 {
         let (n, k) = (self.comparisons, self.false_alarms);
         // The binomial distribution: each term is the one before by (n − i) / (i + 1) × α / (1 − α).

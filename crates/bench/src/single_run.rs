@@ -22,13 +22,13 @@ use crate::worker::Value;
 pub struct SingleRun {
     /// With one run.
     pub benchmark: Benchmark,
-    /// What it wrote as a worker, in order.
+    /// Values that it wrote as a worker, in order.
     pub values: Vec<Value>,
-    /// What it took as a process, whatever it wrote.
+    /// Measurements of the process, whatever it wrote.
     pub run: Run,
 }
 
-/// Why a command has no result.
+/// Reasons why a command has no result.
 #[derive(Debug)]
 pub enum SingleRunError {
     /// Somebody asked to stop.

@@ -19,7 +19,7 @@ use crate::report::Phase;
 /// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
 /// are known well.
 const COMPUTES_S_MIN: f64 = 0.025;
-/// What trials may take of the budget.
+/// Share of the time budget for trials.
 const SHARE: f64 = 1.0 / 8.0;
 /// Runs that trials take at least: one more in turns than pairs, and two a pair at once.
 const RUNS_MIN: f64 = (PAIRS_MIN + 1 + 2 * PAIRS_MIN) as f64;
@@ -37,7 +37,7 @@ pub struct Tried {
     pub way: Pairing,
 }
 
-/// Whether both ways may be tried on a command that ran so, in a comparison of `budget_s`.
+/// True if both ways may be tried on a command with this observation, in a comparison of `budget_s`.
 pub(crate) fn suits(observation: &Observation, budget_s: f64) -> bool {
     let run = &observation.run;
     let cpu_s = run.cpu_ns as f64 / 1e9;

@@ -37,12 +37,12 @@ pub const PYTHON: &str = include_str!("worker/timeit.py");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// What it is of.
+    /// Metric of the value.
     #[serde(default = "wall")]
     pub metric: String,
     /// For one loop; above zero.
     pub value: f64,
-    /// What it counts.
+    /// Unit of the value.
     #[serde(default = "second")]
     pub unit: String,
     /// Loops it was measured over; at least 1.
@@ -76,9 +76,9 @@ pub enum LineError {
     Json {
         /// Counted from 1.
         line: usize,
-        /// Its beginning.
+        /// Beginning of the line.
         found: String,
-        /// What the parser says.
+        /// Message of the parser.
         problem: String,
     },
     /// A value that no time or rate can have.
@@ -86,7 +86,7 @@ pub enum LineError {
     Range {
         /// Counted from 1.
         line: usize,
-        /// Which values are possible.
+        /// Permitted values.
         expected: &'static str,
         /// The value.
         found: String,

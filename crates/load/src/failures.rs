@@ -1,8 +1,8 @@
-//! Why clients have no connection.
+//! Reasons why clients have no connection.
 
 use prony_enet::DisconnectReason;
 
-/// Why a client has no connection.
+/// Reasons why a client has no connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// Nothing was heard of the server for too long.

@@ -33,17 +33,17 @@ const SENDS_A_TURN: usize = 16;
 const READS_A_TURN: usize = 32;
 /// Clients that leave in one turn: a stock server keeps some 340 short datagrams until it reads them.
 const LEAVES_A_TURN: usize = 64;
-/// How often other threads are looked at while clients connect.
+/// Interval at which other threads are checked while clients connect, in nanoseconds.
 const RAMP_TURN_NS: u64 = 1_000_000;
-/// How often it is seen that the run was ended.
+/// Interval at which the end of the run is checked, in nanoseconds.
 const TURN_NS_MAX: u64 = 100_000_000;
-/// How long leaving may take.
+/// Time limit for disconnecting, in nanoseconds.
 const LEAVE_NS: u64 = 2_000_000_000;
 
 /// A throttle that never closes, at both ends: what it dropped would be lost before it is sent.
 const NO_THROTTLE: ThrottleParameters = ThrottleParameters { interval_ms: 5000, acceleration: 32, deceleration: 0 };
 
-/// Why a thread could not go on.
+/// Reasons why a thread could not continue.
 #[derive(Debug, thiserror::Error)]
 pub enum GeneratorError {
     /// No socket for a client.
@@ -53,7 +53,7 @@ pub enum GeneratorError {
         number: usize,
         /// Wanted.
         of: usize,
-        /// What is wrong.
+        /// Error of the socket.
         source: SocketError,
     },
     /// A client's host takes no connection.
@@ -64,7 +64,7 @@ pub enum GeneratorError {
     Io(#[from] io::Error),
 }
 
-/// How a client's connection came about.
+/// Result of a client's connection attempt.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settled {
     pub batch: usize,
@@ -74,7 +74,7 @@ pub(crate) struct Settled {
     pub outcome: Result<(), Reason>,
 }
 
-/// What one thread did.
+/// Results of one thread.
 pub(crate) struct Part {
     pub meter: Meter,
     pub settled: Vec<Settled>,
@@ -102,7 +102,7 @@ enum Phase {
     Ramp,
     /// All are settled; what counts begins soon.
     Lead(Span),
-    /// What is sent counts.
+    /// Packets are measured.
     Measure(Span),
     /// Nothing new is sent; answers may come.
     Drain(Span),
@@ -474,7 +474,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// How long nothing is to be done, unless something arrives.
+    /// Time until something is due, unless something arrives.
     fn time_left(&self) -> Duration {
         let now_ns = self.run_state.now_ns();
         // Packets before this time are sent, and something else happens at the second.

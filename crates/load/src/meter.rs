@@ -1,4 +1,4 @@
-//! What became of each packet: pure, times come in as arguments.
+//! Fate of each packet: pure, times come in as arguments.
 
 use hdrhistogram::Histogram;
 
@@ -20,12 +20,12 @@ pub struct Span {
 }
 
 impl Span {
-    /// How long it is.
+    /// Length in nanoseconds.
     pub fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
-    /// Whether a packet of this time counts.
+    /// True if a packet of this time counts.
     pub fn contains(&self, at_ns: u64) -> bool {
         (self.start_ns..self.end_ns).contains(&at_ns)
     }
@@ -40,7 +40,7 @@ impl Span {
         ((self.length_ns() / self.window_ns()) as usize).max(1)
     }
 
-    /// Where window `window` begins; that of the number of windows is the end.
+    /// Start of window `window`; that of the number of windows is the end.
     pub fn window_start_ns(&self, window: usize) -> u64 {
         if window >= self.windows() { self.end_ns } else { self.start_ns + window as u64 * self.window_ns() }
     }
@@ -105,7 +105,7 @@ pub struct Window {
     pub latency: Histogram<u64>,
 }
 
-/// What one client sent, and which of it was answered.
+/// Packets of one client, and their answers.
 #[derive(Debug, Clone, Default)]
 struct Sender {
     /// Packets so far: the number of the next one.
@@ -235,7 +235,7 @@ impl Meter {
         &self.windows
     }
 
-    /// How much later than intended packets were sent, in nanoseconds.
+    /// Delay of sent packets relative to their intended times, in nanoseconds.
     pub fn lateness(&self) -> &Histogram<u64> {
         &self.lateness
     }

@@ -1,11 +1,11 @@
-//! What load to make.
+//! Options of the load.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::stamp::STAMP_BYTES;
 
-/// What load to make.
+/// Options of the load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The server.
@@ -16,17 +16,17 @@ pub struct Options {
     pub rate_hz: f64,
     /// Bytes of a packet, at least [`STAMP_BYTES`].
     pub payload_bytes: usize,
-    /// What the server is asked to answer.
+    /// Answer requested from the server.
     pub reply: Reply,
     /// Channels of each connection, 1 to 255; packets go over them in turns.
     pub channels: u8,
     /// Share of packets that are sent reliably, 0 to 1.
     pub reliable: f64,
-    /// What is measured, from when all clients are settled.
+    /// Duration of the measurement, after all clients are settled.
     pub duration: Duration,
     /// Clients that connect together; the next ones begin when these are connected or given up.
     pub batch: usize,
-    /// Who has a socket.
+    /// Assignment of sockets to clients.
     pub sharing: Sharing,
     /// Threads that share the clients, at least 1.
     pub threads: usize,
@@ -43,11 +43,11 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// The server's process, if it runs here.
     pub server_pid: Option<u32>,
-    /// What the phases of the clients are drawn from.
+    /// Random seed for the phases of the clients.
     pub seed: u64,
 }
 
-/// What the server is asked to answer to each packet.
+/// Answer requested from the server for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
     /// Nothing.
@@ -58,7 +58,7 @@ pub enum Reply {
     Bytes(u32),
 }
 
-/// Who has a socket.
+/// Assignment of sockets to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
     /// Each client, as on machines of their own.

@@ -1,4 +1,4 @@
-//! What was found.
+//! Results of a load.
 
 use hdrhistogram::Histogram;
 use prony_enet::{Dropped, Statistics};
@@ -14,20 +14,20 @@ const BUSY: f64 = 0.85;
 /// From this lateness on, a packet in a hundred is sent when the server should have had it long ago.
 const LATE_NS: u64 = 1_000_000;
 
-/// What was found.
+/// Results of a load.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// What was asked for.
+    /// Options of the load.
     pub options: Options,
-    /// How the clients connected, batch by batch.
+    /// Connection results, batch by batch.
     pub batches: Vec<Batch>,
     /// Clients that lost their connection after they had one.
     pub lost: Failures,
-    /// What was measured; `None` if it did not come to that.
+    /// Measured time span; `None` if the measurement did not begin.
     pub span: Option<Span>,
     /// The packets, and the times of their answers.
     pub meter: Meter,
-    /// What the clients' hosts sent and received while it was measured.
+    /// Traffic of the clients' hosts during the measurement.
     pub wire: Wire,
     /// The server's CPU time; `None` if its process is not known.
     pub server: Option<ServerUse>,
@@ -43,7 +43,7 @@ pub struct Report {
 /// Clients that connected together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// How many there were.
+    /// Number of clients.
     pub clients: usize,
     /// Time to each connection, from when the batch began, in ascending order.
     pub times_ns: Vec<u64>,
@@ -51,7 +51,7 @@ pub struct Batch {
     pub failures: Failures,
 }
 
-/// What hosts sent and received.
+/// Traffic of hosts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wire {
     /// Datagrams sent.
@@ -147,7 +147,7 @@ pub struct GeneratorUse {
     pub threads: Vec<Usage>,
 }
 
-/// What to know before the numbers are trusted.
+/// Warnings that limit the reliability of the numbers.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// A thread of the generator had hardly time to spare.
@@ -162,12 +162,12 @@ pub enum Warning {
     },
     /// Packets were not sent at all, as the generator was too far behind.
     Unsent {
-        /// How many.
+        /// Number of packets.
         packets: u64,
     },
     /// The generator's own sockets dropped answers, or took no packets.
     OwnDrops {
-        /// How many.
+        /// Number of datagrams.
         datagrams: u64,
     },
     /// The server waited for a CPU: what it could do with one is not what was measured.
@@ -177,7 +177,7 @@ pub enum Warning {
     },
     /// The server's threads came and went: its CPU time is more than what is told.
     ServerThreadsEnded {
-        /// How many ended.
+        /// Number of threads that ended.
         threads: u64,
     },
     /// It was ended before its time.
@@ -231,7 +231,7 @@ impl Report {
         shares.reduce(f64::max)
     }
 
-    /// What to know before the numbers are trusted.
+    /// Warnings that limit the reliability of the numbers.
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         if self.is_interrupted {

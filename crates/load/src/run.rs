@@ -17,10 +17,10 @@ use crate::server::{Watch, drops};
 
 /// Descriptors beside those of the clients: streams, epoll, files of `/proc`.
 const DESCRIPTORS_BESIDE: u64 = 64;
-/// How often somebody is told how far it is.
+/// Interval of progress reports.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Why there is no report.
+/// Reasons why there is no report.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// More sockets than a process may have.
@@ -42,7 +42,7 @@ pub enum LoadError {
     /// Not one client got a connection.
     #[error("none of the clients connected")]
     NoConnection {
-        /// Why.
+        /// Reasons of the failures.
         failures: Failures,
     },
     /// A thread could not go on.
@@ -50,7 +50,7 @@ pub enum LoadError {
     Generator(#[from] GeneratorError),
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Clients that are connected so far.
@@ -149,7 +149,7 @@ fn raise_descriptors(options: &Options) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// What is seen of the server, window by window.
+/// Observations of the server, window by window.
 struct Seen {
     watch: Option<Watch>,
     server: ServerUse,

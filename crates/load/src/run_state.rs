@@ -1,4 +1,4 @@
-//! Where the run is, for all threads alike: which batch connects, and when what counts begins.
+//! State of the run, common to all threads: the current batch, and the start of the measurement.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ const LEAD: Duration = Duration::from_millis(50);
 /// No time yet.
 const NEVER: u64 = u64::MAX;
 
-/// Where the run is.
+/// State of the run.
 #[derive(Debug)]
 pub(crate) struct RunState {
     started: Instant,
@@ -78,7 +78,7 @@ impl RunState {
         }
     }
 
-    /// What counts, as soon as it is known.
+    /// Measured time span, as soon as it is known.
     pub fn span(&self) -> Option<Span> {
         let start_ns = Some(self.start_ns.load(Ordering::Acquire)).filter(|&start| start != NEVER)?;
         Some(Span { start_ns, end_ns: start_ns + self.duration_ns })
@@ -89,7 +89,7 @@ impl RunState {
         self.stop.store(true, Ordering::Release);
     }
 
-    /// Whether it was ended.
+    /// True if the run was ended.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }

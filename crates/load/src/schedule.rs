@@ -1,4 +1,4 @@
-//! When which client sends: fixed beforehand, whatever the server does.
+//! Send times of all clients: fixed in advance, whatever the server does.
 
 use prony_stats::Seed;
 
@@ -36,7 +36,7 @@ impl Schedule {
         Schedule { period_ns: period as u64, order, at: 0, round: 0 }
     }
 
-    /// When the next packet should be sent; `None` if no client sends.
+    /// Time of the next packet; `None` if no client sends.
     pub fn next_ns(&self) -> Option<u64> {
         let (phase, _) = self.order.get(self.at)?;
         Some(self.round * self.period_ns + phase)

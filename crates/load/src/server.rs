@@ -23,8 +23,8 @@ impl Watch {
         self.before.is_some()
     }
 
-    /// What the process did since the last look, and how many of its threads ended; `None` without a first look,
-    /// and when the process is gone.
+    /// Usage of the process since the last look, and the number of its threads that ended; `None` without a first look,
+    /// and when the process has exited.
     pub fn look(&mut self) -> Option<(Usage, u64)> {
         let now = Threads::of_process(&self.tree, self.pid);
         let before = std::mem::replace(&mut self.before, now);

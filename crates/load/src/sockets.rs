@@ -21,7 +21,7 @@ pub(crate) const SOCKET_CLIENTS_MAX: usize = 2048;
 /// One more than the longest datagram of the protocol.
 const DATAGRAM_BYTES: usize = 4097;
 
-/// Why a socket is not there.
+/// Reasons why a socket is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
     /// It could not be made.
@@ -32,7 +32,7 @@ pub enum SocketError {
     Io(#[from] io::Error),
 }
 
-/// What went wrong between us and the kernel.
+/// Counts of socket errors of this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Errors {
     /// Times that the server's machine said that nobody listens.
@@ -75,7 +75,7 @@ pub(crate) fn clients_a_socket(sharing: Sharing) -> usize {
     }
 }
 
-/// What a socket's server is called within the host.
+/// Address by which a socket's server is known within the host.
 pub(crate) fn address_of(socket: usize) -> SocketAddr {
     // fd00::/8, RFC 4193: an address that is nobody's.
     let place = u128::try_from(socket).unwrap_or(u128::MAX);
@@ -87,7 +87,7 @@ fn socket_of(address: SocketAddr) -> Option<usize> {
     usize::try_from(address.ip().to_bits() & !(0xff << 120)).ok()
 }
 
-/// Why one of several sockets is not there.
+/// Index of a socket that is not available, with the reason.
 pub(crate) type Failed = (usize, SocketError);
 
 impl Sockets {
@@ -109,7 +109,7 @@ impl Sockets {
         &self.epoll
     }
 
-    /// What went wrong so far.
+    /// Counts of socket errors so far.
     pub fn errors(&self) -> Errors {
         let mut errors = self.errors;
         if let Kind::Shared(sockets) = &self.kind {

@@ -1,4 +1,4 @@
-//! What the first bytes of every packet say; an answer brings them back.
+//! First bytes of every packet; an answer repeats them.
 
 /// Bytes of a stamp, and of the shortest packet.
 pub const STAMP_BYTES: usize = 16;
@@ -12,9 +12,9 @@ pub const STAMP_BYTES: usize = 16;
 /// | 12 to 15 | bytes wanted in the answer, little-endian; 0: no answer |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// When the packet should have been sent.
+    /// Intended send time, in nanoseconds.
     pub intended_ns: u64,
-    /// Its number among those of its client, from 0.
+    /// Sequence number within the client, from 0.
     pub number: u32,
     /// Bytes wanted in the answer, stamp included; 0 for none.
     pub reply_bytes: u32,

@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// What came since `earlier`.
+    /// Difference to `earlier`.
     pub fn since(self, earlier: Usage) -> Usage {
         Usage {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
@@ -51,7 +51,7 @@ impl Threads {
         (!threads.is_empty()).then_some(Threads(threads))
     }
 
-    /// What the threads did since `earlier`, and how many of those ended meanwhile: what these did is not known.
+    /// Usage of the threads since `earlier`, and the number of threads that ended meanwhile, whose usage is unknown.
     pub fn since(&self, earlier: &Threads) -> (Usage, u64) {
         let before = |thread| earlier.0.get(thread).copied().unwrap_or_default();
         let did = self.0.iter().map(|(thread, usage)| usage.since(before(thread))).fold(Usage::default(), Usage::plus);
