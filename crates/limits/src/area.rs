@@ -48,11 +48,11 @@ impl fmt::Display for PageKind {
     }
 }
 
-/// Why there is no such memory.
+/// Memory of the requested kind could not be mapped.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes of {kind} pages: {error}")]
 pub struct AreaError {
-    /// How much was asked for.
+    /// Requested size.
     pub bytes: usize,
     /// On which pages.
     pub kind: PageKind,
@@ -165,7 +165,7 @@ impl Area {
         unsafe { libc::madvise(self.mapping.as_ptr().cast(), self.mapped, libc::MADV_DONTNEED) };
     }
 
-    /// What was asked for.
+    /// Requested kind of pages.
     pub fn kind(&self) -> PageKind {
         self.kind
     }

@@ -10,7 +10,7 @@ use crate::experiments::Experiment;
 use crate::listing::Listing;
 use crate::tester::{Sample, Series};
 
-/// Why something cannot be measured on this machine, in words.
+/// Reason why something cannot be measured on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Unsupported(pub String);
@@ -41,7 +41,7 @@ impl From<crate::code::CodeError> for Unsupported {
     }
 }
 
-/// What the time of a pass is turned into.
+/// Quantity into which the time of a pass is converted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Measure {
     /// Bytes a second; a pass is so many bytes.
@@ -59,7 +59,7 @@ pub enum Measure {
 }
 
 impl Measure {
-    /// How many a pass is.
+    /// Number of counted items per pass.
     pub fn count(self) -> f64 {
         match self {
             Measure::BytesEachSecond(count)
@@ -94,7 +94,7 @@ impl Measure {
         }
     }
 
-    /// Whether less is better.
+    /// Direction of improvement.
     pub fn better(self) -> Better {
         match self {
             Measure::SecondsEach(_) | Measure::CyclesEach(_) => Better::Lower,
@@ -103,14 +103,14 @@ impl Measure {
     }
 }
 
-/// What a case leaves.
+/// Results of a case.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Its samples.
+    /// Samples of the case.
     pub series: Series,
-    /// Its code.
+    /// Code of the case.
     pub listing: Option<Listing>,
-    /// What is known only after it ran, as the kind of pages that the kernel gave.
+    /// Facts known only after it ran, such as the kind of pages that the kernel provided.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -118,13 +118,13 @@ type Run = Box<dyn Fn(&mut CaseContext) -> Result<Outcome, Unsupported>>;
 
 /// One thing to measure.
 pub struct Case {
-    /// What it belongs to.
+    /// Experiment of the case.
     pub experiment: Experiment,
-    /// Its name within the experiment.
+    /// Name within the experiment.
     pub name: String,
-    /// What its time is turned into.
+    /// Quantity into which its time is converted.
     pub measure: Measure,
-    /// What is varied: names and values.
+    /// Parameters: names and values.
     pub facts: BTreeMap<String, String>,
     /// Measures it; a second time when the first was disturbed.
     pub run: Run,
@@ -149,20 +149,20 @@ impl Case {
     }
 }
 
-/// What a case gave.
+/// A measured case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// What it belongs to.
+    /// Experiment of the case.
     pub experiment: Experiment,
-    /// Its name within the experiment.
+    /// Name within the experiment.
     pub name: String,
     /// The unit of its values: `B/s`, `second`, `cycles`, `Hz`, and rates as `adds/cycle`.
     pub unit: String,
-    /// Which way is better.
+    /// Direction of improvement.
     pub better: Better,
-    /// How many a pass is, as bytes or instructions.
+    /// Number of counted items per pass, such as bytes or instructions.
     pub count: f64,
-    /// What was varied: names and values.
+    /// Parameters: names and values.
     pub facts: BTreeMap<String, String>,
     /// The value of each sample of `series`, in its order.
     pub values: Vec<f64>,
@@ -175,7 +175,7 @@ pub struct Measured {
 /// A series in a few numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Figure {
-    /// What counts: the best of times and rates, the median of cycles, which a clock that moves would make too few.
+    /// The figure: the best of times and rates, the median of cycles, which a changing clock would make too few.
     pub value: f64,
     /// The best value.
     pub best: f64,
@@ -183,7 +183,7 @@ pub struct Figure {
     pub median: f64,
     /// The worst.
     pub worst: f64,
-    /// How many values these are of.
+    /// Number of values.
     pub n: usize,
     /// Share of all samples that may be slower than the hardware, 0 to 1.
     pub contaminated: f64,
@@ -194,7 +194,7 @@ pub struct Figure {
 }
 
 impl Measured {
-    /// What a case gave, of its outcome.
+    /// Measured case made of a case and its outcome.
     pub(crate) fn of(case: &Case, outcome: Outcome) -> Measured {
         let mut facts = case.facts.clone();
         facts.extend(outcome.facts.into_iter().map(|(name, value)| (name.to_owned(), value)));
@@ -221,8 +221,8 @@ impl Measured {
         self.fact(name)?.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
-    /// Its values in a few numbers: those of samples that nothing disturbed, where there are three and more, or else of all.
-    /// `None` without values.
+    /// Summary of its values: those of undisturbed samples, if there are at least three, otherwise of all. `None`
+    /// without values.
     pub fn figure(&self) -> Option<Figure> {
         let (values, samples): (Vec<f64>, Vec<&Sample>) = self.told().map(|(value, sample)| (*value, sample)).unzip();
         let ascending = sorted(&values);

@@ -1,4 +1,4 @@
-//! What cases share while they run: the CPU, the tester, memory that was touched before, a place for files.
+//! State shared by running cases: the CPU, the tester, memory touched in advance, a directory for files.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,10 +19,10 @@ const AREA_MAX: usize = 1 << 30;
 /// lines of one hash push each other out, and a copy between areas 1 GiB apart ran at a third of its speed.
 const SKEW_BYTES: usize = 21 * 4096;
 
-/// What is known of the machine before anything is planned.
+/// Facts about the machine, known before anything is planned.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// How long each case may try.
+    /// Time limits of each case.
     pub effort: Effort,
     /// All CPUs that may be used; first the one on which one thread measures.
     pub cpus: Vec<usize>,
@@ -32,7 +32,7 @@ pub struct Setting {
     pub area_bytes: usize,
     /// Huge pages that this machine gives.
     pub huge: PageKind,
-    /// Where files are made.
+    /// Directory for files.
     pub directory: PathBuf,
 }
 
@@ -62,10 +62,10 @@ impl Setting {
     }
 }
 
-/// What cases run on.
+/// Resources of running cases.
 #[derive(Debug)]
 pub struct CaseContext {
-    /// What is known of the machine.
+    /// Facts about the machine.
     pub setting: Setting,
     /// Repeats and times.
     pub tester: Tester,
@@ -73,7 +73,7 @@ pub struct CaseContext {
     pub memory: Memory,
     /// Numbers for orders and patterns.
     pub seed: Seed,
-    /// What is read by the experiment with files, made when it is first asked for.
+    /// File for the experiment that reads files, made on first use.
     pub file: Option<File>,
 }
 

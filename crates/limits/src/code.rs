@@ -15,10 +15,10 @@ use crate::listing::{Line, Listing};
 const LINES_MAX: usize = 48;
 /// Bytes of code that are kept in full.
 const KEPT_BYTES: usize = 4096;
-/// Where a loop begins within its cache line unless a case asks otherwise.
+/// Alignment of a loop within its cache line unless a case specifies another, in bytes.
 const LINE_BYTES: u64 = 64;
 
-/// Why there is no code.
+/// Reasons why there is no code.
 #[derive(Debug, thiserror::Error)]
 pub enum CodeError {
     /// The assembler refused an instruction.
@@ -29,7 +29,7 @@ pub enum CodeError {
     Map(#[from] io::Error),
 }
 
-/// What is emitted: instructions, and where the innermost loop begins and ends.
+/// Emitted code: instructions, and the bounds of the innermost loop.
 pub struct Emit {
     /// Takes instructions.
     pub asm: CodeAssembler,
@@ -144,7 +144,7 @@ impl Code {
         unsafe { std::slice::from_raw_parts(self.at.as_ptr(), self.length) }
     }
 
-    /// How many bytes of code an iteration of the innermost loop is.
+    /// Size of the code of an iteration of the innermost loop, in bytes.
     pub fn loop_bytes(&self) -> u64 {
         self.loop_end - self.loop_start
     }

@@ -1,4 +1,4 @@
-//! What the memory holds that kernels load, store and copy.
+//! Contents of the memory that kernels load, store and copy.
 //!
 //! Some memory systems take zeros for less than other bytes: an EPYC with Zen 5 cores, behind a hypervisor, takes non-temporal stores
 //! of zeros more than twice as fast as those of any other value (`prony limits contents` measures it). A real copy reaches no limit of

@@ -1,4 +1,4 @@
-//! What can be asked for, and the cases of each.
+//! Experiments and their cases.
 
 mod bandwidth;
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ pub enum Experiment {
     Clock,
     /// Memory written byte by byte, and the loop behind it.
     Write,
-    /// How many instructions of a kind a cycle, and what is slow.
+    /// Throughput of instructions per cycle, and slow instructions.
     Ports,
     /// Code as bytes: lengths of instructions, the footprint, where loops lie.
     Decode,
@@ -102,7 +102,7 @@ impl Experiment {
         Experiment::ALL.into_iter().find(|experiment| experiment.word() == word)
     }
 
-    /// What would be measured on this machine.
+    /// Cases of the experiment on this machine.
     ///
     /// # Errors
     /// Why nothing can.

@@ -1,4 +1,4 @@
-//! Which machine a limit belongs to.
+//! Fingerprint of the machine that a limit belongs to.
 
 use std::fmt;
 use std::str::FromStr;

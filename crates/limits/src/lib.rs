@@ -1,4 +1,4 @@
-//! What this hardware can do at best: bandwidth, latency, ports, branches, decoding, faults, files, datagrams.
+//! Limits of this hardware: bandwidth, latency, ports, branches, decoding, faults, files, datagrams.
 //!
 //! [`run`] plans the asked [`Experiment`]s as cases, runs all cases in an order drawn by a seed, and answers with [`Limits`].
 //! Loops are bytes that are emitted at run time and disassembled from the memory in which they ran, so that every number has its

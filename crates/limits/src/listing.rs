@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 /// One instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Where it lay.
+    /// Address in memory.
     pub address: u64,
-    /// Its bytes in hexadecimal.
+    /// Bytes in hexadecimal.
     pub bytes: String,
     /// In Intel's syntax.
     pub text: String,
@@ -21,13 +21,13 @@ pub struct Listing {
     /// Instructions in the middle that are not listed.
     #[serde(default)]
     pub left_out: usize,
-    /// Where the innermost loop begins.
+    /// Address of the innermost loop.
     pub loop_address: u64,
-    /// How many bytes of code an iteration of it is.
+    /// Size of the code of an iteration, in bytes.
     pub loop_bytes: u64,
     /// Every byte that was emitted, in hexadecimal; only the length where they are too many.
     pub code: String,
-    /// How many bytes were emitted.
+    /// Number of emitted bytes.
     pub code_bytes: u64,
 }
 

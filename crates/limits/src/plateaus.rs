@@ -9,7 +9,7 @@ pub struct Level {
     pub to: f64,
     /// The middle value of its points.
     pub value: f64,
-    /// How many points it has.
+    /// Number of points.
     pub points: usize,
 }
 

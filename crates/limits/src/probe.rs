@@ -22,7 +22,7 @@ const NOP_TURNS: u64 = 25;
 /// The least of so many is what counts: an interrupt takes some microseconds, and seldom comes twice.
 const TRIES: usize = 3;
 
-/// What the probes say.
+/// Values of the probes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Cycles a second.
@@ -148,7 +148,7 @@ impl Probe {
         Reading { core_hz, nops_per_cycle: nops / core_hz }
     }
 
-    /// How many of what `run` counts fit into a second, at best.
+    /// Best rate of the items counted by `run`, per second.
     fn per_second(&self, run: impl Fn() -> u64) -> f64 {
         let once = |_| {
             let before = now_ns();

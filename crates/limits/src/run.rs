@@ -15,14 +15,14 @@ use crate::fingerprint::{Fingerprint, fingerprint};
 use crate::probe::Probe;
 use crate::tester::{Effort, Tester};
 
-/// What to measure, and how.
+/// Options of a run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is asked for; their order does not matter.
+    /// Requested experiments, in any order.
     pub experiments: Vec<Experiment>,
     /// Of them the cases alone whose names contain this; `None`: all.
     pub only: Option<String>,
-    /// How long each case may try.
+    /// Time limits of each case.
     pub effort: Effort,
     /// Cases that were disturbed are tried again until so much time has passed since the start.
     pub budget: Duration,
@@ -30,14 +30,14 @@ pub struct Options {
     pub cpu: Option<usize>,
     /// Equal seeds, equal orders of cases and of chases.
     pub seed: u64,
-    /// Where files are made, for reading; they have no name there once they are open.
+    /// Directory for files to read; they have no name there once they are open.
     pub directory: PathBuf,
 }
 
-/// What disturbs often goes away: a neighbour that computes for some seconds.
+/// Number of attempts at disturbed cases: interference often ends, such as a neighbour that computes for some seconds.
 const ROUNDS: usize = 6;
 
-/// How far it is.
+/// Progress of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
     /// 0 for the first time, then what was disturbed is tried again.
@@ -48,37 +48,37 @@ pub struct Event<'a> {
     pub cases: usize,
     /// The one that runs now.
     pub experiment: Experiment,
-    /// Its name.
+    /// Name of the case.
     pub name: &'a str,
 }
 
 /// Something that was not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// What it belongs to.
+    /// Experiment of the case.
     pub experiment: Experiment,
-    /// Its name; `None`: the whole experiment.
+    /// Name of the case; `None`: the whole experiment.
     pub name: Option<String>,
-    /// Why.
+    /// Reason for skipping.
     pub reason: String,
 }
 
-/// What a machine can do at best.
+/// Limits of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Which machine.
+    /// Fingerprint of the machine.
     pub fingerprint: Fingerprint,
-    /// What it is.
+    /// Facts about the machine.
     pub facts: Facts,
     /// The CPU on which one thread measured.
     pub cpu: usize,
     /// Everything that was measured, by experiment.
     pub measured: Vec<Measured>,
-    /// What was not, and why.
+    /// Skipped cases, with reasons.
     pub skipped: Vec<Skipped>,
-    /// How long it took.
+    /// Duration of the run.
     pub elapsed: Duration,
-    /// Whether it was told to stop before it was done.
+    /// True if it was interrupted.
     pub stopped: bool,
     /// Share of that CPU's time that the hypervisor gave to others meanwhile; `None` where the kernel does not count it.
     pub steal: Option<f64>,
@@ -125,7 +125,7 @@ impl Limits {
     }
 }
 
-/// Why nothing could be measured.
+/// Reasons why nothing could be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The thread may not run on the CPU.

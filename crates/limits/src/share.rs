@@ -1,11 +1,11 @@
-//! How near a workload came to what the hardware does at best.
+//! Shares of the limits that a workload reaches.
 
 use prony_stats::samples::Better;
 
 use crate::case::Measured;
 use crate::experiments::Experiment;
 
-/// What a workload did.
+/// Rate of a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
     /// Bytes a second, moved in whatever way.

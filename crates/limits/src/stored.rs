@@ -27,12 +27,12 @@ use crate::tester::{Sample, Series, Taint};
 
 /// The key beside the facts of the machine.
 const KEY: &str = "limits";
-/// What a run's metadata call the reason why it may be slower than the hardware.
+/// Metadata key for the reason why a run may be slower than the hardware.
 const TAINT: &str = "taint";
 /// The counter that is the clock of a sample.
 const CORE_HZ: &str = "core_hz";
 
-/// What is wrong with a file of limits.
+/// Errors of a limits file.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum StoredError {
     /// It is no samples file, or cannot be one.
@@ -44,16 +44,16 @@ pub enum StoredError {
     /// A part of it is not what is written there.
     #[error("`{place}`: expected {expected}, found {found}")]
     Part {
-        /// Where, as a path in the JSON.
+        /// Place, as a path in the JSON.
         place: String,
-        /// What belongs there.
+        /// Expected item.
         expected: &'static str,
-        /// What is there.
+        /// Found item.
         found: String,
     },
 }
 
-/// What is known of all of it: `prony.machine.limits`.
+/// Facts about the whole run: `prony.machine.limits`.
 #[derive(Debug, Serialize, Deserialize)]
 struct About {
     fingerprint: String,
@@ -75,7 +75,7 @@ struct NotMeasured {
     reason: String,
 }
 
-/// What is known of a case besides its samples: `prony.build` of a benchmark.
+/// Facts about a case besides its samples: `prony.build` of a benchmark.
 #[derive(Debug, Serialize, Deserialize)]
 struct AboutCase {
     count: f64,

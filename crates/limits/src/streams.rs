@@ -5,7 +5,7 @@ use iced_x86::code_asm::*;
 
 use crate::code::{Code, CodeError, Emit};
 
-/// How wide the registers are.
+/// Register widths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 64 bits in general registers.
@@ -18,7 +18,7 @@ pub enum Width {
     Zmm,
 }
 
-/// What is done with memory.
+/// Operations on memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
     /// Reads a.
@@ -58,7 +58,7 @@ impl Width {
         self.bytes() * 8
     }
 
-    /// What of the processor it needs; `None`: this one has it.
+    /// Missing requirement on the processor; `None`: this one meets it.
     pub fn missing(self) -> Option<&'static str> {
         let (there, name) = match self {
             Width::Scalar | Width::Xmm => (true, ""),
@@ -89,12 +89,12 @@ impl Stream {
         }
     }
 
-    /// Whether half of what it works on is read and half written.
+    /// True if half of the working set is read and half written.
     pub fn copies(self) -> bool {
         matches!(self, Stream::Copy | Stream::NtCopy | Stream::RepCopy)
     }
 
-    /// Whether it writes without reading.
+    /// True if it writes without reading.
     pub fn stores(self) -> bool {
         matches!(self, Stream::Store | Stream::NtStore | Stream::RepStore)
     }
@@ -254,7 +254,7 @@ fn sum(asm: &mut CodeAssembler, width: Width, place: usize) -> Result<(), IcedEr
     }
 }
 
-/// What eight registers hold, in eax.
+/// Emits the sum of eight registers, in eax.
 fn fold(asm: &mut CodeAssembler, width: Width) -> Result<(), IcedError> {
     if width == Width::Scalar {
         return SUMS[1..].iter().try_for_each(|&part| asm.add(eax, part));

@@ -23,15 +23,15 @@ const SAMPLES_MIN: usize = 3;
 /// So many times the work for a sample, and no more.
 const PASSES_MAX: u64 = 1 << 32;
 
-/// How much time a case gets.
+/// Time limits of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Effort {
     /// A case ends when it did not become faster for so long.
     pub patience: Duration,
     /// And after this time at the latest.
     pub most: Duration,
-    /// How long a sample should be: long against a look at the clock, and short against how long a neighbour works, so that the probes
-    /// around it tell of the time between them.
+    /// Duration of a sample: long compared with a clock read, and short compared with the activity of a neighbour, so
+    /// that the probes around it are representative.
     pub sample: Duration,
     /// Undisturbed samples that a case tries to get.
     pub samples_min: usize,
@@ -59,7 +59,7 @@ impl Effort {
     };
 }
 
-/// Why a sample may be slower than the hardware.
+/// Reasons why a sample may be slower than the hardware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Taint {
@@ -99,14 +99,14 @@ pub struct Sample {
     pub core_hz: f64,
     /// Page faults of all its passes.
     pub faults: u64,
-    /// Why it may be too slow; `None`: nothing was seen.
+    /// Reason why it may be too slow; `None`: none was seen.
     pub taint: Option<Taint>,
 }
 
 /// All samples of a case, in the order in which they were taken.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
-    /// How often the work was done for a sample.
+    /// Number of passes per sample.
     pub passes: u64,
     /// The samples.
     pub samples: Vec<Sample>,
@@ -115,18 +115,18 @@ pub struct Series {
 }
 
 impl Series {
-    /// How many samples nothing disturbed, as far as was seen.
+    /// Number of samples without visible interference.
     pub fn clean(&self) -> usize {
         self.samples.iter().filter(|sample| sample.taint.is_none()).count()
     }
 
-    /// Whether there are enough of them to go by them alone.
+    /// True if there are enough of them to ignore the others.
     pub fn is_clean(&self) -> bool {
         self.clean() >= SAMPLES_MIN.min(self.samples.len())
     }
 }
 
-/// How often the work is done for a sample.
+/// Number of passes per sample, fixed or calibrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passes {
     /// As often as a sample of the right length needs.
@@ -138,7 +138,7 @@ pub enum Passes {
 /// Repeats work between probes.
 #[derive(Debug)]
 pub struct Tester {
-    /// How long it tries.
+    /// Time limits.
     pub effort: Effort,
     probe: Probe,
     overhead_ns: u64,
@@ -157,7 +157,7 @@ impl Tester {
         tester
     }
 
-    /// What the probes say now.
+    /// Current values of the probes.
     pub fn look(&mut self) -> Reading {
         let reading = self.probe.read();
         // A clock that was read too low, as interrupts make it, would give more nops a cycle than there are.
@@ -244,7 +244,7 @@ impl Tester {
     }
 }
 
-/// How many passes make a sample long enough.
+/// Number of passes that makes a sample long enough.
 fn calibrated(sample_ns: u64, work: &mut impl FnMut(u64) -> Result<u64, Unsupported>) -> Result<u64, Unsupported> {
     let mut passes = 1u64;
     loop {

@@ -1,6 +1,6 @@
-//! What the kernel counts of a thread.
+//! The kernel's counts of a thread.
 
-/// What the kernel counts of this thread; getrusage(2) with `RUSAGE_THREAD`.
+/// The kernel's counts of this thread; getrusage(2) with `RUSAGE_THREAD`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
     /// Page faults, those served from memory and those that waited for a disk.

@@ -8,7 +8,7 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// What two looks at the clock with nothing between them say, in nanoseconds: the least of some hundred.
+/// Difference of two consecutive clock reads, in nanoseconds: the minimum of several hundred.
 pub fn overhead_ns() -> u64 {
     (0..400).map(|_| now_ns()).collect::<Vec<_>>().windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(0)
 }

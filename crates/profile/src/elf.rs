@@ -1,4 +1,4 @@
-//! What is read of ELF files: where their bytes lie in memory, what they are called, and their functions.
+//! Reader of ELF files: memory layout, build IDs, names and functions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -28,7 +28,7 @@ const NAME_BYTES_MOST: usize = 64 << 10;
 /// All names of a file may be so many times as long as it: symbols share their ends.
 const NAMES_MOST: u64 = 4;
 
-/// What of a file is too much.
+/// Part of a file that exceeds a limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("expected at most {most} bytes of {what}, found {found}")]
 pub struct Bulky {
@@ -78,7 +78,7 @@ pub(crate) fn section(file: &object::File<'_>, name: &str, bytes: u64) -> Option
     Some(section.uncompressed_data().ok()?.into_owned())
 }
 
-/// Where parts of the file lie in memory, as the file states it.
+/// Addresses of parts of the file in memory, as stated in the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Segments(Vec<(u64, u64, u64)>);
 
@@ -178,7 +178,7 @@ fn function(file: &object::File<'_>, symbol: &object::Symbol<'_, '_>) -> Option<
     })
 }
 
-/// Where the bytes of an object are to be read; `None` for what is no file.
+/// Path from which the bytes of an object can be read; `None` if it is not a file.
 pub(crate) fn path(object: &Object) -> Option<PathBuf> {
     match (&object.file, &object.kind) {
         (Some(file), _) => Some(PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))),

@@ -1,4 +1,4 @@
-//! Where the time of a program goes: stack samples, symbols, folded stacks, shares, flame graphs.
+//! Profiles of programs: stack samples, symbols, folded stacks, shares, flame graphs.
 //!
 //! A [`Sampler`] takes samples while something runs and leaves a [`Recording`]; with names it is a [`Profile`], whose
 //! [`Stacks`] are what tables, flame graphs and exports are made of. [`read_perf_script`] reads the same from the text of

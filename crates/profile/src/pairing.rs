@@ -55,7 +55,7 @@ fn together([a, b]: &[String; 2]) -> String {
     }
 }
 
-/// What is known of one build: its roots with what their samples end in, and its objects without symbols.
+/// Data of one build: its roots with the functions in which their samples end, and its objects without symbols.
 struct Side {
     /// Weight of each function in which samples of a root ended.
     roots: FxHashMap<String, FxHashMap<String, u64>>,
@@ -110,7 +110,7 @@ fn roots(sides: &[Side; 2]) -> Vec<[String; 2]> {
     found
 }
 
-/// How much two distributions have in common, 0 to 1: 1 − their total variation distance.
+/// Overlap of two distributions, 0 to 1: 1 − their total variation distance.
 fn overlap(a: &FxHashMap<String, u64>, b: &FxHashMap<String, u64>) -> f64 {
     let total = |ends: &FxHashMap<String, u64>| ends.values().sum::<u64>().max(1) as f64;
     let (of_a, of_b) = (total(a), total(b));
@@ -144,7 +144,7 @@ fn objects(sides: &[Side; 2], roots: &[[String; 2]]) -> Vec<[String; 2]> {
     found
 }
 
-/// Whether the main thread of a program in this file is called so.
+/// True if the main thread of a program in this file has this name.
 fn is_thread_of(thread: &str, file: &str) -> bool {
     file == thread || (thread.len() == COMM_BYTES && file.starts_with(thread))
 }

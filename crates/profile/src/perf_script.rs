@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 
 use crate::stacks::{NameId, Stacks};
 
-/// What was read.
+/// Result of reading a text.
 #[derive(Debug, Default)]
 pub struct PerfScript {
     /// The stacks: name of the thread, then functions, outermost first.
@@ -27,7 +27,7 @@ pub struct PerfScript {
     pub other_events: u64,
     /// Lines that mean nothing, by their numbers: the first few.
     pub odd_lines: Vec<u64>,
-    /// How many lines mean nothing.
+    /// Number of unreadable lines.
     pub odd: u64,
     /// The text ended in the middle of a stack, which is left out.
     pub is_cut: bool,
@@ -192,7 +192,7 @@ struct Frame<'a> {
     module: &'a [u8],
 }
 
-/// What stands behind the address: the same for all samples of a place.
+/// Text after the address: the same for all samples of a place.
 fn behind_address(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     let address = line.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();

@@ -30,7 +30,7 @@ pub struct TimedSample {
     pub pid: i32,
     /// Kernel's number of the thread.
     pub tid: i32,
-    /// Which of the stacks, in the order of [`Stacks::iter`].
+    /// Index of the stack, in the order of [`Stacks::iter`].
     pub stack: usize,
     /// 1, or how long it waited.
     pub weight: u64,

@@ -1,4 +1,4 @@
-//! What was sampled: stacks as places of code, before anything has a name.
+//! Samples as stacks of code addresses, before anything has a name.
 
 use prony_machine::perf::{Sampling, Trigger};
 
@@ -14,7 +14,7 @@ pub struct Recording {
     pub stacks: Vec<Box<[Place]>>,
     /// Names of threads.
     pub names: Vec<String>,
-    /// What the places of code are in.
+    /// Objects that contain the code.
     pub objects: Vec<Object>,
     /// Samples and other records that found no place in a ring.
     pub lost: u64,
@@ -22,19 +22,19 @@ pub struct Recording {
     pub unfinished: u64,
     /// Stacks that were deeper than the copy of [`Walk::Tables`]: their outermost functions are missing.
     pub cut: u64,
-    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Start, in nanoseconds of `CLOCK_MONOTONIC`.
     pub began_ns: u64,
-    /// When it ended.
+    /// End, in nanoseconds of `CLOCK_MONOTONIC`.
     pub ended_ns: u64,
-    /// What triggered the samples.
+    /// Trigger of the samples.
     pub trigger: Trigger,
     /// Samples a second of a thread that runs.
     pub frequency_hz: u32,
-    /// Whether the kernel's stacks are in it; otherwise time in the kernel is missing.
+    /// True if kernel stacks are included; otherwise time in the kernel is missing.
     pub kernel: bool,
-    /// How callers were found.
+    /// Method by which callers were found.
     pub walk: Walk,
-    /// What weights count.
+    /// Unit of weights.
     pub weight_unit: WeightUnit,
 }
 
@@ -55,7 +55,7 @@ pub struct StackSample {
     pub weight: u64,
 }
 
-/// What the numbers behind stacks are.
+/// Units of the numbers behind stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WeightUnit {
     /// Stack samples.

@@ -27,7 +27,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) tid: i32,
     /// Instruction pointers, innermost first, with marks between the kernel's and the user's.
     pub(crate) chain: Words<'a>,
-    /// What unwinding starts from.
+    /// Start values of unwinding.
     pub(crate) user: Option<UserStack<'a>>,
 }
 
@@ -40,19 +40,19 @@ pub(crate) struct UserStack<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// What was mapped.
+/// A mapping.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Map<'a> {
     pub(crate) pid: i32,
     pub(crate) start: u64,
     pub(crate) length: u64,
-    /// Where in the file it begins, in bytes.
+    /// Start in the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) identity: Identity<'a>,
     pub(crate) path: &'a [u8],
 }
 
-/// Which file is meant, whatever is at its path by now.
+/// Identity of the mapped file, whatever is at its path by now.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Identity<'a> {
     BuildId(&'a [u8]),
@@ -86,7 +86,7 @@ const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 /// Process and thread, time, CPU: `sample_id_all` puts them at the end of whatever is no sample.
 const TRAILER_BYTES: usize = 24;
 
-/// When a record was made, in nanoseconds of `CLOCK_MONOTONIC`; 0 for one that is too short to say.
+/// Time of a record, in nanoseconds of `CLOCK_MONOTONIC`; 0 for one that is too short to have it.
 pub(crate) fn time_ns(record: &[u8]) -> u64 {
     let mut fields = Fields(record);
     let kind = fields.u32().unwrap_or(0);

@@ -16,29 +16,29 @@ use crate::records::{Record, Sample, decode, time_ns};
 use crate::space::{Place, Spaces};
 use crate::unwind::Walker;
 
-/// Which stacks are sampled.
+/// Kinds of stacks to sample.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProfileMode {
-    /// Where threads are while they have a CPU.
+    /// Stacks of threads while they have a CPU.
     OnCpu,
-    /// Where threads are when they give their CPU up, and for how long.
+    /// Stacks of threads when they give up their CPU, and the duration.
     OffCpu,
 }
 
-/// What to sample, and how.
+/// Options of sampling.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What is sampled.
+    /// Kind of stacks to sample.
     pub mode: ProfileMode,
     /// Samples a second of each thread that runs.
     pub frequency_hz: u32,
     /// Only on these CPUs; all if `None`.
     pub cpus: Option<CpuSet>,
-    /// How callers are found.
+    /// Method by which callers are found.
     pub walk: Walk,
 }
 
-/// How the callers of a function are found.
+/// Methods by which the callers of a function are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
     /// By frame pointers. Functions that have no frame, as compilers make of small ones, and the C library's would hide
@@ -46,7 +46,7 @@ pub enum Walk {
     FramePointers,
     /// By DWARF tables alone, on a copy of so many bytes of the stack; a multiple of 8.
     Tables {
-        /// How many.
+        /// Number of copied bytes.
         stack_bytes: u32,
     },
 }
@@ -63,7 +63,7 @@ impl Walk {
     }
 }
 
-/// Why no samples are taken.
+/// Reasons why no samples are taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplerError {
     /// The kernel gives none.
@@ -92,7 +92,7 @@ pub struct Sampler {
 const RING_BYTES: usize = 1 << 21;
 /// The same where whole stacks are copied.
 const RING_BYTES_WITH_STACKS: usize = 1 << 23;
-/// How often the rings are emptied, at least: often enough to look at files that a process deleted before it ends.
+/// Maximum interval between emptying the rings: short enough to look at files that a process deletes before it ends.
 const ROUND: Duration = Duration::from_millis(25);
 /// A record is in its ring so long after its time, at the latest.
 const SETTLED_NS: u64 = 2_000_000;
@@ -326,7 +326,7 @@ impl Batch {
     }
 }
 
-/// What records add up to.
+/// Collected records.
 struct Collection {
     spaces: Spaces,
     walker: Walker,

@@ -1,4 +1,4 @@
-//! Which share of the samples a component or a function has: inclusive, with what it calls, and self.
+//! Shares of the samples of components and functions: inclusive, with callees, and self.
 //!
 //! A share is a proportion of n stack samples, so it has an interval. Inclusive shares may add up to more than 100 %:
 //! what lies below two components counts for both. Samples are taken as independent; those of one short stretch of time
@@ -14,13 +14,13 @@ use crate::stacks::{NameId, Stacks};
 /// Some functions under one name.
 #[derive(Debug, Clone)]
 pub struct Component {
-    /// What it is called.
+    /// Name of the component.
     pub name: String,
-    /// Which functions belong to it.
+    /// Functions that belong to it.
     pub functions: Regex,
 }
 
-/// How often something was seen.
+/// Inclusive and self share of one function or component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
     /// The function or component.

@@ -1,4 +1,4 @@
-//! How the shares of functions differ between two profiles.
+//! Differences of the shares of functions between two profiles.
 //!
 //! A profile is a count of stack samples, so that the share of a function differs from run to run by chance. Intervals of all
 //! functions, of both kinds of share, hold the truth together: at a level of 5 % at least one of them misses it in at most 5 of 100
@@ -19,7 +19,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use crate::shares::functions_of;
 use crate::stacks::{NameId, Stacks};
 
-/// How many degrees of freedom the scatter of all functions together counts beside that of one function.
+/// Degrees of freedom that the scatter of all functions together has, compared with that of one function.
 const PRIOR_FREEDOM: f64 = 4.0;
 /// Functions in fewer samples of a run say nothing of how runs scatter.
 const SCATTER_SAMPLES: f64 = 5.0;
@@ -53,14 +53,16 @@ pub struct Growth {
 pub struct Shifts {
     /// All, those first that differ by more than chance, and of them those whose share changed most.
     pub functions: Vec<Shift>,
-    /// How many questions the error was spread over: shares that could differ by more than chance, each set of samples once.
+    /// Number of questions over which the error was distributed: shares that could differ by more than chance, each set
+    /// of samples once.
     pub questions: usize,
-    /// Whether intervals hold what differs from run to run: each side has two runs or more. If not, they are of counts alone.
+    /// True if intervals include the variation between runs: each side has at least two runs. If not, they are based on
+    /// counts only.
     pub is_judged: bool,
 }
 
 impl Shift {
-    /// Whether one of its intervals excludes 0: where [`Shifts::is_judged`], the function differs by more than chance.
+    /// True if one of its intervals excludes 0: if [`Shifts::is_judged`], the function differs by more than chance.
     pub fn stands_out(&self) -> bool {
         !self.is_interrupt && (self.own.growth.excludes(0.0) || self.inclusive.growth.excludes(0.0))
     }
@@ -195,7 +197,7 @@ fn signature(stacks: &Stacks, stack: &[NameId]) -> u64 {
     bits ^ (bits >> 33)
 }
 
-/// Where the kernel of x86-64 or aarch64 enters an interrupt.
+/// True for the function in which the kernel of x86-64 or aarch64 enters an interrupt.
 fn is_interrupt(name: &str) -> bool {
     const ENTRIES: [&str; 8] = [
         "asm_common_interrupt",
@@ -211,13 +213,14 @@ fn is_interrupt(name: &str) -> bool {
     ENTRIES.contains(&plain) || plain.starts_with("asm_sysvec_")
 }
 
-/// What chance makes of counts.
+/// Random variation of counts.
 struct Chance {
     /// Samples that tell as much as those of each run.
     observed: [Vec<f64>; 2],
     /// Weight of each run.
     totals: [Vec<u64>; 2],
-    /// How much more shares scatter from run to run than counts do, of all functions; `None`: one run on each side.
+    /// Ratio of the variation of shares between runs to that of counts, over all functions; `None`: one run on each
+    /// side.
     scatter: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! Which file, at which place of it, an address of a process means: address spaces as they change.
+//! Address spaces as they change: the file, and the place in it, of an address of a process.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::records::{Identity, Map};
 /// A place of code, the same for all processes that map it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// Which of the objects.
+    /// ID of the object.
     pub object: ObjectId,
     /// Offset in the file in bytes; for what is no file, the address.
     pub offset: u64,
@@ -23,7 +23,7 @@ pub type ObjectId = u32;
 /// Whatever code can be in.
 #[derive(Debug)]
 pub struct Object {
-    /// What it is.
+    /// Kind of the object.
     pub kind: ObjectKind,
     /// The file that was mapped: its build id, or the number of its inode.
     pub identity: FileIdentity,
@@ -31,7 +31,7 @@ pub struct Object {
     pub file: Option<File>,
 }
 
-/// What an object is.
+/// Kinds of objects.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// The kernel and its modules.
@@ -46,7 +46,7 @@ pub enum ObjectKind {
     Nowhere,
 }
 
-/// Which file was mapped, whatever lies at its path by now.
+/// Identity of the mapped file, whatever is at its path by now.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum FileIdentity {
     /// The note that the linker puts into it.
@@ -61,7 +61,7 @@ pub enum FileIdentity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapping {
     pub(crate) end: u64,
-    /// Where in the file it begins.
+    /// Start in the file, in bytes.
     pub(crate) offset: u64,
     pub(crate) object: ObjectId,
 }
@@ -191,7 +191,7 @@ impl Spaces {
         }
     }
 
-    /// What an address of a process means.
+    /// Object and offset of an address of a process.
     pub(crate) fn place(&self, pid: i32, address: u64) -> Place {
         match self.processes.get(&pid).and_then(|space| space.at(address)) {
             Some((start, mapping)) => Place { object: mapping.object, offset: address - start + mapping.offset },

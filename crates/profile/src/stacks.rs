@@ -32,7 +32,7 @@ impl Stacks {
         Stacks { weight_unit, ..Stacks::default() }
     }
 
-    /// What the numbers count.
+    /// Unit of the numbers.
     pub fn weight_unit(&self) -> WeightUnit {
         self.weight_unit
     }

@@ -20,7 +20,7 @@ use crate::elf::Bulky;
 use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 use object_file::ObjectFile;
 
-/// Why places of an object have no names, or fewer than they could.
+/// Reasons why places of an object have no names, or fewer than possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSymbols {
     /// It is not there, or cannot be read.
@@ -32,7 +32,7 @@ pub enum NoSymbols {
         /// Of the one that is there.
         found: String,
     },
-    /// Its debug information would fill the memory: calls that were inlined have no names.
+    /// Debug information that would fill the memory: inlined calls have no names.
     Bulky(Bulky),
     /// It has no symbol table beyond what it exports.
     Stripped,
@@ -62,13 +62,13 @@ impl fmt::Display for NoSymbols {
 pub struct MissingSymbols {
     /// The object, as people call it.
     pub object: String,
-    /// Its file, if it is one.
+    /// Path of the file, if it is one.
     pub path: Option<PathBuf>,
-    /// Why.
+    /// Reason.
     pub why: NoSymbols,
 }
 
-/// Where names of one object come from.
+/// Sources of names of one object.
 enum Source {
     File(Box<ObjectFile>),
     Kernel(kernel::Kernel),
@@ -148,7 +148,7 @@ fn open(object: &Object) -> (Source, Option<NoSymbols>) {
     }
 }
 
-/// What people call it.
+/// Name of an object for people.
 fn shown(kind: &ObjectKind) -> String {
     match kind {
         ObjectKind::Kernel => "the kernel".to_owned(),
@@ -159,7 +159,7 @@ fn shown(kind: &ObjectKind) -> String {
     }
 }
 
-/// What stands where a name is not known, as `perf script` and its readers have it.
+/// Placeholder for an unknown name, as in `perf script` and its readers.
 fn bracketed(kind: &ObjectKind) -> String {
     match kind {
         ObjectKind::Kernel => "[kernel]".to_owned(),

@@ -24,7 +24,7 @@ pub(crate) struct Walker {
     cache: CacheNative<MayAllocateDuringUnwind>,
 }
 
-/// What of a file unwinding needs.
+/// Sections of a file that unwinding needs.
 struct Sections {
     segments: Segments,
     tables: ExplicitModuleSectionInfo<Arc<[u8]>>,

@@ -10,7 +10,7 @@ pub struct Zones {
     pub wall_s: f64,
     /// Ticks of the counter in a second.
     pub ticks_per_s: f64,
-    /// What a zone costs the program, in seconds; most of it is seen by the zone around it.
+    /// Cost of a zone, in seconds; most of it is counted in the surrounding zone.
     pub cost_s: f64,
     /// Threads that had zones.
     pub threads: u64,
@@ -21,11 +21,11 @@ pub struct Zones {
 /// One zone below another.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
-    /// Its name.
+    /// Name of the zone.
     pub name: String,
-    /// How many zones it is in.
+    /// Nesting depth.
     pub depth: usize,
-    /// How often it ended.
+    /// Number of ends of the zone.
     pub hits: u64,
     /// Seconds with what ran inside it.
     pub inclusive_s: f64,
@@ -42,7 +42,7 @@ impl Zone {
     }
 }
 
-/// Why a file is none of zones.
+/// Errors of a zones file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ZonesError {
     /// It does not begin as one.
@@ -51,11 +51,11 @@ pub enum ZonesError {
     /// A line means nothing.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
-        /// Its number, from 1.
+        /// Line number, from 1.
         line: u64,
-        /// What should be there.
+        /// Expected item.
         expected: &'static str,
-        /// What is there.
+        /// Found item.
         found: String,
     },
 }

@@ -57,7 +57,7 @@ pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     Ok(cases)
 }
 
-/// Whether half of the working set is read and half written.
+/// True if half of the working set is read and half written.
 pub(super) fn copies(way: &str) -> bool {
     matches!(way, "copy" | "NT copy" | "rep movsb")
 }
@@ -117,7 +117,7 @@ mod elsewhere {
         ["load", "store", "copy"].into_iter()
     }
 
-    /// What the compiler makes of a sum, a fill and a copy.
+    /// Compiled sum, fill and copy.
     pub struct Mover(&'static str);
 
     impl Mover {

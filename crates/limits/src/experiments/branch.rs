@@ -13,7 +13,7 @@ use crate::tester::Passes;
 /// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
 const BRANCHES: usize = 128 << 10;
 
-/// When the branch is taken.
+/// Patterns of taken branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// Never.

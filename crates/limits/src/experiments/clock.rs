@@ -65,7 +65,8 @@ mod here {
     use super::*;
     use crate::ticks::now_ns;
 
-    /// How long the time stamp counter is held against the kernel's clock: the error of two looks, 30 ns, is then 3 in a million.
+    /// Duration of the comparison of the time-stamp counter with the kernel's clock: the error of two looks, 30 ns, is
+    /// then 3 in a million.
     const WINDOW: Duration = Duration::from_millis(10);
 
     pub fn cases() -> [Case; 3] {

@@ -1,4 +1,4 @@
-//! Whether it matters what is moved: noise, one value, zeros, by the same loops.
+//! Effect of the data: noise, one value, zeros, by the same loops.
 //!
 //! Where zeros are moved faster, stores of zeros are a limit of their own, and no limit for a workload that stores anything else.
 
@@ -10,7 +10,7 @@ use crate::experiments::bandwidth::{Mover, copies, ways};
 use crate::experiments::{Experiment, size_word};
 use crate::tester::Passes;
 
-/// What a loop that only stores takes of its source: eight of the widest registers.
+/// Bytes of the source that a store-only loop uses: eight of the widest registers.
 const STORED_BYTES: usize = 512;
 
 pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {

@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 /// Memory that is touched: enough for thousands of faults, or tens of huge ones.
 const BYTES: usize = 64 << 20;
 
-/// How pages are touched.
+/// Ways to touch pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
     /// Written, the first first.

@@ -26,7 +26,7 @@ const PORTIONS: [usize; 6] = [4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4
 const RING_PORTION: usize = 256 << 10;
 const RING_DEPTH: usize = 32;
 
-/// How it is read.
+/// Ways to read a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// `pread` of so many bytes at a time.

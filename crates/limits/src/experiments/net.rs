@@ -22,7 +22,7 @@ const PAYLOADS: [usize; 2] = [64, 1000];
 /// Bytes that one datagram may have over IPv4, all segments together.
 const DATAGRAM_MAX: usize = 65_507;
 
-/// How a block goes out or comes in.
+/// Ways to send or receive a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     /// One call each, on a connected socket.

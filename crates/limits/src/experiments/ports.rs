@@ -1,4 +1,4 @@
-//! How many instructions of a kind a cycle, how long one waits for another, and what is slow.
+//! Throughput and latency of instructions, and slow instructions.
 
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
@@ -16,12 +16,12 @@ const FREE: [AsmRegister64; 6] = [rax, rdx, r8, r9, r10, r11];
 const ACCUMULATORS: [AsmRegisterYmm; 12] = [ymm0, ymm1, ymm2, ymm3, ymm4, ymm5, ymm6, ymm7, ymm8, ymm9, ymm10, ymm11];
 /// Instructions in a turn of the loop, about.
 const UNROLLED: usize = 48;
-/// What is stored where neither registers nor addresses rest on it: some memory takes zeros for less.
+/// Stored value, if neither registers nor addresses depend on it: some memory stores zeros faster.
 const STORED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Two pages: some accesses lie across their border.
 const BYTES: usize = 8192;
 
-/// What the processor must have.
+/// Requirements on the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,
@@ -30,12 +30,12 @@ enum Needs {
     Popcnt,
 }
 
-/// What is asked about an instruction.
+/// Quantity to measure for an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Question {
-    /// How many a cycle, of many that do not wait for each other.
+    /// Instructions per cycle, of many independent ones.
     Throughput,
-    /// How many cycles until the next, which waits for it.
+    /// Cycles per instruction in a chain of dependent ones.
     Latency,
 }
 
@@ -46,7 +46,7 @@ type Emitter = fn(&mut CodeAssembler, usize) -> Result<(), IcedError>;
 struct Port {
     name: &'static str,
     question: Question,
-    /// How often in a turn.
+    /// Number of instructions per iteration.
     count: usize,
     needs: Needs,
     emit: Emitter,

@@ -10,7 +10,8 @@ use crate::experiments::{Experiment, size_word};
 use crate::tester::Passes;
 use crate::ticks::now_ns;
 
-/// What the sweep over offsets writes: half of the smallest first-level cache there is, so that memory is no question.
+/// Bytes written by the sweep over offsets: half of the smallest existing first-level cache, so that memory has no
+/// influence.
 const SWEPT_BYTES: usize = 8 << 10;
 
 /// The loops that are compared.

@@ -18,7 +18,7 @@ const INLINED_MOST: usize = 256;
 pub(super) struct ObjectFile {
     segments: Segments,
     functions: Functions,
-    /// Which calls were inlined.
+    /// Inlined calls.
     debug: Option<Loader>,
 }
 
@@ -89,7 +89,7 @@ fn inlined(debug: &Loader, address: u64) -> Vec<String> {
     names
 }
 
-/// Whether the file is the one that was mapped.
+/// Checks that the file is the one that was mapped.
 fn same(object: &Object, id: Option<&[u8]>, path: &Path) -> Result<(), NoSymbols> {
     match &object.identity {
         FileIdentity::BuildId(expected) if id != Some(expected) => Err(NoSymbols::Replaced {
@@ -120,7 +120,7 @@ fn debug_alone(id: Option<&[u8]>, path: &Path) -> Option<(ObjectFile, Option<NoS
     Some((ObjectFile { segments, functions, debug }, bulky.map(NoSymbols::Bulky)))
 }
 
-/// Where debug information is kept: by build id (as debuginfod's cache too), or by the name in `.gnu_debuglink`.
+/// Path of separate debug information: by build ID (including debuginfod's cache), or by the name in `.gnu_debuglink`.
 fn debug_file(id: Option<&[u8]>, path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
     let by_id = id.map(by_build_id).unwrap_or_default();
     let by_name = file.gnu_debuglink().ok().flatten().and_then(|(name, _checksum)| {

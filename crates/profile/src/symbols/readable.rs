@@ -39,7 +39,7 @@ pub(super) fn without_defaults(name: String) -> String {
     name.replace(" >", ">").replace("std::basic_string<char>", "std::string")
 }
 
-/// Whether the next argument is a default too: it goes next.
+/// True if the next argument is a default too and can be left out.
 fn leads_to_default(rest: &str) -> bool {
     rest.strip_prefix(", ").is_some_and(|rest| DEFAULTS.iter().any(|template| rest.starts_with(template)))
 }
@@ -72,7 +72,7 @@ pub fn shortened(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Where the bracket that opens at `open` is closed.
+/// Position of the bracket that closes the one at `open`.
 fn closing(name: &str, open: usize) -> Option<usize> {
     let mut depth = 0usize;
     let mut at = open;
