@@ -124,11 +124,7 @@ def programs(command, until_ready=None, pause=0.0, clients=1, may_fail=False):
             together(*[lambda _: one()] * clients)(run)
         finally:
             for process in list(running):
-                try:
-                    os.killpg(process.pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-                process.wait()
+                end(process)
 
     return load
 
@@ -141,13 +137,28 @@ def helper(command, load):
         try:
             load(run)
         finally:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-            process.wait()
+            end(process)
 
     return both
+
+
+def end(process):
+    """Ends a client with all that it started."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    process.wait()
+
+
+def see_snapshots(run, number, player):
+    """Lets a game's player play until the load is over; it must have received some snapshots by then."""
+    try:
+        player.play()
+    except Stopped:
+        if run.ready_at and player.snapshots < 20:
+            raise RuntimeError(f"player {number} received {player.snapshots} snapshots") from None
+        raise
 
 
 def lines(questions, hello=None, end=b"\n", clients=4, pause=0.005, greeting=False, tls=False, port=None):

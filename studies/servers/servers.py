@@ -111,7 +111,7 @@ GAMES = [
         "ddnet",
         "game",
         "ddnet-server",
-        'exec /usr/games/DDNet-Server "sv_port @port@; sv_register 0; sv_map dm1; sv_max_clients_per_ip 16"',
+        'cd @state@ && exec /usr/games/DDNet-Server "sv_port @port@; sv_register 0; sv_map dm1; sv_max_clients_per_ip 16"',
         games.teeworlds(6, version="0.6"),
         shell=True,
     ),
@@ -320,6 +320,9 @@ STORES = [
     Server("nats", "messages", "nats-server", "/usr/sbin/nats-server -a 127.0.0.1 -p @port@", lines([("PING", "PONG")], end=b"\r\n"), state=False),
 ]
 
+# Pages that a program makes anew each time.
+ANSWERS = pages(("/@n@", "/a", "/b?c=d"), statuses=(200,))
+
 WEB = [
     Server(
         "nginx",
@@ -439,7 +442,7 @@ WEB = [
         "web",
         "gunicorn",
         "/usr/bin/gunicorn -b 127.0.0.1:@port@ -w 2 --worker-tmp-dir @state@ app:app",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"app.py": "import time, random, hashlib\ndef app(environ, start_response):\n    body = (environ['PATH_INFO'] + str(time.time()) + str(random.random()) + hashlib.sha256(environ['QUERY_STRING'].encode()).hexdigest()).encode() * 20\n    start_response('200 OK', [('Content-Length', str(len(body)))])\n    return [body]\n"},
     ),
     Server(
@@ -447,7 +450,7 @@ WEB = [
         "web",
         "puma",
         "/usr/bin/puma -b tcp://127.0.0.1:@port@ -t 2:4 @dir@/config.ru",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"config.ru": "require 'digest'\nrun lambda { |env| [200, {'Content-Type' => 'text/plain'}, [(env['PATH_INFO'] + Time.now.to_f.to_s + rand.to_s + Digest::SHA256.hexdigest(env['QUERY_STRING'])) * 20]] }\n"},
     ),
     Server(
@@ -455,7 +458,7 @@ WEB = [
         "web",
         "ruby-webrick ruby",
         "/usr/bin/ruby @dir@/server.rb",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"server.rb": "require 'webrick'\ns = WEBrick::HTTPServer.new(BindAddress: '127.0.0.1', Port: @port@, AccessLog: [])\ns.mount_proc('/') { |q, r| r.body = (q.path + Time.now.to_f.to_s + rand.to_s) * 20 }\ntrap('TERM') { s.shutdown }\ns.start\n"},
     ),
     Server(
@@ -463,7 +466,7 @@ WEB = [
         "web",
         "php-cli",
         "/usr/bin/php -S 127.0.0.1:@port@ @dir@/page.php",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"page.php": "<?php echo str_repeat($_SERVER['REQUEST_URI'] . microtime(true) . mt_rand() . bin2hex(random_bytes(8)), 20);\n"},
     ),
     Server(
@@ -471,7 +474,7 @@ WEB = [
         "web",
         "starman",
         "/usr/bin/starman --listen 127.0.0.1:@port@ --workers 2 @dir@/app.psgi",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"app.psgi": "use Time::HiRes; sub { my $e = shift; [200, ['Content-Type' => 'text/plain'], [($e->{PATH_INFO} . Time::HiRes::time() . rand()) x 20]] };\n"},
     ),
     Server(
@@ -479,7 +482,7 @@ WEB = [
         "web",
         "nodejs",
         "node @dir@/server.js",
-        pages(("/@n@", "/a", "/b?c=d"), statuses=(200,)),
+        ANSWERS,
         files={"server.js": "const crypto = require('crypto');\nrequire('http').createServer((q, r) => r.end((q.url + Date.now() + Math.random() + crypto.randomBytes(8).toString('hex')).repeat(20))).listen(@port@, '127.0.0.1');\n"},
     ),
     Server(
@@ -667,3 +670,6 @@ NETWORK = [
 SERVERS = GAMES + STORES + WEB + DNS + MAIL + NETWORK
 # Few seconds each, and packages that are small.
 QUICK = ["teeworlds", "bzflag", "wesnoth", "monopd", "redis", "memcached", "lighttpd", "dnsmasq", "ngircd", "mosquitto"]
+
+# Those whose recorders are killed: they read or write what is in --state.
+WITH_STATE = ["teeworlds", "redis", "lighttpd", "dnsmasq", "mosquitto"]
