@@ -26,6 +26,8 @@ pub mod tolerance;
 pub use file::*;
 pub use frame::{FrameRule, Framer};
 pub use op::{Class, Op};
-pub use record::{HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, Record, WAIT_FOREVER, part_size};
+pub use record::{
+    HEAD_BYTES, Head, PART_HEAD_BYTES, Part, PartKind, Parts, Record, WAIT_FOREVER, WAITS_ONLY, part_size,
+};
 #[cfg(feature = "file")]
 pub use state_archive::{ArchiveError, ArchiveLimits, Member, MemberKind, StateArchiveWalk};

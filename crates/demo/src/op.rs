@@ -248,6 +248,42 @@ impl Op {
     pub fn from_name(name: &str) -> Option<Op> {
         Op::ALL.iter().copied().find(|op| op.name() == name)
     }
+
+    /// True for calls that acquire a mutex, a lock or a semaphore. Those that need no wait may have no record, see
+    /// [`Head::unrecorded_before`](crate::Head::unrecorded_before).
+    pub const fn is_acquisition(self) -> bool {
+        matches!(
+            self,
+            Op::MutexLock
+                | Op::MutexTrylock
+                | Op::MutexTimedlock
+                | Op::SemWait
+                | Op::SemTrywait
+                | Op::SemTimedwait
+                | Op::RwlockRdlock
+                | Op::RwlockWrlock
+                | Op::RwlockTryrdlock
+                | Op::RwlockTrywrlock
+                | Op::RwlockTimedrdlock
+                | Op::RwlockTimedwrlock
+                | Op::SpinLock
+                | Op::SpinTrylock
+        )
+    }
+
+    /// True for records whose `ret` counts acquisitions, see
+    /// [`Head::unrecorded_before`](crate::Head::unrecorded_before).
+    pub const fn counts_unrecorded(self) -> bool {
+        self.is_acquisition() || matches!(self, Op::Signal)
+    }
+
+    /// True for calls after which a thread counts its unrecorded acquisitions anew: acquisitions that have a record, and
+    /// calls that another build makes at the same place, however it locks.
+    pub const fn restarts_count(self) -> bool {
+        matches!(self.class(), Class::Wait | Class::Input | Class::Output)
+            || matches!(self, Op::CondWait | Op::CondTimedwait | Op::SchedYield)
+            || self.is_acquisition()
+    }
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// First bytes of the control page; changes with every change of a layout in this file.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c3");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c4");
 /// Where the channel is mapped inside the server.
 pub const BASE: usize = 0x2000_0000_0000;
 /// Where the tape of a replay is mapped inside the server.
@@ -204,6 +204,8 @@ pub struct Process {
     pub passed: AtomicU32,
     /// Recording: how often it was taken from a thread that was still running.
     pub overlapped: AtomicU32,
+    /// Recording: nanoseconds that threads were ready and waited for the baton, of all threads together.
+    pub waited_ns: AtomicU64,
     /// Windows: 1 while somebody waits for more turns.
     pub turns_waiting: AtomicU32,
     /// Windows: turns of this process on the whole tape.

@@ -4,8 +4,8 @@
 //! read once, bytes are copied before anybody looks into them, and what decides how much is read is kept here.
 
 use crate::channel::{
-    CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, RING_BYTES,
-    Report, Stop, THREADS, TURN_RING_BYTES, What,
+    CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, Process,
+    RING_BYTES, Report, Stop, THREADS, TURN_RING_BYTES, What,
 };
 use crate::ticks::ticks;
 use std::ffi::{CString, c_void};
@@ -400,8 +400,7 @@ impl Channel {
 
     /// Kernel's ids of all processes that came up, by index; 0 where there is none.
     pub fn processes(&self) -> Vec<i32> {
-        let used = (self.control().processes_used.load(Ordering::Acquire) as usize).min(PROCESSES);
-        self.control().processes[..used].iter().map(|process| process.pid.load(Ordering::Relaxed)).collect()
+        self.slots().iter().map(|process| process.pid.load(Ordering::Relaxed)).collect()
     }
 
     /// True if process `index` ended its story itself: by `exit`, or at the end of its records.
@@ -439,9 +438,18 @@ impl Channel {
 
     /// How often a recorded thread ran on while another was let in.
     pub fn overlapped(&self) -> u64 {
+        self.slots().iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
+    }
+
+    /// How long recorded threads were ready and waited for each other, all of them together.
+    pub fn threads_waited(&self) -> Duration {
+        Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())
+    }
+
+    /// Those of the processes so far.
+    fn slots(&self) -> &[Process] {
         let used = self.control().processes_used.load(Ordering::Acquire) as usize;
-        let processes = &self.control().processes[..used.min(PROCESSES)];
-        processes.iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
+        &self.control().processes[..used.min(PROCESSES)]
     }
 
     /// What each live thread of a replay is doing.

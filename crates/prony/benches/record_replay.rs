@@ -26,11 +26,12 @@ const REPLAYS: &str = "9";
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let rows: [(&str, fn()); 6] = [
+    let rows: [(&str, fn()); 7] = [
         ("hook cost", hook_cost),
         ("small records", small_records),
         ("redis cpu", redis_cpu),
         ("openarena cpu", openarena_cpu),
+        ("memcached throughput", memcached_throughput),
         ("teeworlds demo", teeworlds_demo),
         ("openarena demo", openarena_demo),
     ];
@@ -106,6 +107,44 @@ impl Drop for Ended {
     }
 }
 
+/// A server, or the recorder that has one.
+struct Running {
+    _child: Ended,
+    /// Process of the server itself.
+    server: u32,
+}
+
+impl Running {
+    /// With `flags`, it is recorded with these.
+    fn start(command: &[String], flags: Option<&[&str]>, demo: &str) -> Running {
+        let mut start = Command::new(&command[0]);
+        if let Some(flags) = flags {
+            start = prony();
+            start.args(["record", "--force", "-o", demo]).args(flags).args(["--", &command[0]]);
+        }
+        start.args(&command[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = Ended(start.spawn().expect("the server starts"));
+        let server = if flags.is_some() { child_of(child.0.id()) } else { child.0.id() };
+        Running { _child: child, server }
+    }
+}
+
+/// Median of the ratios of rounds, and order statistics that hold it with 95 %.
+fn median_of_ratios(own: &[f64], other: &[f64]) -> (f64, f64, f64) {
+    let mut ratios: Vec<f64> = own.iter().zip(other).map(|(own, other)| own / other).collect();
+    ratios.sort_by(f64::total_cmp);
+    let rounds = ratios.len();
+    let out = (rounds as f64 / 2.0 - 0.98 * (rounds as f64).sqrt()) as usize;
+    (ratios[rounds / 2], ratios[out], ratios[rounds - 1 - out])
+}
+
+/// Waits until somebody listens.
+fn until_reachable(address: SocketAddr) {
+    while std::net::TcpStream::connect(address).is_err() {
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
 /// CPU seconds of all threads of a process so far.
 fn cpu_s(pid: u32) -> f64 {
     let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).expect("the server runs");
@@ -140,39 +179,27 @@ fn compare_cpu(
 ) {
     let scratch = Scratch::new("cpu");
     let demo = scratch.arg("cpu.demo");
-    let servers = ["native", "again", "recorded"].map(|way| {
+    let servers = [("native", None), ("again", None), ("recorded", Some(&[][..]))].map(|(way, flags)| {
         let address = free_address();
-        let argv = command(address, way);
-        let mut start = Command::new(&argv[0]);
-        if way == "recorded" {
-            start = prony();
-            start.args(["record", "--force", "-o", &demo, "--", &argv[0]]);
-        }
-        start.args(&argv[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let child = Ended(start.spawn().expect("the server starts"));
-        let server = if way == "recorded" { child_of(child.0.id()) } else { child.0.id() };
+        let running = Running::start(&command(address, way), flags, &demo);
         ready(address);
-        (child, server, address)
+        (running, address)
     });
     let mut used = [const { Vec::new() }; 3];
     for round in 0..=rounds {
         for turn in 0..3 {
             let place = (round + turn) % 3;
-            let (_, server, address) = servers[place];
-            let before = cpu_s(server);
-            work(address);
+            let (running, address) = &servers[place];
+            let before = cpu_s(running.server);
+            work(*address);
             // The first round finds cold caches and a ring that was never touched.
             if round > 0 {
-                used[place].push(cpu_s(server) - before);
+                used[place].push(cpu_s(running.server) - before);
             }
         }
     }
     for (what, place) in [("native / native", 1), ("recorded / native", 2)] {
-        let mut ratios: Vec<f64> = used[place].iter().zip(&used[0]).map(|(own, native)| own / native).collect();
-        ratios.sort_by(f64::total_cmp);
-        // Order statistics that hold the median with 95 %.
-        let out = (rounds as f64 / 2.0 - 0.98 * (rounds as f64).sqrt()) as usize;
-        let (median, low, high) = (ratios[rounds / 2], ratios[out], ratios[rounds - 1 - out]);
+        let (median, low, high) = median_of_ratios(&used[place], &used[0]);
         let total = used[place].iter().sum::<f64>() / used[0].iter().sum::<f64>();
         println!("{name}: {what} CPU {median:.3} [{low:.3} {high:.3}], of the sums {total:.3}, n={rounds} rounds");
     }
@@ -187,16 +214,64 @@ fn redis_cpu() {
                 .map(str::to_owned)
                 .to_vec()
         },
-        |address| {
-            while std::net::TcpStream::connect(address).is_err() {
-                std::thread::park_timeout(Duration::from_millis(10));
-            }
-        },
+        until_reachable,
         |address| {
             let port = address.port().to_string();
             run(Command::new("redis-benchmark").args(["-p", &port, "-n", "10000", "-c", "20", "-t", "set,get", "-q"]));
         },
     );
+}
+
+/// Requests that each of the eight clients makes in a round.
+const MEMCACHED_REQUESTS: &str = "4000";
+
+/// What clients of a server with four threads notice: requests a second while it is recorded, as a share of what they are
+/// without.
+fn memcached_throughput() {
+    const ROUNDS: usize = 30;
+    const WAYS: [(&str, Option<&[&str]>); 4] = [
+        ("native", None),
+        ("native again", None),
+        ("recorded", Some(&[])),
+        ("recorded side by side", Some(&["--threads-side-by-side"])),
+    ];
+    let scratch = Scratch::new("memcached");
+    let servers = WAYS.map(|(way, flags)| {
+        let address = free_address();
+        let port = address.port().to_string();
+        let memcached = program("/usr/bin/memcached", "memcached");
+        let command =
+            [&memcached, "-t", "4", "-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "nobody"].map(str::to_owned);
+        let running = Running::start(&command, flags, &scratch.arg(&way.replace(' ', "-")));
+        until_reachable(address);
+        (running, format!("--servers=127.0.0.1:{port}"))
+    });
+    let mut took_s = WAYS.map(|_| Vec::new());
+    for round in 0..=ROUNDS {
+        for turn in 0..WAYS.len() {
+            let place = (round + turn) % WAYS.len();
+            let requests = format!("--execute-number={MEMCACHED_REQUESTS}");
+            let start = Instant::now();
+            run(Command::new(program("/usr/bin/memcslap", "libmemcached-tools")).args([
+                &servers[place].1,
+                "--concurrency=8",
+                &requests,
+                "--test=get",
+            ]));
+            // The first round finds cold caches and a ring that was never touched.
+            if round > 0 {
+                took_s[place].push(start.elapsed().as_secs_f64());
+            }
+        }
+    }
+    let native_s = spread(&took_s[0]).0;
+    for place in 1..WAYS.len() {
+        let (median, low, high) = median_of_ratios(&took_s[0], &took_s[place]);
+        let way = WAYS[place].0;
+        println!(
+            "memcached throughput: {way} / native {median:.3} [{low:.3} {high:.3}], n={ROUNDS} rounds of {native_s:.2} s"
+        );
+    }
 }
 
 /// The dedicated server with twelve bots; its directory must outlive it.

@@ -107,6 +107,9 @@ fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
     }
 }
 
+/// Share of the recorded time from which on it is said that threads waited for their turn: below, nobody notices.
+const WAITED_SHOWN: f64 = 0.01;
+
 /// The answer for people.
 fn text(args: &RecordArgs, report: &RecordReport) -> String {
     let mut out = String::new();
@@ -129,6 +132,13 @@ fn text(args: &RecordArgs, report: &RecordReport) -> String {
         count(report.outputs, "output"),
         count(report.output_bytes, "byte"),
     );
+    if report.threads_waited_s >= WAITED_SHOWN * report.recorded_s && report.threads_waited_s > 0.0 {
+        let _ = writeln!(
+            out,
+            "  threads were ready and waited for their turn: {} s in total, as one runs at a time",
+            significant(report.threads_waited_s)
+        );
+    }
     let limit = if ended_by_limit(args, report) { ", after the time of --for" } else { "" };
     let _ = writeln!(out, "  the server {}{limit}", exit_text(report.exit));
     pack::lines(&mut out, &report.packed);
@@ -164,6 +174,7 @@ fn answer(args: &RecordArgs, report: &RecordReport) -> serde_json::Value {
         "frames": report.frames,
         "outputs": report.outputs,
         "output_bytes": report.output_bytes,
+        "threads_waited_s": report.threads_waited_s,
         "file_bytes": report.file_bytes,
         "exit": exit_text(report.exit),
         "exit_code": exit_code,

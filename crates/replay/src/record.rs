@@ -517,6 +517,7 @@ impl Recording {
             frames: totals.frames,
             outputs: self.outputs,
             output_bytes: self.output_bytes,
+            threads_waited_s: self.channel.threads_waited().as_secs_f64(),
             file_bytes: totals.file_bytes,
             exit: exit_of(ended),
             packed,

@@ -27,6 +27,8 @@ pub struct RecordReport {
     pub outputs: u64,
     /// Bytes they sent.
     pub output_bytes: u64,
+    /// Seconds that threads were ready and waited for their turn, all of them together.
+    pub threads_waited_s: f64,
     /// Size of the demo.
     pub file_bytes: u64,
     /// How the server ended.

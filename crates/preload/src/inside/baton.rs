@@ -39,10 +39,23 @@ pub fn put_aside() {
     IN_USE.store(false, Ordering::Relaxed);
 }
 
+/// Threads of this process run one at a time.
+pub fn is_in_use() -> bool {
+    IN_USE.load(Ordering::Relaxed)
+}
+
+/// The thread has the baton, and nobody has waited for it for long.
+#[inline(always)]
+pub unsafe fn is_held_in_peace(thread: *const Thread) -> bool {
+    is_in_use()
+        && (*slot()).baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
+        && (*slot()).impatient.load(Ordering::Relaxed) == 0
+}
+
 /// The thread goes on to run the server's code.
 #[inline(always)]
 pub unsafe fn keep(thread: *mut Thread) {
-    if IN_USE.load(Ordering::Relaxed) && (*slot()).baton.load(Ordering::Relaxed) != name(thread) {
+    if is_in_use() && (*slot()).baton.load(Ordering::Relaxed) != name(thread) {
         keep_or_wait(thread);
     }
 }
@@ -51,7 +64,7 @@ pub unsafe fn keep(thread: *mut Thread) {
 #[inline(always)]
 pub unsafe fn give(thread: *mut Thread) {
     recorder::close_run(thread);
-    if IN_USE.load(Ordering::Relaxed) {
+    if is_in_use() {
         pass_on(thread);
     }
 }
@@ -98,6 +111,7 @@ unsafe fn take(thread: *mut Thread) {
         process.passed.fetch_add(1, Ordering::Relaxed);
         return;
     }
+    let since = nanoseconds();
     let mut impatient = false;
     let mut stuck = Stuck::default();
     loop {
@@ -128,6 +142,14 @@ unsafe fn take(thread: *mut Thread) {
     }
     process.passed.fetch_add(1, Ordering::Relaxed);
     process.impatient.fetch_sub(u32::from(impatient), Ordering::Relaxed);
+    process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
+}
+
+/// Of `CLOCK_MONOTONIC`.
+unsafe fn nanoseconds() -> u64 {
+    let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
+    libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// True when the time was up.

@@ -209,6 +209,7 @@ pub unsafe fn attach_thread(index: u16) {
     (*thread).attached = true;
     (*thread).mode = mode();
     (*thread).held = None;
+    ((*thread).unrecorded, (*thread).next_call) = (0, 0);
     recorder::map_ring(thread);
     if mode() == thread::REPLAYING {
         player::start_thread(thread);
@@ -315,6 +316,14 @@ pub unsafe fn cpu_time_of(tid: i32) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// True once the process outside has ended. One that a server without privileges may not signal is there.
+pub unsafe fn is_outside_gone() -> bool {
+    let before = errno();
+    let is_gone = libc::kill((*control()).outside_pid, 0) == -1 && errno() == libc::ESRCH;
+    set_errno(before);
+    is_gone
 }
 
 /// `errno` of the calling thread.

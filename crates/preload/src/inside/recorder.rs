@@ -178,6 +178,9 @@ pub unsafe fn close_run(thread: *mut Thread) {
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
     baton::keep(thread);
     close_run(thread);
+    if (*thread).unrecorded != 0 && op.restarts_count() {
+        (*thread).unrecorded = 0;
+    }
     let order = next_order();
     emit_numbered(thread, op, fd, aux, ret, order, pieces);
 }
@@ -303,7 +306,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
         rounds += 1;
         let pause = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
         libc::nanosleep(&pause, std::ptr::null_mut());
-        if rounds.is_multiple_of(2000) && libc::kill((*control()).outside_pid, 0) == -1 {
+        if rounds.is_multiple_of(2000) && process::is_outside_gone() {
             // Writing goes on into memory nobody reads any more.
             (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
         }

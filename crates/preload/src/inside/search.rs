@@ -2,7 +2,7 @@
 //! what they ask the processor.
 
 use super::notes;
-use super::process::control;
+use super::process::{self, control};
 use super::processor;
 use super::thread::Aside;
 use crate::channel::{SCAN_ANSWERED, SCAN_CLAIMED, SCAN_FREE};
@@ -21,7 +21,7 @@ pub unsafe fn ask(what: u32) -> bool {
     wake(word);
     for _ in 0..LOOKS {
         // The recorder may be gone; the server goes on without it.
-        if word.load(Ordering::Acquire) != what || libc::kill((*control).outside_pid, 0) == -1 {
+        if word.load(Ordering::Acquire) != what || process::is_outside_gone() {
             break;
         }
         sleep(word, what);

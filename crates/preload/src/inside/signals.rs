@@ -12,7 +12,7 @@ use super::process::{self, errno, set_errno};
 use super::processor;
 use super::recorder::{self, Piece};
 use super::thread::{self, ASIDE, REPLAYING, Thread};
-use prony_demo::{Op, PartKind};
+use prony_demo::{Head, Op, PartKind};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
@@ -142,19 +142,20 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
 }
 
 /// `ret` of a signal's record: its handler ran when the call after it had begun.
-const BEFORE_NEXT: i64 = 0;
+const BEFORE_NEXT: i32 = 0;
 /// `ret` of a signal's record: its handler ran before the call in front of it returned.
-const AFTER_LAST: i64 = 1;
+const AFTER_LAST: i32 = 1;
 
 unsafe fn record_and_run(
     thread: *mut Thread,
-    place: i64,
+    place: i32,
     signal: c_int,
     info: *mut libc::siginfo_t,
     context: *mut c_void,
 ) {
     let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
-    recorder::emit(thread, Op::Signal, -1, signal as u32, place, &[piece]);
+    let ret = Head::ret_after_unrecorded(place, (*thread).unrecorded);
+    recorder::emit(thread, Op::Signal, -1, signal as u32, ret, &[piece]);
     let live = (*thread).live;
     (*thread).live = (*thread).mode;
     run_handler(signal, info, context);
@@ -189,7 +190,7 @@ pub unsafe fn deliver_after(thread: *mut Thread) {
 }
 
 #[inline(always)]
-unsafe fn deliver(thread: *mut Thread, place: i64) {
+unsafe fn deliver(thread: *mut Thread, place: i32) {
     if (*thread).mode == REPLAYING {
         if player::signal_is_next(thread, place) {
             deliver_recorded(thread, place);
@@ -200,7 +201,7 @@ unsafe fn deliver(thread: *mut Thread, place: i64) {
 }
 
 #[cold]
-unsafe fn deliver_held_back(thread: *mut Thread, place: i64) {
+unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
     let before = errno();
     loop {
         let pending = (*thread).pending.load(Ordering::Relaxed);
@@ -219,7 +220,7 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i64) {
 }
 
 #[cold]
-unsafe fn deliver_recorded(thread: *mut Thread, place: i64) {
+unsafe fn deliver_recorded(thread: *mut Thread, place: i32) {
     let before = errno();
     while player::signal_is_next(thread, place) {
         replay_signal(thread);
@@ -230,7 +231,7 @@ unsafe fn deliver_recorded(thread: *mut Thread, place: i64) {
 /// The next record is a signal: its handler runs now.
 pub unsafe fn replay_signal(thread: *mut Thread) {
     let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let answer = player::take(thread, Op::Signal, -1);
+    let answer = player::take_signal(thread);
     let signal = answer.aux() as c_int;
     let mut info: libc::siginfo_t = std::mem::zeroed();
     answer.copy_value(&mut info);

@@ -61,6 +61,8 @@ pub struct Thread {
     pub pending: AtomicU64,
     /// The slot in the control area.
     pub slot: *mut channel::Thread,
+    /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.
+    pub unrecorded: u32,
 
     /// Recorder: start of the ring.
     pub ring: *mut u8,
@@ -100,6 +102,8 @@ pub struct Thread {
     /// Player: last value of the clocks 0..=11 of `clock_gettime`, then `gettimeofday`, `time`,
     /// `clock` and `timespec_get`; `rdtsc` and `rdpid`.
     pub clocks: [i64; 18],
+    /// Player: place of the first record from the cursor on that is not a clock's, when last looked for.
+    pub next_call: u64,
     /// Player: no turn is waited for until the thread's next wait, see `player::take_sync`.
     pub loose: bool,
     /// Player: bytes that the call under way offers to send.

@@ -21,6 +21,7 @@ fn recorded() -> RecordReport {
         frames: 1312,
         outputs: 5213,
         output_bytes: 412_881,
+        threads_waited_s: 0.0,
         file_bytes: 982_114,
         exit: ServerExit::Code(0),
         packed: PackReport {
@@ -40,6 +41,8 @@ fn a_recording_says_what_it_left() {
     insta::assert_snapshot!("recorded_json", serde_json::to_string_pretty(&answer).expect("plain values"));
     let several = RecordReport { processes: 3, ..recorded() };
     assert!(text(&args, &several).contains("318,204 calls of 3 processes"));
+    let waited = RecordReport { threads_waited_s: 4.2, ..recorded() };
+    assert!(text(&args, &waited).contains("threads were ready and waited for their turn: 4.20 s in total"));
 }
 
 #[test]

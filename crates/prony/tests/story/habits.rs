@@ -19,6 +19,11 @@ const QUESTIONS: usize = 30;
 
 /// Asks every question until it is answered, then ends the server.
 pub fn ask(address: SocketAddr, stop: &Stop) {
+    ask_with(address, stop, |_, send| send());
+}
+
+/// The same; `ask` has each question, and sends it.
+fn ask_with(address: SocketAddr, stop: &Stop, mut ask: impl FnMut(usize, &dyn Fn())) {
     let socket = UdpSocket::bind(("127.0.0.1", 0)).expect("loopback has a free port");
     socket.connect(address).expect("loopback is reachable");
     socket.set_read_timeout(Some(Duration::from_millis(200))).expect("the timeout is not zero");
@@ -26,7 +31,7 @@ pub fn ask(address: SocketAddr, stop: &Stop) {
     for question in 0..QUESTIONS {
         // Asked again without an answer: the server may not listen yet.
         let _ = stop.until(|| {
-            let _ = socket.send(format!("question {question}").as_bytes());
+            ask(question, &|| drop(socket.send(format!("question {question}").as_bytes())));
             socket.recv(&mut buffer).is_ok()
         });
     }
@@ -132,6 +137,66 @@ fn a_program_with_threads_that_becomes_another_replays_identically() {
     let command = vec![compiled(&scratch, "crew.c", &[]), address.port().to_string(), "exec".to_owned()];
     let (_, demo) = recorded(&scratch, address, command, &[]);
     replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_server_without_privileges_waits_for_a_recorder_that_is_slow() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("dropped");
+    let address = free_address();
+    let server = Server::new([compiled(&scratch, "dropped.c", &[]), address.port().to_string()]);
+    let mut is_stopped = false;
+    let (recording, demo) = record_with(&scratch, &server, &[], |stop| {
+        ask_with(address, stop, |question, send| {
+            // The fifth answer moves more than fits between the two. Each sleep of the server is a look for room.
+            if question != 5 || std::mem::replace(&mut is_stopped, true) {
+                return send();
+            }
+            stop.signal("STOP");
+            let before = stop.sleeps();
+            send();
+            stop.until(|| stop.sleeps() > before + 5_000);
+            stop.signal("CONT");
+        });
+    });
+    assert_eq!(recording.code, 0, "{recording}");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
+fn a_thread_that_is_cancelled_in_a_wait_ends_in_a_replay_too() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("cancelled");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "cancelled.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
+/// Records of acquisitions in a demo.
+fn acquisitions(demo: &Path) -> usize {
+    let calls = ["pthread_mutex_lock", "pthread_mutex_trylock", "pthread_rwlock_rdlock", "pthread_rwlock_wrlock"];
+    let calls = [&calls[..], &["pthread_spin_lock", "sem_wait"]].concat();
+    calls.iter().map(|call| run(prony().args(["demo", "dump", "--call", call]).arg(demo)).lines().count()).sum()
+}
+
+/// Acquisitions without a wait that `locks.c` makes for all its answers.
+const FREE_LOCKS: usize = QUESTIONS * 3 * 100 * 5;
+
+#[test]
+fn locks_that_are_free_need_no_record() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("locks");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "locks.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command.clone(), &[]);
+    let recorded_ones = acquisitions(&demo);
+    assert!(recorded_ones > QUESTIONS && recorded_ones < FREE_LOCKS / 2, "{recorded_ones} of {FREE_LOCKS}");
+    replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
+    // Side by side, each has one.
+    let (_, demo) = self::recorded(&scratch, address, command, &["--threads-side-by-side", "--force"]);
+    let all = acquisitions(&demo);
+    assert!(all > FREE_LOCKS, "{all} of {FREE_LOCKS}");
 }
 
 /// Compiles `processor.c` without symbols, and the plugin that it loads.

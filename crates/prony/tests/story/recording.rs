@@ -92,7 +92,22 @@ impl Stop<'_> {
 
     /// Interrupts `prony record`, as Ctrl-C would.
     pub fn interrupt(&self) {
-        run(Command::new("sh").args(["-c", &format!("kill -INT {}", self.recorder)]));
+        self.signal("INT");
+    }
+
+    /// Sends `prony record` a signal.
+    pub fn signal(&self, name: &str) {
+        run(Command::new("sh").args(["-c", &format!("kill -{name} {}", self.recorder)]));
+    }
+
+    /// Times that the main thread of the server has slept so far.
+    pub fn sleeps(&self) -> u64 {
+        let recorder = self.recorder;
+        let child =
+            fs::read_to_string(format!("/proc/{recorder}/task/{recorder}/children")).expect("the recorder runs");
+        let status = fs::read_to_string(format!("/proc/{}/status", child.trim())).expect("the server runs");
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        line.and_then(|count| count.trim().parse().ok()).expect("the kernel counts them")
     }
 
     /// Waits for the end. What a client does whose server hung up: when that was the end of the

@@ -5,7 +5,12 @@
 //! the acquisitions are possible; a replay makes every thread wait for its turn and then really
 //! acquires. Releases need no record: they come before the next acquisition by themselves.
 //! What is free is taken at once; only who has to wait for it lets other threads run meanwhile.
+//!
+//! While threads run one at a time, an acquisition that needs no wait has no record either: it follows from what the
+//! threads did before, in an order that the other records give. Those of servers with many locks are most of all calls.
+//! A record of one that waited says how many the thread made without, so a replay knows which one it is.
 
+use super::super::baton;
 use super::super::ending;
 use super::super::failures;
 use super::super::objects;
@@ -13,11 +18,12 @@ use super::super::player;
 use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
 use super::super::real::hooks;
 use super::super::recorder;
+use super::super::thread::{Aside, RECORDING, this};
 
 use super::blocking;
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
-use prony_demo::Op;
+use prony_demo::{Head, Op, WAITS_ONLY};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -97,12 +103,16 @@ unsafe fn created(
         let index = (*process::slot()).threads.fetch_add(1, Ordering::Relaxed);
         start.write(Start { routine, argument, index: index as u16 });
         // The record comes first: the new thread's calls follow it in the order.
-        recorder::emit(thread, Op::ThreadCreate, -1, index, 0, &[]);
+        let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
+        recorder::emit(thread, Op::ThreadCreate, -1, index, kind, &[]);
         ending::wait_for_others();
         result = real(run, start.cast());
     } else {
         let answer = player::take(thread, Op::ThreadCreate, -1);
         player::share_one_cpu(thread);
+        if answer.ret() == WAITS_ONLY {
+            player::expect_waits_only();
+        }
         ending::wait_for_others();
         start.write(Start { routine, argument, index: answer.aux() as u16 });
         result = real(run, start.cast());
@@ -120,27 +130,75 @@ fn had(result: c_int) -> Option<c_int> {
     matches!(result, 0 | libc::EOWNERDEAD).then_some(result)
 }
 
+/// What became of an acquisition that was made without a record, if it may have none.
+enum Attempt {
+    /// It is over, with this result.
+    Made(c_int),
+    /// It needs a record: not tried yet, or tried in vain, or had with a result that says more than success.
+    Recorded(Option<Option<c_int>>),
+}
+
+/// Makes an acquisition without a record where the thread runs alone and nobody is to have the baton: then every replay
+/// finds the lock as free. With a signal that waits for its handler there has to be a record, behind the signal's.
+#[inline(always)]
+unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_int) -> Attempt {
+    let thread = this();
+    if (*thread).live == RECORDING {
+        let may = baton::is_held_in_peace(thread)
+            && (*thread).pending.load(Ordering::Relaxed) == 0
+            && (*thread).unrecorded < UNRECORDED_MAX;
+        if !may {
+            return Attempt::Recorded(None);
+        }
+        let _aside = Aside::step();
+        let tried = at_once();
+        if tried != Some(0) {
+            return Attempt::Recorded(Some(tried));
+        }
+    } else {
+        if !player::is_unrecorded(thread) {
+            return Attempt::Recorded(None);
+        }
+        let _aside = Aside::step();
+        if at_once() != Some(0) {
+            // Another build, or another process, has it.
+            player::leave_turn(thread);
+            return Attempt::Made(real());
+        }
+    }
+    (*thread).unrecorded += 1;
+    Attempt::Made(0)
+}
+
+/// As many as a record can tell of.
+const UNRECORDED_MAX: u32 = i32::MAX as u32;
+
 /// An acquisition: recorded once it is had. `at_once` gives the result if it needs no wait, `real`
 /// waits for it; `acquire` is what a replay does where the recorded call succeeded.
 #[inline(always)]
 unsafe fn acquired<T>(
     op: Op,
     object: *const T,
-    at_once: impl FnOnce() -> Option<c_int>,
-    real: impl FnOnce() -> c_int,
+    at_once: impl Fn() -> Option<c_int>,
+    real: impl Fn() -> c_int,
     acquire: impl FnOnce() -> c_int,
 ) -> c_int {
     if !threaded() {
         return real();
     }
+    let tried = match unrecorded(&at_once, &real) {
+        Attempt::Made(result) => return result,
+        Attempt::Recorded(tried) => tried,
+    };
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = match at_once() {
+        result = match tried.unwrap_or_else(at_once) {
             Some(result) => result,
             None => blocking(thread, op, -1, real),
         };
-        recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
+        let ret = Head::ret_after_unrecorded(result, (*thread).unrecorded);
+        recorder::emit(thread, op, -1, player::name_of(object), ret, &[]);
     } else if let Some(answer) = player::take_sync(thread, op) {
         result = answer.ret() as c_int;
         if had(result).is_some() {
@@ -175,22 +233,29 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
 }
 
 /// Semaphores return -1 and set `errno`.
-unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl FnOnce() -> c_int) -> c_int {
+unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_int {
+    let at_once = || (real::sem_trywait(object) == 0).then_some(0);
+    let tried = match unrecorded(at_once, &real) {
+        Attempt::Made(result) => return result,
+        Attempt::Recorded(tried) => tried,
+    };
     let (thread, recording) = enter();
     let result;
     if recording {
-        result = match real::sem_trywait(object) {
-            0 => 0,
-            _ => blocking(thread, op, -1, real),
+        result = match tried.unwrap_or_else(at_once) {
+            Some(result) => result,
+            None => blocking(thread, op, -1, real),
         };
         let errno = process::errno();
-        recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
+        let ret = Head::ret_after_unrecorded(process::outcome(result as isize) as i32, (*thread).unrecorded);
+        recorder::emit(thread, op, -1, player::name_of(object), ret, &[]);
         process::set_errno(errno);
     } else if let Some(answer) = player::take_sync(thread, op) {
-        if answer.ret() == 0 {
+        let outcome = answer.ret() as c_int;
+        if outcome == 0 {
             wait_semaphore(object);
         }
-        result = answer.value() as c_int;
+        result = process::returned(i64::from(outcome)) as c_int;
         player::done(thread, answer);
     } else {
         result = real();

@@ -38,7 +38,7 @@ use prony_demo::{Class, Head, Op, PartKind, Parts};
 use resync::{find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
-pub use sync::{name_of, take_condition, take_start, take_sync, take_yield};
+pub use sync::{expect_waits_only, is_unrecorded, name_of, take_condition, take_start, take_sync, take_yield};
 use turns::{hold_turn, wait_turn};
 pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
 pub use window::close;
@@ -257,6 +257,9 @@ unsafe fn pass_taken(thread: *mut Thread) {
 #[inline(always)]
 unsafe fn step(thread: *mut Thread, record: *mut Head) {
     (*thread).cursor = next(record);
+    if (*thread).unrecorded != 0 && Op::from_number(number(record)).is_some_and(Op::restarts_count) {
+        (*thread).unrecorded = 0;
+    }
     if (*thread).ordered && (*record).time != NO_TURN {
         hold_turn(thread, (*record).time);
     }
@@ -329,11 +332,16 @@ pub unsafe fn take_log(thread: *mut Thread, fd: i32) -> Option<Answer> {
     }
 }
 
+/// The record of a signal, which stands next.
+pub unsafe fn take_signal(thread: *mut Thread) -> Answer {
+    taken(thread, (*thread).cursor)
+}
+
 /// True when a signal stands next on the tape of this thread, to be delivered at this place.
 #[inline(always)]
-pub unsafe fn signal_is_next(thread: *mut Thread, place: i64) -> bool {
+pub unsafe fn signal_is_next(thread: *mut Thread, place: i32) -> bool {
     has_next(thread) && {
         let record = (*thread).cursor;
-        number(record) == Op::Signal as u16 && (*record).ret == place
+        number(record) == Op::Signal as u16 && (*record).result() == place
     }
 }

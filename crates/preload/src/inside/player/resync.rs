@@ -8,7 +8,7 @@ use super::{Answer, class, count, end_process, next, number, step, taken};
 use crate::channel::{self, OP_MASK, Stop, TAKEN, What};
 use crate::inside::process::slot;
 use crate::inside::report::{self, Finding};
-use crate::inside::thread::Thread;
+use crate::inside::thread::{ASIDE, Thread};
 use crate::inside::{descriptors, signals};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
@@ -228,8 +228,10 @@ pub(super) unsafe fn at_end(thread: *mut Thread, _op: Op, _fd: i32) -> ! {
     leave_turn(thread);
     if (*thread).index != 0 {
         (*(*thread).slot).call.store(u32::MAX, Ordering::Release);
+        (*thread).live = ASIDE;
         loop {
-            libc::syscall(libc::SYS_pause);
+            // One that was cancelled in its last wait ends here too: `pause` is a place where that happens.
+            libc::pause();
         }
     }
     // The main thread waits for the others to reach the end of theirs.

@@ -6,20 +6,51 @@
 use super::clocks::skip_clocks;
 use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
 use super::turns::leave_turn;
-use super::window::has_next;
-use super::{Answer, count, done, taken};
-use crate::channel::Stop;
+use super::window::{at, extend, has_next, place_of};
+use super::{Answer, class, count, done, next, number, taken};
+use crate::channel::{Stop, TAKEN};
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::Thread;
-use prony_demo::{Head, Op};
+use prony_demo::{Class, Head, Op};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What a record calls the object of a synchronising call: its address in units of 8 bytes.
 pub fn name_of<T>(object: *const T) -> u32 {
     (object as usize >> 3) as u32
 }
 
-/// The record of an acquisition; `None` if the thread left its records, so that it has to acquire
-/// for real. Which object it is does not matter: another build has its own elsewhere.
+/// Acquisitions that needed no wait have no record.
+static WAITS_ONLY: AtomicBool = AtomicBool::new(false);
+
+/// From here on, acquisitions of this process that needed no wait have no record.
+pub fn expect_waits_only() {
+    WAITS_ONLY.store(true, Ordering::Relaxed);
+}
+
+/// True if the acquisition that the thread is about to make had no record: the next record, of an acquisition or of a
+/// signal that came during one, is for later.
+pub unsafe fn is_unrecorded(thread: *mut Thread) -> bool {
+    WAITS_ONLY.load(Ordering::Relaxed) && !(*thread).loose && !is_next(thread)
+}
+
+unsafe fn is_next(thread: *mut Thread) -> bool {
+    if !has_next(thread) {
+        return false;
+    }
+    let mut record = at(thread, place_of(thread, (*thread).cursor).max((*thread).next_call));
+    let passes = |record: *const Head| (*record).op & TAKEN != 0 || class(record) == Some(Class::Clock);
+    while (record < (*thread).end || extend(thread)) && passes(record) {
+        record = next(record);
+    }
+    // What lies before it is not looked at again: a server may read a clock ten thousand times between two calls.
+    (*thread).next_call = place_of(thread, record);
+    record < (*thread).end
+        && Op::from_number(number(record)).is_some_and(Op::counts_unrecorded)
+        && (*record).unrecorded_before() <= (*thread).unrecorded
+}
+
+/// The record of an acquisition, or of a wait on a futex; `None` if the thread left its records, so that it has to
+/// acquire for real. Which object it is does not matter: another build has its own elsewhere.
 pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
     let mut first = skip_clocks(thread);
     while first < (*thread).end && fits(first, Op::SchedYield, -1) {

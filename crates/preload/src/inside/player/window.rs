@@ -12,7 +12,7 @@
 
 use super::pass_taken;
 use crate::channel::{self, Feed, QUARTERS, TAPE_BASE, TAPE_FD, THREADS, TURN_RING_BYTES, TURNS_BASE};
-use crate::inside::process::{control, errno, index, set_errno, slot};
+use crate::inside::process::{control, errno, index, is_outside_gone, set_errno, slot};
 use crate::inside::report;
 use crate::inside::stuck::LOOK;
 use crate::inside::thread::{self, Thread};
@@ -269,8 +269,7 @@ unsafe fn wait_until<T>(look: impl Fn() -> Option<T>) -> T {
         }
         wake_feeder();
         let slept = libc::syscall(libc::SYS_futex, fed.as_ptr(), libc::FUTEX_WAIT, seen, &LOOK);
-        let gone = || libc::kill((*control).outside_pid, 0) == -1 && errno() == libc::ESRCH;
-        if slept == -1 && errno() == libc::ETIMEDOUT && gone() {
+        if slept == -1 && errno() == libc::ETIMEDOUT && is_outside_gone() {
             // Nobody fills the window any more, and nobody wants to know.
             libc::_exit(channel::PLAYER_EXIT);
         }

@@ -1,0 +1,107 @@
+/* Answers what a crew of threads found under its locks: most of them free, some held by who sleeps.
+ *
+ *   locks PORT
+ *
+ * Every answer has a hash of who had which lock when, what `trylock` said, and where signals came in between. Most
+ * of all calls are acquisitions that need no wait; the last word of an answer is how many there were.
+ */
+#include "questions.h"
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+
+#define MEMBERS 3
+#define ROUNDS 100
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static sem_t asked[MEMBERS], told, places;
+static unsigned long hash, acquired;
+static volatile sig_atomic_t own_round, signals;
+
+static void add(unsigned long value) {
+    hash = (hash ^ value) * 1099511628211UL;
+}
+
+/* Comes on the thread that raised it. Which of its rounds it is must be the same again. */
+static void on_signal(int number) {
+    signals++;
+    add((unsigned long)(number + 1000 * own_round));
+}
+
+static void go_round(unsigned own, int round) {
+    pthread_mutex_lock(&mutex);
+    add(own * 1000UL + (unsigned)round);
+    own_round = round;
+    pthread_mutex_unlock(&mutex);
+    if (pthread_mutex_trylock(&held) == 0) {
+        add(1);
+        pthread_mutex_unlock(&held);
+        acquired++;
+    } else {
+        add(2);
+    }
+    pthread_rwlock_rdlock(&lock);
+    pthread_rwlock_unlock(&lock);
+    pthread_rwlock_wrlock(&lock);
+    add(3);
+    pthread_rwlock_unlock(&lock);
+    pthread_spin_lock(&spin);
+    add(4);
+    pthread_spin_unlock(&spin);
+    sem_wait(&places);
+    add(5);
+    sem_post(&places);
+    acquired += 5;
+    if (round % 40 == (int)own) raise(SIGUSR1);
+    if (round % 25 == (int)own) {
+        /* Others meet this one taken, and wait for it in their turn. */
+        pthread_mutex_lock(&held);
+        usleep(100);
+        pthread_mutex_unlock(&held);
+    }
+    if (round % 25 == 20) {
+        pthread_mutex_lock(&held);
+        add(6);
+        pthread_mutex_unlock(&held);
+    }
+}
+
+static void *work(void *argument) {
+    unsigned own = (unsigned)(size_t)argument;
+    for (;;) {
+        while (sem_wait(&asked[own]) != 0) {
+        }
+        for (int round = 0; round < ROUNDS; round++) go_round(own, round);
+        sem_post(&told);
+    }
+    return NULL;
+}
+
+static void answer(unsigned number, char *text, size_t room) {
+    for (unsigned member = 0; member < MEMBERS; member++) sem_post(&asked[member]);
+    for (unsigned member = 0; member < MEMBERS; member++) {
+        while (sem_wait(&told) != 0) {
+        }
+    }
+    snprintf(text, room, "%u: %lx, %d signals, acquired %lu", number, hash, (int)signals, acquired);
+}
+
+int main(int count, char **arguments) {
+    if (count != 2) return 2;
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigaction(SIGUSR1, &action, NULL);
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+    sem_init(&told, 0, 0);
+    sem_init(&places, 0, 2);
+    for (size_t member = 0; member < MEMBERS; member++) {
+        pthread_t thread;
+        sem_init(&asked[member], 0, 0);
+        must(pthread_create(&thread, NULL, work, (void *)member) == 0, "pthread_create");
+    }
+    int fd = open_socket(atoi(arguments[1]));
+    for (unsigned number = 0; answer_one(fd, number, answer); number++) {
+    }
+    return 0;
+}
