@@ -153,6 +153,7 @@ ops! {
     123 OpenFile "open file" Descriptor;
     124 CloseFile "close file" Descriptor;
     125 PidfdOpen "pidfd_open" Descriptor;
+    126 Fstat "fstat" Descriptor;
 
     // identity and randomness
     144 Getrandom "getrandom" Identity;

@@ -3,7 +3,7 @@
 use super::failures;
 use super::thread::REPLAYING;
 use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// What a descriptor is to the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,9 @@ const INTERNAL: u8 = 0x10;
 const DESCRIPTORS: usize = 1 << 20;
 
 static TABLE: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(0) }; DESCRIPTORS];
+
+/// Highest descriptor that ever had an entry.
+static HIGHEST: AtomicI32 = AtomicI32::new(2);
 
 fn entry(fd: i32) -> Option<&'static AtomicU8> {
     TABLE.get(usize::try_from(fd).ok()?)
@@ -54,6 +57,7 @@ pub fn is_recorded(fd: i32) -> bool {
 pub fn set(fd: i32, kind: Kind) {
     if let Some(entry) = entry(fd) {
         entry.store(kind as u8, Ordering::Relaxed);
+        HIGHEST.fetch_max(fd, Ordering::Relaxed);
     }
 }
 
@@ -67,6 +71,7 @@ pub fn copy(from: i32, to: i32) {
     if let (Some(from), Some(to)) = (entry(from), entry(to)) {
         to.store(from.load(Ordering::Relaxed), Ordering::Relaxed);
     }
+    HIGHEST.fetch_max(to, Ordering::Relaxed);
     super::epoll::copied(from, to);
 }
 
@@ -107,7 +112,60 @@ pub fn is_nonblocking(fd: i32) -> bool {
     entry(fd).is_some_and(|entry| entry.load(Ordering::Relaxed) & NONBLOCKING != 0)
 }
 
-/// Classifies what the server inherits.
+/// A descriptor that outlives `exec`, and what it is.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Inherited {
+    fd: i32,
+    bits: u32,
+}
+
+impl Inherited {
+    /// Both numbers.
+    pub fn numbers(self) -> [i32; 2] {
+        [self.fd, self.bits as i32]
+    }
+}
+
+/// Descriptors that a program may hand on to the next one; those beyond are files to it.
+pub const INHERITED_MAX: usize = 256;
+
+/// Fills `list` with the recorded descriptors that the next program of this process inherits; returns how many.
+pub unsafe fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
+    let mut count = 0;
+    for fd in 0..=HIGHEST.load(Ordering::Relaxed) {
+        let bits = entry(fd).map_or(0, |entry| entry.load(Ordering::Relaxed));
+        if count < INHERITED_MAX && [Kind::Recorded, Kind::Log].contains(&kind(fd)) && !closes_on_exec(fd) {
+            list[count] = Inherited { fd, bits: u32::from(bits) };
+            count += 1;
+        }
+    }
+    count
+}
+
+unsafe fn closes_on_exec(fd: i32) -> bool {
+    let flags = libc::fcntl(fd, libc::F_GETFD);
+    flags == -1 || flags & libc::FD_CLOEXEC != 0
+}
+
+/// Has the stand-ins that are not in `list` closed when the next program starts: in the recording, they were.
+pub unsafe fn close_on_exec_but(list: &[Inherited]) {
+    for fd in 3..=HIGHEST.load(Ordering::Relaxed) {
+        if is_recorded(fd) && !list.iter().any(|inherited| inherited.fd == fd) {
+            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+        }
+    }
+}
+
+/// The program before this one handed a descriptor on.
+pub fn take_over(fd: i32, bits: i32) {
+    if let Some(entry) = entry(fd).filter(|_| bits & i32::from(KIND) != 0) {
+        entry.store(bits as u8, Ordering::Relaxed);
+        HIGHEST.fetch_max(fd, Ordering::Relaxed);
+    }
+}
+
+/// Classifies what the server inherits from outside.
 pub unsafe fn inherit() {
     for fd in [CHANNEL_FD, LIBRARY_FD] {
         set(fd, Kind::Own);
@@ -117,28 +175,33 @@ pub unsafe fn inherit() {
     set(2, Kind::Log);
     if super::process::mode() == REPLAYING {
         set(TAPE_FD, Kind::Own);
-        for (own, kind) in [(STAND_IN_SOCKET, libc::SOCK_DGRAM), (STAND_IN_OTHER, 0)] {
-            let opened = match kind {
-                0 => libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK),
-                kind => libc::socket(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0),
-            };
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK);
+        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
+        let mut pipe = [-1; 2];
+        libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK);
+        for (opened, own) in [(socket, STAND_IN_SOCKET), (pipe[0], STAND_IN_PIPE), (null, STAND_IN_OTHER)] {
             if opened < 0 || libc::dup3(opened, own, libc::O_CLOEXEC) < 0 {
                 super::report::fatal(&[b"cannot open the stand-ins for recorded descriptors"]);
             }
-            libc::close(opened);
             set(own, Kind::Own);
+        }
+        for opened in [socket, pipe[0], pipe[1], null] {
+            libc::close(opened);
         }
     }
 }
 
 const STAND_IN_SOCKET: i32 = TAPE_FD + 1;
 const STAND_IN_OTHER: i32 = TAPE_FD + 2;
+const STAND_IN_PIPE: i32 = TAPE_FD + 3;
 
 /// What a recorded descriptor looks like to calls that are not hooked, such as `fstat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
     /// An unconnected socket.
     Socket,
+    /// A pipe that nobody writes to.
+    Pipe,
     /// `/dev/null`.
     Other,
 }
@@ -146,7 +209,11 @@ pub enum StandIn {
 /// Takes the number `fd` for a recorded descriptor. A file that the build opened under that
 /// number moves out of the way only in builds that open files in another order; that is refused.
 pub unsafe fn stand_in(fd: i32, like: StandIn) {
-    let source = if like == StandIn::Socket { STAND_IN_SOCKET } else { STAND_IN_OTHER };
+    let source = match like {
+        StandIn::Socket => STAND_IN_SOCKET,
+        StandIn::Pipe => STAND_IN_PIPE,
+        StandIn::Other => STAND_IN_OTHER,
+    };
     if fd >= 0 {
         failures::at_descriptor(c"dup3", fd, libc::dup3(source, fd, 0));
         set(fd, Kind::Recorded);

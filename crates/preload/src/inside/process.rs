@@ -84,7 +84,7 @@ extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *m
             return;
         }
         restore_preload_variable(environment);
-        attach(libc::atoi(mark) as u32);
+        attach(mark);
     }
 }
 
@@ -128,8 +128,11 @@ unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
     }
 }
 
-/// Joins this process to the recording as number `index`.
-unsafe fn attach(index: u32) {
+/// Joins this process to the recording. `mark`: its number, and behind it what the program before handed on, see
+/// `hooks::process`.
+unsafe fn attach(mark: *const c_char) {
+    let mut rest = null_mut();
+    let index = libc::strtoul(mark, &mut rest, 10) as u32;
     let control: *mut Control = libc::mmap(
         channel::BASE as *mut c_void,
         channel::CONTROL_BYTES,
@@ -153,6 +156,11 @@ unsafe fn attach(index: u32) {
     (*slot()).impatient.store(0, Ordering::Relaxed);
     super::epoll::map_table();
     super::descriptors::inherit();
+    while *rest == b',' as c_char {
+        let fd = libc::strtol(rest.add(1), &mut rest, 10) as c_int;
+        let bits = if *rest == b':' as c_char { libc::strtol(rest.add(1), &mut rest, 10) } else { 0 };
+        super::descriptors::take_over(fd, bits as c_int);
+    }
     if mode() == thread::REPLAYING {
         player::map_tape();
         if (*control).line_by_line != 0 {

@@ -199,6 +199,16 @@ fn locks_that_are_free_need_no_record() {
     assert!(all > FREE_LOCKS, "{all} of {FREE_LOCKS}");
 }
 
+#[test]
+fn descriptors_that_a_program_hands_to_the_next_replay_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("handing");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "handing.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
 /// Compiles `processor.c` without symbols, and the plugin that it loads.
 fn asking(scratch: &Scratch, flags: &[&str]) -> (String, String) {
     let plugin = compiled(scratch, "stamped.c", &["-shared", "-fPIC", "-s"]);

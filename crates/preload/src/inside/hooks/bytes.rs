@@ -27,7 +27,7 @@ unsafe fn logged(
     if recording {
         let piece = if value > 0 { content(value as usize) } else { Piece::Nothing };
         recorder::emit(thread, Op::LogWrite, fd, asked(total), outcome(value), &[piece]);
-    } else if let Some(answer) = player::take_log(thread, fd) {
+    } else if let Some(answer) = player::take_if_there(thread, Op::LogWrite, fd) {
         let mut rest = answer.part(PartKind::Out, 0);
         let mut differing = rest.len().abs_diff(total);
         for (bytes, length) in runs {

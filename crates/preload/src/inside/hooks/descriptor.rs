@@ -117,6 +117,32 @@ struct InterfaceList {
     buffer: *mut u8,
 }
 
+/// What a descriptor is: of what is recorded it is answered, as the stand-in of a replay has other times and another inode.
+/// Older demos have no record of it.
+unsafe fn looked_at(fd: c_int, to: *mut libc::stat, real: impl FnOnce() -> c_int) -> c_int {
+    if !is_recorded(fd) {
+        return at_descriptor(c"fstat", fd, real());
+    }
+    let (thread, recording) = enter();
+    let value;
+    if recording {
+        value = real();
+        let errno = errno();
+        let length = if value == 0 { size_of::<libc::stat>() } else { 0 };
+        let found = Piece::some(PartKind::Value, to.cast(), length);
+        recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
+        set_errno(errno);
+    } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
+        value = answer.value() as c_int;
+        answer.copy_value(to);
+        player::done(thread, answer);
+    } else {
+        value = real();
+    }
+    leave(thread);
+    value
+}
+
 hooks! {
     [__close] fn close(fd: c_int) -> c_int {
         match kind(fd) {
@@ -185,12 +211,20 @@ hooks! {
         dup3_any(fd, new, || real::dup3(fd, new, flags))
     }
 
+    [fstat64] fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
+        looked_at(fd, to, || real::fstat(fd, to))
+    }
+
+    [__fxstat64] fn __fxstat(version: c_int, fd: c_int, to: *mut libc::stat) -> c_int {
+        looked_at(fd, to, || real::__fxstat(version, fd, to))
+    }
+
     [__pipe] fn pipe(to: *mut c_int) -> c_int {
-        pair(Op::Pipe, to, false, StandIn::Other, || real::pipe(to))
+        pair(Op::Pipe, to, false, StandIn::Pipe, || real::pipe(to))
     }
 
     fn pipe2(to: *mut c_int, flags: c_int) -> c_int {
-        pair(Op::Pipe, to, flags & libc::O_NONBLOCK != 0, StandIn::Other, || real::pipe2(to, flags))
+        pair(Op::Pipe, to, flags & libc::O_NONBLOCK != 0, StandIn::Pipe, || real::pipe2(to, flags))
     }
 
     fn eventfd(count: c_uint, flags: c_int) -> c_int {

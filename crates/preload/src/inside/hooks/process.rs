@@ -1,7 +1,7 @@
 //! Processes: each child made by `fork` has a stream of its own in the demo. A child that runs
 //! another program leaves the recording there; what the server learns of it is recorded.
 
-use super::super::descriptors::{self, StandIn};
+use super::super::descriptors::{self, INHERITED_MAX, Inherited, StandIn};
 use super::super::epoll;
 use super::super::failures::{at_descriptor, at_path};
 use super::super::notes;
@@ -231,10 +231,23 @@ unsafe fn wait_for_replayed(recorded: pid_t, options: c_int) {
 /// The environment of a program that stays under preload: the server's own, and two more.
 struct Followed {
     list: *mut *const c_char,
-    mark: [u8; 32],
+    /// `PRONY_CHANNEL=PROCESS,FD:BITS,FD:BITS…`: which process it is, and the descriptors that it inherits.
+    mark: [u8; MARK_BYTES],
 }
 
-unsafe fn followed(environment: *const *const c_char, index: u32, to: &mut Followed) -> *const *const c_char {
+/// Room for the mark: two numbers of at most eight and three digits for each descriptor.
+const MARK_BYTES: usize = 32 + INHERITED_MAX * 13;
+
+impl Followed {
+    const NOTHING: Followed = Followed { list: null_mut(), mark: [0; MARK_BYTES] };
+}
+
+unsafe fn followed(
+    environment: *const *const c_char,
+    index: u32,
+    inherited: &[Inherited],
+    to: &mut Followed,
+) -> *const *const c_char {
     const PRELOAD: &std::ffi::CStr = c"LD_PRELOAD=/proc/self/fd/1001";
     let mut count = 0;
     while !environment.is_null() && !(*environment.add(count)).is_null() {
@@ -244,6 +257,12 @@ unsafe fn followed(environment: *const *const c_char, index: u32, to: &mut Follo
     let mut text = super::super::report::Text { to: &mut to.mark, used: 0 };
     text.put(b"PRONY_CHANNEL=");
     text.decimal(u64::from(index));
+    for [fd, bits] in inherited.iter().map(|one| one.numbers()) {
+        text.put(b",");
+        text.decimal(fd as u64);
+        text.put(b":");
+        text.decimal(bits as u64);
+    }
     *to.list = PRELOAD.as_ptr();
     *to.list.add(1) = to.mark.as_ptr().cast();
     let mut used = 2;
@@ -267,7 +286,9 @@ unsafe fn executed(
     let (thread, recording) = enter();
     let control = process::control();
     let follow = process::is_started_one() || (*control).follow_exec != 0;
-    let mut room = Followed { list: null_mut(), mark: [0; 32] };
+    let mut room = Followed::NOTHING;
+    let mut inherited = [Inherited::default(); INHERITED_MAX];
+    let mut inherits = 0;
     // 0: the new program is not recorded; otherwise the number of the process, from 1.
     let followed_as;
     if recording {
@@ -286,7 +307,11 @@ unsafe fn executed(
             // The new program's records are those of thread 0, which in a replay waits for what never comes.
             notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
         }
-        recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path)]);
+        if followed_as != 0 {
+            inherits = descriptors::outlasting(&mut inherited);
+        }
+        let handed_on = Piece::some(PartKind::Value, inherited.as_ptr().cast(), inherits * size_of::<Inherited>());
+        recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path), handed_on]);
     } else {
         let answer = player::take(thread, Op::Exec, -1);
         if answer.ret() < 0 {
@@ -296,7 +321,12 @@ unsafe fn executed(
             return result as c_int;
         }
         followed_as = answer.aux();
+        let room = size_of_val(&inherited);
+        inherits = answer.copy_part(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
         player::done(thread, answer);
+        if inherits > 0 {
+            descriptors::close_on_exec_but(&inherited[..inherits]);
+        }
         if followed_as == 0 {
             player::end_process(0);
         }
@@ -304,7 +334,7 @@ unsafe fn executed(
     }
     let environment = match followed_as {
         0 => environment,
-        _ => followed(environment, process::index(), &mut room),
+        _ => followed(environment, process::index(), &inherited[..inherits], &mut room),
     };
     if followed_as == 0 {
         process::ended();

@@ -142,14 +142,6 @@ hooks! {
         at_path(c"statvfs", path, real::statvfs(path, to))
     }
 
-    [fstat64] fn fstat(fd: c_int, to: *mut c_void) -> c_int {
-        at_descriptor(c"fstat", fd, real::fstat(fd, to))
-    }
-
-    [__fxstat64] fn __fxstat(version: c_int, fd: c_int, to: *mut c_void) -> c_int {
-        at_descriptor(c"fstat", fd, real::__fxstat(version, fd, to))
-    }
-
     [eaccess] fn euidaccess(path: *const c_char, mode: c_int) -> c_int {
         at_path(c"euidaccess", path, real::euidaccess(path, mode))
     }

@@ -319,11 +319,11 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
     done(thread, Answer { head: place });
 }
 
-/// The record of this log text, if one is left in the frame; a build may log more or less.
-pub unsafe fn take_log(thread: *mut Thread, fd: i32) -> Option<Answer> {
+/// The record of this call, if one is left in the frame; a build may log more or less, and older demos lack some calls.
+pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Answer> {
     let first = skip_clocks(thread);
     let (end, _) = reach(thread);
-    match find(first, end, |record| fits(record, Op::LogWrite, fd)) {
+    match find(first, end, |record| fits(record, op, fd)) {
         Some(record) => Some(taken(thread, record)),
         None => {
             count!(thread, resynced, 1);
