@@ -1,4 +1,4 @@
-//! What disturbs a measurement here, each with its evidence, measured now.
+//! Sources of interference, each with its evidence, measured now.
 
 mod look;
 mod settings;
@@ -16,7 +16,7 @@ use look::Window;
 /// asked to tell unless it is asked for another.
 const NOTICEABLE: f64 = 0.01;
 
-/// What may disturb a measurement.
+/// Sources of interference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
@@ -54,7 +54,7 @@ pub enum Disturbance {
     Aslr,
     /// Sleeps end late.
     TimerSlack,
-    /// What the clock costs to read.
+    /// Cost of reading the clock.
     ClockSource,
     /// CPUs kept from the scheduler.
     IsolatedCpus,
@@ -64,7 +64,7 @@ pub enum Disturbance {
     RcuCallbacks,
 }
 
-/// What a disturbance is here.
+/// State of a source of interference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
@@ -82,33 +82,33 @@ pub enum State {
 /// A disturbance and its evidence.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// What.
+    /// Source of interference.
     pub name: Disturbance,
-    /// How it is.
+    /// State of the source.
     pub state: State,
-    /// What was seen, with its unit.
+    /// Evidence, with its unit.
     pub evidence: String,
-    /// What was seen, as a number.
+    /// Evidence as a number.
     pub value: Option<f64>,
-    /// Its unit.
+    /// Unit of the number.
     pub unit: Option<&'static str>,
 }
 
-/// What disturbs a measurement.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// The CPU of the benchmark.
     pub cpu: u32,
-    /// How long was looked, in seconds.
+    /// Duration of the check, in seconds.
     pub window_s: f64,
     /// Every disturbance that is known.
     pub findings: Vec<Finding>,
-    /// What the kernel's command line lacks to keep others off this CPU.
+    /// Missing parameters of the kernel command line that would reserve this CPU.
     pub boot: Vec<String>,
 }
 
 impl Check {
-    /// What disturbs.
+    /// Findings that are sources of interference.
     pub fn disturbing(&self) -> impl Iterator<Item = &Finding> {
         self.findings.iter().filter(|finding| finding.state == State::Disturbs)
     }

@@ -1,4 +1,4 @@
-//! Who else wants a CPU: steal, pressure and waits, cheap enough to be read again and again.
+//! Competition for a CPU: steal, pressure and waits, cheap enough to be read repeatedly.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{Tree, affinity};
 
-/// What a thread waited that wanted its CPU all the time.
+/// Wait of a thread that wanted its CPU all the time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Wait {
     /// The share of the time it was ready and not running, 0 to 1.
@@ -48,7 +48,7 @@ pub struct Contention<'a> {
     last: Counters,
 }
 
-/// What others took since the last look. What this kernel does not count is `None`.
+/// Time taken by others since the last look. Values that this kernel does not count are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Taken {
     /// The time since the last look, in seconds.
@@ -83,7 +83,7 @@ impl<'a> Contention<'a> {
         Contention { tree, cpu, last: counters(tree, cpu) }
     }
 
-    /// What was taken since the last look, or since the start.
+    /// Time taken since the last look, or since the start.
     pub fn since_last(&mut self) -> Taken {
         let now = counters(self.tree, self.cpu);
         let last = std::mem::replace(&mut self.last, now);

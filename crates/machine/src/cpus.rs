@@ -11,7 +11,7 @@ const CPUS_MAX: u32 = 8192;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CpuSet(BTreeSet<u32>);
 
-/// What is wrong with the text of a set of CPUs.
+/// Errors in the text of a set of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CpuSetError {
     /// A part of a list is neither a number nor a range.
@@ -64,7 +64,7 @@ impl CpuSet {
         self.0.is_empty()
     }
 
-    /// How many CPUs are in it.
+    /// Number of CPUs in the set.
     pub fn len(&self) -> usize {
         self.0.len()
     }

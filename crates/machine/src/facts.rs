@@ -1,4 +1,4 @@
-//! What a machine is: what a reader of a measurement must know of where it was made.
+//! Facts about a machine that a reader of a measurement needs.
 
 mod cpu;
 mod settings;
@@ -14,12 +14,12 @@ pub use settings::{Frequency, Idle, IdleState, Settings};
 
 use crate::Tree;
 
-/// What a machine is. What this kernel does not tell is `None` or empty.
+/// Facts about a machine. Values that this kernel does not report are `None` or empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Its name in the network.
+    /// Host name.
     pub host: Option<String>,
-    /// Its processors.
+    /// Processors.
     pub cpu: Cpu,
     /// Memory and the CPUs near to it, by node.
     pub nodes: Vec<Node>,
@@ -31,13 +31,13 @@ pub struct Facts {
     pub kernel: Kernel,
     /// On which hypervisor it runs; `None` on bare metal, as far as can be seen from inside.
     pub hypervisor: Option<String>,
-    /// How the clock frequency is chosen.
+    /// Control of the clock frequency.
     pub frequency: Frequency,
-    /// How CPUs sleep.
+    /// Idle states of CPUs.
     pub idle: Idle,
     /// The clock behind `clock_gettime`.
     pub clock_source: Option<String>,
-    /// What is done against each known weakness of the processor.
+    /// Mitigations of the known vulnerabilities of the processor.
     pub mitigations: BTreeMap<String, String>,
     /// Settings of the kernel that move measurements.
     pub settings: Settings,
@@ -48,11 +48,11 @@ pub struct Facts {
 /// A NUMA node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its number.
+    /// Number of the node.
     pub node: u32,
-    /// Its CPUs as a list.
+    /// CPUs of the node, as a list.
     pub cpus: String,
-    /// Its memory in bytes.
+    /// Memory of the node, in bytes.
     pub memory_bytes: Option<u64>,
 }
 
@@ -63,7 +63,7 @@ pub struct Kernel {
     pub release: Option<String>,
     /// As `uname -v`: number, preemption model and date of the build.
     pub version: Option<String>,
-    /// Its command line.
+    /// Kernel command line.
     pub command_line: Option<String>,
 }
 

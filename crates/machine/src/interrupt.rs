@@ -55,7 +55,7 @@ impl Interrupt {
         Ok(interrupt)
     }
 
-    /// Whether somebody asked.
+    /// True if a stop was requested.
     pub fn is_asked(&self) -> bool {
         self.asked.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What this machine is, what disturbs a measurement on it, quiet it, and put it back.
+//! The measuring machine: facts, interference, tuning and restoring; processes.
 //!
 //! Everything is read and written below a [`Tree`]: the machine itself, or a directory that
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.

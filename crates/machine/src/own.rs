@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Why something is not this user's own.
+/// Reasons why something does not belong to this user alone.
 #[derive(Debug, thiserror::Error)]
 pub enum NotOurs {
     /// It could not be made, opened or looked at.
@@ -19,7 +19,7 @@ pub enum NotOurs {
     Io {
         /// The path.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         error: io::Error,
     },
     /// Something else lies there: a link, a pipe, a device.
@@ -29,7 +29,7 @@ pub enum NotOurs {
         path: PathBuf,
         /// `file` or `directory`.
         expected: &'static str,
-        /// What lies there.
+        /// Kind of the existing file.
         found: &'static str,
     },
     /// Another user made it.
@@ -41,7 +41,7 @@ pub enum NotOurs {
         kind: &'static str,
         /// This user.
         expected: u32,
-        /// Whose it is.
+        /// Owner of the existing file.
         found: u32,
     },
     /// Others may do more in it than they should.
@@ -51,7 +51,7 @@ pub enum NotOurs {
         path: PathBuf,
         /// The most that it may allow.
         expected: u32,
-        /// What it allows.
+        /// Permissions of the existing file.
         found: u32,
     },
 }
@@ -95,7 +95,7 @@ pub fn check_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
     }
 }
 
-/// Whose file is taken.
+/// Permitted owners of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
     /// This user's only.
@@ -129,10 +129,10 @@ pub struct Lock {
     file: File,
 }
 
-/// Why a lock was not taken.
+/// Reasons why a lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// What lies in its place is no lock file of ours, or cannot be used.
+    /// The existing file is not a lock file of ours, or cannot be used.
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
     /// Another process has it.
@@ -140,7 +140,7 @@ pub enum LockError {
     Busy {
         /// The lock file.
         path: PathBuf,
-        /// Who, as far as the file tells.
+        /// PID of the holder, if the file has it.
         pid: Option<u32>,
     },
 }
@@ -259,7 +259,7 @@ pub fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(name))
 }
 
-/// Whether a name is that of a file in the making, which nobody finishes when its writer is gone.
+/// True if a name is that of a temporary file, which stays unfinished when its writer is gone.
 pub fn is_temporary(name: &str) -> bool {
     name.starts_with('.') && name.ends_with(".tmp")
 }

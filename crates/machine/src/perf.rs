@@ -21,7 +21,7 @@ use event::{
     THIS_THREAD, USE_CLOCK, WATERMARK,
 };
 
-/// What triggers a sample.
+/// Triggers of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// A timer that runs while the thread has the CPU: `PERF_COUNT_SW_CPU_CLOCK`.
@@ -45,10 +45,10 @@ pub enum Target {
     Everyone,
 }
 
-/// What is sampled, and what is kept of it.
+/// Options of sampling: trigger and contents of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
-    /// What triggers a sample.
+    /// Trigger of samples.
     pub trigger: Trigger,
     /// Samples a second of a thread that runs; not used for [`Trigger::Switches`], of which each is taken.
     pub frequency_hz: u32,
@@ -60,7 +60,7 @@ pub struct Sampling {
     pub tracking: bool,
 }
 
-/// Why there are no samples.
+/// Reasons why there are no samples.
 #[derive(Debug, thiserror::Error)]
 pub enum PerfError {
     /// The kernel does not let us.
@@ -84,7 +84,7 @@ pub enum PerfError {
     /// The rings of this user are larger than the kernel allows.
     #[error("no memory for {kilobytes} kB of ring: expected a larger kernel.perf_event_mlock_kb, found {}", found.map_or("none".to_owned(), |found| found.to_string()))]
     NoMemory {
-        /// What one ring takes.
+        /// Size of one ring.
         kilobytes: usize,
         /// The value now.
         found: Option<i32>,

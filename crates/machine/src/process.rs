@@ -44,26 +44,26 @@ use start::{Prepared, Stack};
 /// The number of [`Process::extra`] in the process.
 pub const EXTRA_DESCRIPTOR: i32 = 3;
 
-/// What is to be run, and how.
+/// A program to run, and how.
 #[derive(Debug)]
 pub struct Process<'a> {
     /// The file to run.
     pub program: &'a Path,
-    /// Its name and arguments, as `main` gets them.
+    /// Program name and arguments, as `main` gets them.
     pub arguments: &'a [OsString],
-    /// Its whole environment.
+    /// Complete environment.
     pub environment: &'a [(OsString, OsString)],
-    /// Where it works; here if `None`.
+    /// Working directory; the current one if `None`.
     pub directory: Option<&'a Path>,
-    /// Its descriptors 0, 1 and 2.
+    /// Descriptors 0, 1 and 2.
     pub streams: [BorrowedFd<'a>; 3],
-    /// Its descriptor 3, the only further one it gets: shells name no more than one digit.
+    /// Descriptor 3, the only additional one: shells can name only one digit.
     pub extra: Option<BorrowedFd<'a>>,
-    /// Where and how it is scheduled.
+    /// CPU affinity and scheduling.
     pub placement: Placement,
 }
 
-/// Where and how a process is scheduled.
+/// CPU affinity and scheduling of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Placement {
     /// Only on this CPU.
@@ -82,7 +82,7 @@ pub struct Drain {
     pub from: File,
     /// Keep at most so many bytes; the rest is thrown away.
     pub keep_bytes: usize,
-    /// What was read.
+    /// Bytes read.
     pub bytes: Vec<u8>,
 }
 
@@ -121,7 +121,7 @@ enum Flow {
     Closed,
 }
 
-/// Why a process could not be run.
+/// Reasons why a process could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// A name, argument or variable holds a zero byte, which C strings cannot.
@@ -130,11 +130,11 @@ pub enum RunError {
     /// The process could not be set up or its program not executed.
     #[error("cannot {step} `{}`: {error}", program.display())]
     Start {
-        /// What failed.
+        /// Failed step.
         step: Step,
         /// The program.
         program: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
     /// It ran, and could not be watched or accounted for.
@@ -142,12 +142,12 @@ pub enum RunError {
     Watch {
         /// The program.
         program: PathBuf,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: io::Error,
     },
 }
 
-/// How a process ended.
+/// Ways in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// With this code.
@@ -158,7 +158,7 @@ pub enum Ended {
     Stopped,
 }
 
-/// What ran under the process.
+/// Threads and children of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpawnedTasks {
     /// It had more than one thread.
@@ -174,7 +174,7 @@ impl SpawnedTasks {
     }
 }
 
-/// Why no wait for a CPU is known that could be taken off wall time.
+/// Reasons why the wait for a CPU, which would be subtracted from wall time, is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoWait {
     /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
@@ -190,7 +190,7 @@ pub enum NoWait {
 /// A process that ran, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// How it ended.
+    /// End of the process.
     pub ended: Ended,
     /// From just before it was started until its end was noticed.
     pub wall_ns: u64,

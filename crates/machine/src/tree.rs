@@ -1,4 +1,4 @@
-//! Where `/proc`, `/sys` and `/dev` are: the machine itself, or a directory made by a test.
+//! Root of `/proc`, `/sys` and `/dev`: the machine itself, or a directory made by a test.
 
 mod imitation;
 
@@ -38,7 +38,7 @@ impl Tree {
         self.imitation.is_none()
     }
 
-    /// Where `path` really is.
+    /// Real path of `path`.
     pub fn place(&self, path: &str) -> PathBuf {
         self.directory.join(path.trim_start_matches('/'))
     }

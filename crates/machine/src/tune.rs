@@ -32,7 +32,7 @@ use crate::contention::{Wait, wait_on};
 use crate::undo::{Found, Lock, Resource, Stage, Undo, UndoError};
 use crate::{CpuSet, Tree};
 
-/// How long a thread spins on a CPU to see who else wants it.
+/// Duration for which a thread spins on a CPU to detect competition.
 const PROBE: Duration = Duration::from_millis(500);
 
 /// A machine that is quiet until this is dropped, restored, or kept.
@@ -40,13 +40,13 @@ const PROBE: Duration = Duration::from_millis(500);
 pub struct Tuning<'a> {
     tree: &'a Tree,
     undo: Undo,
-    /// What came of each change.
+    /// Outcome of each change.
     pub outcomes: Vec<Outcome>,
-    /// What this machine has no knob for.
+    /// Settings that this machine does not have.
     pub absent: Vec<Absent>,
-    /// What the shield is worth; `None` where there is none.
+    /// Effect of the shield; `None` without one.
     pub shield: Option<Shield>,
-    /// What was put back first, of an earlier run that did not do so itself.
+    /// Settings of an earlier run that were restored first, because it did not do so itself.
     pub earlier: Option<Restoring>,
     /// The exit latency that no CPU exceeds while this is held, in µs.
     pub idle_latency_us: Option<u32>,
@@ -55,28 +55,28 @@ pub struct Tuning<'a> {
     _lock: Lock,
 }
 
-/// What came of a change.
+/// Outcome of a change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// What it belongs to.
+    /// Knob of the change.
     pub knob: Knob,
-    /// What was changed: a file, a process, a control group.
+    /// Changed object: a file, a process, a control group.
     pub place: String,
-    /// What was there before.
+    /// Previous value.
     pub before: String,
-    /// What was asked for.
+    /// Requested value.
     pub asked: String,
-    /// What was there afterwards.
+    /// Value afterwards.
     pub found: String,
-    /// How it went.
+    /// Result of the change.
     pub result: Applied,
 }
 
-/// How a change went.
+/// Results of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
 pub enum Applied {
-    /// What was asked for is in force.
+    /// The requested value is in force.
     Yes,
     /// It was so before.
     Already,
@@ -88,7 +88,7 @@ pub enum Applied {
     Refused(String),
 }
 
-/// Why the machine could not be tuned.
+/// Reasons why the machine could not be tuned.
 #[derive(Debug, thiserror::Error)]
 pub enum TuneError {
     /// The undo file: without it nothing is changed.
@@ -144,7 +144,7 @@ pub fn tune<'a>(tree: &'a Tree, options: &Options, stop: &AtomicBool) -> Result<
     Ok(tuning)
 }
 
-/// Who else wants the first of these CPUs; `None` on an imitated machine, where no time passes.
+/// Competition for the first of these CPUs; `None` on an imitated machine, where no time passes.
 fn probe(tree: &Tree, cpus: &CpuSet) -> Option<Wait> {
     if !tree.is_machine() {
         return None;
@@ -273,7 +273,7 @@ impl Tuning<'_> {
         Ok(())
     }
 
-    /// How many things were changed: values, processes and groups.
+    /// Number of changed values, processes and groups.
     pub fn changed(&self) -> usize {
         self.undo.changes.iter().filter(|change| change.stage == Stage::Done).count()
     }
@@ -301,7 +301,7 @@ impl Tuning<'_> {
 }
 
 impl Drop for Tuning<'_> {
-    /// What was neither kept nor restored by its owner, for an error or a panic came before, is put back.
+    /// Restores everything that its owner neither kept nor restored, because of an error or a panic.
     fn drop(&mut self) {
         if !self.over {
             // The undo file stays where this fails, and the next run finishes it.

@@ -29,7 +29,7 @@ const VERSION: u32 = 1;
 /// A machine of 1,000 CPUs and 10,000 interrupts makes a file of some 4 MB.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// What was found before anything was changed, in the order of the changes.
+/// Values found before anything was changed, in the order of the changes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Undo {
     version: u32,
@@ -45,16 +45,16 @@ pub struct Undo {
 /// One thing that is changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// What it belongs to.
+    /// Knob of the change.
     pub knob: Knob,
-    /// How far it is.
+    /// Stage of the change.
     pub stage: Stage,
     /// The thing.
     #[serde(flatten)]
     pub resource: Resource,
 }
 
-/// How far a change is.
+/// Stages of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
@@ -78,25 +78,25 @@ pub enum Resource {
         path: String,
         /// All it read before.
         before: String,
-        /// What to write; `None`: nothing, but other writes move it.
+        /// Value to write; `None`: none, but other writes change it.
         asked: Option<String>,
-        /// What it read right after it was written.
+        /// Value read right after the write.
         found: Option<String>,
-        /// What it read after all changes were made: a later one may have moved it.
+        /// Value read after all changes were made: a later one may have changed it.
         settled: Option<String>,
     },
     /// A process that was stopped.
     Process {
-        /// Its number.
+        /// PID of the process.
         pid: u32,
-        /// When it started, in ticks since boot: numbers are used again.
+        /// Start time, in ticks since boot: PIDs are reused.
         start_ticks: u64,
-        /// Its name.
+        /// Name of the process.
         name: String,
     },
     /// A control group that was made.
     Group {
-        /// Its directory.
+        /// Directory of the group.
         path: String,
         /// The directory of the group to which its processes return.
         home: String,
@@ -108,13 +108,13 @@ pub enum Resource {
 pub struct Affinity {
     /// The thread.
     pub thread: u32,
-    /// When it started, in ticks since boot.
+    /// Start time, in ticks since boot.
     pub start_ticks: u64,
-    /// Its CPUs as a list.
+    /// CPUs as a list.
     pub cpus: String,
 }
 
-/// What is wrong with the undo file.
+/// Errors of the undo file.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
     /// It could not be read or written.
@@ -130,7 +130,7 @@ pub enum UndoError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// Found content.
         problem: String,
     },
     /// Another version of prony wrote it.
@@ -138,7 +138,7 @@ pub enum UndoError {
     Version {
         /// The file.
         path: PathBuf,
-        /// Its version.
+        /// Found version.
         found: u32,
     },
     /// Somebody else may have written it, or its directory.
@@ -152,7 +152,7 @@ pub enum UndoError {
     },
 }
 
-/// What an undo file is to this boot.
+/// Relation of an undo file to this boot.
 #[derive(Debug)]
 pub(crate) enum Found {
     /// There is none.
@@ -180,7 +180,7 @@ pub fn tuned(tree: &Tree) -> Vec<Knob> {
     done.collect::<BTreeSet<Knob>>().into_iter().collect()
 }
 
-/// Where the undo file of this user is.
+/// Path of the undo file of this user.
 pub fn path(tree: &Tree) -> PathBuf {
     directory(tree).join(FILE)
 }
@@ -195,7 +195,7 @@ fn directory(tree: &Tree) -> PathBuf {
     }
 }
 
-/// What the directory may allow: that of root lies where nobody else can put anything, and tells everybody of it.
+/// Permitted mode of the directory: that of root is where nobody else can create files, and is readable by everybody.
 fn directory_mode(tree: &Tree) -> u32 {
     if geteuid().is_root() || !tree.is_machine() { 0o755 } else { 0o700 }
 }

@@ -6,7 +6,7 @@ use crate::contention::{CpuTimes, Wait, cpu_times, pressure_us, queue_wait_ns, w
 use crate::facts::{CPUFREQ, online, siblings};
 use crate::{CpuSet, Tree};
 
-/// How often the frequency is read.
+/// Interval between readings of the frequency.
 const FREQUENCY_EVERY: Duration = Duration::from_millis(20);
 
 /// The counters at one moment.
@@ -19,7 +19,7 @@ pub(super) struct Look {
     pub(super) throttled: Option<u64>,
 }
 
-/// What happened between two looks.
+/// Changes between two looks.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) cpu: u32,
@@ -27,13 +27,13 @@ pub(super) struct Window {
     pub(super) elapsed_s: f64,
     pub(super) before: Look,
     pub(super) after: Look,
-    /// What the spinning thread waited; `None` on an imitated machine or a forbidden CPU.
+    /// Wait of the spinning thread; `None` on an imitated machine or a forbidden CPU.
     pub(super) wait: Option<Wait>,
     /// The frequencies that were seen, in kHz.
     pub(super) khz: Vec<u64>,
 }
 
-/// How often one line of `/proc/interrupts` grew.
+/// Growth of one line of `/proc/interrupts`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Interrupts {
     /// A number for devices, three letters for the processor's own.

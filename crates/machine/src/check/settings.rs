@@ -1,4 +1,4 @@
-//! What is set so that it disturbs.
+//! Settings that cause interference.
 
 use super::look::Window;
 use super::{Disturbance, Finding, State};
@@ -37,7 +37,7 @@ fn holds(governor: &str) -> bool {
     matches!(governor, "performance" | "userspace")
 }
 
-/// What a machine without cpufreq says of its frequency: a guest cannot know.
+/// Finding about the frequency of a machine without cpufreq: a guest cannot know it.
 fn without_cpufreq(tree: &Tree, name: Disturbance) -> Finding {
     match facts(tree).hypervisor {
         Some(_) => Finding::new(name, State::Unknown, "not visible in a guest"),
@@ -185,7 +185,7 @@ fn rcu_callbacks(tree: &Tree, cpu: u32) -> Finding {
     Finding::new(name, State::Unsupported, format!("callbacks of CPU {cpu} run on it"))
 }
 
-/// What the command line lacks; nothing where no CPU is left for the others.
+/// Missing parameters of the command line; none if no CPU would be left for others.
 pub(super) fn boot(tree: &Tree, cpu: u32) -> Vec<String> {
     let others = online(tree).without(&CpuSet::from_iter([cpu]));
     if others.is_empty() {

@@ -1,4 +1,4 @@
-//! What was measured between two looks.
+//! Activity measured between two looks.
 
 use super::look::Window;
 use super::{Disturbance, Finding, NOTICEABLE, State};

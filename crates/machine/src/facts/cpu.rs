@@ -38,7 +38,7 @@ pub struct Cache {
     pub level: u32,
     /// `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub size_bytes: u64,
     /// The CPUs that share it, as a list.
     pub shared_by: String,

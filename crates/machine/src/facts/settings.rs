@@ -1,4 +1,4 @@
-//! How the machine is set: frequency, sleep, and what the kernel does besides.
+//! Settings of the machine: frequency, idle states, and background work of the kernel.
 
 use std::collections::BTreeMap;
 
@@ -8,20 +8,20 @@ use crate::Tree;
 
 pub(crate) const CPUFREQ: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// How the clock frequency is chosen; of several policies the first, and all governors.
+/// Control of the clock frequency; of several policies the first, and all governors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Frequency {
     /// The driver: `intel_pstate`, `acpi-cpufreq`, `amd-pstate-epp`.
     pub driver: Option<String>,
-    /// How many policies have each governor.
+    /// Number of policies with each governor.
     pub governors: BTreeMap<String, usize>,
     /// The lower limit in kHz.
     pub limit_min_khz: Option<u64>,
     /// The upper limit in kHz.
     pub limit_max_khz: Option<u64>,
-    /// What the hardware sustains without turbo, in kHz, where it is told.
+    /// Base frequency of the hardware without turbo, in kHz, if it is known.
     pub base_khz: Option<u64>,
-    /// What the hardware reaches, in kHz.
+    /// Highest frequency of the hardware, in kHz.
     pub hardware_max_khz: Option<u64>,
     /// Turbo is allowed.
     pub turbo: Option<bool>,
@@ -29,12 +29,12 @@ pub struct Frequency {
     pub energy_preference: Option<String>,
 }
 
-/// How CPUs sleep.
+/// Idle states of CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
     /// `intel_idle`, `acpi_idle`, `haltpoll`.
     pub driver: Option<String>,
-    /// What chooses the state.
+    /// Governor that selects the state.
     pub governor: Option<String>,
     /// The states of the first CPU that are not disabled.
     pub states: Vec<IdleState>,
@@ -43,9 +43,9 @@ pub struct Idle {
 /// A state in which a CPU sleeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdleState {
-    /// Its name, as `C6`.
+    /// Name of the state, such as `C6`.
     pub name: String,
-    /// How long it takes to wake, in µs.
+    /// Wake-up time, in µs.
     pub exit_latency_us: u64,
 }
 
@@ -56,7 +56,7 @@ pub struct Settings {
     pub randomize_va_space: Option<String>,
     /// Transparent huge pages: `always`, `madvise`, `never`.
     pub transparent_hugepage: Option<String>,
-    /// What a page fault does to get a huge page.
+    /// Action of a page fault to get a huge page.
     pub transparent_hugepage_defrag: Option<String>,
     /// `kernel.sched_autogroup_enabled`.
     pub sched_autogroup_enabled: Option<String>,
@@ -85,7 +85,7 @@ pub(crate) fn policies(tree: &Tree) -> Vec<String> {
     names.map(|name| format!("{CPUFREQ}/{name}")).collect()
 }
 
-/// What the hardware sustains without turbo, in kHz.
+/// Base frequency of the hardware without turbo, in kHz.
 pub(crate) fn base_khz(tree: &Tree, policy: &str) -> Option<u64> {
     // intel_pstate tells it in kHz, ACPI CPPC in MHz.
     let cppc = || {
@@ -95,7 +95,7 @@ pub(crate) fn base_khz(tree: &Tree, policy: &str) -> Option<u64> {
     tree.value(&format!("{policy}/base_frequency")).or_else(cppc).filter(|&khz| khz > 0)
 }
 
-/// Whether turbo is allowed; `None` where nothing says so.
+/// True if turbo is allowed; `None` if unknown.
 pub(crate) fn turbo(tree: &Tree) -> Option<bool> {
     let pstate = tree.value::<u32>("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|no_turbo| no_turbo == 0);
     pstate.or_else(|| tree.value::<u32>(&format!("{CPUFREQ}/boost")).map(|boost| boost != 0)).or_else(|| {

@@ -1,4 +1,4 @@
-//! What the kernel tells of a process that ended and is not reaped yet.
+//! The kernel's accounting of a process that ended and is not reaped yet.
 
 use std::fs::{self, File};
 use std::io;
@@ -155,7 +155,7 @@ pub(super) fn parse_migrations(text: &str) -> Option<u64> {
     line.split_once(':')?.1.trim().parse().ok()
 }
 
-/// How long the calling thread was ready and had no CPU.
+/// Time in which the calling thread was ready and had no CPU.
 #[derive(Debug)]
 pub(super) struct OwnWait(File);
 

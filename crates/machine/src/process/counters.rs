@@ -9,7 +9,7 @@ use crate::perf::event::{
     THIS_THREAD,
 };
 
-/// What hardware can count.
+/// Hardware events that can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
     /// Instructions retired.
@@ -25,7 +25,7 @@ pub enum Counter {
 impl Counter {
     const ALL: [Counter; 4] = [Counter::Instructions, Counter::Cycles, Counter::BranchMisses, Counter::CacheMisses];
 
-    /// Its name, as `perf stat` calls it.
+    /// Name of the event, as in `perf stat`.
     pub fn name(self) -> &'static str {
         match self {
             Counter::Instructions => "instructions",
@@ -46,7 +46,7 @@ impl Counter {
     }
 }
 
-/// What was counted; empty where the machine counts nothing.
+/// Counted events; empty if the machine counts nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Counts(pub Vec<(Counter, u64)>);
 
@@ -58,7 +58,7 @@ pub struct Counts(pub Vec<(Counter, u64)>);
 #[derive(Debug)]
 pub(super) struct Counters(Vec<(Counter, File)>);
 
-/// What a counter says: events, and for how long it was wanted and had a place in the hardware.
+/// Reading of a counter: events, and the times for which it was enabled and running.
 type Reading = [u64; 3];
 
 impl Counters {
@@ -72,7 +72,7 @@ impl Counters {
         Counters(counters.iter().filter_map(open).collect())
     }
 
-    /// What was counted; a counter that had no place in the hardware is left out.
+    /// Counted events; a counter that never ran is left out.
     pub(super) fn counts(self) -> Counts {
         let counted = self.0.into_iter().filter_map(|(counter, mut file)| {
             let [count, enabled, running] = read(&mut file).ok()?;

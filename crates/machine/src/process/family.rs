@@ -38,7 +38,7 @@ pub(super) enum Event {
     Exit { at_ns: u64, task: u32 },
 }
 
-/// What a task took until it ended.
+/// Resources used by a task until it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Record {
     pub(super) task: u32,

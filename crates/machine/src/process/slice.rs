@@ -1,4 +1,4 @@
-//! How long the scheduler lets a thread run before others of its CPU have their turn.
+//! Time slice of a thread before the scheduler runs others on its CPU.
 
 use std::io;
 use std::mem;

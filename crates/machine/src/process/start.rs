@@ -13,10 +13,10 @@ use super::account::{self, Account};
 use super::slice;
 use super::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError};
 
-/// How long a process that was asked to end may take.
+/// Time that a process has to end after it was asked to, in milliseconds.
 const GRACE_MS: i32 = 2000;
 
-/// What a new process does before it is the program.
+/// Steps of a new process before it executes the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Step {
@@ -98,7 +98,7 @@ fn caught_signals() -> Vec<i32> {
         .collect()
 }
 
-/// Where a process runs until it is another program.
+/// Stack of a process until it executes the program.
 #[derive(Debug)]
 pub(super) struct Stack(Box<[u128]>);
 
@@ -111,7 +111,7 @@ impl Stack {
     }
 }
 
-/// What the new process and we share while we stand still.
+/// Memory shared with the new process while this one is suspended.
 struct Shared<'a> {
     prepared: &'a Prepared,
     arguments: Vec<*const libc::c_char>,
@@ -178,7 +178,7 @@ pub(super) fn start(prepared: &Prepared, stack: &mut Stack) -> Result<Child, (St
     }
 }
 
-/// What the new process does: in our memory, while we stand still.
+/// Steps of the new process: in our memory, while this process is suspended.
 extern "C" fn become_program(shared: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `start` passes its `Shared` and is stopped until this process has executed or ended.
     let shared = unsafe { &mut *shared.cast::<Shared>() };

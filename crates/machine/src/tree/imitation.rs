@@ -36,7 +36,7 @@ impl Imitation {
         self.later.set(true);
     }
 
-    /// Where `path` is after a moment, if it differs.
+    /// Path that has the later content of `path`, if it differs.
     pub(super) fn later(&self, path: &str) -> Option<PathBuf> {
         let place = self.directory.join("imitation/later").join(path.trim_start_matches('/'));
         (self.later.get() && place.exists()).then_some(place)
@@ -54,7 +54,7 @@ impl Imitation {
         }
     }
 
-    /// What a file reads after `value` was written to it.
+    /// Content of a file after `value` was written to it.
     pub(super) fn answer(&self, tree: &Tree, path: &str, value: &str) -> io::Result<String> {
         let refused = || io::Error::from_raw_os_error(libc::EINVAL);
         let before = fs::read_to_string(tree.place(path))?;

@@ -131,7 +131,7 @@ fn members(tree: &Tree, group: &str) -> String {
     }
 }
 
-/// How many members of a group were moved, and how many the kernel keeps where they are.
+/// Number of members of a group that were moved, and of those that the kernel keeps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) moved: usize,

@@ -1,4 +1,4 @@
-//! Which values make a machine quiet.
+//! Values that reduce interference.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl Knob {
         Knob::Shield,
     ];
 
-    /// Its name.
+    /// Name of the knob.
     pub fn name(self) -> &'static str {
         match self {
             Knob::Autogroup => "autogroup",
@@ -101,21 +101,21 @@ impl fmt::Display for Knob {
     }
 }
 
-/// What is wanted.
+/// Options of tuning.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The CPUs of the benchmark.
     pub cpus: CpuSet,
-    /// What is to be left alone.
+    /// Knobs to leave alone.
     pub skip: Vec<Knob>,
 }
 
-/// What will be changed.
+/// Planned changes.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The changes, in order.
     pub changes: Vec<Change>,
-    /// What this machine has no knob for.
+    /// Settings that this machine does not have.
     pub absent: Vec<Absent>,
     pub(super) shield: Option<PlannedShield>,
     pub(super) affinities: Vec<Affinity>,
@@ -126,7 +126,7 @@ pub struct Plan {
 pub struct Absent {
     /// The knob.
     pub knob: Knob,
-    /// What is not there.
+    /// Missing item.
     pub reason: String,
 }
 
@@ -135,9 +135,9 @@ pub struct Absent {
 pub(super) struct PlannedShield {
     pub(super) kind: shield::ShieldKind,
     pub(super) groups: Vec<Change>,
-    /// Where the group file system is mounted.
+    /// Mount point of the control groups.
     pub(super) mount: String,
-    /// Where this process is now.
+    /// Current group of this process.
     pub(super) home: String,
     pub(super) cpus: CpuSet,
     pub(super) others: CpuSet,

@@ -12,7 +12,7 @@ use crate::undo::{self, Found, Lock, Resource, Stage, Undo, UndoError};
 /// Some values take another with them: a limit may be refused until another is back.
 const PASSES: u32 = 3;
 
-/// What came of putting back.
+/// Outcome of restoring.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "undo", content = "changes")]
 pub enum Restoring {
@@ -25,7 +25,7 @@ pub enum Restoring {
 }
 
 impl Restoring {
-    /// What was not put back.
+    /// Items that were not restored.
     pub fn left(&self) -> impl Iterator<Item = &Restored> {
         let restored: &[Restored] = if let Restoring::Applied(restored) = self { restored } else { &[] };
         restored.iter().filter(|restored| !matches!(restored.back, Back::Same | Back::Put))
@@ -35,21 +35,21 @@ impl Restoring {
 /// One thing that was changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Restored {
-    /// What it belongs to.
+    /// Knob of the item.
     pub knob: Knob,
     /// The thing: a file, a process, a control group.
     pub place: String,
-    /// What was there before `tune`.
+    /// Value before `tune`.
     pub before: String,
-    /// What `tune` left there.
+    /// Value that `tune` left.
     pub tuned: String,
-    /// What is there now.
+    /// Current value.
     pub now: String,
-    /// How it went.
+    /// Result of restoring the item.
     pub back: Back,
 }
 
-/// How putting back one thing went.
+/// Results of restoring one item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
 pub enum Back {
@@ -195,7 +195,7 @@ fn group(tree: &Tree, path: &str, home: &str) -> Back {
     }
 }
 
-/// What to write so that a file reads `before` again: some files read otherwise than they are written.
+/// Text to write so that a file reads `before` again: some files are read in another form than they are written.
 pub(super) fn write_form(path: &str, before: &str, now: &str) -> String {
     if path.ends_with("/cgroup.subtree_control") {
         let had = |controller: &&str| !before.split_whitespace().any(|word| word == *controller);

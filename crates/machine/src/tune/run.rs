@@ -14,12 +14,12 @@ const NICE: i32 = -20;
 /// In the middle, so that threads of the kernel that must come first can.
 const FIFO_PRIORITY: i32 = 50;
 
-/// How a command was run.
+/// Result of running a command.
 #[derive(Debug)]
 pub struct Ran {
-    /// How it ended.
+    /// Exit status.
     pub status: ExitStatus,
-    /// What was wanted for it and not had: `nice -20`, and the kernel's reason.
+    /// Scheduling requests that failed: `nice -20`, and the kernel's reason.
     pub lacked: Vec<(&'static str, io::Error)>,
 }
 
@@ -52,7 +52,7 @@ impl Tuning<'_> {
     }
 }
 
-/// How this thread is scheduled when no command is started.
+/// Scheduling of this thread while no command is started.
 struct Own {
     allowed: Option<CpuSet>,
     nice: Option<i32>,

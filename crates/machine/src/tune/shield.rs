@@ -23,7 +23,7 @@ pub(crate) const GROUPS: [&str; 2] = [GROUP, OTHERS];
 /// kernel work in a hundred.
 const ALONE: f64 = 0.01;
 
-/// How CPUs are kept free.
+/// Methods of keeping CPUs free.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub enum ShieldKind {
     /// An isolated partition of version 2: the scheduler balances nothing onto its CPUs.
@@ -37,7 +37,7 @@ pub enum ShieldKind {
 /// CPUs on which nobody else runs, and what that is worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shield {
-    /// How.
+    /// Method.
     pub kind: ShieldKind,
     /// The group of the benchmark: its directory.
     pub group: String,
@@ -45,15 +45,15 @@ pub struct Shield {
     pub cpus: String,
     /// The kernel took it.
     pub raised: bool,
-    /// What is wrong with it.
+    /// Problem of the shield.
     pub problem: Option<String>,
     /// Tasks that were moved away.
     pub moved: usize,
     /// Tasks that the kernel keeps where they are: those of its own that belong to a CPU.
     pub stayed: usize,
-    /// What a thread waited for its CPU before; `None` where it was not measured.
+    /// Wait of a thread for its CPU before; `None` if it was not measured.
     pub before: Option<Wait>,
-    /// What a thread inside waited for its CPU.
+    /// Wait of a thread inside for its CPU.
     pub after: Option<Wait>,
     #[serde(skip)]
     home: String,
@@ -85,7 +85,7 @@ impl Shield {
     }
 }
 
-/// Where the groups with cpusets are.
+/// Mounts of control groups with cpusets.
 enum Mount {
     Partition(String),
     Cpusets(String),

@@ -1,4 +1,4 @@
-//! What an undo file may name: exactly what `tune` writes.
+//! Permitted contents of an undo file: exactly what `tune` writes.
 //!
 //! A file that says what to write, to be written by root, is believed in nothing else. Below `/proc` lie doors to every
 //! place of the machine (`/proc/self/root`), and settings of the kernel that run programs.
@@ -35,7 +35,7 @@ const FILES: &[&str] = &[
 /// Files of the root of the control groups.
 const GROUP_FILES: &[&str] = &["cgroup.subtree_control", "cpuset.sched_load_balance"];
 
-/// Where files of the kernel's own lie. Below them, links lead from one of them to another.
+/// Directories of kernel files. Links below them lead only from one of them to another.
 const ROOTS: &[&str] = &["/proc/sys", "/proc/irq", "/sys"];
 
 /// # Errors
@@ -63,7 +63,7 @@ pub(super) fn check(tree: &Tree, resource: &Resource) -> Result<(), String> {
     }
 }
 
-/// Whether a path is one of a pattern, part by part.
+/// True if a path matches a pattern, part by part.
 fn matches(pattern: &str, path: &str) -> bool {
     let (mut parts, mut found) = (pattern.split('/'), path.split('/'));
     let matches_part = |(part, found): (&str, &str)| match part.strip_suffix('#') {
