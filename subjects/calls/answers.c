@@ -9,6 +9,7 @@
  *   OTHER_OUTPUT   the answer has another letter      CLOSES_EARLY   it exits
  *   EXTRA_CALL     it asks for one socket more        NEVER_QUITS    it does not end at `quit`
  *   OTHER_ORDER    it waits before it answers         CRASHES        it dies of a signal
+ *   CRASHES_AT_ONCE   so it does, right after it has read the question
  *   SPINS          it computes for ever                KILLED         it dies of SIGKILL, as by the kernel
  *   EXTRA_CLOCKS   it reads the clock more often, which must not matter
  *   RAW            it makes a system call that no libc function stands for
@@ -86,6 +87,9 @@ int main(int count, char **arguments) {
 #ifdef WORK
         for (volatile unsigned step = 0; step < WORK; step++) {
         }
+#endif
+#ifdef CRASHES_AT_ONCE
+        if (turn == TURN) abort();
 #endif
         struct timespec now;
         clock_gettime(CLOCK_MONOTONIC, &now);

@@ -17,7 +17,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, held = PTHREAD_MUTEX_I
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
 static pthread_spinlock_t spin;
 static sem_t asked[MEMBERS], told, places;
-static unsigned long hash, acquired;
+static pthread_cond_t all_met = PTHREAD_COND_INITIALIZER;
+static unsigned long hash, acquired, arrived, meetings;
 static volatile sig_atomic_t own_round, signals;
 
 static void add(unsigned long value) {
@@ -68,12 +69,32 @@ static void go_round(unsigned own, int round) {
     }
 }
 
+/* Whoever is woken has the lock again before it runs, so that one that comes meanwhile finds it taken. */
+static void meet(unsigned own) {
+    pthread_mutex_lock(&mutex);
+    unsigned long meeting = meetings;
+    if (++arrived % MEMBERS == 0) {
+        meetings++;
+        pthread_cond_broadcast(&all_met);
+    }
+    while (meeting == meetings) pthread_cond_wait(&all_met, &mutex);
+    pthread_mutex_unlock(&mutex);
+    for (int turn = 0; turn < 3; turn++) {
+        pthread_mutex_lock(&mutex);
+        add(own * 10UL + (unsigned)turn);
+        pthread_mutex_unlock(&mutex);
+    }
+}
+
 static void *work(void *argument) {
     unsigned own = (unsigned)(size_t)argument;
     for (;;) {
         while (sem_wait(&asked[own]) != 0) {
         }
-        for (int round = 0; round < ROUNDS; round++) go_round(own, round);
+        for (int round = 0; round < ROUNDS; round++) {
+            go_round(own, round);
+            if (round % 5 == 0) meet(own);
+        }
         sem_post(&told);
     }
     return NULL;

@@ -58,23 +58,8 @@ impl<'a> Line<'a> {
     fn error(&self) -> Option<String> {
         let class = Op::from_number(self.head.op).map(Op::class);
         // Linux: the last page of the address space, so 4095 of them.
-        let ret = self.ret();
-        let failed = (-4095..0).contains(&ret) && class != Some(Class::Clock);
-        failed.then(|| errno_name(-ret as i32))
-    }
-
-    fn counts_unrecorded(&self) -> bool {
-        Op::from_number(self.head.op).is_some_and(Op::counts_unrecorded)
-    }
-
-    /// Acquisitions of the thread before this one, or before this signal, that have no record, if there were any.
-    fn unrecorded_before(&self) -> Option<u32> {
-        self.counts_unrecorded().then(|| self.head.unrecorded_before()).filter(|&count| count > 0)
-    }
-
-    /// The result, without that count.
-    fn ret(&self) -> i64 {
-        if self.counts_unrecorded() { i64::from(self.head.result()) } else { self.head.ret }
+        let failed = (-4095..0).contains(&self.head.ret) && class != Some(Class::Clock);
+        failed.then(|| errno_name(-self.head.ret as i32))
     }
 }
 
@@ -85,7 +70,7 @@ pub fn call_name(op: u16) -> String {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Head { op, thread, order, time, fd, aux, .. }, ret) = (self.head, self.ret());
+        let Head { op, thread, order, time, ret, fd, aux, .. } = self.head;
         if self.process > 0 {
             write!(f, "p{} ", self.process)?;
         }
@@ -95,9 +80,6 @@ impl fmt::Display for Line<'_> {
         let mut arguments = Vec::new();
         if fd >= 0 {
             arguments.push(fd.to_string());
-        }
-        if let Some(count) = self.unrecorded_before() {
-            arguments.push(format!("after {count} unrecorded"));
         }
         match class {
             Some(Class::Wait) if aux == WAIT_FOREVER => arguments.push("forever".to_owned()),
@@ -222,10 +204,7 @@ impl Serialize for Line<'_> {
         }
         map.serialize_entry("fd", &head.fd)?;
         map.serialize_entry("aux", &head.aux)?;
-        map.serialize_entry("ret", &self.ret())?;
-        if let Some(count) = self.unrecorded_before() {
-            map.serialize_entry("unrecorded_before", &count)?;
-        }
+        map.serialize_entry("ret", &head.ret)?;
         if let Some(error) = self.error() {
             map.serialize_entry("error", &error)?;
         }

@@ -216,6 +216,7 @@ ops! {
     213 ThreadStart "thread starts" Thread;
     214 SchedYield "sched_yield" Thread;
     215 FutexWait "futex" Thread;
+    216 AcquireStart "acquisition starts" Thread;
 
     // processes
     224 Fork "fork" Process;
@@ -251,7 +252,7 @@ impl Op {
     }
 
     /// True for calls that acquire a mutex, a lock or a semaphore. Those that need no wait may have no record, see
-    /// [`Head::unrecorded_before`](crate::Head::unrecorded_before).
+    /// [`WAITS_ONLY`](crate::WAITS_ONLY).
     pub const fn is_acquisition(self) -> bool {
         matches!(
             self,
@@ -270,12 +271,6 @@ impl Op {
                 | Op::SpinLock
                 | Op::SpinTrylock
         )
-    }
-
-    /// True for records whose `ret` counts acquisitions, see
-    /// [`Head::unrecorded_before`](crate::Head::unrecorded_before).
-    pub const fn counts_unrecorded(self) -> bool {
-        self.is_acquisition() || matches!(self, Op::Signal)
     }
 
     /// True for calls after which a thread counts its unrecorded acquisitions anew: acquisitions that have a record, and

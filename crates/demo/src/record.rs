@@ -49,26 +49,12 @@ pub struct Head {
 /// The timeout of a wait that has none.
 pub const WAIT_FOREVER: u32 = u32::MAX;
 
-/// `ret` of the creation of a thread: from here on, acquisitions of this process that need no wait have no record.
+/// `ret` of the creation of a thread: from here on, acquisitions of this process that need no wait have no record. Those
+/// that have one begin with [`Op::AcquireStart`](crate::Op::AcquireStart), whose `ret` is the number of acquisitions that
+/// the thread made without since its last call that [restarts the count](crate::Op::restarts_count).
 pub const WAITS_ONLY: i64 = 1;
 
 impl Head {
-    /// `ret` of an acquisition with this result, or of a signal, before which the thread made `count` acquisitions without
-    /// a record since its last call that [restarts the count](crate::Op::restarts_count).
-    pub const fn ret_after_unrecorded(result: i32, count: u32) -> i64 {
-        ((count as i64) << 32) + result as i64
-    }
-
-    /// The result in such a `ret`.
-    pub const fn result(&self) -> i32 {
-        self.ret as i32
-    }
-
-    /// The count in such a `ret`.
-    pub const fn unrecorded_before(&self) -> u32 {
-        (self.ret.wrapping_sub(self.ret as i32 as i64) >> 32) as u32
-    }
-
     /// The head as it stands in memory and in files.
     pub fn to_bytes(&self) -> [u8; HEAD_BYTES] {
         let mut out = [0; HEAD_BYTES];
@@ -228,19 +214,6 @@ mod tests {
         assert_eq!(Head::from_bytes(record.as_bytes()), Some(record.head));
         let parts: Vec<_> = Parts::new(record.as_bytes()).map(|part| (part.kind, part.bytes.to_vec())).collect();
         assert_eq!(parts, [(3, vec![2; 16]), (1, b"hello".to_vec())]);
-    }
-
-    #[test]
-    fn a_result_and_a_count_share_a_field() {
-        let head = |ret| Head { size: 0, op: Op::SemTrywait as u16, thread: 0, order: 0, time: 0, ret, fd: -1, aux: 0 };
-        for (result, count) in [(0, 0), (-11, 0), (0, 7), (-11, 7), (130, i32::MAX as u32)] {
-            let head = head(Head::ret_after_unrecorded(result, count));
-            assert_eq!((head.result(), head.unrecorded_before()), (result, count));
-        }
-        // Without a count it is the result alone, as records had it before there were counts.
-        assert_eq!(Head::ret_after_unrecorded(-11, 0), -11);
-        // A demo from anywhere may say anything.
-        let _ = [i64::MIN, i64::MAX].map(|ret| head(ret).unrecorded_before());
     }
 
     #[test]

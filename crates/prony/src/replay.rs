@@ -8,9 +8,10 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use prony_demo::Exit as ServerExit;
 use prony_demo::tolerance::{Rules, ToleranceSummary};
 use prony_machine::Interrupt;
-use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError};
+use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError, exit_text};
 use prony_text::{Untrusted, printable_line};
 
 use crate::cli::ReplayArgs;
@@ -205,6 +206,9 @@ fn significant_small(value: f64) -> String {
 
 fn changes(out: &mut String, report: &ReplayReport) {
     let mut lines = Vec::new();
+    if let Some(signal) = report.crashed_as_recorded {
+        lines.push(format!("{}, as recorded", exit_text(ServerExit::Signal(signal))));
+    }
     if report.counted.clocks_added > 0 {
         lines.push(format!("{} added", count(report.counted.clocks_added, "clock read")));
     }

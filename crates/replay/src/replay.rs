@@ -26,7 +26,7 @@ use crate::sockets;
 use crate::state::{self, Restored, Restoring, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
-use prony_demo::{Demo, DemoError, FileEntry, FileRole, Header, Truncation};
+use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
 use prony_preload::{Fault, Launched};
 use prony_text::Untrusted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -503,7 +503,11 @@ impl<'a> Replayer<'a> {
                 return Err(ReplayError::NotAttached(program.path.display().to_string()));
             }
             add_outcome(&mut report, &outcome);
-            report.divergence = divergence(demo, tape, &outcome)?;
+            report.crashed_as_recorded = crash_as_recorded(demo, tape, &outcome);
+            report.divergence = match report.crashed_as_recorded {
+                Some(_) => None,
+                None => divergence(demo, tape, &outcome)?,
+            };
             if let Some(found) = &report.divergence {
                 let place = Place { process: found.process, thread: found.thread, record: found.record };
                 let (failures, all) = &outcome.failures;
@@ -591,6 +595,13 @@ fn add_outcome(report: &mut ReplayReport, outcome: &Outcome) {
     report.frame_start_ns.extend(outcome.frame_times.iter().map(|frame| frame.start_ns));
     report.frame_wall_ns.extend(outcome.frame_times.iter().map(|frame| frame.wall_ns));
     report.frame_cpu_ns.extend(outcome.frame_times.iter().map(|frame| frame.cpu_ns));
+}
+
+/// The signal that ended the build, where it is the one that ended the recorded server, and no record is left.
+fn crash_as_recorded<R: io::Read + io::Seek>(demo: &Demo<R>, tape: &Tape, outcome: &Outcome) -> Option<i32> {
+    let recorded = demo.trailer().map(|trailer| trailer.exit);
+    let is_complete = outcome.counted.records == tape.records;
+    outcome.signal.filter(|&signal| is_complete && recorded == Some(Exit::Signal(signal)))
 }
 
 fn divergence<R: io::Read + io::Seek>(

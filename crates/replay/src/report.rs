@@ -63,6 +63,8 @@ pub struct ReplayReport {
     pub frame_wall_ns: Vec<u64>,
     /// CPU time of each frame, in nanoseconds.
     pub frame_cpu_ns: Vec<u64>,
+    /// The signal that ended the build after its last record, as it had ended the recorded server.
+    pub crashed_as_recorded: Option<i32>,
     /// Where the build left the recording.
     pub divergence: Option<Divergence>,
     /// What should be looked at before the verdict is relied on.
@@ -103,6 +105,7 @@ impl ReplayReport {
             frame_start_ns: Vec::new(),
             frame_wall_ns: Vec::new(),
             frame_cpu_ns: Vec::new(),
+            crashed_as_recorded: None,
             divergence: None,
             warnings: Vec::new(),
             variables_withheld: Vec::new(),

@@ -177,6 +177,11 @@ pub unsafe fn close_run(thread: *mut Thread) {
 /// Any other call.
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
     baton::keep(thread);
+    emit_at_once(thread, op, fd, aux, ret, pieces);
+}
+
+/// A call that is recorded before another thread may have the baton.
+pub unsafe fn emit_at_once(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
     close_run(thread);
     if (*thread).unrecorded != 0 && op.restarts_count() {
         (*thread).unrecorded = 0;

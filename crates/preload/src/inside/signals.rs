@@ -154,8 +154,7 @@ unsafe fn record_and_run(
     context: *mut c_void,
 ) {
     let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
-    let ret = Head::ret_after_unrecorded(place, (*thread).unrecorded);
-    recorder::emit(thread, Op::Signal, -1, signal as u32, ret, &[piece]);
+    recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
     let live = (*thread).live;
     (*thread).live = (*thread).mode;
     run_handler(signal, info, context);

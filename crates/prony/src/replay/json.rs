@@ -54,6 +54,7 @@ pub fn answer(report: &ReplayReport) -> Value {
     let each = |ns: &[u64]| ns.iter().map(|&ns| ms(ns)).collect::<Vec<_>>();
     put("frame_ms_list", json!(each(&report.frame_wall_ns)));
     put("frame_cpu_ms_list", json!(each(&report.frame_cpu_ns)));
+    put("crashed_as_recorded", report.crashed_as_recorded.into());
     put("clocks_added", report.counted.clocks_added.into());
     put("clocks_removed", report.counted.clocks_removed.into());
     put("resynced", report.resynced().into());

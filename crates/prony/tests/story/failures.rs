@@ -49,13 +49,19 @@ pub fn story(name: &str) -> Story {
 
 /// As [`story`], with flags for `prony record`.
 pub fn story_with(name: &str, flags: &[&str]) -> Story {
+    story_of(name, &[], flags)
+}
+
+/// As [`story_with`], of the build with these macros, which may end before it has answered.
+fn story_of(name: &str, macros: &[&str], flags: &[&str]) -> Story {
     let scratch = Scratch::new(name);
     let address = free_address();
     let names = scratch.write("names", "answer\n");
     let arguments = [address.port().to_string(), names];
-    let server = Server::new([vec![compiled(&scratch, "answers.c", &[])], arguments.to_vec()].concat());
+    let server = Server::new([vec![compiled(&scratch, "answers.c", macros)], arguments.to_vec()].concat());
     let (recording, demo) = record_with(&scratch, &server, flags, |stop| {
-        assert!(ask(address, ANSWERS, stop), "the server answers");
+        let answered = ask(address, ANSWERS, stop);
+        assert!(answered || !macros.is_empty(), "the server answers");
         quit(address);
     });
     assert!(demo.exists(), "the recording left no demo: {recording}");
@@ -80,6 +86,20 @@ fn assert_diverged(answer: &Replay, class: &str) {
     assert_eq!(answer.answer["divergence"]["class"], class, "expected another class: {answer}");
     assert_eq!(answer.code, 1, "a divergence is a finding: {answer}");
     assert_eq!(answer.answer["verdict"], "diverged", "{answer}");
+}
+
+#[test]
+fn a_recorded_crash_is_no_divergence() {
+    let _turn = Turn::take();
+    let story = story_of("crashing", &["-DCRASHES_AT_ONCE"], &[]);
+    assert_eq!(story.recording.code, 128 + 6, "it ended by SIGABRT: {}", story.recording);
+    let again = replay(&story.scratch, &story.demo, &[], &[]);
+    again.assert_identical();
+    assert_eq!(again.answer["crashed_as_recorded"], 6, "{again}");
+    // Mended, it goes as far as there are records.
+    let mended = replay(&story.scratch, &story.demo, &[], &story.build("MENDED"));
+    mended.assert_identical();
+    assert!(mended.answer["crashed_as_recorded"].is_null(), "{mended}");
 }
 
 #[test]

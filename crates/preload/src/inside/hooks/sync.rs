@@ -8,7 +8,8 @@
 //!
 //! While threads run one at a time, an acquisition that needs no wait has no record either: it follows from what the
 //! threads did before, in an order that the other records give. Those of servers with many locks are most of all calls.
-//! A record of one that waited says how many the thread made without, so a replay knows which one it is.
+//! One that waits has two records. The first, before other threads run, says how many acquisitions the thread made without, so
+//! a replay knows which one it is, also if the demo ends before the second.
 
 use super::super::baton;
 use super::super::ending;
@@ -23,7 +24,7 @@ use super::super::thread::{Aside, RECORDING, this};
 use super::blocking;
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
-use prony_demo::{Head, Op, WAITS_ONLY};
+use prony_demo::{Op, WAITS_ONLY};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -144,16 +145,15 @@ enum Attempt {
 unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_int) -> Attempt {
     let thread = this();
     if (*thread).live == RECORDING {
-        let may = baton::is_held_in_peace(thread)
-            && (*thread).pending.load(Ordering::Relaxed) == 0
-            && (*thread).unrecorded < UNRECORDED_MAX;
-        if !may {
-            return Attempt::Recorded(None);
-        }
-        let _aside = Aside::step();
-        let tried = at_once();
-        if tried != Some(0) {
-            return Attempt::Recorded(Some(tried));
+        let may = baton::is_held_in_peace(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
+        let aside = Aside::step();
+        let tried = may.then(&at_once);
+        if tried != Some(Some(0)) {
+            if baton::is_in_use() {
+                recorder::emit_at_once(thread, Op::AcquireStart, -1, 0, i64::from((*thread).unrecorded), &[]);
+            }
+            drop(aside);
+            return Attempt::Recorded(tried);
         }
     } else {
         if !player::is_unrecorded(thread) {
@@ -166,12 +166,9 @@ unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_i
             return Attempt::Made(real());
         }
     }
-    (*thread).unrecorded += 1;
+    (*thread).unrecorded = (*thread).unrecorded.saturating_add(1);
     Attempt::Made(0)
 }
-
-/// As many as a record can tell of.
-const UNRECORDED_MAX: u32 = i32::MAX as u32;
 
 /// An acquisition: recorded once it is had. `at_once` gives the result if it needs no wait, `real`
 /// waits for it; `acquire` is what a replay does where the recorded call succeeded.
@@ -197,8 +194,7 @@ unsafe fn acquired<T>(
             Some(result) => result,
             None => blocking(thread, op, -1, real),
         };
-        let ret = Head::ret_after_unrecorded(result, (*thread).unrecorded);
-        recorder::emit(thread, op, -1, player::name_of(object), ret, &[]);
+        recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
     } else if let Some(answer) = player::take_sync(thread, op) {
         result = answer.ret() as c_int;
         if had(result).is_some() {
@@ -247,8 +243,7 @@ unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_i
             None => blocking(thread, op, -1, real),
         };
         let errno = process::errno();
-        let ret = Head::ret_after_unrecorded(process::outcome(result as isize) as i32, (*thread).unrecorded);
-        recorder::emit(thread, op, -1, player::name_of(object), ret, &[]);
+        recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
         process::set_errno(errno);
     } else if let Some(answer) = player::take_sync(thread, op) {
         let outcome = answer.ret() as c_int;

@@ -2,8 +2,9 @@
 
 use super::frames::{end_frame, start_frame};
 use super::resync::{at_end, find, reach};
+use super::turns::wait_turn;
 use super::window::{extend, go_on, has_next, settle_in_time};
-use super::{Answer, class, count, next, number, pass_taken};
+use super::{Answer, class, count, next, number, pass_taken, step};
 use crate::channel::{FRAME_END, OP_MASK, TAKEN};
 use crate::inside::thread::Thread;
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
@@ -105,12 +106,21 @@ unsafe fn keep(last: &mut [u64], record: *const Head) {
     }
 }
 
-/// The next record that is no read of a clock; at `end` there is none.
+/// The next record that is no read of a clock and no start of an acquisition; at `end` there is none.
 pub(super) unsafe fn skip_clocks(thread: *mut Thread) -> *mut Head {
     settle_in_time(thread);
     loop {
-        while (*thread).cursor < (*thread).end && class((*thread).cursor) == Some(Class::Clock) {
-            pass_clock(thread);
+        while (*thread).cursor < (*thread).end {
+            let record = (*thread).cursor;
+            if class(record) == Some(Class::Clock) {
+                pass_clock(thread);
+            } else if number(record) == Op::AcquireStart as u16 {
+                wait_turn(thread, record);
+                count!(thread, records, 1);
+                step(thread, record);
+            } else {
+                break;
+            }
         }
         if (*thread).cursor < (*thread).end || !go_on(thread) {
             return (*thread).cursor;

@@ -342,6 +342,6 @@ pub unsafe fn take_signal(thread: *mut Thread) -> Answer {
 pub unsafe fn signal_is_next(thread: *mut Thread, place: i32) -> bool {
     has_next(thread) && {
         let record = (*thread).cursor;
-        number(record) == Op::Signal as u16 && (*record).result() == place
+        number(record) == Op::Signal as u16 && (*record).ret == i64::from(place)
     }
 }

@@ -27,13 +27,20 @@ pub fn expect_waits_only() {
     WAITS_ONLY.store(true, Ordering::Relaxed);
 }
 
-/// True if the acquisition that the thread is about to make had no record: the next record, of an acquisition or of a
-/// signal that came during one, is for later.
+/// True if the acquisition that the thread is about to make had no record. The start of one that had is passed over.
 pub unsafe fn is_unrecorded(thread: *mut Thread) -> bool {
-    WAITS_ONLY.load(Ordering::Relaxed) && !(*thread).loose && !is_next(thread)
+    if !WAITS_ONLY.load(Ordering::Relaxed) || (*thread).loose {
+        return false;
+    }
+    let recorded = start_is_next(thread);
+    if recorded {
+        skip_clocks(thread);
+    }
+    !recorded
 }
 
-unsafe fn is_next(thread: *mut Thread) -> bool {
+/// The next record is the start of this acquisition, not of one to come.
+unsafe fn start_is_next(thread: *mut Thread) -> bool {
     if !has_next(thread) {
         return false;
     }
@@ -45,8 +52,8 @@ unsafe fn is_next(thread: *mut Thread) -> bool {
     // What lies before it is not looked at again: a server may read a clock ten thousand times between two calls.
     (*thread).next_call = place_of(thread, record);
     record < (*thread).end
-        && Op::from_number(number(record)).is_some_and(Op::counts_unrecorded)
-        && (*record).unrecorded_before() <= (*thread).unrecorded
+        && number(record) == Op::AcquireStart as u16
+        && (*record).ret <= i64::from((*thread).unrecorded)
 }
 
 /// The record of an acquisition, or of a wait on a futex; `None` if the thread left its records, so that it has to
