@@ -1,7 +1,7 @@
 //! What servers bring along besides plain calls: functions of libc that they export themselves, plugins,
 //! copies of descriptors. Each is a small program of `subjects/calls` that answers questions.
 
-use std::fs::Permissions;
+use std::fs::{self, Permissions};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::calls::compiled;
+use crate::proof;
 use crate::recording::{Recording, Server, Stop, prony, record_with, replay, replay_by};
 use crate::scratch::{Scratch, Turn, free_address, run};
 
@@ -75,7 +76,7 @@ fn a_server_that_exports_functions_of_libc_replays_identically() {
 fn plugins(scratch: &Scratch) -> String {
     let directory = scratch.directory("lib");
     let plugin = compiled(scratch, "plugin.c", &["-shared", "-fPIC"]);
-    std::fs::rename(plugin, format!("{directory}/plugin.so")).expect("both lie in the scratch directory");
+    fs::rename(plugin, format!("{directory}/plugin.so")).expect("both lie in the scratch directory");
     compiled(scratch, "plugins.c", &["-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"])
 }
 
@@ -193,6 +194,12 @@ fn locks_that_are_free_need_no_record() {
     let recorded_ones = acquisitions(&demo);
     assert!(recorded_ones > QUESTIONS && recorded_ones < FREE_LOCKS / 2, "{recorded_ones} of {FREE_LOCKS}");
     replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
+    // Wherever the demo ends, somebody is about to wait for a lock.
+    let cut = scratch.path().join("cut.demo");
+    for part in 4..24 {
+        proof::cut(&demo, &cut, part, 24);
+        replay(&scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]).assert_identical();
+    }
     // Side by side, each has one.
     let (_, demo) = self::recorded(&scratch, address, command, &["--threads-side-by-side", "--force"]);
     let all = acquisitions(&demo);
@@ -292,7 +299,7 @@ fn a_socket_that_is_bound_to_a_path_is_a_file_in_a_replay() {
     let command = vec![compiled(&scratch, "paths.c", &[]), address.port().to_string(), scratch.arg("socket")];
     let (_, demo) = recorded(&scratch, address, command, &[]);
     let left = scratch.path().join("socket");
-    std::fs::remove_file(&left).expect("the server left its last socket");
+    fs::remove_file(&left).expect("the server left its last socket");
     replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
     assert!(!left.exists(), "a replay leaves no socket behind");
 }
@@ -310,7 +317,7 @@ fn a_state_directory_has_its_own_permissions_in_a_replay_without_root() {
         for path in [scratch.path(), Path::new(&state), &scratch.path().join("state/secret")] {
             chown(path, Some(NOBODY), Some(NOBODY)).expect("run as root: only root gives a directory to another user");
         }
-        let set = |path: &str, mode| std::fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is there");
+        let set = |path: &str, mode| fs::set_permissions(path, Permissions::from_mode(mode)).expect("it is there");
         set(&scratch.arg("state/secret"), 0o640);
         set(&state, permissions);
         let command = [compiled(&scratch, "modes.c", &[]), address.port().to_string(), state.clone()];

@@ -6,7 +6,7 @@ use std::io::BufReader;
 use std::path::Path;
 use std::process::Command;
 
-use prony_demo::{Class, Demo, FrameEntry, Head, Op, PartKind, Parts, rewrite};
+use prony_demo::{Class, Demo, FrameEntry, Head, Op, PartKind, Parts, Writer, WriterOptions, rewrite};
 
 use crate::recording::{Replay, replay};
 use crate::scratch::Scratch;
@@ -141,6 +141,20 @@ fn a_changed_input_is_found(scratch: &Scratch, demo: &Path, flip: &Flip) {
 pub fn divergence_frame(answer: &Replay) -> usize {
     let facts = &answer.answer["divergence"];
     facts["frame"].as_u64().unwrap_or_else(|| panic!("no frame of the divergence in {answer}")) as usize
+}
+
+/// Writes the first `part` of `of` parts of the records, as a recorder does that is killed then.
+pub fn cut(demo: &Path, to: &Path, part: usize, of: usize) {
+    let mut records = 0;
+    each_record(demo, |_, _, _| records += 1);
+    let file = File::create(to).expect("the temporary directory is writable");
+    let mut writer = Writer::new(file, open(demo).header(), WriterOptions::default()).expect("a header was read");
+    each_record(demo, |index, process, record| {
+        if index < records * part / of {
+            writer.push(process, record).expect("a record was read");
+        }
+    });
+    writer.flush_block().expect("the temporary directory is writable");
 }
 
 fn each_record(demo: &Path, mut each: impl FnMut(usize, u16, &[u8])) {

@@ -161,8 +161,8 @@ unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_i
         }
         let _aside = Aside::step();
         if at_once() != Some(0) {
-            // Another build, or another process, has it.
-            player::leave_turn(thread);
+            // Another build, or another process, has it, or the demo ends before the record that says who.
+            player::wait_unrecorded(thread);
             return Attempt::Made(real());
         }
     }

@@ -34,7 +34,7 @@ pub unsafe fn clock(thread: *mut Thread, op: Op, clock: u32) -> i64 {
 pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i64 {
     pass_taken(thread);
     if (*thread).cursor >= (*thread).end && !go_on(thread) {
-        at_end(thread, op, -1);
+        at_end(thread);
     }
     let mut record = (*thread).cursor;
     // Another clock's reads may stand in front.
@@ -73,7 +73,7 @@ pub(super) unsafe fn clock_slowly(thread: *mut Thread, op: Op, clock: u32) -> i6
 /// place the last one is given again, as for any clock.
 pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
     if !has_next(thread) {
-        at_end(thread, op, -1);
+        at_end(thread);
     }
     let mut record = (*thread).cursor;
     while (record < (*thread).end || extend(thread)) && class(record) == Some(Class::Clock) {

@@ -21,7 +21,7 @@ const SEARCH_RECORDS: usize = 4096;
 pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
     let first = skip_clocks(thread);
     if first >= (*thread).end {
-        at_end(thread, op, fd);
+        at_end(thread);
     }
     if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread {
         report::stop(thread, Stop::LateExit, Finding::call(op, fd, first));
@@ -91,7 +91,7 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
     while has_next(thread) {
         pass_over(thread, op, fd);
     }
-    at_end(thread, op, fd);
+    at_end(thread);
 }
 
 /// True for a wait that ends a frame.
@@ -224,7 +224,7 @@ pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
 
 /// The thread has no records left. The recording was cut here, or the server was killed, or the
 /// thread never came back from its last call: all the same, this is where its story ends.
-pub(super) unsafe fn at_end(thread: *mut Thread, _op: Op, _fd: i32) -> ! {
+pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
     leave_turn(thread);
     if (*thread).index != 0 {
         (*(*thread).slot).call.store(u32::MAX, Ordering::Release);

@@ -39,6 +39,14 @@ pub unsafe fn is_unrecorded(thread: *mut Thread) -> bool {
     !recorded
 }
 
+/// The thread has to wait for what was free while recording. With no record left, it is where the demo ends.
+pub unsafe fn wait_unrecorded(thread: *mut Thread) {
+    if !has_next(thread) {
+        at_end(thread);
+    }
+    leave_turn(thread);
+}
+
 /// The next record is the start of this acquisition, not of one to come.
 unsafe fn start_is_next(thread: *mut Thread) -> bool {
     if !has_next(thread) {
@@ -65,7 +73,7 @@ pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
         first = skip_clocks(thread);
     }
     if first >= (*thread).end {
-        at_end(thread, op, -1);
+        at_end(thread);
     }
     if !(*thread).loose && fits(first, op, -1) {
         return Some(taken(thread, first));
@@ -94,7 +102,7 @@ pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
 pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> Answer {
     let first = skip_clocks(thread);
     if first >= (*thread).end {
-        at_end(thread, op, -1);
+        at_end(thread);
     }
     let mut record: *mut Head = first;
     if !fits(first, op, -1) {
