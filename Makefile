@@ -3,6 +3,17 @@
 
 .PHONY: demo quick test fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
+# rust-toolchain.toml names a version; without a network, an installed `stable` of that version will do.
+toolchain := $(shell scripts/toolchain)
+ifneq ($(.SHELLSTATUS),0)
+$(error no Rust to build with)
+endif
+ifneq ($(toolchain),)
+export RUSTUP_TOOLCHAIN := $(toolchain)
+endif
+
+target := $(or $(CARGO_TARGET_DIR),target)
+
 demo:
 	@scripts/demo
 
@@ -23,7 +34,7 @@ fleet:
 # Ten servers of studies/servers, recorded under clients and replayed. Two minutes.
 servers:
 	cargo build --quiet -p prony --bin prony
-	@studies/servers/run --quick --prony $(or $(CARGO_TARGET_DIR),target)/debug/prony
+	@studies/servers/run --quick --prony $(target)/debug/prony
 
 bench:
 	cargo bench --workspace
@@ -52,7 +63,7 @@ check:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	# Built, not only checked: that it links shows that no target lacks its entry. This compiler does; running them takes
 	# `scripts/fuzz` and a nightly one.
-	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir $(or $(CARGO_TARGET_DIR),target)
+	cargo build --locked --manifest-path fuzz/Cargo.toml --target-dir $(target)
 
 setup:
 	@scripts/setup test
