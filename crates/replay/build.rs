@@ -15,6 +15,7 @@ fn main() {
     for path in ["src", "Cargo.toml"] {
         println!("cargo::rerun-if-changed={}", preload.join(path).display());
     }
+    println!("cargo::rerun-if-changed={}", variable("DEP_PRONY_PRELOAD_CHANNEL"));
     println!("cargo::rerun-if-changed={}", variable("DEP_PRONY_PRELOAD_DEMO"));
     println!("cargo::rerun-if-changed=build.rs");
 

@@ -3,10 +3,10 @@
 //! What a server writes to the shared memory is believed as far as it can be true: where a window is filled and how long
 //! it is are kept here, and a reader that claims to be elsewhere is a [`Fault`].
 
-use crate::channel::{
-    Control, Feed, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURN_RING_BYTES, TURNS, turn_entry,
-};
 use crate::outside::{Channel, Fault, Mapped};
+use prony_channel::{
+    Control, Feed, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURNS, turn_entry, turns_offset, window_offset,
+};
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -86,13 +86,13 @@ impl Bell {
     /// Has the [`Feeder`] look again.
     pub fn ring(&self) {
         let sleeps = &control_of(&self.control).feeder_sleeps;
-        sleeps.store(0, Ordering::SeqCst);
-        futex_wake(sleeps);
+        sleeps.store(false, Ordering::SeqCst);
+        futex_wake(sleeps.word());
     }
 }
 
 fn control_of(mapped: &Mapped) -> &Control {
-    // SAFETY: as large as the type and mapped as long as the reference; only atomics are looked at in this file.
+    // SAFETY: as large as the type and mapped as long as the reference; all of it is atomics.
     unsafe { &*mapped.start().cast() }
 }
 
@@ -169,14 +169,14 @@ impl Feeder {
     /// When the kernel does not map it.
     pub fn give(&mut self, asked: Asked, offer: Offer) -> io::Result<()> {
         let from = asked.from.min(offer.end);
-        let offset = asked.slot as u64 * self.stride;
+        let offset = window_offset(asked.slot, self.stride);
         let before = std::mem::take(&mut self.slots[asked.slot]);
         if before.bytes > offer.bytes {
             self.forget(offset + offer.bytes, before.bytes - offer.bytes);
         }
         let window = match offer.bytes {
             0 => None,
-            bytes => Some(Mapped::of(self.memory.as_fd(), offset as usize, bytes as usize, true)?),
+            bytes => Some(Mapped::of(self.memory.as_fd(), offset, bytes as usize, true)?),
         };
         let quarter = from.checked_div(offer.bytes / 4).unwrap_or(0);
         let (request, bytes) = (asked.request, offer.bytes);
@@ -184,7 +184,7 @@ impl Feeder {
         let feed = self.feed(asked.slot);
         feed.bytes.store(offer.bytes, Ordering::Relaxed);
         feed.end.store(offer.end, Ordering::Relaxed);
-        feed.ordered.store(offer.ordered.into(), Ordering::Relaxed);
+        feed.ordered.store(offer.ordered, Ordering::Relaxed);
         feed.filled.store(from, Ordering::Relaxed);
         feed.full_filled.store(u64::MAX, Ordering::Relaxed);
         feed.wants.store(0, Ordering::Relaxed);
@@ -204,17 +204,13 @@ impl Feeder {
             return Ok(());
         }
         let places = count.next_power_of_two().clamp(1024, TURNS);
-        let offset = self.turns_offset(process);
-        let list = Mapped::of(self.memory.as_fd(), offset as usize, places as usize * size_of::<u32>(), false)?;
+        let offset = turns_offset(process.into(), self.stride);
+        let list = Mapped::of(self.memory.as_fd(), offset, places as usize * size_of::<u32>(), false)?;
         let slot = self.process(process);
         slot.turn_count.store(count, Ordering::Relaxed);
         slot.turn_places.store(places, Ordering::Relaxed);
         self.turns.insert(process, Turns { list, places, count, filled: 0 });
         Ok(())
-    }
-
-    fn turns_offset(&self, process: u16) -> u64 {
-        THREADS as u64 * self.stride + u64::from(process) * TURN_RING_BYTES as u64
     }
 
     /// Gives memory back that nobody reads any more.
@@ -302,7 +298,7 @@ impl Feeder {
         match self.turns.get(&process) {
             Some(turns) if order < turns.count => false,
             Some(turns) => {
-                self.forget(self.turns_offset(process), turns.places * size_of::<u32>() as u64);
+                self.forget(turns_offset(process.into(), self.stride), turns.places * size_of::<u32>() as u64);
                 self.turns.remove(&process);
                 true
             }
@@ -317,7 +313,7 @@ impl Feeder {
 
     /// True if threads of this process wait for more of the list of turns.
     pub fn waits_for_turns(&self, process: u16) -> bool {
-        self.process(process).turns_waiting.swap(0, Ordering::SeqCst) != 0
+        self.process(process).turns_waiting.swap(false, Ordering::SeqCst)
     }
 
     /// Wakes who waits for what was put or given.
@@ -330,17 +326,17 @@ impl Feeder {
 
     /// From now on readers wake this end. Whoever looks once more after this, and then sleeps, misses nothing.
     pub fn drowse(&self) {
-        self.control().feeder_sleeps.store(1, Ordering::SeqCst);
+        self.control().feeder_sleeps.store(true, Ordering::SeqCst);
     }
 
     /// This end looks by itself again.
     pub fn rise(&self) {
-        self.control().feeder_sleeps.store(0, Ordering::SeqCst);
+        self.control().feeder_sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Sleeps until a reader wakes this end, at most this long.
     pub fn sleep(&self, at_most: Duration) {
-        let word = &self.control().feeder_sleeps;
+        let word = self.control().feeder_sleeps.word();
         let until = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
         // SAFETY: the word lies in the mapping; the kernel only reads it, and the time.
         unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1, &raw const until) };
@@ -351,8 +347,8 @@ impl Feeder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::channel::SMALLEST_WINDOW;
     use crate::outside::Tapes;
+    use prony_channel::SMALLEST_WINDOW;
 
     /// A feeder, and a thread that has asked for a window.
     fn asked(from: u64) -> (Feeder, Asked) {

@@ -1,8 +1,8 @@
 //! Starting a server under preload: descriptors at their places, addresses not randomised, state
 //! directories mounted over, in a process group of its own.
 
-use crate::channel::{CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_PATH, TAPE_FD};
 use crate::outside::Channel;
+use prony_channel::{CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_PATH, TAPE_FD};
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io;

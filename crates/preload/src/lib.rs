@@ -1,10 +1,9 @@
-//! What lives inside a recorded server, and the channel that leads to it.
+//! What lives inside a recorded server, and the process outside that talks to it.
 //!
-//! Built as it is, this crate is what `replay` holds from outside: the layout of the shared memory
-//! and a launcher. With the feature `hooks`, and as a cdylib, it is the library that is
-//! preloaded: every function of the table in `inside::hooks` under its C name.
+//! Built as it is, this crate is what `replay` holds from outside: the channel and a launcher. With the feature
+//! `hooks`, and as a cdylib, it is the library that is preloaded: every function of the table in `inside::hooks` under
+//! its C name.
 
-mod channel;
 #[cfg(not(feature = "hooks"))]
 mod feed;
 #[cfg(feature = "hooks")]
@@ -15,9 +14,7 @@ mod launch;
 mod outside;
 #[cfg(not(feature = "hooks"))]
 mod scans;
-mod ticks;
 
-pub use channel::*;
 #[cfg(not(feature = "hooks"))]
 pub use feed::{Asked, Bell, Feeder, Filled, Offer};
 #[cfg(not(feature = "hooks"))]
@@ -27,4 +24,4 @@ pub use outside::{
     Channel, Counted, Divergence, DrainError, FailedCall, Fault, Mapped, Moment, Reach, Run, Tapes, ThreadState,
 };
 #[cfg(not(feature = "hooks"))]
-pub use scans::{ScanRequest, Scans, Site};
+pub use scans::{ScanRequest, Scans};

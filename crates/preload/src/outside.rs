@@ -3,11 +3,12 @@
 //! The server writes to all of it, and nothing keeps it from writing nonsense. So its size is sealed, every value is
 //! read once, bytes are copied before anybody looks into them, and what decides how much is read is kept here.
 
-use crate::channel::{
-    CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES, Process,
-    RING_BYTES, Report, Stop, THREADS, TURN_RING_BYTES, What,
+use prony_channel::ticks;
+use prony_channel::{
+    AT_END, CONTROL_BYTES, Control, FAILURES, FRAMES_OFFSET, Failure, FrameTime, MAGIC, Mode, NO_THREAD, PROCESSES,
+    Process, ProcessState, RING_BYTES, Report, ReportState, SlotState, Stop, THREADS, Waiting, What, ring_offset,
+    windows_bytes,
 };
-use crate::ticks::ticks;
 use std::ffi::{CString, c_void};
 use std::fs::File;
 use std::io;
@@ -25,7 +26,7 @@ pub struct Mapped {
 
 // SAFETY: the mapping belongs to the value alone; what others may change in it is atomic.
 unsafe impl Send for Mapped {}
-// SAFETY: as for `Send`; shared references lead to atomics only, or to fields that nobody changes any more.
+// SAFETY: as for `Send`; shared references lead to atomics only.
 unsafe impl Sync for Mapped {}
 
 impl Mapped {
@@ -34,7 +35,7 @@ impl Mapped {
         self.start
     }
 
-    pub(crate) fn of(fd: BorrowedFd, offset: usize, length: usize, twice: bool) -> io::Result<Mapped> {
+    pub(crate) fn of(fd: BorrowedFd, offset: u64, length: usize, twice: bool) -> io::Result<Mapped> {
         let total = if twice { 2 * length } else { length };
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: a fresh range is reserved, then both halves are mapped over it.
@@ -120,7 +121,7 @@ pub enum Tapes<'a> {
     Whole(&'a File),
     /// Each thread has a window, at most this long, which a [`crate::Feeder`] fills.
     Windows {
-        /// Bytes of the longest window; a power of two, at least [`crate::SMALLEST_WINDOW`].
+        /// Bytes of the longest window; a power of two, at least [`prony_channel::SMALLEST_WINDOW`].
         longest: u64,
     },
 }
@@ -224,12 +225,10 @@ impl Channel {
     /// When the kernel has no memory for it.
     pub fn to_record(excluded: &[&[u8]], reach: Reach) -> io::Result<Channel> {
         let channel = Channel::new(Mode::Record, excluded, None, 0)?;
-        // SAFETY: nobody else has the mapping yet.
-        unsafe {
-            (*channel.control_ptr()).follow_exec = u32::from(reach.follow_exec);
-            (*channel.control_ptr()).side_by_side = u32::from(reach.threads_side_by_side);
-            (*channel.control_ptr()).processor = u32::from(cfg!(target_arch = "x86_64"));
-        }
+        let control = channel.control();
+        control.follow_exec.store(reach.follow_exec, Ordering::Relaxed);
+        control.side_by_side.store(reach.threads_side_by_side, Ordering::Relaxed);
+        control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
         Ok(channel)
     }
 
@@ -252,20 +251,18 @@ impl Channel {
             Tapes::Whole(tape) => Channel::new(Mode::Replay, excluded, Some(tape), entries)?,
             Tapes::Windows { longest } => {
                 let windows = File::from(memory_file("prony-windows")?);
-                windows.set_len(THREADS as u64 * longest + (PROCESSES * TURN_RING_BYTES) as u64)?;
+                windows.set_len(windows_bytes(longest))?;
                 seal(windows.as_fd(), KEEPS_SIZE)?;
                 let channel = Channel::new(Mode::Replay, excluded, Some(&windows), entries)?;
-                // SAFETY: nobody else has the mapping yet.
-                unsafe { ((*channel.control_ptr()).tape_bytes, (*channel.control_ptr()).window_stride) = (0, longest) };
+                channel.control().tape_bytes.store(0, Ordering::Relaxed);
+                channel.control().window_stride.store(longest, Ordering::Relaxed);
                 channel
             }
         };
-        // SAFETY: nobody else has the mapping yet.
-        unsafe {
-            (*channel.control_ptr()).frames_in_each = together;
-            (*channel.control_ptr()).tolerant = u32::from(tolerant);
-            (*channel.control_ptr()).processor = u32::from(processor);
-        }
+        let control = channel.control();
+        control.frames_in_each.store(together, Ordering::Relaxed);
+        control.tolerant.store(tolerant, Ordering::Relaxed);
+        control.processor.store(processor, Ordering::Relaxed);
         Ok(channel)
     }
 
@@ -299,32 +296,30 @@ impl Channel {
 
     fn new(mode: Mode, excluded: &[&[u8]], tape: Option<&File>, frames: u64) -> io::Result<Channel> {
         let memory = memory_file("prony-channel")?;
-        let bytes = FRAMES_OFFSET + (frames as usize * size_of::<FrameTime>()).next_multiple_of(4096).max(4096);
+        let bytes = FRAMES_OFFSET + (frames * size_of::<FrameTime>() as u64).next_multiple_of(4096).max(4096);
         let file = File::from(memory.try_clone()?);
-        file.set_len(bytes as u64)?;
+        file.set_len(bytes)?;
         seal(memory.as_fd(), KEEPS_SIZE)?;
         let control = Arc::new(Mapped::of(memory.as_fd(), 0, CONTROL_BYTES, false)?);
         let tape_bytes = tape.map(File::metadata).transpose()?.map_or(0, |data| data.len());
         let tape = tape.map(File::try_clone).transpose()?.map(OwnedFd::from);
         let rings = std::iter::repeat_with(|| None).take(THREADS).collect();
         let channel = Channel { memory, tape, control, rings, tails: vec![0; THREADS], frame_capacity: frames };
-        // SAFETY: the mapping is as large as the type, zeroed, and not yet shared.
-        let control = unsafe { &mut *channel.control_ptr() };
-        control.magic = MAGIC;
-        control.mode = mode as u32;
-        control.outside_pid = std::process::id() as i32;
-        control.tape_bytes = tape_bytes;
-        control.frame_capacity = frames;
-        control.processes_used.store(1, Ordering::Relaxed);
-        let mut at = 0;
+        let mut names = Vec::new();
         for name in excluded {
-            let end = at + name.len() + 1;
-            if end > control.excluded.len() {
-                return Err(io::Error::other("the names of excluded objects take more than 2,048 bytes"));
-            }
-            control.excluded[at..end - 1].copy_from_slice(name);
-            at = end;
+            names.extend_from_slice(name);
+            names.push(0);
         }
+        let control = channel.control();
+        if control.excluded.write(&names) as usize != names.len() {
+            return Err(io::Error::other("the names of excluded objects take more than 2,048 bytes"));
+        }
+        control.magic.store(MAGIC, Ordering::Relaxed);
+        control.mode.store(mode, Ordering::Relaxed);
+        control.outside_pid.store(std::process::id() as i32, Ordering::Relaxed);
+        control.tape_bytes.store(tape_bytes, Ordering::Relaxed);
+        control.frame_capacity.store(frames, Ordering::Relaxed);
+        control.processes_used.store(1, Ordering::Relaxed);
         Ok(channel)
     }
 
@@ -335,17 +330,12 @@ impl Channel {
 
     /// Bytes from one window to the next, 0 without windows.
     pub(crate) fn window_stride(&self) -> u64 {
-        self.control().window_stride
-    }
-
-    fn control_ptr(&self) -> *mut Control {
-        self.control.start.cast()
+        self.control().window_stride.load(Ordering::Relaxed)
     }
 
     fn control(&self) -> &Control {
-        // SAFETY: as large as the type and mapped as long as `self`; fields that the server
-        // changes while it runs are atomics, or are read only after an atomic says so.
-        unsafe { &*self.control_ptr() }
+        // SAFETY: as large as the type and mapped as long as `self`; all of it is atomics.
+        unsafe { &*self.control.start.cast() }
     }
 
     /// Descriptors of channel and tape, for the launcher.
@@ -378,8 +368,8 @@ impl Channel {
                 return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
             }
             if self.rings[place].is_none() {
-                let offset = CONTROL_BYTES + place * RING_BYTES;
-                let ring = Mapped::of(self.memory.as_fd(), offset, RING_BYTES, true).map_err(DrainError::System)?;
+                let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), RING_BYTES, true)
+                    .map_err(DrainError::System)?;
                 self.rings[place] = Some(ring);
             }
             let Some(ring) = &self.rings[place] else { continue };
@@ -395,7 +385,7 @@ impl Channel {
 
     /// True once the library has come up in the server.
     pub fn attached(&self) -> bool {
-        self.control().processes[0].state.load(Ordering::Acquire) != 0
+        !self.control().processes[0].state.is(ProcessState::NotStarted, Ordering::Acquire)
     }
 
     /// Kernel's ids of all processes that came up, by index; 0 where there is none.
@@ -405,7 +395,10 @@ impl Channel {
 
     /// True if process `index` ended its story itself: by `exit`, or at the end of its records.
     pub fn ended(&self, index: usize) -> bool {
-        self.control().processes.get(index).is_some_and(|process| process.state.load(Ordering::Acquire) == 2)
+        self.control()
+            .processes
+            .get(index)
+            .is_some_and(|process| process.state.is(ProcessState::Ended, Ordering::Acquire))
     }
 
     /// Changes whenever a replay gets on.
@@ -417,9 +410,9 @@ impl Channel {
     pub fn counted(&self) -> Counted {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         let ended = std::iter::once(&self.control().ended_counts);
-        let counts: Vec<&crate::channel::Counts> =
+        let counts: Vec<&prony_channel::Counts> =
             ended.chain(self.control().threads[..used].iter().map(|slot| &slot.counts)).collect();
-        let sum = |pick: fn(&crate::channel::Counts) -> &AtomicU64| {
+        let sum = |pick: fn(&prony_channel::Counts) -> &AtomicU64| {
             counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
         };
         Counted {
@@ -457,7 +450,7 @@ impl Channel {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         let live = self.control().threads[..used].iter().filter(|slot| {
             let process = slot.process.load(Ordering::Relaxed) as usize % PROCESSES;
-            slot.state.load(Ordering::Acquire) == 1
+            slot.state.is(SlotState::InUse, Ordering::Acquire)
                 && slot.thread.load(Ordering::Relaxed) != NO_THREAD
                 && !self.ended(process)
         });
@@ -467,8 +460,8 @@ impl Channel {
                 process,
                 thread: slot.thread.load(Ordering::Relaxed),
                 tid: slot.tid.load(Ordering::Relaxed),
-                waiting: slot.waiting.load(Ordering::Relaxed) == 1,
-                finished: slot.call.load(Ordering::Relaxed) == u32::MAX,
+                waiting: slot.waiting.is(Waiting::Turn, Ordering::Relaxed),
+                finished: slot.call.load(Ordering::Relaxed) == AT_END,
                 record: slot.record.load(Ordering::Relaxed),
                 turn: slot.turn.load(Ordering::Relaxed),
                 now: self.control().processes[process as usize % PROCESSES].order.load(Ordering::Relaxed),
@@ -501,8 +494,7 @@ impl Channel {
 
     /// What the build prints through stdio comes out line by line, so that nothing of it is lost when the replay ends.
     pub fn print_line_by_line(&self) {
-        // SAFETY: the build, which reads it, has not been started.
-        unsafe { (*self.control_ptr()).line_by_line = 1 };
+        self.control().line_by_line.store(true, Ordering::Relaxed);
     }
 
     /// The thread of a replay that was passed last while it was still in its turn, if [`Counted::overlapped`] says that any
@@ -523,24 +515,16 @@ impl Channel {
         let numbers = used.saturating_sub(FAILURES as u32)..used;
         let places = numbers.map(|number| (number, number as usize % FAILURES));
         let failures = places.filter_map(|(number, place)| {
-            if self.control().failures[place].state.load(Ordering::Acquire) != number.wrapping_add(1) {
-                return None;
-            }
-            // SAFETY: the place lies in the mapping, and any bytes make a failure. The copy is nobody else's.
-            let failure = unsafe { (&raw const (*self.control_ptr()).failures[place]).read_volatile() };
-            Some(FailedCall::of(&failure))
+            let failure = &self.control().failures[place];
+            (failure.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| FailedCall::of(failure))
         });
         (failures.collect(), used)
     }
 
     /// The first divergence, once it is complete.
     pub fn divergence(&self) -> Option<Divergence> {
-        if self.control().report.state.load(Ordering::Acquire) != 2 {
-            return None;
-        }
-        // SAFETY: the report lies in the mapping, and any bytes make one. The copy is nobody else's.
-        let report = unsafe { Box::new((&raw const (*self.control_ptr()).report).read_volatile()) };
-        Some(Divergence::of(&report))
+        let report = &self.control().report;
+        report.state.is(ReportState::Complete, Ordering::Acquire).then(|| Divergence::of(report))
     }
 
     /// Sleeps a little, without missing what is already there.
@@ -616,17 +600,26 @@ pub struct FailedCall {
 
 impl FailedCall {
     fn of(failure: &Failure) -> FailedCall {
-        let name = failure.name.split(|&byte| byte == 0).next().unwrap_or_default();
         FailedCall {
-            process: failure.process,
-            thread: failure.thread,
-            name: String::from_utf8_lossy(name).into(),
-            path: failure.path[..(failure.path_len as usize).min(failure.path.len())].to_vec(),
-            fd: failure.fd,
-            errno: failure.errno,
-            record: failure.record,
+            process: failure.process.load(Ordering::Relaxed),
+            thread: failure.thread.load(Ordering::Relaxed),
+            name: text(&failure.name.read()),
+            path: cut(&failure.path.read(), failure.path_len.load(Ordering::Relaxed)),
+            fd: failure.fd.load(Ordering::Relaxed),
+            errno: failure.errno.load(Ordering::Relaxed),
+            record: failure.record.load(Ordering::Relaxed),
         }
     }
+}
+
+/// The first `length` bytes, or all where it says more.
+fn cut(bytes: &[u8], length: u32) -> Vec<u8> {
+    bytes[..(length as usize).min(bytes.len())].to_vec()
+}
+
+/// What stands before the first zero byte.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes)).into()
 }
 
 /// Facts of a divergence as the player wrote them.
@@ -668,26 +661,25 @@ pub struct Divergence {
 
 impl Divergence {
     fn of(report: &Report) -> Divergence {
-        let cut = |bytes: &[u8], length: u32| bytes[..(length as usize).min(bytes.len())].to_vec();
-        let text =
-            |bytes: &[u8]| String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes)).into();
+        let byte = report.byte.load(Ordering::Relaxed);
+        let callers = report.caller.iter().take(report.callers.load(Ordering::Relaxed) as usize);
         Divergence {
-            class: Stop::from_number(report.class).unwrap_or(Stop::Order),
-            what: What::from_number(report.what),
-            status: report.status,
-            process: report.process,
-            thread: report.thread,
-            op: report.op as u16,
-            fd: report.fd,
-            record: report.record,
-            byte: (report.byte != u64::MAX).then_some(report.byte),
-            expected_bytes: report.expected_bytes,
-            found_bytes: report.found_bytes,
-            window_start: report.window_start.min(report.byte),
-            expected: cut(&report.expected, report.expected_len),
-            found: cut(&report.found, report.found_len),
-            detail: text(&cut(&report.detail, report.detail_len)),
-            callers: report.caller.iter().take(report.callers as usize).map(|caller| text(caller)).collect(),
+            class: report.class.load(Ordering::Relaxed).unwrap_or(Stop::Order),
+            what: report.what.load(Ordering::Relaxed).unwrap_or(What::Call),
+            status: report.status.load(Ordering::Relaxed),
+            process: report.process.load(Ordering::Relaxed),
+            thread: report.thread.load(Ordering::Relaxed),
+            op: report.op.load(Ordering::Relaxed) as u16,
+            fd: report.fd.load(Ordering::Relaxed),
+            record: report.record.load(Ordering::Relaxed),
+            byte: (byte != u64::MAX).then_some(byte),
+            expected_bytes: report.expected_bytes.load(Ordering::Relaxed),
+            found_bytes: report.found_bytes.load(Ordering::Relaxed),
+            window_start: report.window_start.load(Ordering::Relaxed).min(byte),
+            expected: cut(&report.expected.read(), report.expected_len.load(Ordering::Relaxed)),
+            found: cut(&report.found.read(), report.found_len.load(Ordering::Relaxed)),
+            detail: text(&cut(&report.detail.read(), report.detail_len.load(Ordering::Relaxed))),
+            callers: callers.map(|caller| text(&caller.read())).collect(),
         }
     }
 }
@@ -729,7 +721,7 @@ mod tests {
     #[test]
     fn what_a_ring_holds_is_handed_out_once_whatever_its_writer_says() {
         let mut channel = channel();
-        let ring = Mapped::of(channel.memory.as_fd(), CONTROL_BYTES, RING_BYTES, true).expect("memory");
+        let ring = Mapped::of(channel.memory.as_fd(), ring_offset(0), RING_BYTES, true).expect("memory");
         // SAFETY: the ring is twice as long as it says.
         unsafe { ring.start.copy_from(b"records".as_ptr(), 7) };
         channel.control().thread_slots_used.store(u32::MAX, Ordering::Relaxed);
@@ -762,7 +754,10 @@ mod tests {
         control.threads[0].counts.records.store(u64::MAX, Ordering::Relaxed);
         control.thread_slots_used.store(u32::MAX, Ordering::Relaxed);
         control.processes_used.store(u32::MAX, Ordering::Relaxed);
-        control.report.state.store(2, Ordering::Relaxed);
+        control.report.state.store(ReportState::Complete, Ordering::Relaxed);
+        for length in [&control.report.expected_len, &control.report.detail_len, &control.report.callers] {
+            length.store(u32::MAX, Ordering::Relaxed);
+        }
         control.failures_used.store(u32::MAX, Ordering::Relaxed);
         control.failures[0].state.store(u32::MAX, Ordering::Relaxed);
         assert_eq!(channel.failures(), (Vec::new(), u32::MAX));
@@ -777,10 +772,10 @@ mod tests {
         let tape = Channel::tape_file().expect("memory");
         let channel = Channel::to_replay(&[], Tapes::Whole(&tape), 3, 1, false, false).expect("memory");
         for number in 0..FAILURES as u32 + 2 {
-            // SAFETY: nobody else has the mapping.
-            let place = unsafe { &mut (*channel.control_ptr()).failures[number as usize % FAILURES] };
-            place.name[..5].copy_from_slice(b"chmod");
-            (place.record, place.path_len) = (u64::from(number), u32::MAX);
+            let place = &channel.control().failures[number as usize % FAILURES];
+            place.name.write_text(b"chmod");
+            place.record.store(number.into(), Ordering::Relaxed);
+            place.path_len.store(u32::MAX, Ordering::Relaxed);
             place.state.store(number + 1, Ordering::Relaxed);
             channel.control().failures_used.store(number + 1, Ordering::Relaxed);
         }

@@ -1,20 +1,10 @@
 //! Requests of servers to have their objects searched, as the process outside answers them.
 
-use crate::channel::{Control, DOUBTFUL, ROOM_SHIFT, SCAN_ANSWERED, SCAN_CLOSED, SCAN_LOADED, SCAN_PROGRAM, SITES};
 use crate::outside::{Channel, Mapped};
+use prony_channel::{Control, SITES, Scan, ScanState, Site};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
-
-/// A place in the memory of a server where it asks the processor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Site {
-    /// Where the instruction begins.
-    pub address: u64,
-    /// Bytes of it and of what moves away with it to make room for a jump, 0 without; `None` if it may be no
-    /// instruction, or cannot be followed.
-    pub room: Option<u8>,
-}
 
 /// What a server wants to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,22 +29,26 @@ impl Channel {
 }
 
 impl Scans {
-    fn control(&self) -> &Control {
-        // SAFETY: as large as the type and mapped as long as `self`; only atomics are looked at here.
-        unsafe { &*self.control.start().cast() }
+    fn scan(&self) -> &Scan {
+        // SAFETY: as large as the type and mapped as long as `self`; all of it is atomics.
+        let control: &Control = unsafe { &*self.control.start().cast() };
+        &control.scan
     }
 
     /// The request that nobody has answered yet.
     pub fn wanted(&self) -> Option<ScanRequest> {
-        let control = self.control();
-        let state = control.scan.load(Ordering::Acquire);
-        let pid = control.scan_pid.load(Ordering::Relaxed);
-        [SCAN_PROGRAM, SCAN_LOADED].contains(&state).then_some(ScanRequest { pid, loaded: state == SCAN_LOADED })
+        let scan = self.scan();
+        let loaded = match scan.state.load(Ordering::Acquire) {
+            Some(ScanState::Program) => false,
+            Some(ScanState::Loaded) => true,
+            _ => return None,
+        };
+        Some(ScanRequest { pid: scan.pid.load(Ordering::Relaxed), loaded })
     }
 
     /// Waits for a request, at most this long.
     pub fn wait(&self, at_most: Duration) -> Option<ScanRequest> {
-        let word = &self.control().scan;
+        let word = self.scan().state.word();
         let before = word.load(Ordering::Acquire);
         if self.wanted().is_none() {
             let until = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
@@ -66,26 +60,28 @@ impl Scans {
 
     /// Nobody will answer any more; whoever waits for a request returns.
     pub fn close(&self) {
-        let word = &self.control().scan;
-        word.store(SCAN_CLOSED, Ordering::Release);
+        self.become_state(ScanState::Closed);
+    }
+
+    /// Changes the state and wakes who waits for that.
+    fn become_state(&self, state: ScanState) {
+        let word = &self.scan().state;
+        word.store(state, Ordering::Release);
         // SAFETY: the word lies in the mapping.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        unsafe { libc::syscall(libc::SYS_futex, word.word().as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
     }
 
     /// Answers the request. `raw_calls`: an object makes system calls of its own. Sites past [`SITES`] are not handed
     /// over; returns how many.
     pub fn answer(&self, raw_calls: bool, sites: &[Site]) -> usize {
-        let control = self.control();
+        let scan = self.scan();
         let given = sites.len().min(SITES);
-        for (place, site) in control.sites.iter().zip(sites) {
-            let what = site.room.map_or(DOUBTFUL, |room| u64::from(room) << ROOM_SHIFT);
-            place.store(site.address | what, Ordering::Relaxed);
+        for (place, site) in scan.sites.iter().zip(sites) {
+            place.store(site.to_word(), Ordering::Relaxed);
         }
-        control.site_count.store(given as u32, Ordering::Relaxed);
-        control.raw_calls.store(raw_calls.into(), Ordering::Relaxed);
-        control.scan.store(SCAN_ANSWERED, Ordering::Release);
-        // SAFETY: the word lies in the mapping.
-        unsafe { libc::syscall(libc::SYS_futex, control.scan.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        scan.site_count.store(given as u32, Ordering::Relaxed);
+        scan.raw_calls.store(raw_calls, Ordering::Relaxed);
+        self.become_state(ScanState::Answered);
         sites.len() - given
     }
 }

@@ -1,8 +1,8 @@
 //! Who made the records of a demo, and what a replay is told of each record.
 
 use crate::order::Turns;
+use prony_channel::{FRAME_END, NO_TURN};
 use prony_demo::{Class, FrameRule, Framer, HEAD_BYTES, Head, Op};
-use prony_preload::{FRAME_END, NO_TURN};
 use std::collections::BTreeMap;
 
 /// The processes and threads of a demo, numbered in the order in which they come up.

@@ -4,9 +4,10 @@ use crate::compare::Unexcused;
 use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
 use crate::tape::{Scene, calls_of, owners_of, scene};
+use prony_channel::{Stop, What};
 use prony_demo::dump::{Line, call_name};
 use prony_demo::{Demo, DemoError, Head};
-use prony_preload::{Stop, ThreadState, What};
+use prony_preload::ThreadState;
 use std::io::{Read, Seek};
 
 /// Bytes of either side that a report shows.

@@ -2,8 +2,9 @@
 //!
 //! The bytes come from memory that the server can write to, so they may be anything.
 
+use prony_channel::CLOCK_RUN;
 use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES};
-use prony_preload::{CLOCK_RUN, Fault, Run};
+use prony_preload::{Fault, Run};
 use std::collections::BTreeMap;
 
 /// Bytes that wait for a record before theirs. A thread takes the number of a record and writes it at once, so this
@@ -141,7 +142,7 @@ impl Merger {
                 }
             }
         }
-        self.slots.retain(|&slot, pending| slot < prony_preload::THREADS || !pending.bytes.is_empty());
+        self.slots.retain(|&slot, pending| slot < prony_channel::THREADS || !pending.bytes.is_empty());
         let found = self.slots.values().map(Pending::waiting).sum::<usize>();
         if found > MOST_WAITING_BYTES {
             let slot = self.slots.iter().max_by_key(|(_, pending)| pending.waiting()).map_or(0, |(&slot, _)| slot);

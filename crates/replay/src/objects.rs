@@ -4,7 +4,7 @@ use crate::processor;
 use crate::program;
 use crate::regular;
 use object::read::ReadCache;
-use prony_preload::Site;
+use prony_channel::Site;
 use std::collections::HashMap;
 use std::fs;
 use std::io;

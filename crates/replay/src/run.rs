@@ -6,10 +6,10 @@ use crate::report::Doing;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
 use crate::windows::{Feeding, Unfed};
+use prony_channel::{FrameTime, MOST_FRAME_TIMES};
 use prony_demo::Head;
 use prony_preload::{
-    Channel, Counted, Divergence, DrainError, FailedCall, Fault, FrameTime, Launch, Launched, MOST_FRAME_TIMES, Mount,
-    Scans, Tapes, ThreadState,
+    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Launch, Launched, Mount, Scans, Tapes, ThreadState,
 };
 use std::fs::File;
 use std::io;

@@ -10,8 +10,9 @@
 
 use crate::directory::{Directory, Group, Lane, Walk, groups_of};
 use crate::tape::{TapeError, playable, put_clocks};
+use prony_channel::SMALLEST_WINDOW;
 use prony_demo::{BlockReader, Demo, DemoError, FrameRule, HEAD_BYTES, RecordBlocks};
-use prony_preload::{Asked, Bell, Channel, Fault, Feeder, Filled, Offer, SMALLEST_WINDOW};
+use prony_preload::{Asked, Bell, Channel, Fault, Feeder, Filled, Offer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -13,8 +13,8 @@ use super::process::{self, control, errno, set_errno, slot};
 use super::recorder;
 use super::stuck::{LOOK, Stuck};
 use super::thread::{RECORDING, Thread};
-use crate::channel::{self, WAITS_FOR_READER};
 use libc::timespec;
+use prony_channel::{self as channel, Waiting};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// The recording has several threads and lets one of them run at a time.
@@ -29,7 +29,7 @@ const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
 
 /// From now on this process has several threads.
 pub unsafe fn put_to_use() {
-    if process::mode() == RECORDING && (*control()).side_by_side == 0 {
+    if process::mode() == RECORDING && !(*control()).side_by_side.load(Ordering::Relaxed) {
         IN_USE.store(true, Ordering::Relaxed);
     }
 }
@@ -162,6 +162,6 @@ unsafe fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
     let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
     let place = (holder != 0).then(|| (u64::from(process.passed.load(Ordering::Relaxed)), 0));
     let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
-    let holder = holder.filter(|it| it.waiting.load(Ordering::Relaxed) != WAITS_FOR_READER);
+    let holder = holder.filter(|it| !it.waiting.is(Waiting::Reader, Ordering::Relaxed));
     stuck.look(place, holder.map(|it| it.tid.load(Ordering::Relaxed)));
 }

@@ -2,7 +2,7 @@
 
 use super::failures;
 use super::thread::REPLAYING;
-use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
+use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// What a descriptor is to the recording.

@@ -13,8 +13,8 @@
 
 use super::processor;
 use super::thread::Aside;
-use crate::channel::MOST_ROOM;
 use libc::c_void;
+use prony_channel::MOST_ROOM;
 use std::arch::naked_asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::cell::UnsafeCell;

@@ -7,9 +7,9 @@
 //! instance has a name of its own that its copies share, and the table is memory that a forked child
 //! shares with its parent.
 
+use super::addresses;
 use super::process;
 use super::report;
-use crate::channel::EPOLL_BASE;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -54,7 +54,7 @@ static INHERITED: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the table. Once, when the program starts: its children by `fork` share it.
 pub unsafe fn map_table() {
-    let at = EPOLL_BASE as *mut c_void;
+    let at = addresses::EPOLL as *mut c_void;
     let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     let mapped = libc::mmap(at, size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
     if mapped != at {

@@ -5,8 +5,8 @@
 use super::process::{self, control, errno, set_errno};
 use super::recorder::{self, Piece};
 use super::thread::{self, ASIDE, RECORDING, REPLAYING, Thread};
-use crate::channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE};
 use libc::{c_char, c_int, c_void};
+use prony_channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, UNFINISHED};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 use std::ptr::null;
@@ -130,18 +130,14 @@ fn see(digest: u64) -> Option<bool> {
 /// Keeps a failure for whoever explains the replay.
 unsafe fn keep(thread: *mut Thread, name: &[u8], fd: c_int, path: &[u8], error: c_int) {
     let number = (*control()).failures_used.fetch_add(1, Ordering::Relaxed);
-    let place = &raw mut (*control()).failures[number as usize % FAILURES];
-    (*place).state.store(0, Ordering::Relaxed);
-    (*place).process = process::index();
-    (*place).thread = u32::from((*thread).index);
-    (*place).errno = error;
-    (*place).fd = fd;
-    (*place).record = (*(*thread).slot).record.load(Ordering::Relaxed);
-    (*place).name = [0; 32];
-    let length = name.len().min((*place).name.len() - 1);
-    (&mut (*place).name)[..length].copy_from_slice(&name[..length]);
-    let length = path.len().min((*place).path.len());
-    (&mut (*place).path)[..length].copy_from_slice(&path[..length]);
-    (*place).path_len = length as u32;
-    (*place).state.store(number.wrapping_add(1), Ordering::Release);
+    let place = &(*control()).failures[number as usize % FAILURES];
+    place.state.store(UNFINISHED, Ordering::Relaxed);
+    place.process.store(process::index(), Ordering::Relaxed);
+    place.thread.store((*thread).index.into(), Ordering::Relaxed);
+    place.errno.store(error, Ordering::Relaxed);
+    place.fd.store(fd, Ordering::Relaxed);
+    place.record.store((*(*thread).slot).record.load(Ordering::Relaxed), Ordering::Relaxed);
+    place.name.write_text(name);
+    place.path_len.store(place.path.write(path), Ordering::Relaxed);
+    place.state.store(number.wrapping_add(1), Ordering::Release);
 }

@@ -7,6 +7,7 @@
 #![allow(unsafe_op_in_unsafe_fn)]
 #![allow(clippy::while_immutable_condition, reason = "loops move a thread's cursor behind its pointer")]
 
+mod addresses;
 mod baton;
 mod descriptors;
 #[cfg(target_arch = "x86_64")]

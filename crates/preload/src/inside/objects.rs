@@ -6,7 +6,7 @@ use super::process::{self, control, errno, set_errno};
 use super::report::{self, Text};
 use super::thread::{Aside, RECORDING};
 use super::{notes, processor, search};
-use crate::channel::{Control, SCAN_PROGRAM};
+use prony_channel::{EXCLUDED_BYTES, ScanState};
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -25,15 +25,16 @@ const RELOCATION_CALL: u32 = if cfg!(target_arch = "x86_64") { 7 } else { 1026 }
 
 /// Lets the excluded objects (allocators that read the clock from a thread of their own) call the
 /// real functions: their tables are rewritten once, so no hook has to ask who calls.
-pub unsafe fn exclude(control: *mut Control) {
-    libc::dl_iterate_phdr(Some(exclude_object), control.cast());
+pub unsafe fn exclude() {
+    let mut excluded = (*control()).excluded.read();
+    libc::dl_iterate_phdr(Some(exclude_object), (&raw mut excluded).cast());
 }
 
-unsafe extern "C" fn exclude_object(info: *mut libc::dl_phdr_info, _size: usize, control: *mut c_void) -> c_int {
-    let control: *mut Control = control.cast();
+unsafe extern "C" fn exclude_object(info: *mut libc::dl_phdr_info, _size: usize, excluded: *mut c_void) -> c_int {
+    let excluded: &[u8; EXCLUDED_BYTES] = &*excluded.cast();
     let path = CStr::from_ptr((*info).dlpi_name).to_bytes();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    let mut names = (*control).excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+    let mut names = excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
     if !name.is_empty() && names.any(|excluded| name.starts_with(excluded)) {
         rewrite_calls(&*info);
     }
@@ -197,8 +198,8 @@ static LIBC_END: AtomicUsize = AtomicUsize::new(0);
 /// where it can find something. It ends with the thread, and does not follow `exec`.
 pub unsafe fn watch() {
     let recording = process::mode() == RECORDING;
-    if recording || (*control()).processor != 0 {
-        let raw_calls = search::ask(SCAN_PROGRAM);
+    if recording || (*control()).processor.load(Ordering::Relaxed) {
+        let raw_calls = search::ask(ScanState::Program);
         processor::watched();
         if recording && raw_calls {
             let _aside = Aside::step();

@@ -1,8 +1,8 @@
 //! What this process is to the recording: its slot, its mode, and how threads join it.
 
 use super::thread::{self, Thread};
-use super::{baton, ending, failures, hooks, objects, player, recorder, report, signals};
-use crate::channel::{self, Control};
+use super::{addresses, baton, ending, failures, hooks, objects, player, recorder, report, signals};
+use prony_channel::{self as channel, Control, ProcessState, SlotState};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
@@ -23,7 +23,7 @@ pub fn is_started_one() -> bool {
 
 /// This process goes on as a program that is not recorded.
 pub unsafe fn ended() {
-    (*slot()).state.store(2, Ordering::Release);
+    (*slot()).state.store(ProcessState::Ended, Ordering::Release);
 }
 
 /// The control area. Only valid once [`attach`] has run, which every hook's first check ensures.
@@ -134,7 +134,7 @@ unsafe fn attach(mark: *const c_char) {
     let mut rest = null_mut();
     let index = libc::strtoul(mark, &mut rest, 10) as u32;
     let control: *mut Control = libc::mmap(
-        channel::BASE as *mut c_void,
+        addresses::CONTROL as *mut c_void,
         channel::CONTROL_BYTES,
         libc::PROT_READ | libc::PROT_WRITE,
         libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE,
@@ -142,12 +142,13 @@ unsafe fn attach(mark: *const c_char) {
         0,
     )
     .cast();
-    if control as usize != channel::BASE || (*control).magic != channel::MAGIC {
+    let is_ours = control as usize == addresses::CONTROL && (*control).magic.load(Ordering::Relaxed) == channel::MAGIC;
+    let Some(known) = is_ours.then(|| (*control).mode.load(Ordering::Relaxed)).flatten() else {
         report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
-    }
+    };
     CONTROL.store(control, Ordering::Relaxed);
     INDEX.store(index, Ordering::Relaxed);
-    MODE.store((*control).mode as u8, Ordering::Relaxed);
+    MODE.store(known as u8, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     // A program that this process ran before may have had threads; their numbers stay taken.
     (*slot()).threads.fetch_max(1, Ordering::Relaxed);
@@ -163,13 +164,13 @@ unsafe fn attach(mark: *const c_char) {
     }
     if mode() == thread::REPLAYING {
         player::map_tape();
-        if (*control).line_by_line != 0 {
+        if (*control).line_by_line.load(Ordering::Relaxed) {
             libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);
         }
     }
-    objects::exclude(control);
+    objects::exclude();
     on_exit(at_exit, null_mut());
-    (*slot()).state.store(1, Ordering::Release);
+    (*slot()).state.store(ProcessState::Running, Ordering::Release);
     hooks::redirect_standard_input();
     attach_thread(0);
     failures::begin();
@@ -203,7 +204,7 @@ pub unsafe fn exiting(status: c_int) {
     } else {
         player::exiting(thread, status);
     }
-    (*slot()).state.store(2, Ordering::Release);
+    (*slot()).state.store(ProcessState::Ended, Ordering::Release);
     leave_slot();
     detach();
 }
@@ -246,7 +247,7 @@ unsafe fn give_slot_back(slot: *mut channel::Thread) {
     for (count, total) in (*slot).counts.all().into_iter().zip((*control()).ended_counts.all()) {
         total.fetch_add(count.swap(0, Ordering::Relaxed), Ordering::Relaxed);
     }
-    (*slot).state.store(2, Ordering::Release);
+    (*slot).state.store(SlotState::Ended, Ordering::Release);
 }
 
 /// The calling thread ends with its process.
@@ -259,13 +260,13 @@ pub unsafe fn leave_slot() {
 
 unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
     let control = control();
-    while (*control).slot_lock.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    while (*control).slot_lock.swap(true, Ordering::Acquire) {
         std::hint::spin_loop();
     }
     let used = (*control).thread_slots_used.load(Ordering::Relaxed) as usize;
     let free = |slot: &channel::Thread| match slot.state.load(Ordering::Acquire) {
-        0 => true,
-        2 => slot.tail.0.load(Ordering::Acquire) == slot.head.0.load(Ordering::Relaxed),
+        Some(SlotState::Free) => true,
+        Some(SlotState::Ended) => slot.tail.0.load(Ordering::Acquire) == slot.head.0.load(Ordering::Relaxed),
         _ => false,
     };
     let place = (0..used).find(|&place| free(&(*control).threads[place])).unwrap_or(used);
@@ -279,8 +280,8 @@ unsafe fn claim_slot(index: u16) -> *mut channel::Thread {
     (*slot).process.store(self::index(), Ordering::Relaxed);
     (*slot).thread.store(index as u32, Ordering::Relaxed);
     (*slot).tid.store(libc::syscall(libc::SYS_gettid) as i32, Ordering::Relaxed);
-    (*slot).state.store(1, Ordering::Release);
-    (*control).slot_lock.store(0, Ordering::Release);
+    (*slot).state.store(SlotState::InUse, Ordering::Release);
+    (*control).slot_lock.store(false, Ordering::Release);
     slot
 }
 
@@ -296,7 +297,7 @@ pub unsafe fn become_child(index: u32) {
     FORKED.store(true, Ordering::Relaxed);
     (*slot()).pid.store(libc::getpid(), Ordering::Relaxed);
     (*slot()).threads.store(1, Ordering::Relaxed);
-    (*slot()).state.store(1, Ordering::Release);
+    (*slot()).state.store(ProcessState::Running, Ordering::Release);
     let thread = thread::this();
     // The parent's ring and window stay mapped in the parent only.
     recorder::unmap_ring(thread);
@@ -329,7 +330,7 @@ pub unsafe fn cpu_time_of(tid: i32) -> u64 {
 /// True once the process outside has ended. One that a server without privileges may not signal is there.
 pub unsafe fn is_outside_gone() -> bool {
     let before = errno();
-    let is_gone = libc::kill((*control()).outside_pid, 0) == -1 && errno() == libc::ESRCH;
+    let is_gone = libc::kill((*control()).outside_pid.load(Ordering::Relaxed), 0) == -1 && errno() == libc::ESRCH;
     set_errno(before);
     is_gone
 }

@@ -17,8 +17,8 @@ use super::recorder::{self, Piece};
 use super::report::{self, Text};
 use super::thread::{self, ASIDE, Aside, RECORDING, REPLAYING, Thread};
 use super::{detour, notes, search, signals};
-use crate::channel::{DOUBTFUL, MOST_ROOM, ROOM_SHIFT, SCAN_LOADED, SITES};
 use libc::{c_int, c_void};
+use prony_channel::{SITES, ScanState, Site};
 use prony_demo::Op;
 use std::arch::asm;
 use std::arch::x86_64::__cpuid_count;
@@ -130,7 +130,7 @@ pub fn catches() -> bool {
 /// The objects were searched for the first time: says in the demo that what they ask is recorded.
 pub unsafe fn watched() {
     let thread = thread::this();
-    if mode() == RECORDING && (*control()).processor != 0 {
+    if mode() == RECORDING && (*control()).processor.load(Ordering::Relaxed) {
         let live = std::mem::replace(&mut (*thread).live, ASIDE);
         recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
         (*thread).live = live;
@@ -139,7 +139,7 @@ pub unsafe fn watched() {
 
 /// A plugin is about to be loaded.
 pub unsafe fn watch_loading() {
-    if (*control()).processor == 0 || LOADER.load(Ordering::Relaxed) != 0 {
+    if !(*control()).processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
         return;
     }
     let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
@@ -194,33 +194,34 @@ unsafe fn loaded() {
     }
     let sum = objects(debug);
     if OBJECTS.swap(sum, Ordering::Relaxed) != sum {
-        search::ask(SCAN_LOADED);
+        search::ask(ScanState::Loaded);
     }
 }
 
 /// Puts breakpoints at the sites that were found. The list is there before the first of them is.
 pub unsafe fn follow() {
     let control = control();
-    if (*control).processor == 0 {
+    if !(*control).processor.load(Ordering::Relaxed) {
         return;
     }
     let next = 1 - LISTS.current.load(Ordering::Relaxed);
     let list = &mut *LISTS.lists[next].get();
     let mut count = 0;
-    for site in &(&(*control).sites)[..((*control).site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
-        let site = site.load(Ordering::Relaxed);
-        let address = (site & ((1 << ROOM_SHIFT) - 1)) as usize;
-        if site & DOUBTFUL != 0 {
+    let scan = &(*control).scan;
+    for word in &scan.sites[..(scan.site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
+        let site = Site::from_word(word.load(Ordering::Relaxed));
+        let address = site.address as usize;
+        let Some(room) = site.room else {
             say(b"possible unrecorded read of time or randomness from the processor: ", address, false);
             continue;
-        }
+        };
         let known = find(address).filter(|_| is_changed(address));
         // At most five bytes are looked at; behind the last of a page stands what the loader fills it up with.
         let mut bytes = [0; 5];
         let length = bytes.len().min(4096 - address % 4096);
         (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
         if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
-            found.room = if found.asks == Asks::Rdtsc { (site >> ROOM_SHIFT) as u8 & MOST_ROOM as u8 } else { 0 };
+            found.room = if found.asks == Asks::Rdtsc { room } else { 0 };
             list[count] = Some(found);
             count += 1;
         }

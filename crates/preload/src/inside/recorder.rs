@@ -4,12 +4,13 @@
 //! plain stores followed by one release store of the head. The reader outside merges the rings of
 //! a process by `order`.
 
+use super::addresses;
 use super::baton;
 use super::process::{self, control, slot};
 use super::report;
 use super::thread::{RECORDING, Thread};
-use crate::channel::{BASE, CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, WAITS_FOR_READER};
-use crate::ticks::ticks;
+use prony_channel::ticks;
+use prony_channel::{CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, Waiting, ring_offset};
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -81,11 +82,11 @@ impl Piece {
 /// Maps the ring of the thread's slot, twice in a row. A replay has something to write only where differences are
 /// tolerated.
 pub unsafe fn map_ring(thread: *mut Thread) {
-    if process::mode() != RECORDING && (*control()).tolerant == 0 {
+    if process::mode() != RECORDING && !(*control()).tolerant.load(Ordering::Relaxed) {
         return;
     }
     let place = (*thread).slot.offset_from(&raw const (*control()).threads[0]) as usize;
-    let ring = BASE + CONTROL_BYTES + place * 2 * RING_BYTES;
+    let ring = addresses::CONTROL + CONTROL_BYTES + place * 2 * RING_BYTES;
     for half in 0..2 {
         let at = ring + half * RING_BYTES;
         let mapped = libc::mmap(
@@ -94,7 +95,7 @@ pub unsafe fn map_ring(thread: *mut Thread) {
             libc::PROT_READ | libc::PROT_WRITE,
             libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE,
             CHANNEL_FD,
-            (CONTROL_BYTES + place * RING_BYTES) as i64,
+            ring_offset(place) as i64,
         );
         if mapped as usize != at {
             report::fatal(&[b"cannot map the ring of a thread: out of memory or descriptor 1000 was closed"]);
@@ -302,7 +303,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
     let errno = super::process::errno();
     let live = std::mem::replace(&mut (*thread).live, super::thread::ASIDE);
     let mut rounds = 0u32;
-    (*(*thread).slot).waiting.store(WAITS_FOR_READER, Ordering::Relaxed);
+    (*(*thread).slot).waiting.store(Waiting::Reader, Ordering::Relaxed);
     loop {
         (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);
         if (*thread).head + size as u64 <= (*thread).tail_seen + RING_BYTES as u64 {
@@ -316,7 +317,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
             (*(*thread).slot).tail.0.store((*thread).head, Ordering::Release);
         }
     }
-    (*(*thread).slot).waiting.store(0, Ordering::Relaxed);
+    (*(*thread).slot).waiting.store(Waiting::Nothing, Ordering::Relaxed);
     (*thread).live = live;
     super::process::set_errno(errno);
 }

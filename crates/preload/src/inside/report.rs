@@ -2,7 +2,7 @@
 
 use super::process::{control, index};
 use super::thread::{ASIDE, Thread};
-use crate::channel::{CALLER_BYTES, CALLERS, Stop, WINDOW_BYTES, What};
+use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, WINDOW_BYTES, What};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -98,37 +98,31 @@ impl<'a> Finding<'a> {
 #[cold]
 pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
     (*thread).live = ASIDE;
-    let report = &raw mut (*control()).report;
-    if (*report).state.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    let report = &(*control()).report;
+    if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
         // Another thread was first; its finding counts.
         loop {
             libc::syscall(libc::SYS_pause);
         }
     }
-    (*report).class = class as u32;
-    (*report).what = finding.what as u32;
-    (*report).status = finding.status;
-    (*report).process = index();
-    (*report).thread = u32::from((*thread).index);
-    (*report).op = finding.op as u32;
-    (*report).fd = finding.fd;
-    (*report).record = finding.record;
-    (*report).byte = finding.byte.map_or(u64::MAX, |byte| byte as u64);
-    (*report).expected_bytes = finding.expected_bytes as u64;
-    (*report).found_bytes = finding.found_bytes as u64;
-    (*report).window_start = finding.window_start as u64;
-    (*report).expected_len = copy(finding.expected, &mut (*report).expected);
-    (*report).found_len = copy(&finding.found[..finding.found_len], &mut (*report).found);
-    (*report).detail_len = copy(finding.detail, &mut (*report).detail);
-    describe_callers(&mut *report);
-    (*report).state.store(2, Ordering::Release);
+    report.class.store(class, Ordering::Relaxed);
+    report.what.store(finding.what, Ordering::Relaxed);
+    report.status.store(finding.status, Ordering::Relaxed);
+    report.process.store(index(), Ordering::Relaxed);
+    report.thread.store((*thread).index.into(), Ordering::Relaxed);
+    report.op.store(finding.op as u32, Ordering::Relaxed);
+    report.fd.store(finding.fd, Ordering::Relaxed);
+    report.record.store(finding.record, Ordering::Relaxed);
+    report.byte.store(finding.byte.map_or(u64::MAX, |byte| byte as u64), Ordering::Relaxed);
+    report.expected_bytes.store(finding.expected_bytes as u64, Ordering::Relaxed);
+    report.found_bytes.store(finding.found_bytes as u64, Ordering::Relaxed);
+    report.window_start.store(finding.window_start as u64, Ordering::Relaxed);
+    report.expected_len.store(report.expected.write(finding.expected), Ordering::Relaxed);
+    report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
+    report.detail_len.store(report.detail.write(finding.detail), Ordering::Relaxed);
+    describe_callers(report);
+    report.state.store(ReportState::Complete, Ordering::Release);
     libc::_exit(0)
-}
-
-fn copy(from: &[u8], to: &mut [u8]) -> u32 {
-    let length = from.len().min(to.len());
-    to[..length].copy_from_slice(&from[..length]);
-    length as u32
 }
 
 unsafe extern "C" {
@@ -136,17 +130,18 @@ unsafe extern "C" {
 }
 
 /// Names the objects and functions on the stack. May allocate: the process ends right after.
-unsafe fn describe_callers(report: &mut crate::channel::Report) {
+unsafe fn describe_callers(report: &Report) {
     let mut frames = [std::ptr::null_mut(); 40];
     let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
+    let mut places = report.caller.iter().zip(1..);
     for &address in &frames[..count] {
-        if report.callers as usize == CALLERS {
-            break;
-        }
-        let line = &mut report.caller[report.callers as usize];
-        let mut text = Text { to: &mut line[..CALLER_BYTES - 1], used: 0 };
+        let mut line = [0; CALLER_BYTES - 1];
+        let mut text = Text { to: &mut line, used: 0 };
         if put_place(&mut text, address) {
-            report.callers += 1;
+            let used = text.used;
+            let Some((place, described)) = places.next() else { break };
+            place.write_text(&line[..used]);
+            report.callers.store(described, Ordering::Relaxed);
         }
     }
 }

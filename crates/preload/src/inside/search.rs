@@ -5,48 +5,49 @@ use super::notes;
 use super::process::{self, control};
 use super::processor;
 use super::thread::Aside;
-use crate::channel::{SCAN_ANSWERED, SCAN_CLAIMED, SCAN_FREE};
 use libc::c_int;
+use prony_channel::{ScanState, StateWord};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Has the objects searched and follows what is found. `what`: one of the `SCAN` numbers. Returns whether any of them
-/// makes system calls of its own.
-pub unsafe fn ask(what: u32) -> bool {
+/// Has the objects searched and follows what is found. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
+/// whether any of them makes system calls of its own.
+pub unsafe fn ask(what: ScanState) -> bool {
     let _aside = Aside::step();
-    let control = control();
-    let word = &(*control).scan;
-    claim(word);
-    (*control).scan_pid.store(libc::getpid(), Ordering::Relaxed);
-    word.store(what, Ordering::Release);
-    wake(word);
+    let scan = &(*control()).scan;
+    let state = &scan.state;
+    claim(state);
+    scan.pid.store(libc::getpid(), Ordering::Relaxed);
+    state.store(what, Ordering::Release);
+    wake(state.word());
     for _ in 0..LOOKS {
         // The recorder may be gone; the server goes on without it.
-        if word.load(Ordering::Acquire) != what || process::is_outside_gone() {
+        if !state.is(what, Ordering::Acquire) || process::is_outside_gone() {
             break;
         }
-        sleep(word, what);
+        sleep(state.word(), what as u32);
     }
-    let answered = word.load(Ordering::Acquire) == SCAN_ANSWERED;
-    let raw_calls = answered && (*control).raw_calls.load(Ordering::Relaxed) != 0;
+    let answered = state.is(ScanState::Answered, Ordering::Acquire);
+    let raw_calls = answered && scan.raw_calls.load(Ordering::Relaxed);
     if answered {
         processor::follow();
     } else {
         notes::uncovered(&[b"the objects of this process were not searched: the recorder did not answer in time"]);
     }
-    word.store(SCAN_FREE, Ordering::Release);
-    wake(word);
+    state.store(ScanState::Free, Ordering::Release);
+    wake(state.word());
     raw_calls
 }
 
 /// Waits until nobody else asks. Whoever takes longer than an answer may is dead.
-unsafe fn claim(word: &AtomicU32) {
+unsafe fn claim(state: &StateWord<ScanState>) {
     for _ in 0..LOOKS {
-        match word.compare_exchange(SCAN_FREE, SCAN_CLAIMED, Ordering::Acquire, Ordering::Relaxed) {
-            Ok(_) => return,
-            Err(now) => sleep(word, now),
+        let now = state.word().load(Ordering::Relaxed);
+        if state.acquire(ScanState::Free, ScanState::Claimed) {
+            return;
         }
+        sleep(state.word(), now);
     }
-    word.store(SCAN_CLAIMED, Ordering::Release);
+    state.store(ScanState::Claimed, Ordering::Release);
 }
 
 /// Times that an answer is looked for: ten seconds in all.

@@ -12,7 +12,7 @@ use super::process::{self, errno, set_errno};
 use super::processor;
 use super::recorder::{self, Piece};
 use super::thread::{self, ASIDE, REPLAYING, Thread};
-use prony_demo::{Head, Op, PartKind};
+use prony_demo::{Op, PartKind};
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;

@@ -4,7 +4,7 @@
 //! `__tls_get_addr`, which costs more than the rest of a clock hook and may allocate on first
 //! use; the attribute for the initial-exec model is not in stable Rust.
 
-use crate::channel;
+use prony_channel as channel;
 use prony_demo::Head;
 use std::arch::{asm, global_asm};
 use std::sync::atomic::AtomicU64;

@@ -13,8 +13,8 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::thread::{Aside, Thread, this};
 use super::recorded;
-use crate::channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, rusage, siginfo_t};
+use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
@@ -285,7 +285,7 @@ unsafe fn executed(
 ) -> c_int {
     let (thread, recording) = enter();
     let control = process::control();
-    let follow = process::is_started_one() || (*control).follow_exec != 0;
+    let follow = process::is_started_one() || (*control).follow_exec.load(Ordering::Relaxed);
     let mut room = Followed::NOTHING;
     let mut inherited = [Inherited::default(); INHERITED_MAX];
     let mut inherits = 0;

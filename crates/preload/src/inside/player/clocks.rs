@@ -5,8 +5,8 @@ use super::resync::{at_end, find, reach};
 use super::turns::wait_turn;
 use super::window::{extend, go_on, has_next, settle_in_time};
 use super::{Answer, class, count, next, number, pass_taken, step};
-use crate::channel::{FRAME_END, OP_MASK, TAKEN};
 use crate::inside::thread::Thread;
+use prony_channel::{FRAME_END, OP_MASK, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 
 /// The value of a clock, in nanoseconds.

@@ -1,12 +1,13 @@
 //! Sent bytes against recorded ones.
 
 use super::{Answer, count};
-use crate::channel::{Stop, What};
 use crate::inside::process::control;
 use crate::inside::recorder::{Piece, emit_numbered};
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::Thread;
+use prony_channel::{Stop, What};
 use prony_demo::{Op, PartKind};
+use std::sync::atomic::Ordering;
 
 /// Where one run of sent bytes lies.
 pub type Run = (*const u8, usize);
@@ -90,7 +91,7 @@ pub(super) unsafe fn differs(
     at: usize,
     runs: impl Iterator<Item = Run> + Clone,
 ) {
-    if (*control()).tolerant != 0 && expected.len() == total {
+    if (*control()).tolerant.load(Ordering::Relaxed) && expected.len() == total {
         count!(thread, outputs_differing, 1);
         let vector: &mut [libc::iovec; 64] = &mut [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 64];
         let mut used = 0;

@@ -1,8 +1,9 @@
 //! Times of frames: from the end of one wait of the main thread to the start of the next.
 
-use crate::channel::{Control, FRAMES_BASE, FrameTime};
+use crate::inside::addresses;
 use crate::inside::process::control;
 use crate::inside::thread::{self, Thread};
+use prony_channel::{Control, FrameTime};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;
 
@@ -22,7 +23,7 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
     let control = control();
     let frames = (*control).frames.load(Ordering::Relaxed) + 1;
     (*control).frames.store(frames, Ordering::Release);
-    let together = (*control).frames_in_each;
+    let together = (*control).frames_in_each.load(Ordering::Relaxed);
     if together <= 1 {
         return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
     }
@@ -47,8 +48,8 @@ unsafe impl Sync for Sum {}
 
 unsafe fn list(control: *mut Control, time: FrameTime) {
     let entry = (*control).frame_times.load(Ordering::Relaxed);
-    if entry < (*control).frame_capacity {
-        (FRAMES_BASE as *mut FrameTime).add(entry as usize).write(time);
+    if entry < (*control).frame_capacity.load(Ordering::Relaxed) {
+        (addresses::FRAMES as *mut FrameTime).add(entry as usize).write(time);
         (*control).frame_times.store(entry + 1, Ordering::Release);
     }
 }

@@ -24,16 +24,17 @@ pub use answer::{Answer, Given};
 pub use clocks::{clock, take_reading};
 pub use compare::{Run, compare_address, compare_content, compare_output};
 
+use super::addresses;
 use super::descriptors;
 use super::process::{self, control, index, slot};
 use super::report::{self, Finding};
 use super::thread::Thread;
-use crate::channel::{
-    self, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, Stop, TAKEN, TAPE_BASE, TAPE_FD, TapeHead,
-    TapeStream, What,
-};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
+use prony_channel::{
+    self as channel, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, ProcessState, Stop, TAKEN, TAPE_FD,
+    TapeHead, TapeStream, What,
+};
 use prony_demo::{Class, Head, Op, PartKind, Parts};
 use resync::{find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
@@ -50,29 +51,31 @@ use window::{ALL_TURNS, has_next, place_of};
 /// marked in it. Its pages are mapped before they may be written, so that only those with marks are copied.
 pub unsafe fn map_tape() {
     if !window::is_windowed() {
-        let bytes = (*control()).tape_bytes as usize;
+        let bytes = (*control()).tape_bytes.load(Ordering::Relaxed) as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE;
-        let tape = libc::mmap(TAPE_BASE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
+        let tape = libc::mmap(addresses::TAPE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
         let writable = || libc::mprotect(tape, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
-        if tape as usize != TAPE_BASE || !writable() {
+        if tape as usize != addresses::TAPE || !writable() {
             report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
         }
     }
     let frames = libc::mmap(
-        channel::FRAMES_BASE as *mut c_void,
-        ((*control()).frame_capacity as usize * size_of::<FrameTime>()).next_multiple_of(4096).max(4096),
+        addresses::FRAMES as *mut c_void,
+        ((*control()).frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
+            .next_multiple_of(4096)
+            .max(4096),
         libc::PROT_READ | libc::PROT_WRITE,
         libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
         channel::CHANNEL_FD,
         channel::FRAMES_OFFSET as i64,
     );
-    if frames as usize != channel::FRAMES_BASE {
+    if frames as usize != addresses::FRAMES {
         report::fatal(&[b"cannot map the times of frames: out of memory or descriptor 1000 was closed"]);
     }
 }
 
 unsafe fn streams() -> &'static [TapeStream] {
-    let head = TAPE_BASE as *const TapeHead;
+    let head = addresses::TAPE as *const TapeHead;
     std::slice::from_raw_parts(head.add(1).cast(), (*head).streams as usize)
 }
 
@@ -100,7 +103,7 @@ pub unsafe fn start_thread(thread: *mut Thread) {
 unsafe fn find_stream(thread: *mut Thread, from: u64) {
     let own = index();
     let mut count = 0;
-    let tape = TAPE_BASE as *mut u8;
+    let tape = addresses::TAPE as *mut u8;
     (*thread).window = tape;
     ((*thread).window_bytes, (*thread).window_place, (*thread).stream_end) = (0, 0, 0);
     (*thread).cursor = tape.cast();
@@ -269,7 +272,7 @@ unsafe fn step(thread: *mut Thread, record: *mut Head) {
 
 /// Ends a process that has followed its demo to the end.
 pub unsafe fn end_process(status: i32) -> ! {
-    (*slot()).state.store(2, Ordering::Release);
+    (*slot()).state.store(ProcessState::Ended, Ordering::Release);
     process::leave_slot();
     libc::_exit(status);
 }

@@ -5,11 +5,11 @@ use super::clocks::skip_clocks;
 use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{Answer, class, count, end_process, next, number, step, taken};
-use crate::channel::{self, OP_MASK, Stop, TAKEN, What};
 use crate::inside::process::slot;
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::{ASIDE, Thread};
 use crate::inside::{descriptors, signals};
+use prony_channel::{self as channel, OP_MASK, Stop, TAKEN, What};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
 
@@ -227,7 +227,7 @@ pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
 pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
     leave_turn(thread);
     if (*thread).index != 0 {
-        (*(*thread).slot).call.store(u32::MAX, Ordering::Release);
+        (*(*thread).slot).call.store(channel::AT_END, Ordering::Release);
         (*thread).live = ASIDE;
         loop {
             // One that was cancelled in its last wait ends here too: `pause` is a place where that happens.

@@ -8,9 +8,9 @@ use super::resync::{at_end, find, fits, pass_over, pass_over_to, reach};
 use super::turns::leave_turn;
 use super::window::{at, extend, has_next, place_of};
 use super::{Answer, class, count, done, next, number, taken};
-use crate::channel::{Stop, TAKEN};
 use crate::inside::report::{self, Finding};
 use crate::inside::thread::Thread;
+use prony_channel::{Stop, TAKEN};
 use prony_demo::{Class, Head, Op};
 use std::sync::atomic::{AtomicBool, Ordering};
 

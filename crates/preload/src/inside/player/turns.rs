@@ -15,11 +15,11 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
-use crate::channel::{self, NO_TURN, turn_entry};
 use crate::inside::process::{control, errno, index, slot};
 use crate::inside::stuck::{LOOK, Stuck};
 use crate::inside::thread::Thread;
 use libc::cpu_set_t;
+use prony_channel::{self as channel, NO_CALL, NO_TURN, Waiting, turn_entry};
 use prony_demo::Head;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -80,26 +80,26 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
     (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
     (*own).record.store((*record).order, Ordering::Relaxed);
     sleep_until(thread, turn);
-    (*own).call.store(0, Ordering::Relaxed);
+    (*own).call.store(NO_CALL, Ordering::Relaxed);
 }
 
 unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
     let order = &(*slot()).order;
     let own = (*thread).slot;
     let mut stuck = Stuck::default();
-    (*own).waiting.store(1, Ordering::SeqCst);
+    (*own).waiting.store(Waiting::Turn, Ordering::SeqCst);
     while order.load(Ordering::SeqCst) < turn {
         // A wake that comes between the check and the call changes `waiting`, so none is lost.
-        let word = (*own).waiting.as_ptr();
-        let awaited = libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, 1, &LOOK);
+        let word = (*own).waiting.word().as_ptr();
+        let awaited = libc::syscall(libc::SYS_futex, word, libc::FUTEX_WAIT, Waiting::Turn as u32, &LOOK);
         if awaited == -1 && errno() == libc::ETIMEDOUT {
             look_after_holder(&mut stuck, thread);
         }
         if order.load(Ordering::SeqCst) < turn {
-            (*own).waiting.store(1, Ordering::SeqCst);
+            (*own).waiting.store(Waiting::Turn, Ordering::SeqCst);
         }
     }
-    (*own).waiting.store(0, Ordering::SeqCst);
+    (*own).waiting.store(Waiting::Nothing, Ordering::SeqCst);
 }
 
 /// Looks after the thread whose turn it is. When it is given up, the turn goes on to the next.
@@ -109,7 +109,7 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
         return;
     }
     let Some(holder) = slot_of(owner_in(entry_of(thread, turn).load(Ordering::SeqCst))) else { return };
-    let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.load(Ordering::SeqCst) == 0;
+    let has_it = holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.is(Waiting::Nothing, Ordering::SeqCst);
     let place = has_it.then(|| (turn, holder.counts.records.load(Ordering::Relaxed)));
     stuck.look(place, (!is_unfed(holder)).then(|| holder.tid.load(Ordering::Relaxed)));
     if stuck.is_sure() {
@@ -218,7 +218,9 @@ unsafe fn slot_of<'a>(owner: u16) -> Option<&'a channel::Thread> {
 }
 
 unsafe fn wake(owner: u16) {
-    if let Some(slot) = slot_of(owner).filter(|slot| slot.waiting.swap(0, Ordering::SeqCst) == 1) {
-        libc::syscall(libc::SYS_futex, slot.waiting.as_ptr(), libc::FUTEX_WAKE, 1);
+    if let Some(slot) =
+        slot_of(owner).filter(|slot| slot.waiting.swap(Waiting::Nothing, Ordering::SeqCst) == Some(Waiting::Turn))
+    {
+        libc::syscall(libc::SYS_futex, slot.waiting.word().as_ptr(), libc::FUTEX_WAKE, 1);
     }
 }

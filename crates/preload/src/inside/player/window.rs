@@ -11,11 +11,12 @@
 //! the first record of the thread on.
 
 use super::pass_taken;
-use crate::channel::{self, Feed, QUARTERS, TAPE_BASE, TAPE_FD, THREADS, TURN_RING_BYTES, TURNS_BASE};
+use crate::inside::addresses;
 use crate::inside::process::{control, errno, index, is_outside_gone, set_errno, slot};
 use crate::inside::report;
 use crate::inside::stuck::LOOK;
 use crate::inside::thread::{self, Thread};
+use prony_channel::{self as channel, Feed, QUARTERS, TAPE_FD, turns_offset, window_offset};
 use prony_demo::Head;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,7 +26,12 @@ pub(super) const ALL_TURNS: u64 = u64::MAX;
 
 /// The tape of this replay is not held whole.
 pub(super) unsafe fn is_windowed() -> bool {
-    (*control()).window_stride > 0
+    stride() > 0
+}
+
+/// Bytes from one window to the next.
+unsafe fn stride() -> u64 {
+    (*control()).window_stride.load(Ordering::Relaxed)
 }
 
 /// Asks for the records of this thread from `from` on.
@@ -36,14 +42,14 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
     let asked = feed.asked.load(Ordering::Relaxed).wrapping_add(1);
     feed.asked.store(asked, Ordering::SeqCst);
     wait_until(|| (feed.given.0.load(Ordering::Acquire) == asked).then_some(()));
-    (*thread).ordered = feed.ordered.load(Ordering::Relaxed) != 0;
+    (*thread).ordered = feed.ordered.load(Ordering::Relaxed);
     (*thread).stream_end = feed.end.load(Ordering::Relaxed);
     let bytes = feed.bytes.load(Ordering::Relaxed);
     (*thread).window_bytes = bytes;
     if bytes == 0 {
         // Memory that may be read, and no record of it.
-        ((*thread).window, (*thread).window_place) = (channel::BASE as *mut u8, (*thread).stream_end);
-        (*thread).cursor = channel::BASE as *mut Head;
+        ((*thread).window, (*thread).window_place) = (addresses::CONTROL as *mut u8, (*thread).stream_end);
+        (*thread).cursor = addresses::CONTROL as *mut Head;
     } else {
         map(thread, bytes);
         (*thread).window_place = from - from % bytes;
@@ -57,10 +63,10 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
 
 unsafe fn map(thread: *mut Thread, bytes: u64) {
     let place = (*thread).slot.offset_from(&raw const (*control()).threads[0]) as usize;
-    let stride = (*control()).window_stride as usize;
-    let window = TAPE_BASE + place * 2 * stride;
+    let stride = stride();
+    let window = addresses::TAPE + place * 2 * stride as usize;
     for half in 0..2 {
-        map_shared(window + half * bytes as usize, bytes as usize, (place * stride) as i64);
+        map_shared(window + half * bytes as usize, bytes as usize, window_offset(place, stride) as i64);
     }
     (*thread).window = window as *mut u8;
 }
@@ -69,11 +75,10 @@ unsafe fn map(thread: *mut Thread, bytes: u64) {
 unsafe fn map_turns(thread: *mut Thread) {
     let places = (*slot()).turn_places.load(Ordering::Relaxed);
     if (*thread).index == 0 {
-        let stride = (*control()).window_stride as usize;
-        let offset = THREADS * stride + index() as usize * TURN_RING_BYTES;
-        map_shared(TURNS_BASE, (places as usize * size_of::<u32>()).next_multiple_of(4096), offset as i64);
+        let offset = turns_offset(index(), stride());
+        map_shared(addresses::TURNS, (places as usize * size_of::<u32>()).next_multiple_of(4096), offset as i64);
     }
-    (*thread).turns = TURNS_BASE as *mut u32;
+    (*thread).turns = addresses::TURNS as *mut u32;
     (*thread).turn_mask = places - 1;
     (*thread).turn_count = (*slot()).turn_count.load(Ordering::Relaxed);
 }
@@ -224,7 +229,7 @@ unsafe fn wait_for_more(thread: *const Thread, place: u64) -> bool {
 pub(super) unsafe fn wait_for_turn_entry(thread: *const Thread, turn: u64) {
     if (*thread).turn_mask != ALL_TURNS && (*slot()).turns_filled.load(Ordering::Acquire) <= turn {
         wait_until(|| {
-            (*slot()).turns_waiting.store(1, Ordering::SeqCst);
+            (*slot()).turns_waiting.store(true, Ordering::SeqCst);
             ((*slot()).turns_filled.load(Ordering::SeqCst) > turn).then_some(())
         });
     }
@@ -241,8 +246,8 @@ unsafe fn feed<'a>(thread: *const Thread) -> &'a Feed {
 
 unsafe fn wake_feeder() {
     let sleeps = &(*control()).feeder_sleeps;
-    if sleeps.load(Ordering::SeqCst) != 0 && sleeps.swap(0, Ordering::SeqCst) != 0 {
-        futex_wake(sleeps);
+    if sleeps.load(Ordering::SeqCst) && sleeps.swap(false, Ordering::SeqCst) {
+        futex_wake(sleeps.word());
     }
 }
 

@@ -1,0 +1,284 @@
+//! The control area: what each side says of itself, and a slot for each process and each thread.
+
+use crate::divergence::{FAILURES, Failure, Report};
+use crate::feed::Feed;
+use crate::scan::Scan;
+use crate::word::{Flag, Line, SharedBytes, StateWord, layout, states};
+use crate::{CONTROL_BYTES, PROCESSES, THREADS};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// First bytes of the control area; changes with every change of a layout in this crate.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c5");
+
+states! {
+    /// What the library does in this server.
+    pub enum Mode {
+        /// Write down every hooked call.
+        Record = 1,
+        /// Answer every hooked call from the tape.
+        Replay = 2,
+    }
+}
+
+/// Bytes of the names of excluded objects.
+pub const EXCLUDED_BYTES: usize = 2048;
+
+/// The control area.
+#[repr(C)]
+pub struct Control {
+    /// [`MAGIC`].
+    pub magic: AtomicU64,
+    /// What the library is there for.
+    pub mode: StateWord<Mode>,
+    /// Process id of the one outside.
+    pub outside_pid: AtomicI32,
+    /// Names of objects whose own calls are not the server's, each ended by a zero byte.
+    pub excluded: SharedBytes<EXCLUDED_BYTES>,
+    /// Payloads that differ are written to the observed ring instead of ending the replay.
+    pub tolerant: Flag,
+    /// Children that run another program stay under preload.
+    pub follow_exec: Flag,
+    /// The threads of a recorded process run side by side.
+    pub side_by_side: Flag,
+    /// Number of thread slots handed out so far.
+    pub thread_slots_used: AtomicU32,
+    /// Number of processes so far.
+    pub processes_used: AtomicU32,
+    /// Bytes of the tape that is held whole.
+    pub tape_bytes: AtomicU64,
+    /// Bytes from one window to the next; 0 where the tape is held whole.
+    pub window_stride: AtomicU64,
+    /// The feeder sleeps. A futex.
+    pub feeder_sleeps: Flag,
+    /// Changes with every filling that somebody waits for. A futex.
+    pub fed: AtomicU32,
+    /// Threads that wait for `fed`.
+    pub fed_waiters: AtomicU32,
+    /// Entries that the frame list has room for.
+    pub frame_capacity: AtomicU64,
+    /// Frames that one entry stands for.
+    pub frames_in_each: AtomicU64,
+    /// Replay: what threads that ended have counted.
+    pub ended_counts: Counts,
+    /// Frames measured so far.
+    pub frames: AtomicU64,
+    /// Entries of the frame list so far.
+    pub frame_times: AtomicU64,
+    /// Instructions that ask the processor are recorded, or answered.
+    pub processor: Flag,
+    /// Taken while a thread slot is being chosen.
+    pub slot_lock: Flag,
+    /// A request to have objects searched.
+    pub scan: Scan,
+    /// Why the replay ended early, if it did.
+    pub report: Report,
+    /// Replay: what the build prints through stdio is to come out line by line.
+    pub line_by_line: Flag,
+    /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
+    /// answered with last.
+    pub passed_process: AtomicU32,
+    /// The same: the thread within the process.
+    pub passed_thread: AtomicU32,
+    /// The same: the record.
+    pub passed_record: AtomicU64,
+    /// Replay: real calls that failed so far, each counted once for a process.
+    pub failures_used: AtomicU32,
+    /// Replay: the last of them, each at its number modulo [`FAILURES`].
+    pub failures: [Failure; FAILURES],
+    /// One slot a process.
+    pub processes: [Process; PROCESSES],
+    /// One slot a thread.
+    pub threads: [Thread; THREADS],
+}
+
+layout!(Control, 3638272, {
+    magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
+    thread_slots_used: 2076, processes_used: 2080, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
+    fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
+    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, line_by_line: 37800,
+    passed_process: 37804, passed_thread: 37808, passed_record: 37816, failures_used: 37824, failures: 37832,
+    processes: 164808, threads: 3048448,
+});
+
+const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
+
+states! {
+    /// How far a process is.
+    pub enum ProcessState {
+        /// The library has not come up in it.
+        NotStarted = 0,
+        /// It runs.
+        Running = 1,
+        /// It has ended its story itself: by `exit`, or at the end of its records.
+        Ended = 2,
+    }
+}
+
+/// One process under preload.
+#[repr(C)]
+pub struct Process {
+    /// How far it is.
+    pub state: StateWord<ProcessState>,
+    /// Process id.
+    pub pid: AtomicI32,
+    /// Record run: the next global order number. Replay: the number whose turn it is.
+    pub order: AtomicU64,
+    /// Threads made so far, the main thread included.
+    pub threads: AtomicU32,
+    /// Replay: where on the tape the main thread goes on after it ran another program, 0 before.
+    pub resume: AtomicU64,
+    /// Recording: the thread slot that has the baton, from 1, and whether others sleep for it. A futex.
+    pub baton: AtomicU32,
+    /// Recording: threads that have waited for the baton for long.
+    pub impatient: AtomicU32,
+    /// Recording: how often the baton went to another thread.
+    pub passed: AtomicU32,
+    /// Recording: how often it was taken from a thread that was still running.
+    pub overlapped: AtomicU32,
+    /// Recording: nanoseconds that threads were ready and waited for the baton, of all threads together.
+    pub waited_ns: AtomicU64,
+    /// Windows: somebody waits for more turns.
+    pub turns_waiting: Flag,
+    /// Windows: turns of this process on the whole tape.
+    pub turn_count: AtomicU64,
+    /// Windows: turns that have places; a power of two.
+    pub turn_places: AtomicU64,
+    /// Windows: turns that are there, or were.
+    pub turns_filled: AtomicU64,
+}
+
+layout!(Process, 88, {
+    state: 0, pid: 4, order: 8, threads: 16, resume: 24, baton: 32, impatient: 36, passed: 40, overlapped: 44,
+    waited_ns: 48, turns_waiting: 56, turn_count: 64, turn_places: 72, turns_filled: 80,
+});
+
+states! {
+    /// Whose a thread slot is.
+    pub enum SlotState {
+        /// Nobody's, ever.
+        Free = 0,
+        /// A thread's.
+        InUse = 1,
+        /// A thread's that has ended: nobody's once the reader has emptied the ring.
+        Ended = 2,
+    }
+}
+
+states! {
+    /// What a thread waits for.
+    pub enum Waiting {
+        /// Nothing that the other side could know of.
+        Nothing = 0,
+        /// Replay: its turn.
+        Turn = 1,
+        /// Recording: room in its ring.
+        Reader = 2,
+    }
+}
+
+/// In [`Thread::thread`]: the thread went with the program that its process ran before.
+pub const NO_THREAD: u32 = u32::MAX;
+/// In [`Thread::call`]: the thread does not wait for its turn.
+pub const NO_CALL: u32 = 0;
+/// In [`Thread::call`]: the thread is at the end of its records.
+pub const AT_END: u32 = u32::MAX;
+
+/// One thread under preload.
+#[repr(C, align(64))]
+pub struct Thread {
+    /// Whose the slot is.
+    pub state: StateWord<SlotState>,
+    /// Index of the process.
+    pub process: AtomicU32,
+    /// Thread within the process, or [`NO_THREAD`].
+    pub thread: AtomicU32,
+    /// What the thread waits for. Replay: a futex.
+    pub waiting: StateWord<Waiting>,
+    /// Replay: the number of the call before which the thread waits for its turn, [`NO_CALL`], or [`AT_END`].
+    pub call: AtomicU32,
+    /// Kernel's thread id.
+    pub tid: AtomicI32,
+    /// Replay: the record the thread was answered with last, or stands before while it waits.
+    pub record: AtomicU64,
+    /// Replay: the turn it waits for.
+    pub turn: AtomicU64,
+    /// Ring: bytes written so far. Alone on its line with what the writer writes.
+    pub head: Line<AtomicU64>,
+    /// Ring: bytes read so far.
+    pub tail: Line<AtomicU64>,
+    /// Replay: what the thread counted.
+    pub counts: Counts,
+    /// Replay: its window.
+    pub feed: Feed,
+}
+
+layout!(Thread, 576, {
+    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, head: 64, tail: 128,
+    counts: 192, feed: 320,
+});
+
+/// What a replaying thread counts. Only the thread itself writes.
+#[repr(C)]
+#[derive(Default)]
+pub struct Counts {
+    /// Records answered.
+    pub records: AtomicU64,
+    /// Calls that sent something and were compared.
+    pub outputs: AtomicU64,
+    /// Bytes compared and found equal.
+    pub output_bytes: AtomicU64,
+    /// Outputs that differ within a run that tolerates it.
+    pub outputs_differing: AtomicU64,
+    /// Clock reads the recorded build did not make.
+    pub clocks_added: AtomicU64,
+    /// Clock reads only the recorded build made.
+    pub clocks_removed: AtomicU64,
+    /// Other calls passed over or answered without a record.
+    pub resynced: AtomicU64,
+    /// Bytes of log text that differ.
+    pub log_bytes_differing: AtomicU64,
+    /// Records that were answered out of order.
+    pub reordered: AtomicU64,
+    /// Turns that went on while their thread was still in them.
+    pub overlapped: AtomicU64,
+}
+
+layout!(Counts, 80, {
+    records: 0, outputs: 8, output_bytes: 16, outputs_differing: 24, clocks_added: 32, clocks_removed: 40,
+    resynced: 48, log_bytes_differing: 56, reordered: 64, overlapped: 72,
+});
+
+impl Counts {
+    /// The counters, in their order.
+    pub fn all(&self) -> [&AtomicU64; 10] {
+        [
+            &self.records,
+            &self.outputs,
+            &self.output_bytes,
+            &self.outputs_differing,
+            &self.clocks_added,
+            &self.clocks_removed,
+            &self.resynced,
+            &self.log_bytes_differing,
+            &self.reordered,
+            &self.overlapped,
+        ]
+    }
+}
+
+/// Entries of the frame list at most. Where a demo has more frames, an entry stands for several in a row.
+pub const MOST_FRAME_TIMES: u64 = 1 << 18;
+
+/// What one frame of a replay took, or several in a row.
+#[repr(C)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameTime {
+    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    pub start_ns: u64,
+    /// Nanoseconds from the end of one wait to the start of the next, over all of them.
+    pub wall_ns: u64,
+    /// Nanoseconds of CPU time of the main thread, over all of them.
+    pub cpu_ns: u64,
+}
+
+layout!(FrameTime, 24, { start_ns: 0, wall_ns: 8, cpu_ns: 16, });

@@ -1,0 +1,152 @@
+//! Why a replay ended early, and calls that failed in it, as the player writes them down.
+
+use crate::word::{SharedBytes, StateWord, layout, states};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+states! {
+    /// How a replay stopped following its demo.
+    pub enum Stop {
+        /// Sent bytes differ, are missing or were not expected.
+        Output = 1,
+        /// A call came where the demo has another one.
+        Order = 2,
+        /// A call of which the demo has no record.
+        Unrecorded = 3,
+        /// The build ended before the demo did.
+        EarlyExit = 4,
+        /// The demo ended and the build goes on.
+        LateExit = 5,
+    }
+}
+
+states! {
+    /// What of a [`Stop`] it was.
+    pub enum What {
+        /// What its class says.
+        Call = 0,
+        /// A recorded output was not sent.
+        NotSent = 1,
+        /// An output that was not recorded.
+        NotRecorded = 2,
+        /// Bytes or length of an output.
+        Bytes = 3,
+        /// Where an output went.
+        Destination = 4,
+        /// The status that the build ended with.
+        Status = 5,
+    }
+}
+
+states! {
+    /// How far a [`Report`] is.
+    pub enum ReportState {
+        /// There is none.
+        Absent = 0,
+        /// A thread is writing it.
+        Begun = 1,
+        /// It is there.
+        Complete = 2,
+    }
+}
+
+/// Bytes of either side shown in a report.
+pub const WINDOW_BYTES: usize = 128;
+/// Callers shown in a report.
+pub const CALLERS: usize = 12;
+/// Bytes of a caller's description.
+pub const CALLER_BYTES: usize = 160;
+/// Bytes of a report's detail.
+pub const DETAIL_BYTES: usize = 512;
+
+/// Facts of the first divergence, written by the player.
+#[repr(C)]
+pub struct Report {
+    /// How far it is. What follows belongs to who changed it from [`ReportState::Absent`].
+    pub state: StateWord<ReportState>,
+    /// What happened.
+    pub class: StateWord<Stop>,
+    /// What of it.
+    pub what: StateWord<What>,
+    /// The status that the build ended with, if it called `exit`.
+    pub status: AtomicI32,
+    /// Index of the process.
+    pub process: AtomicU32,
+    /// Thread within the process.
+    pub thread: AtomicU32,
+    /// The call the build made, 0 for none.
+    pub op: AtomicU32,
+    /// Its descriptor.
+    pub fd: AtomicI32,
+    /// Record of the process that was expected.
+    pub record: AtomicU64,
+    /// First byte that differs, or `u64::MAX`.
+    pub byte: AtomicU64,
+    /// Bytes the demo has for this output.
+    pub expected_bytes: AtomicU64,
+    /// Bytes the build sent.
+    pub found_bytes: AtomicU64,
+    /// Place of the two windows within the output.
+    pub window_start: AtomicU64,
+    /// Bytes used of `expected`.
+    pub expected_len: AtomicU32,
+    /// Bytes used of `found`.
+    pub found_len: AtomicU32,
+    /// What the demo has around the byte.
+    pub expected: SharedBytes<WINDOW_BYTES>,
+    /// What the build sent there.
+    pub found: SharedBytes<WINDOW_BYTES>,
+    /// Bytes used of `detail`.
+    pub detail_len: AtomicU32,
+    /// Callers described.
+    pub callers: AtomicU32,
+    /// A path or a short text.
+    pub detail: SharedBytes<DETAIL_BYTES>,
+    /// `object+0xoffset (symbol)`, innermost first, each ended by a zero byte.
+    pub caller: [SharedBytes<CALLER_BYTES>; CALLERS],
+}
+
+layout!(Report, 2776, {
+    state: 0, class: 4, what: 8, status: 12, process: 16, thread: 20, op: 24, fd: 28, record: 32, byte: 40,
+    expected_bytes: 48, found_bytes: 56, window_start: 64, expected_len: 72, found_len: 76, expected: 80, found: 208,
+    detail_len: 336, callers: 340, detail: 344, caller: 856,
+});
+
+/// Real calls that failed, of which a replay keeps the last so many.
+pub const FAILURES: usize = 512;
+
+/// In [`Failure::state`]: the failure is being written.
+pub const UNFINISHED: u32 = 0;
+
+/// A call that a replay makes for real, and that failed.
+#[repr(C)]
+pub struct Failure {
+    /// One more than the number of the failure that this is, or [`UNFINISHED`].
+    pub state: AtomicU32,
+    /// Index of the process.
+    pub process: AtomicU32,
+    /// Thread within the process.
+    pub thread: AtomicU32,
+    /// What it failed with.
+    pub errno: AtomicI32,
+    /// The descriptor that it was about, or -1.
+    pub fd: AtomicI32,
+    /// Bytes used of `path`.
+    pub path_len: AtomicU32,
+    /// The record that the thread was answered with last.
+    pub record: AtomicU64,
+    /// Its C name, ended by a zero byte.
+    pub name: SharedBytes<32>,
+    /// The path that it was about, cut where the place ends; empty for none.
+    pub path: SharedBytes<184>,
+}
+
+layout!(Failure, 248, {
+    state: 0, process: 4, thread: 8, errno: 12, fd: 16, path_len: 20, record: 24, name: 32, path: 64,
+});
+
+/// `aux` of a note of a call that failed: it did.
+pub const NOTED: u32 = 0;
+/// `aux` of the same: from here on the failures of this process are noted.
+pub const NOTED_FROM_HERE: u32 = 1;
+/// `aux` of the same: there were too many in this process, and no more are noted.
+pub const NOTED_NO_MORE: u32 = 2;

@@ -1,0 +1,57 @@
+//! The memory that a server under preload shares with the process that started it.
+//!
+//! ```text
+//! 0                         CONTROL_BYTES            + RING_BYTES        FRAMES_OFFSET
+//! +-------------------------+------------------------+-----------------+----------------------+
+//! | Control                 | ring of thread slot 0  | ring of slot 1… | one FrameTime for    |
+//! |  Report, Process slots, |                        |                 | each frame (replays) |
+//! |  Thread slots           |                        |                 |                      |
+//! +-------------------------+------------------------+-----------------+----------------------+
+//! ```
+//!
+//! A replay has a second memory. Where the records fit, that is the tape, laid out whole ([`TapeHead`]). Otherwise it is
+//! the windows that move over it ([`Feed`]):
+//!
+//! ```text
+//! 0                      window_stride          THREADS × window_stride     + TURN_RING_BYTES
+//! +----------------------+----------------------+---------------------------+------------------------+
+//! | window of slot 0     | window of slot 1 …   | turns of process 0        | turns of process 1 …   |
+//! +----------------------+----------------------+---------------------------+------------------------+
+//! ```
+//!
+//! Each ring has one writer, the thread that owns the slot, and one reader, the recorder outside.
+//!
+//! Both sides are processes of their own, perhaps of different architectures, and neither trusts the other. Therefore:
+//!
+//! * no layout depends on the width of a pointer: sizes and offsets are fixed, and asserted where a type is declared;
+//! * whatever one side may change while the other looks at it is an atomic, so that a reference to it promises nothing;
+//! * a word that holds one of several states has names for them ([`StateWord`]), and other values have none.
+
+mod areas;
+mod control;
+mod divergence;
+mod feed;
+mod scan;
+mod tape;
+mod ticks;
+mod word;
+
+pub use areas::{
+    CHANNEL_FD, CONTROL_BYTES, ENVIRONMENT_MARK, FRAMES_OFFSET, LIBRARY_FD, LIBRARY_PATH, PLAYER_EXIT, PROCESSES,
+    RING_BYTES, TAPE_FD, THREADS, TURN_RING_BYTES, TURNS, ring_offset, turns_offset, window_offset, windows_bytes,
+};
+pub use control::{
+    AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD, Process,
+    ProcessState, SlotState, Thread, Waiting,
+};
+pub use divergence::{
+    CALLER_BYTES, CALLERS, DETAIL_BYTES, FAILURES, Failure, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, Report, ReportState,
+    Stop, UNFINISHED, WINDOW_BYTES, What,
+};
+pub use feed::{Feed, QUARTERS, SMALLEST_WINDOW};
+pub use scan::{MOST_ROOM, SITES, Scan, ScanState, Site};
+pub use tape::{
+    CLOCK_RUN, CLOCK_RUN_READS, FRAME_END, NO_TURN, OP_MASK, PARTLY, TAKEN, TapeHead, TapeStream, turn_entry,
+};
+pub use ticks::ticks;
+pub use word::{Flag, Line, SharedBytes, State, StateWord};

@@ -1,0 +1,72 @@
+//! The tape of a replay, and what records on it and in rings have of their own.
+
+use crate::word::layout;
+
+/// The tape: what a replay walks over.
+///
+/// ```text
+/// TapeHead, then `streams` × TapeStream, then each stream's records, then for each process with
+/// several threads a [`turn_entry`] for every turn.
+/// ```
+///
+/// Records stand as in memory (`prony_demo::Head` and parts), with two fields of another meaning:
+/// `time` is the turn that begins with the record, or [`NO_TURN`]; and `op`
+/// may carry [`FRAME_END`].
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct TapeHead {
+    /// [`crate::MAGIC`].
+    pub magic: u64,
+    /// Number of [`TapeStream`]s.
+    pub streams: u64,
+}
+
+layout!(TapeHead, 16, { magic: 0, streams: 8, });
+
+/// The records of one thread.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct TapeStream {
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// First byte of its records.
+    pub start: u64,
+    /// One past the last byte.
+    pub end: u64,
+    /// First byte of the turn owners of its process, 0 when it has one thread.
+    pub turns: u64,
+    /// Number of turns.
+    pub turn_count: u64,
+}
+
+layout!(TapeStream, 40, { process: 0, thread: 4, start: 8, end: 16, turns: 24, turn_count: 32, });
+
+/// From this bit of a turn's number on it stands in the upper half of its [`turn_entry`], as far as it fits.
+pub(crate) const TURN_TAG_SHIFT: u32 = 18;
+
+/// What stands in the list of turns: the thread that has the turn, and which of those turns it is that share a place.
+pub const fn turn_entry(turn: u64, owner: u16) -> u32 {
+    owner as u32 | ((turn >> TURN_TAG_SHIFT) as u32) << 16
+}
+
+/// `op` of a record that stands for several reads of one clock in a row, in rings only: `ret` is
+/// the number of the call, `aux` the clock, `fd` how many; their nanoseconds follow the head as
+/// `i64`. They take as many places in the order of the process, from `order` on.
+pub const CLOCK_RUN: u16 = 0x3fff;
+/// Reads of a clock that one such record holds at most.
+pub const CLOCK_RUN_READS: usize = 512;
+
+/// `time` of a tape record that begins no turn.
+pub const NO_TURN: u64 = u64::MAX;
+
+/// Set in a tape record's `op` when the record ends a frame.
+pub const FRAME_END: u16 = 0x4000;
+/// Set by the player in a tape record's `op` when it was answered ahead of its place.
+pub const TAKEN: u16 = 0x8000;
+/// Set by the player in a tape record's `op` when the build took a part of its bytes; `aux` then
+/// says how many.
+pub const PARTLY: u16 = 0x2000;
+/// Bits of a tape record's `op` that are the call's number.
+pub const OP_MASK: u16 = 0x1fff;
