@@ -58,7 +58,6 @@ fuzz:
 check:
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
-	cargo clippy -p prony-preload --features hooks -- -D warnings
 	cargo clippy -p prony-enet-host --features tokio --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	# Built, not only checked: that it links shows that no target lacks its entry. This compiler does; running them takes

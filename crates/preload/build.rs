@@ -1,12 +1,11 @@
-//! Tells dependents where this crate's sources are: `prony-replay` builds the library from them.
-
-use std::env;
-use std::path::Path;
+//! How the library is linked.
 
 fn main() {
-    let here = env::var("CARGO_MANIFEST_DIR").expect("cargo sets it for build scripts");
-    println!("cargo::metadata=root={here}");
-    println!("cargo::metadata=channel={}", Path::new(&here).join("../channel/src").display());
-    println!("cargo::metadata=demo={}", Path::new(&here).join("../demo/src").display());
     println!("cargo::rerun-if-changed=build.rs");
+    // Its initialiser runs before those of all other libraries, so that what they ask for while they are loaded
+    // (randomness for the seed of a hash) is recorded too.
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-z,initfirst");
+    // What it calls itself is its own: a program that exports a hooked function, as the runtime of Erlang does
+    // `sigaction`, must neither be called by the library nor call itself through it.
+    println!("cargo::rustc-link-arg-cdylib=-Wl,-Bsymbolic");
 }

@@ -11,28 +11,21 @@ use std::process::Command;
 fn main() {
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"));
     let out = PathBuf::from(variable("OUT_DIR"));
-    let preload = PathBuf::from(variable("DEP_PRONY_PRELOAD_ROOT"));
-    for path in ["src", "Cargo.toml"] {
+    let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
+    let preload = crates.join("preload");
+    for path in ["src", "build.rs", "Cargo.toml", "../channel/src", "../demo/src"] {
         println!("cargo::rerun-if-changed={}", preload.join(path).display());
     }
-    println!("cargo::rerun-if-changed={}", variable("DEP_PRONY_PRELOAD_CHANNEL"));
-    println!("cargo::rerun-if-changed={}", variable("DEP_PRONY_PRELOAD_DEMO"));
     println!("cargo::rerun-if-changed=build.rs");
 
     let target = variable("TARGET");
     let status = Command::new(variable("CARGO"))
-        .args(["rustc", "--quiet", "--release", "--lib", "--crate-type", "cdylib", "--features", "hooks"])
+        .args(["build", "--quiet", "--release", "--lib"])
         .args(["--target", &target])
         .arg("--manifest-path")
         .arg(preload.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(out.join("preload"))
-        // Its initialiser runs before those of all other libraries, so that what they ask for while
-        // they are loaded (randomness for the seed of a hash) is recorded too.
-        .args(["--", "-C", "link-arg=-Wl,-z,initfirst"])
-        // What it calls itself is its own: a program that exports a hooked function, as the runtime of
-        // Erlang does `sigaction`, must neither be called by the library nor call itself through it.
-        .args(["-C", "link-arg=-Wl,-Bsymbolic"])
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")

@@ -1,27 +1,36 @@
-//! What lives inside a recorded server, and the process outside that talks to it.
+//! The library inside the server. It never unwinds into C, takes no memory from the server's
+//! allocator while it holds a lock, and leaves `errno` as the real call set it.
 //!
-//! Built as it is, this crate is what `replay` holds from outside: the channel and a launcher. With the feature
-//! `hooks`, and as a cdylib, it is the library that is preloaded: every function of the table in `inside::hooks` under
-//! its C name.
+//! Safety: every hook is called by C code under the contract of the function whose name it
+//! bears; the pointers it reads and writes are those the contract makes valid. The modules below
+//! state only what goes beyond that.
+#![allow(unsafe_op_in_unsafe_fn)]
+#![cfg_attr(test, allow(dead_code, reason = "nothing calls a hook that has no C name"))]
+#![allow(clippy::while_immutable_condition, reason = "loops move a thread's cursor behind its pointer")]
 
-#[cfg(not(feature = "hooks"))]
-mod feed;
-#[cfg(feature = "hooks")]
-mod inside;
-#[cfg(not(feature = "hooks"))]
-mod launch;
-#[cfg(not(feature = "hooks"))]
-mod outside;
-#[cfg(not(feature = "hooks"))]
-mod scans;
-
-#[cfg(not(feature = "hooks"))]
-pub use feed::{Asked, Bell, Feeder, Filled, Offer};
-#[cfg(not(feature = "hooks"))]
-pub use launch::{Launch, Launched, Mount};
-#[cfg(not(feature = "hooks"))]
-pub use outside::{
-    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Mapped, Moment, Reach, Run, Tapes, ThreadState,
-};
-#[cfg(not(feature = "hooks"))]
-pub use scans::{ScanRequest, Scans};
+mod addresses;
+mod baton;
+mod descriptors;
+#[cfg(target_arch = "x86_64")]
+mod detour;
+mod ending;
+mod epoll;
+mod failures;
+mod hooks;
+mod notes;
+mod objects;
+mod pids;
+mod player;
+mod process;
+#[cfg(target_arch = "x86_64")]
+mod processor;
+#[cfg(not(target_arch = "x86_64"))]
+#[path = "processor_elsewhere.rs"]
+mod processor;
+mod real;
+mod recorder;
+mod report;
+mod search;
+mod signals;
+mod stuck;
+mod thread;

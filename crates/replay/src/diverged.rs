@@ -1,5 +1,6 @@
 //! Turns the facts of a divergence into a report: what was expected there, and what came before.
 
+use crate::channel::{self, ThreadState};
 use crate::compare::Unexcused;
 use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
@@ -7,7 +8,6 @@ use crate::tape::{Scene, calls_of, owners_of, scene};
 use prony_channel::{Stop, What};
 use prony_demo::dump::{Line, call_name};
 use prony_demo::{Demo, DemoError, Head};
-use prony_preload::ThreadState;
 use std::io::{Read, Seek};
 
 /// Bytes of either side that a report shows.
@@ -37,7 +37,7 @@ fn set_scene(found: &mut Divergence, scene: &Scene) {
 /// A divergence the player stopped at.
 pub(crate) fn from_player<R: Read + Seek>(
     demo: &mut Demo<R>,
-    facts: prony_preload::Divergence,
+    facts: channel::Divergence,
 ) -> Result<Divergence, DemoError> {
     let detail = match (facts.class, facts.what, facts.byte) {
         (_, What::Status, _) | (Stop::EarlyExit, ..) => Some(Detail::EndingStatus(facts.status)),

@@ -1,9 +1,9 @@
 //! Calls that fail in a replay, held against those that failed while recording.
 
+use crate::channel::FailedCall as Failed;
 use crate::report::{FailedCall, Recorded};
 use prony_channel::{NOTED, NOTED_FROM_HERE, NOTED_NO_MORE};
 use prony_demo::{Class, Demo, DemoError, Head, Op, PartKind, Parts};
-use prony_preload::FailedCall as Failed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Seek};
 

@@ -3,9 +3,13 @@
 //! [`record`] runs a server with the library that this crate carries, gathers what its threads
 //! write down, and makes a demo of it. [`replay`] lays a demo out as a tape, runs a build on it,
 //! and says whether the build did what the recorded one did.
-#![forbid(unsafe_code)]
+//!
+//! Unsafe code is in two modules: where memory is shared with a server (`channel::memory`), and where one is started
+//! (`launch`).
+#![deny(unsafe_code)]
 
 mod cause;
+mod channel;
 mod compare;
 mod directory;
 mod diverged;
@@ -15,6 +19,7 @@ mod failures;
 mod files;
 mod functions;
 mod known;
+mod launch;
 mod layout;
 mod library;
 mod limits;
@@ -41,6 +46,7 @@ mod tape;
 mod windows;
 
 pub use cause::Cause;
+pub use channel::{Counted, Fault, Reach};
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
@@ -48,7 +54,6 @@ pub use limits::Limits;
 pub use overlay::OverlayError;
 pub use pack::{LeftOut, PackError, PackLimits, PackReport, Why, needed, pack_files};
 pub use program::ProgramError;
-pub use prony_preload::{Counted, Fault, Reach};
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use regular::FileError;
 pub use replay::{FileOptions, Foreign, ReplayError, ReplayOptions, Replayer, replay};

@@ -1,6 +1,6 @@
 //! The preload library, carried inside this crate.
 
-use prony_preload::Channel;
+use crate::channel::Channel;
 use std::io;
 use std::os::fd::OwnedFd;
 

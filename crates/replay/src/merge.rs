@@ -2,9 +2,9 @@
 //!
 //! The bytes come from memory that the server can write to, so they may be anything.
 
+use crate::channel::{Fault, Run};
 use prony_channel::CLOCK_RUN;
 use prony_demo::{HEAD_BYTES, Head, MAX_RECORD_BYTES};
-use prony_preload::{Fault, Run};
 use std::collections::BTreeMap;
 
 /// Bytes that wait for a record before theirs. A thread takes the number of a record and writes it at once, so this

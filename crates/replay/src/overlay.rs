@@ -1,11 +1,11 @@
 //! The files of a demo in the place of those of this machine, where these are missing or differ: seen by the server
 //! alone, gone afterwards. Directories on the way that are missing here, the working directory among them, too.
 
+use crate::launch::Mount;
 use crate::layout::{LayoutError, Manner, lay_out};
 use crate::pack;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, FILES_ARCHIVE, Member, MemberKind, StateArchiveWalk};
-use prony_preload::Mount;
 use rustix::fs::{FsWord, StatVfsMountFlags};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;

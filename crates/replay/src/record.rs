@@ -1,9 +1,11 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
+use crate::channel::{Channel, DrainError, Fault, Moment, Reach, ScanRequest, Scans};
 use crate::environment;
 use crate::facts::describe_machine;
 use crate::files::Opened;
 use crate::known::KnownDemos;
+use crate::launch::{Launch, Launched};
 use crate::library;
 use crate::merge::Merger;
 use crate::objects::{self, Loaded};
@@ -16,7 +18,6 @@ use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
 use prony_machine::Interrupt;
-use prony_preload::{Channel, DrainError, Fault, Launch, Launched, Moment, Reach, ScanRequest, Scans};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::signal_name;
 use std::ffi::OsString;
@@ -351,7 +352,7 @@ impl Recording {
                 return Ok(status);
             }
             if gathered < 1 << 20 {
-                Channel::pause(IDLE);
+                std::thread::sleep(IDLE);
             }
         }
     }
@@ -364,7 +365,7 @@ impl Recording {
             if self.channel.drain(|_, _, _| {}).is_err() {
                 return;
             }
-            Channel::pause(IDLE);
+            std::thread::sleep(IDLE);
         }
     }
 

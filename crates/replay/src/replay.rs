@@ -1,6 +1,7 @@
 //! Replaying: a build on a demo, as often as asked, and what it came to.
 
 use crate::cause;
+use crate::channel::Fault;
 use crate::compare;
 use crate::diverged;
 use crate::environment::{self, Withheld};
@@ -8,6 +9,7 @@ use crate::facts::flags_lacking;
 use crate::failures::{self, Place};
 use crate::files::{self, Assets};
 use crate::known::KnownDemos;
+use crate::launch::Launched;
 use crate::layout::LayoutError;
 use crate::library;
 use crate::limits::Limits;
@@ -27,7 +29,6 @@ use crate::state::{self, Restored, Restoring, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
-use prony_preload::{Fault, Launched};
 use prony_text::Untrusted;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};

@@ -7,10 +7,10 @@ pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
 use crate::cause::Cause;
+use crate::channel::Counted;
 use crate::pack::PackReport;
 use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
-use prony_preload::Counted;
 
 /// What a recording left.
 #[derive(Debug, Clone, Default)]

@@ -1,5 +1,7 @@
 //! One replay: a build on a tape, until it ends, diverges or starves.
 
+use crate::channel::{Channel, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState};
+use crate::launch::{Launch, Launched, Mount};
 use crate::merge::Merger;
 use crate::objects;
 use crate::report::Doing;
@@ -8,9 +10,6 @@ use crate::tape::{Source, Tape, TapeError};
 use crate::windows::{Feeding, Unfed};
 use prony_channel::{FrameTime, MOST_FRAME_TIMES};
 use prony_demo::Head;
-use prony_preload::{
-    Channel, Counted, Divergence, DrainError, FailedCall, Fault, Launch, Launched, Mount, Scans, Tapes, ThreadState,
-};
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -238,7 +237,7 @@ pub(crate) fn run_once(
         Launched::signal_process(pid, libc_sigkill());
     }
     while server.reap_orphans(&channel.processes()) {
-        Channel::pause(Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     if let Some(broken) = broken {
         return Err(broken);

@@ -1,13 +1,13 @@
 //! Directories that a server writes and reads back: archived when recording starts, and laid over
 //! the real ones for each replay.
 
+use crate::launch::Mount;
 use crate::layout::{LayoutError, Manner, lay_out};
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, Overlay, OverlayError, Plan};
 use crate::program;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, MemberKind, StateArchiveWalk, WriteError, Writer};
-use prony_preload::Mount;
 use prony_text::Untrusted;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -1,5 +1,6 @@
 //! Lays the records of a demo out as the tape that a replay walks over: in memory, where they fit.
 
+use crate::channel::Channel;
 use crate::directory::{Directory, Group, Walk, groups_of};
 use crate::order::Turns;
 use crate::record::note_text;
@@ -8,7 +9,6 @@ use crate::windows::Plan;
 use prony_channel::{MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
 use prony_demo::dump::call_name;
 use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
-use prony_preload::Channel;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};

@@ -8,11 +8,11 @@
 //! that gets too much, another walker goes ahead and leaves the records behind to the one that stays. So whoever waits
 //! is always fed, memory is bounded, and a part of the demo is unpacked more than once only then.
 
+use crate::channel::{Asked, Bell, Channel, Fault, Feeder, Filled, Offer};
 use crate::directory::{Directory, Group, Lane, Walk, groups_of};
 use crate::tape::{TapeError, playable, put_clocks};
 use prony_channel::SMALLEST_WINDOW;
 use prony_demo::{BlockReader, Demo, DemoError, FrameRule, HEAD_BYTES, RecordBlocks};
-use prony_preload::{Asked, Bell, Channel, Fault, Feeder, Filled, Offer};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -1,14 +1,15 @@
 //! Requests of servers to have their objects searched, as the process outside answers them.
 
-use crate::outside::{Channel, Mapped};
-use prony_channel::{Control, SITES, Scan, ScanState, Site};
+use super::Channel;
+use super::memory::{Mapped, wait, wake_all};
+use prony_channel::{SITES, Scan, ScanState, Site};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// What a server wants to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScanRequest {
+pub(crate) struct ScanRequest {
     /// Process whose objects are to be searched.
     pub pid: i32,
     /// It has loaded something while it runs.
@@ -17,26 +18,24 @@ pub struct ScanRequest {
 
 /// The answering end.
 #[derive(Debug, Clone)]
-pub struct Scans {
+pub(crate) struct Scans {
     control: Arc<Mapped>,
 }
 
 impl Channel {
     /// The end at which requests are answered; it may go to another thread.
-    pub fn scans(&self) -> Scans {
+    pub(crate) fn scans(&self) -> Scans {
         Scans { control: self.shared_control() }
     }
 }
 
 impl Scans {
     fn scan(&self) -> &Scan {
-        // SAFETY: as large as the type and mapped as long as `self`; all of it is atomics.
-        let control: &Control = unsafe { &*self.control.start().cast() };
-        &control.scan
+        &self.control.control().scan
     }
 
     /// The request that nobody has answered yet.
-    pub fn wanted(&self) -> Option<ScanRequest> {
+    pub(crate) fn wanted(&self) -> Option<ScanRequest> {
         let scan = self.scan();
         let loaded = match scan.state.load(Ordering::Acquire) {
             Some(ScanState::Program) => false,
@@ -47,19 +46,17 @@ impl Scans {
     }
 
     /// Waits for a request, at most this long.
-    pub fn wait(&self, at_most: Duration) -> Option<ScanRequest> {
+    pub(crate) fn wait(&self, at_most: Duration) -> Option<ScanRequest> {
         let word = self.scan().state.word();
         let before = word.load(Ordering::Acquire);
         if self.wanted().is_none() {
-            let until = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-            // SAFETY: the word lies in the mapping; the kernel only reads it, and the time.
-            unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, before, &raw const until) };
+            wait(word, before, at_most);
         }
         self.wanted()
     }
 
     /// Nobody will answer any more; whoever waits for a request returns.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.become_state(ScanState::Closed);
     }
 
@@ -67,13 +64,12 @@ impl Scans {
     fn become_state(&self, state: ScanState) {
         let word = &self.scan().state;
         word.store(state, Ordering::Release);
-        // SAFETY: the word lies in the mapping.
-        unsafe { libc::syscall(libc::SYS_futex, word.word().as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
+        wake_all(word.word());
     }
 
     /// Answers the request. `raw_calls`: an object makes system calls of its own. Sites past [`SITES`] are not handed
     /// over; returns how many.
-    pub fn answer(&self, raw_calls: bool, sites: &[Site]) -> usize {
+    pub(crate) fn answer(&self, raw_calls: bool, sites: &[Site]) -> usize {
         let scan = self.scan();
         let given = sites.len().min(SITES);
         for (place, site) in scan.sites.iter().zip(sites) {

@@ -3,54 +3,56 @@
 //! What a server writes to the shared memory is believed as far as it can be true: where a window is filled and how long
 //! it is are kept here, and a reader that claims to be elsewhere is a [`Fault`].
 
-use crate::outside::{Channel, Fault, Mapped};
+use super::memory::{Mapped, wait, wake_all};
+use super::{Channel, Fault};
 use prony_channel::{
     Control, Feed, NO_THREAD, PROCESSES, Process, QUARTERS, THREADS, TURNS, turn_entry, turns_offset, window_offset,
 };
+use rustix::fs::{FallocateFlags, fallocate};
 use std::collections::BTreeMap;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// A thread that wants a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// Its slot.
-    pub slot: usize,
+    pub(crate) slot: usize,
     /// Index of its process.
-    pub process: u16,
+    pub(crate) process: u16,
     /// Thread within the process.
-    pub thread: u16,
+    pub(crate) thread: u16,
     /// Bytes of its records that it does not want.
-    pub from: u64,
+    pub(crate) from: u64,
     request: u32,
 }
 
 /// A window that a thread gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offer {
+pub(crate) struct Offer {
     /// Bytes of the window, a power of two and at least a page; 0 for a thread without records.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Bytes of all records of the thread.
-    pub end: u64,
+    pub(crate) end: u64,
     /// The process has several threads.
-    pub ordered: bool,
+    pub(crate) ordered: bool,
 }
 
 /// What came of putting records or turns where their readers are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Filled {
+pub(crate) struct Filled {
     /// Bytes or turns that are there now.
-    pub taken: usize,
+    pub(crate) taken: usize,
     /// There is no room for the next one.
-    pub full: bool,
+    pub(crate) full: bool,
 }
 
 /// The filling end of a replay whose tape is not held whole.
 #[derive(Debug)]
-pub struct Feeder {
+pub(crate) struct Feeder {
     control: Arc<Mapped>,
     memory: OwnedFd,
     stride: u64,
@@ -78,27 +80,17 @@ struct Turns {
 
 /// Wakes the filling end.
 #[derive(Debug, Clone)]
-pub struct Bell {
+pub(crate) struct Bell {
     control: Arc<Mapped>,
 }
 
 impl Bell {
     /// Has the [`Feeder`] look again.
-    pub fn ring(&self) {
-        let sleeps = &control_of(&self.control).feeder_sleeps;
+    pub(crate) fn ring(&self) {
+        let sleeps = &self.control.control().feeder_sleeps;
         sleeps.store(false, Ordering::SeqCst);
-        futex_wake(sleeps.word());
+        wake_all(sleeps.word());
     }
-}
-
-fn control_of(mapped: &Mapped) -> &Control {
-    // SAFETY: as large as the type and mapped as long as the reference; all of it is atomics.
-    unsafe { &*mapped.start().cast() }
-}
-
-fn futex_wake(word: &AtomicU32) {
-    // SAFETY: the word lies in the mapping.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, i32::MAX) };
 }
 
 impl Channel {
@@ -106,7 +98,7 @@ impl Channel {
     ///
     /// # Errors
     /// When there is no descriptor left.
-    pub fn feeder(&self) -> io::Result<Feeder> {
+    pub(crate) fn feeder(&self) -> io::Result<Feeder> {
         let Some(memory) = self.descriptors().1 else { return Err(io::Error::other("this channel has no windows")) };
         let slots = std::iter::repeat_with(Slot::default).take(THREADS).collect();
         let (control, stride) = (self.shared_control(), self.window_stride());
@@ -116,12 +108,12 @@ impl Channel {
 
 impl Feeder {
     /// What wakes this end while it sleeps.
-    pub fn bell(&self) -> Bell {
+    pub(crate) fn bell(&self) -> Bell {
         Bell { control: Arc::clone(&self.control) }
     }
 
     fn control(&self) -> &Control {
-        control_of(&self.control)
+        self.control.control()
     }
 
     fn feed(&self, slot: usize) -> &Feed {
@@ -136,7 +128,7 @@ impl Feeder {
     ///
     /// # Errors
     /// [`Fault`] for one that is no thread of a recording.
-    pub fn asked(&self) -> Result<Option<Asked>, Fault> {
+    pub(crate) fn asked(&self) -> Result<Option<Asked>, Fault> {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         for (slot, known) in self.slots[..used].iter().enumerate() {
             let feed = self.feed(slot);
@@ -167,7 +159,7 @@ impl Feeder {
     ///
     /// # Errors
     /// When the kernel does not map it.
-    pub fn give(&mut self, asked: Asked, offer: Offer) -> io::Result<()> {
+    pub(crate) fn give(&mut self, asked: Asked, offer: Offer) -> io::Result<()> {
         let from = asked.from.min(offer.end);
         let offset = window_offset(asked.slot, self.stride);
         let before = std::mem::take(&mut self.slots[asked.slot]);
@@ -199,7 +191,7 @@ impl Feeder {
     ///
     /// # Errors
     /// When the kernel does not map it.
-    pub fn give_turns(&mut self, process: u16, count: u64) -> io::Result<()> {
+    pub(crate) fn give_turns(&mut self, process: u16, count: u64) -> io::Result<()> {
         if self.turns.contains_key(&process) {
             return Ok(());
         }
@@ -215,9 +207,8 @@ impl Feeder {
 
     /// Gives memory back that nobody reads any more.
     fn forget(&self, offset: u64, bytes: u64) {
-        let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-        // SAFETY: acts on the descriptor alone. Where it fails, the memory is kept.
-        unsafe { libc::fallocate(self.memory.as_raw_fd(), mode, offset as i64, bytes as i64) };
+        // Where it fails, the memory is kept.
+        let _ = fallocate(&self.memory, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, offset, bytes);
     }
 
     /// Appends whole records to a window, as many as there is room for.
@@ -226,7 +217,7 @@ impl Feeder {
     ///
     /// # Errors
     /// [`Fault`] for a reader that is where it cannot be.
-    pub fn put(&mut self, slot: usize, records: &[u8]) -> Result<Filled, Fault> {
+    pub(crate) fn put(&mut self, slot: usize, records: &[u8]) -> Result<Filled, Fault> {
         let read = self.feed(slot).read.load(Ordering::SeqCst);
         let state = &mut self.slots[slot];
         if !(state.read..=state.filled).contains(&read) {
@@ -234,7 +225,7 @@ impl Feeder {
         }
         state.read = read;
         let room = (read + state.bytes - state.filled) as usize;
-        let feed = &control_of(&self.control).threads[slot].feed;
+        let feed = &self.control.control().threads[slot].feed;
         let quarter_bytes = state.bytes / 4;
         let mut taken = 0;
         while let Some(size) = records.get(taken..taken + 4) {
@@ -251,11 +242,8 @@ impl Feeder {
             taken += size;
         }
         if let Some(window) = state.window.as_ref().filter(|_| taken > 0) {
-            // SAFETY: the window is mapped twice in a row, and what is written fits in it once.
-            unsafe {
-                let to = window.start().add((state.filled % state.bytes) as usize);
-                records.as_ptr().copy_to_nonoverlapping(to, taken);
-            }
+            // Mapped twice in a row, so what fits in it fits behind every place of the first half.
+            window.put((state.filled % state.bytes) as usize, &records[..taken]);
         }
         state.filled += taken as u64;
         feed.filled.store(state.filled, Ordering::SeqCst);
@@ -268,7 +256,7 @@ impl Feeder {
     }
 
     /// Appends owners to the list of turns of a process, as many as there is room for.
-    pub fn put_turns(&mut self, process: u16, owners: impl Iterator<Item = u16>) -> Filled {
+    pub(crate) fn put_turns(&mut self, process: u16, owners: impl Iterator<Item = u16>) -> Filled {
         let order = self.process(process).order.load(Ordering::SeqCst);
         let Some(turns) = self.turns.get_mut(&process) else { return Filled { taken: 0, full: true } };
         let room = (order.min(turns.filled) + turns.places - turns.filled) as usize;
@@ -279,10 +267,7 @@ impl Feeder {
                 break;
             }
             let turn = turns.filled + taken as u64;
-            // SAFETY: the place lies in the mapping; its readers change it as an atomic too.
-            let entry = unsafe {
-                AtomicU32::from_ptr(turns.list.start().cast::<u32>().add((turn & (turns.places - 1)) as usize))
-            };
+            let entry = turns.list.word((turn & (turns.places - 1)) as usize);
             entry.store(turn_entry(turn, owner), Ordering::Relaxed);
             taken += 1;
         }
@@ -293,7 +278,7 @@ impl Feeder {
     }
 
     /// Gives the list of turns of a process back whose turns are over; false if they are not.
-    pub fn forget_turns(&mut self, process: u16) -> bool {
+    pub(crate) fn forget_turns(&mut self, process: u16) -> bool {
         let order = self.process(process).order.load(Ordering::SeqCst);
         match self.turns.get(&process) {
             Some(turns) if order < turns.count => false,
@@ -307,39 +292,36 @@ impl Feeder {
     }
 
     /// True if the thread in this slot waits for more than its window has.
-    pub fn waits(&self, slot: usize) -> bool {
+    pub(crate) fn waits(&self, slot: usize) -> bool {
         self.feed(slot).wants.load(Ordering::SeqCst) == self.slots[slot].filled + 1
     }
 
     /// True if threads of this process wait for more of the list of turns.
-    pub fn waits_for_turns(&self, process: u16) -> bool {
+    pub(crate) fn waits_for_turns(&self, process: u16) -> bool {
         self.process(process).turns_waiting.swap(false, Ordering::SeqCst)
     }
 
     /// Wakes who waits for what was put or given.
-    pub fn tell(&self) {
+    pub(crate) fn tell(&self) {
         if self.control().fed_waiters.load(Ordering::SeqCst) != 0 {
             self.control().fed.fetch_add(1, Ordering::SeqCst);
-            futex_wake(&self.control().fed);
+            wake_all(&self.control().fed);
         }
     }
 
     /// From now on readers wake this end. Whoever looks once more after this, and then sleeps, misses nothing.
-    pub fn drowse(&self) {
+    pub(crate) fn drowse(&self) {
         self.control().feeder_sleeps.store(true, Ordering::SeqCst);
     }
 
     /// This end looks by itself again.
-    pub fn rise(&self) {
+    pub(crate) fn rise(&self) {
         self.control().feeder_sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Sleeps until a reader wakes this end, at most this long.
-    pub fn sleep(&self, at_most: Duration) {
-        let word = self.control().feeder_sleeps.word();
-        let until = libc::timespec { tv_sec: at_most.as_secs() as i64, tv_nsec: at_most.subsec_nanos().into() };
-        // SAFETY: the word lies in the mapping; the kernel only reads it, and the time.
-        unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, 1, &raw const until) };
+    pub(crate) fn sleep(&self, at_most: Duration) {
+        wait(self.control().feeder_sleeps.word(), 1, at_most);
         self.rise();
     }
 }
@@ -347,7 +329,7 @@ impl Feeder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outside::Tapes;
+    use crate::channel::Tapes;
     use prony_channel::SMALLEST_WINDOW;
 
     /// A feeder, and a thread that has asked for a window.
@@ -399,8 +381,8 @@ mod tests {
         assert_eq!(feed.filled.load(Ordering::Relaxed), 7000);
         assert_eq!([3, 4, 5].map(|quarter: usize| feed.quarters[quarter].load(Ordering::Relaxed)), [4000, 5000, 6000]);
         let window = feeder.slots[1].window.as_ref().expect("it was given");
-        // SAFETY: the window is mapped twice in a row, and nobody else writes to it.
-        let across = unsafe { std::slice::from_raw_parts(window.start().add(4000), 1000) };
+        let mut across = Vec::new();
+        window.append_to(4000, 1000, &mut across);
         assert_eq!(across, record(1000));
     }
 
@@ -454,9 +436,8 @@ mod tests {
         assert_eq!(feeder.put_turns(3, owners()), Filled { taken: 0, full: true });
         feeder.process(3).order.store(5, Ordering::Relaxed);
         assert_eq!(feeder.put_turns(3, owners()), Filled { taken: 5, full: true });
-        let list = feeder.turns[&3].list.start().cast::<u32>();
-        // SAFETY: the list has as many places.
-        let [new, old] = unsafe { [*list.add(4), *list.add(5)] };
+        let list = &feeder.turns[&3].list;
+        let [new, old] = [4, 5].map(|place| list.word(place).load(Ordering::Relaxed));
         assert_eq!([new, old], [turn_entry(TURNS + 4, 9), turn_entry(5, 9)]);
         assert_ne!(new, turn_entry(4, 9));
         assert!(!feeder.forget_turns(3));

@@ -48,15 +48,16 @@ impl Real {
 ///
 /// A hook passes straight through when its thread is not attached or is already inside the
 /// library. `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
-/// further names under which libc exports the same function.
+/// further names under which libc exports the same function. Tests call the hooks by no C name: they are ordinary
+/// programs.
 macro_rules! hooks {
     // One hook and the function behind it.
     (@hook $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
         $(#[$meta])*
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            if (*$crate::inside::thread::this()).live == $crate::inside::thread::ASIDE {
+            if (*$crate::thread::this()).live == $crate::thread::ASIDE {
                 return real::$name($($arg),*);
             }
             $body
@@ -65,7 +66,7 @@ macro_rules! hooks {
     (@real $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
         #[inline(always)]
         pub unsafe fn $name($($arg: $ty),*) -> $ret {
-            static REAL: $crate::inside::real::Real = $crate::inside::real::Real::named(
+            static REAL: $crate::real::Real = $crate::real::Real::named(
                 match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                     Ok(name) => name,
                     Err(_) => panic!("a function name has no zero byte"),
@@ -76,7 +77,7 @@ macro_rules! hooks {
         }
     };
     (@alias $alias:ident $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
-        #[unsafe(no_mangle)]
+        #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments)]
         pub unsafe extern "C" fn $alias($($arg: $ty),*) -> $ret {
             $name($($arg),*)
@@ -87,10 +88,10 @@ macro_rules! hooks {
         #[allow(dead_code, clippy::too_many_arguments)]
         mod real {
             use super::*;
-            $($crate::inside::real::hooks!(@real $name $args $ret);)*
+            $($crate::real::hooks!(@real $name $args $ret);)*
         }
-        $($crate::inside::real::hooks!(@hook $(#[$meta])* $name $args $ret, $body);)*
-        $($($($crate::inside::real::hooks!(@alias $alias $name $args $ret);)*)?)*
+        $($crate::real::hooks!(@hook $(#[$meta])* $name $args $ret, $body);)*
+        $($($($crate::real::hooks!(@alias $alias $name $args $ret);)*)?)*
     };
 }
 

@@ -151,7 +151,7 @@ pub(super) fn add(count: &AtomicU64, by: u64) {
 
 macro_rules! count {
     ($thread:expr, $name:ident, $by:expr) => {
-        $crate::inside::player::add(&(*(*$thread).slot).counts.$name, $by)
+        $crate::player::add(&(*(*$thread).slot).counts.$name, $by)
     };
 }
 pub(super) use count;

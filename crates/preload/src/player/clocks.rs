@@ -5,7 +5,7 @@ use super::resync::{at_end, find, reach};
 use super::turns::wait_turn;
 use super::window::{extend, go_on, has_next, settle_in_time};
 use super::{Answer, class, count, next, number, pass_taken, step};
-use crate::inside::thread::Thread;
+use crate::thread::Thread;
 use prony_channel::{FRAME_END, OP_MASK, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 

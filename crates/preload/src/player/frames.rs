@@ -1,8 +1,8 @@
 //! Times of frames: from the end of one wait of the main thread to the start of the next.
 
-use crate::inside::addresses;
-use crate::inside::process::control;
-use crate::inside::thread::{self, Thread};
+use crate::addresses;
+use crate::process::control;
+use crate::thread::{self, Thread};
 use prony_channel::{Control, FrameTime};
 use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;

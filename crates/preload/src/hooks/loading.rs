@@ -65,7 +65,7 @@ struct Request {
 mod entries {
     use super::*;
 
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     #[unsafe(naked)]
     unsafe extern "C" fn dlopen() {
         std::arch::naked_asm!(
@@ -83,7 +83,7 @@ mod entries {
         )
     }
 
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     #[unsafe(naked)]
     unsafe extern "C" fn dlmopen() {
         std::arch::naked_asm!(
@@ -105,7 +105,7 @@ mod entries {
 mod entries {
     use super::*;
 
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     #[unsafe(naked)]
     unsafe extern "C" fn dlopen() {
         std::arch::naked_asm!(
@@ -121,7 +121,7 @@ mod entries {
         )
     }
 
-    #[unsafe(no_mangle)]
+    #[cfg_attr(not(test), unsafe(no_mangle))]
     #[unsafe(naked)]
     unsafe extern "C" fn dlmopen() {
         std::arch::naked_asm!(

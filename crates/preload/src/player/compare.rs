@@ -1,10 +1,10 @@
 //! Sent bytes against recorded ones.
 
 use super::{Answer, count};
-use crate::inside::process::control;
-use crate::inside::recorder::{Piece, emit_numbered};
-use crate::inside::report::{self, Finding};
-use crate::inside::thread::Thread;
+use crate::process::control;
+use crate::recorder::{Piece, emit_numbered};
+use crate::report::{self, Finding};
+use crate::thread::Thread;
 use prony_channel::{Stop, What};
 use prony_demo::{Op, PartKind};
 use std::sync::atomic::Ordering;

@@ -11,11 +11,11 @@
 //! the first record of the thread on.
 
 use super::pass_taken;
-use crate::inside::addresses;
-use crate::inside::process::{control, errno, index, is_outside_gone, set_errno, slot};
-use crate::inside::report;
-use crate::inside::stuck::LOOK;
-use crate::inside::thread::{self, Thread};
+use crate::addresses;
+use crate::process::{control, errno, index, is_outside_gone, set_errno, slot};
+use crate::report;
+use crate::stuck::LOOK;
+use crate::thread::{self, Thread};
 use prony_channel::{self as channel, Feed, QUARTERS, TAPE_FD, turns_offset, window_offset};
 use prony_demo::Head;
 use std::ffi::c_void;

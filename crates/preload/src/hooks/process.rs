@@ -605,7 +605,7 @@ mod lists {
 
     macro_rules! list_stub {
         ($name:ident, $array:path) => {
-            #[unsafe(no_mangle)]
+            #[cfg_attr(not(test), unsafe(no_mangle))]
             #[unsafe(naked)]
             unsafe extern "C" fn $name() {
                 std::arch::naked_asm!(

@@ -1,0 +1,307 @@
+//! What a server says of itself in the control area, as the process outside reads it.
+
+use super::Channel;
+use super::memory::Mapped;
+use prony_channel::{
+    AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, Report,
+    ReportState, SlotState, Stop, THREADS, Waiting, What,
+};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+impl Channel {
+    /// True once the library has come up in the server.
+    pub(crate) fn attached(&self) -> bool {
+        !self.control().processes[0].state.is(ProcessState::NotStarted, Ordering::Acquire)
+    }
+
+    /// Kernel's ids of all processes that came up, by index; 0 where there is none.
+    pub(crate) fn processes(&self) -> Vec<i32> {
+        self.slots().iter().map(|process| process.pid.load(Ordering::Relaxed)).collect()
+    }
+
+    /// True if process `index` ended its story itself: by `exit`, or at the end of its records.
+    pub(crate) fn ended(&self, index: usize) -> bool {
+        self.control()
+            .processes
+            .get(index)
+            .is_some_and(|process| process.state.is(ProcessState::Ended, Ordering::Acquire))
+    }
+
+    /// Changes whenever a replay gets on.
+    pub(crate) fn progress(&self) -> u64 {
+        self.counted().records.wrapping_add(self.control().frames.load(Ordering::Relaxed))
+    }
+
+    /// What all threads have counted.
+    pub(crate) fn counted(&self) -> Counted {
+        let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
+        let ended = std::iter::once(&self.control().ended_counts);
+        let counts: Vec<&Counts> =
+            ended.chain(self.control().threads[..used].iter().map(|slot| &slot.counts)).collect();
+        let sum = |pick: fn(&Counts) -> &AtomicU64| {
+            counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
+        };
+        Counted {
+            records: sum(|counts| &counts.records),
+            outputs: sum(|counts| &counts.outputs),
+            output_bytes: sum(|counts| &counts.output_bytes),
+            outputs_differing: sum(|counts| &counts.outputs_differing),
+            clocks_added: sum(|counts| &counts.clocks_added),
+            clocks_removed: sum(|counts| &counts.clocks_removed),
+            resynced: sum(|counts| &counts.resynced),
+            reordered: sum(|counts| &counts.reordered),
+            overlapped: sum(|counts| &counts.overlapped),
+            log_bytes_differing: sum(|counts| &counts.log_bytes_differing),
+        }
+    }
+
+    /// How often a recorded thread ran on while another was let in.
+    pub(crate) fn overlapped(&self) -> u64 {
+        self.slots().iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
+    }
+
+    /// How long recorded threads were ready and waited for each other, all of them together.
+    pub(crate) fn threads_waited(&self) -> Duration {
+        Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())
+    }
+
+    /// Those of the processes so far.
+    fn slots(&self) -> &[Process] {
+        let used = self.control().processes_used.load(Ordering::Acquire) as usize;
+        &self.control().processes[..used.min(PROCESSES)]
+    }
+
+    /// What each live thread of a replay is doing.
+    pub(crate) fn threads(&self) -> Vec<ThreadState> {
+        let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
+        let live = self.control().threads[..used].iter().filter(|slot| {
+            let process = slot.process.load(Ordering::Relaxed) as usize % PROCESSES;
+            slot.state.is(SlotState::InUse, Ordering::Acquire)
+                && slot.thread.load(Ordering::Relaxed) != NO_THREAD
+                && !self.ended(process)
+        });
+        live.map(|slot| {
+            let process = slot.process.load(Ordering::Relaxed);
+            ThreadState {
+                process,
+                thread: slot.thread.load(Ordering::Relaxed),
+                tid: slot.tid.load(Ordering::Relaxed),
+                waiting: slot.waiting.is(Waiting::Turn, Ordering::Relaxed),
+                finished: slot.call.load(Ordering::Relaxed) == AT_END,
+                record: slot.record.load(Ordering::Relaxed),
+                turn: slot.turn.load(Ordering::Relaxed),
+                now: self.control().processes[process as usize % PROCESSES].order.load(Ordering::Relaxed),
+            }
+        })
+        .collect()
+    }
+
+    /// Frames so far.
+    pub(crate) fn frames(&self) -> u64 {
+        self.control().frames.load(Ordering::Acquire)
+    }
+
+    /// Times of the frames so far, of as many together as [`Channel::to_replay`] was told.
+    ///
+    /// # Errors
+    /// When they cannot be mapped.
+    pub(crate) fn frame_times(&self) -> io::Result<Vec<FrameTime>> {
+        // The player stops counting where there is no more room.
+        let count = self.control().frame_times.load(Ordering::Acquire).min(self.frame_capacity) as usize;
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        let bytes = (count * size_of::<FrameTime>()).next_multiple_of(4096);
+        let mapped = Mapped::of(self.memory.as_fd(), FRAMES_OFFSET, bytes, false)?;
+        Ok((0..count).map(|entry| mapped.frame_time(entry)).collect())
+    }
+
+    /// What the build prints through stdio comes out line by line, so that nothing of it is lost when the replay ends.
+    pub(crate) fn print_line_by_line(&self) {
+        self.control().line_by_line.store(true, Ordering::Relaxed);
+    }
+
+    /// The thread of a replay that was passed last while it was still in its turn, if [`Counted::overlapped`] says that any
+    /// was: process, thread, and the record that it was answered with last.
+    pub(crate) fn passed(&self) -> (u32, u32, u64) {
+        let control = self.control();
+        (
+            control.passed_process.load(Ordering::Relaxed),
+            control.passed_thread.load(Ordering::Relaxed),
+            control.passed_record.load(Ordering::Relaxed),
+        )
+    }
+
+    /// Real calls that failed in a replay, each the first time in its process, in their order; the last
+    /// [`FAILURES`] of them. With it: how many there were.
+    pub(crate) fn failures(&self) -> (Vec<FailedCall>, u32) {
+        let used = self.control().failures_used.load(Ordering::Acquire);
+        let numbers = used.saturating_sub(FAILURES as u32)..used;
+        let places = numbers.map(|number| (number, number as usize % FAILURES));
+        let failures = places.filter_map(|(number, place)| {
+            let failure = &self.control().failures[place];
+            (failure.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| FailedCall::of(failure))
+        });
+        (failures.collect(), used)
+    }
+
+    /// The first divergence, once it is complete.
+    pub(crate) fn divergence(&self) -> Option<Divergence> {
+        let report = &self.control().report;
+        report.state.is(ReportState::Complete, Ordering::Acquire).then(|| Divergence::of(report))
+    }
+}
+
+/// What a replay has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counted {
+    /// Records answered.
+    pub records: u64,
+    /// Outputs compared.
+    pub outputs: u64,
+    /// Bytes compared and found equal.
+    pub output_bytes: u64,
+    /// Outputs that differ in a tolerant run.
+    pub outputs_differing: u64,
+    /// Clock reads the recorded build did not make.
+    pub clocks_added: u64,
+    /// Clock reads only the recorded build made.
+    pub clocks_removed: u64,
+    /// Other calls passed over or answered without a record.
+    pub resynced: u64,
+    /// Records answered ahead of their place.
+    pub reordered: u64,
+    /// Turns that went on while their thread was still in them.
+    pub overlapped: u64,
+    /// Bytes of log text that differ.
+    pub log_bytes_differing: u64,
+}
+
+/// A thread of a replay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ThreadState {
+    /// Index of its process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// Kernel's thread id.
+    pub tid: i32,
+    /// It waits for its turn.
+    pub waiting: bool,
+    /// It has no records left.
+    pub finished: bool,
+    /// The record it was answered with last, or stands before while it waits.
+    pub record: u64,
+    /// The turn it waits for.
+    pub turn: u64,
+    /// The turn its process has reached.
+    pub now: u64,
+}
+
+/// A real call that failed in a replay.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FailedCall {
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// Its C name.
+    pub name: String,
+    /// The path that it was about, cut at 184 bytes; empty for none.
+    pub path: Vec<u8>,
+    /// The descriptor that it was about, or -1.
+    pub fd: i32,
+    /// What it failed with.
+    pub errno: i32,
+    /// The record that its thread had been answered with last.
+    pub record: u64,
+}
+
+impl FailedCall {
+    fn of(failure: &Failure) -> FailedCall {
+        FailedCall {
+            process: failure.process.load(Ordering::Relaxed),
+            thread: failure.thread.load(Ordering::Relaxed),
+            name: text(&failure.name.read()),
+            path: cut(&failure.path.read(), failure.path_len.load(Ordering::Relaxed)),
+            fd: failure.fd.load(Ordering::Relaxed),
+            errno: failure.errno.load(Ordering::Relaxed),
+            record: failure.record.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The first `length` bytes, or all where it says more.
+fn cut(bytes: &[u8], length: u32) -> Vec<u8> {
+    bytes[..(length as usize).min(bytes.len())].to_vec()
+}
+
+/// What stands before the first zero byte.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes)).into()
+}
+
+/// Facts of a divergence as the player wrote them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Divergence {
+    /// What happened.
+    pub class: Stop,
+    /// What of it.
+    pub what: What,
+    /// The status that the build ended with, if it called `exit`.
+    pub status: i32,
+    /// Index of the process.
+    pub process: u32,
+    /// Thread within the process.
+    pub thread: u32,
+    /// Number of the call the build made.
+    pub op: u16,
+    /// Its descriptor.
+    pub fd: i32,
+    /// Record of the process that was expected.
+    pub record: u64,
+    /// First byte that differs.
+    pub byte: Option<u64>,
+    /// Bytes of the recorded output.
+    pub expected_bytes: u64,
+    /// Bytes the build sent.
+    pub found_bytes: u64,
+    /// Where the two windows start.
+    pub window_start: u64,
+    /// The recorded bytes in the window.
+    pub expected: Vec<u8>,
+    /// The bytes of the build in the window.
+    pub found: Vec<u8>,
+    /// A path or a short text.
+    pub detail: String,
+    /// Callers, innermost first.
+    pub callers: Vec<String>,
+}
+
+impl Divergence {
+    fn of(report: &Report) -> Divergence {
+        let byte = report.byte.load(Ordering::Relaxed);
+        let callers = report.caller.iter().take(report.callers.load(Ordering::Relaxed) as usize);
+        Divergence {
+            class: report.class.load(Ordering::Relaxed).unwrap_or(Stop::Order),
+            what: report.what.load(Ordering::Relaxed).unwrap_or(What::Call),
+            status: report.status.load(Ordering::Relaxed),
+            process: report.process.load(Ordering::Relaxed),
+            thread: report.thread.load(Ordering::Relaxed),
+            op: report.op.load(Ordering::Relaxed) as u16,
+            fd: report.fd.load(Ordering::Relaxed),
+            record: report.record.load(Ordering::Relaxed),
+            byte: (byte != u64::MAX).then_some(byte),
+            expected_bytes: report.expected_bytes.load(Ordering::Relaxed),
+            found_bytes: report.found_bytes.load(Ordering::Relaxed),
+            window_start: report.window_start.load(Ordering::Relaxed).min(byte),
+            expected: cut(&report.expected.read(), report.expected_len.load(Ordering::Relaxed)),
+            found: cut(&report.found.read(), report.found_len.load(Ordering::Relaxed)),
+            detail: text(&cut(&report.detail.read(), report.detail_len.load(Ordering::Relaxed))),
+            callers: callers.map(|caller| text(&caller.read())).collect(),
+        }
+    }
+}

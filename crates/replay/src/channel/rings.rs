@@ -1,0 +1,101 @@
+//! What the threads of a server have written down, as the recorder reads it.
+
+use super::Channel;
+use super::memory::Mapped;
+use prony_channel::{PROCESSES, RING_BYTES, THREADS, ring_offset};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+/// Something in the shared memory that the library does not write: the server did, by mistake or on purpose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The value.
+    pub what: &'static str,
+    /// Slot of the thread that it belongs to.
+    pub slot: usize,
+    /// The largest value it can have.
+    pub limit: u64,
+    /// The value it has.
+    pub found: u64,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Fault { what, slot, limit, found } = self;
+        write!(f, "{what} in slot {slot} of the shared memory: expected at most {limit}, found {found}")
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// Why the rings could not be read.
+#[derive(Debug)]
+pub(crate) enum DrainError {
+    /// The system said so.
+    System(io::Error),
+    /// They hold what no recorder writes.
+    Fault(Fault),
+}
+
+impl From<Fault> for DrainError {
+    fn from(fault: Fault) -> DrainError {
+        DrainError::Fault(fault)
+    }
+}
+
+/// Bytes in the ring of a thread, which the thread may still change: they are copied before they are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Run<'a> {
+    ring: &'a Mapped,
+    start: usize,
+    length: usize,
+}
+
+impl Run<'_> {
+    /// Copies them behind what is there.
+    pub(crate) fn append_to(&self, bytes: &mut Vec<u8>) {
+        self.ring.append_to(self.start, self.length, bytes);
+    }
+}
+
+impl Channel {
+    /// Hands out what the threads have written since the last time, in runs of whole or cut
+    /// records: index of the process, slot of the thread, bytes. Returns how many bytes it was.
+    ///
+    /// # Errors
+    /// When a ring cannot be mapped, or the server has written over what the library says of it.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, usize, Run)) -> Result<usize, DrainError> {
+        let used = self.control().thread_slots_used.load(Ordering::Acquire) as usize;
+        let mut total = 0;
+        for place in 0..used.min(THREADS) {
+            let slot = &self.control().threads[place];
+            let head = slot.head.0.load(Ordering::Acquire);
+            let tail = self.tails[place];
+            if head == tail {
+                continue;
+            }
+            let fault = |what, limit: u64, found| Fault { what, slot: place, limit, found };
+            let length = head.wrapping_sub(tail);
+            if length > RING_BYTES as u64 {
+                return Err(fault("bytes of a ring", RING_BYTES as u64, length).into());
+            }
+            let process = slot.process.load(Ordering::Relaxed);
+            if process as usize >= PROCESSES {
+                return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
+            }
+            if self.rings[place].is_none() {
+                let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), RING_BYTES, true);
+                self.rings[place] = Some(ring.map_err(DrainError::System)?);
+            }
+            let Some(ring) = &self.rings[place] else { continue };
+            // Mapped twice in a row: as many bytes as the ring holds lie behind every place of the first half.
+            let start = tail as usize & (RING_BYTES - 1);
+            each(process, place, Run { ring, start, length: length as usize });
+            self.tails[place] = head;
+            self.control().threads[place].tail.0.store(head, Ordering::Release);
+            total += length as usize;
+        }
+        Ok(total)
+    }
+}

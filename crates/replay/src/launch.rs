@@ -1,0 +1,121 @@
+//! Starting a server under preload: descriptors at their places, addresses not randomised, state
+//! directories mounted over, in a process group of its own.
+
+#![allow(unsafe_code, reason = "what the child does before `exec`, and its accounts, have no safe interface")]
+
+mod launched;
+mod mounts;
+
+use crate::channel::Channel;
+pub(crate) use launched::Launched;
+pub(crate) use mounts::Mount;
+use mounts::Mounts;
+use prony_channel::{CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_PATH, TAPE_FD};
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A server to be started.
+#[derive(Debug)]
+pub(crate) struct Launch<'a> {
+    /// The program and its arguments.
+    pub(crate) argv: &'a [OsString],
+    /// The file to run.
+    pub(crate) executable: &'a Path,
+    /// Its whole environment.
+    pub(crate) environment: &'a [(OsString, OsString)],
+    /// Its working directory.
+    pub(crate) cwd: &'a Path,
+    /// What to mount, in a mount namespace of the server's own.
+    pub(crate) mounts: &'a [Mount],
+    /// Where its output goes; `None` for where ours goes.
+    pub(crate) output: Option<&'a File>,
+    /// Give it our standard input; `/dev/null` otherwise.
+    pub(crate) input: bool,
+    /// End it when this process ends, however that comes.
+    pub(crate) dies_with_us: bool,
+}
+
+/// Two names that must have the same length for record and replay: the kernel puts the environment
+/// on the stack, above everything else.
+fn set_preload(command: &mut Command, environment: &[(OsString, OsString)]) {
+    let others = environment.iter().find(|(name, _)| name == "LD_PRELOAD").map(|(_, value)| value.as_os_str());
+    let mut value = OsString::from(LIBRARY_PATH);
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        value.push(":");
+        value.push(others);
+    }
+    command.env("LD_PRELOAD", value).env(ENVIRONMENT_MARK, "0");
+}
+
+impl Launch<'_> {
+    /// Starts the server with `channel`, under the library in `library`.
+    ///
+    /// # Errors
+    /// What kept the kernel from it: a missing file, a permission, no mount namespace.
+    pub(crate) fn start(&self, channel: &Channel, library: BorrowedFd) -> io::Result<Launched> {
+        let mut command = Command::new(self.executable);
+        if let Some(name) = self.argv.first() {
+            command.arg0(name);
+        }
+        command
+            .args(self.argv.iter().skip(1))
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        set_preload(&mut command, self.environment);
+        command.stdin(if self.input { Stdio::inherit() } else { Stdio::null() });
+        if let Some(output) = self.output {
+            command.stdout(output.try_clone()?).stderr(output.try_clone()?);
+        }
+        let (memory, tape) = channel.descriptors();
+        let mut places = vec![(memory.as_raw_fd(), CHANNEL_FD), (library.as_raw_fd(), LIBRARY_FD)];
+        places.extend(tape.map(|tape| (tape.as_raw_fd(), TAPE_FD)));
+        let mut mounts = Mounts::of(self.mounts)?;
+        let cwd = c_string(self.cwd)?;
+        // Addresses of the server's own group: SIGINT from the terminal reaches the outside only,
+        // which forwards it.
+        command.process_group(0);
+        let dies_with_us = self.dies_with_us;
+        // SAFETY: the closure calls only async-signal-safe functions on memory made before the
+        // fork.
+        unsafe {
+            command.pre_exec(move || {
+                if dies_with_us {
+                    libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                }
+                prepare(&places, &mut mounts, &cwd)
+            });
+        }
+        Ok(Launched::of(command.spawn()?))
+    }
+}
+
+/// Runs in the child between `fork` and `exec`.
+fn prepare(places: &[(RawFd, RawFd)], mounts: &mut Mounts, cwd: &CString) -> io::Result<()> {
+    for &(from, to) in places {
+        // SAFETY: acts on descriptors of the child alone, which nothing in it owns.
+        check(unsafe { libc::dup2(from, to) })?;
+    }
+    const ADDR_NO_RANDOMIZE: libc::c_ulong = 0x0040000;
+    // SAFETY: sets an attribute of the child.
+    check(unsafe { libc::personality(ADDR_NO_RANDOMIZE) })?;
+    // SAFETY: this is the child between `fork` and `exec`.
+    unsafe { mounts.mount()? };
+    // It may lie below what has just been mounted.
+    // SAFETY: the string lives across the call.
+    check(unsafe { libc::chdir(cwd.as_ptr()) })?;
+    Ok(())
+}
+
+fn c_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::other)
+}
+
+fn check(result: libc::c_int) -> io::Result<libc::c_int> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

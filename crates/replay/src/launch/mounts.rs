@@ -1,0 +1,202 @@
+//! What a server finds mounted in a mount namespace of its own.
+
+use super::{c_string, check};
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::fd::RawFd;
+use std::path::PathBuf;
+
+/// Something that a server finds in its mount namespace alone. What is merged is mounted before what is bound.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Mount {
+    /// A directory or file in the place of another.
+    Bind {
+        /// What is seen there.
+        what: PathBuf,
+        /// Where.
+        place: PathBuf,
+    },
+    /// A directory whose files are seen over those of another. What is written there goes into it, too.
+    Merge {
+        /// The directory.
+        upper: PathBuf,
+        /// An empty directory of the same file system, for the kernel. Neither it nor `upper` lies below `place`, and
+        /// neither path has a comma, colon or backslash.
+        work: PathBuf,
+        /// Where.
+        place: PathBuf,
+        /// What is mounted below `place` already, which stays visible.
+        inner: Vec<PathBuf>,
+    },
+}
+
+/// What to mount as the kernel takes it, with room for what is known only in the child.
+pub(super) struct Mounts {
+    /// Each with a descriptor, where one is needed.
+    binds: Vec<(CString, CString, RawFd)>,
+    merges: Vec<Merge>,
+}
+
+struct Merge {
+    place: CString,
+    options: CString,
+    inner: Vec<(CString, RawFd)>,
+}
+
+impl Mounts {
+    pub(super) fn of(mounts: &[Mount]) -> io::Result<Mounts> {
+        let mut made = Mounts { binds: Vec::new(), merges: Vec::new() };
+        for mount in mounts {
+            match mount {
+                Mount::Bind { what, place } => made.binds.push((c_string(what)?, c_string(place)?, -1)),
+                Mount::Merge { upper, work, place, inner } => {
+                    // Extended attributes of the other kind are for root alone (overlayfs.rst of Linux, "User xattr").
+                    // SAFETY: only asks.
+                    let owner = if unsafe { libc::geteuid() } == 0 { "" } else { ",userxattr" };
+                    let mut options = OsString::from("lowerdir=.,upperdir=");
+                    options.push(upper);
+                    options.push(",workdir=");
+                    options.push(work);
+                    options.push(owner);
+                    let inner = inner.iter().map(|path| Ok((c_string(path)?, -1))).collect::<io::Result<_>>()?;
+                    made.merges.push(Merge { place: c_string(place)?, options: c_string(options.as_ref())?, inner });
+                }
+            }
+        }
+        Ok(made)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.binds.is_empty() && self.merges.is_empty()
+    }
+
+    /// Mounts everything in a mount namespace of the caller's own; with nothing to mount, it keeps the one it has.
+    ///
+    /// # Safety
+    /// For the child between `fork` and `exec`: plain system calls on memory that was made before.
+    pub(super) unsafe fn mount(&mut self) -> io::Result<()> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the strings live across the calls, and the caller is such a child.
+        unsafe {
+            if libc::geteuid() != 0 {
+                enter_user_namespace()?;
+            }
+            check(libc::unshare(libc::CLONE_NEWNS))?;
+            let none = std::ptr::null();
+            check(libc::mount(none, c"/".as_ptr(), none, libc::MS_REC | libc::MS_PRIVATE, none.cast()))?;
+            self.mount_all()
+        }
+    }
+
+    /// Whatever lies where something is merged is taken hold of before that hides it.
+    ///
+    /// # Safety
+    /// As for [`Mounts::mount`].
+    unsafe fn mount_all(&mut self) -> io::Result<()> {
+        // SAFETY: all strings live across the calls.
+        unsafe {
+            let none = std::ptr::null();
+            if self.merges.is_empty() {
+                for (what, place, _) in &self.binds {
+                    check(libc::mount(what.as_ptr(), place.as_ptr(), none, libc::MS_BIND, none.cast()))?;
+                }
+                return Ok(());
+            }
+            for (what, _, tree) in &mut self.binds {
+                *tree = take_tree(what, 0)?;
+            }
+            for Merge { place, options, inner } in &mut self.merges {
+                for (path, tree) in inner.iter_mut() {
+                    *tree = take_tree(path, libc::AT_RECURSIVE as libc::c_uint)?;
+                }
+                check(libc::chdir(place.as_ptr()))?;
+                let kind = c"overlay".as_ptr();
+                check(libc::mount(kind, place.as_ptr(), kind, 0, options.as_ptr().cast()))?;
+                for (path, tree) in inner.iter() {
+                    put_tree(*tree, path)?;
+                }
+            }
+            for (_, place, tree) in &self.binds {
+                put_tree(*tree, place)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes hold of what a path leads to, to mount it later (open_tree(2), Linux 5.2).
+unsafe fn take_tree(path: &CString, flags: libc::c_uint) -> io::Result<RawFd> {
+    // SAFETY: the string lives across the call.
+    let tree = unsafe {
+        let flags = flags | libc::OPEN_TREE_CLONE | libc::OPEN_TREE_CLOEXEC;
+        libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, path.as_ptr(), flags)
+    };
+    check(tree as libc::c_int)
+}
+
+/// Mounts it (move_mount(2)) and lets go.
+unsafe fn put_tree(tree: RawFd, place: &CString) -> io::Result<()> {
+    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
+    // SAFETY: the strings live across the calls, and the descriptor is ours.
+    unsafe {
+        let (from, to) = (c"".as_ptr(), place.as_ptr());
+        let flags = MOVE_MOUNT_F_EMPTY_PATH;
+        check(libc::syscall(libc::SYS_move_mount, tree, from, libc::AT_FDCWD, to, flags) as libc::c_int)?;
+        check(libc::close(tree))?;
+    }
+    Ok(())
+}
+
+/// A person without root gets a mount namespace by way of a user namespace in which nothing but
+/// their own id exists.
+unsafe fn enter_user_namespace() -> io::Result<()> {
+    unsafe fn write(path: &std::ffi::CStr, text: &[u8]) -> io::Result<()> {
+        // SAFETY: the path is a C string and the text is as long as it says.
+        unsafe {
+            let fd = libc::open(path.as_ptr(), libc::O_WRONLY);
+            if fd < 0 || libc::write(fd, text.as_ptr().cast(), text.len()) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            libc::close(fd);
+        }
+        Ok(())
+    }
+    // `id id 1` without allocating.
+    fn mapping(id: u32, room: &mut [u8; 32]) -> &[u8] {
+        let mut digits = [0; 10];
+        let mut used = 0;
+        let mut rest = id;
+        loop {
+            digits[used] = b'0' + (rest % 10) as u8;
+            used += 1;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let mut at = 0;
+        for _ in 0..2 {
+            for digit in digits[..used].iter().rev() {
+                room[at] = *digit;
+                at += 1;
+            }
+            room[at] = b' ';
+            at += 1;
+        }
+        room[at] = b'1';
+        &room[..=at]
+    }
+    // SAFETY: plain system calls.
+    unsafe {
+        let (user, group) = (libc::geteuid(), libc::getegid());
+        if libc::unshare(libc::CLONE_NEWUSER) == -1 {
+            return Err(io::Error::last_os_error());
+        }
+        let mut room = [0; 32];
+        write(c"/proc/self/setgroups", b"deny")?;
+        write(c"/proc/self/uid_map", mapping(user, &mut room))?;
+        write(c"/proc/self/gid_map", mapping(group, &mut room))
+    }
+}
