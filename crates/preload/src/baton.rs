@@ -9,8 +9,8 @@
 //! The baton is a futex of the process. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
 
-use super::process::{self, control, errno, set_errno, slot};
-use super::recorder;
+use super::ring;
+use super::state::{self, control, errno, set_errno, slot};
 use super::stuck::{LOOK, Stuck};
 use super::thread::{RECORDING, Thread};
 use libc::timespec;
@@ -28,8 +28,8 @@ const AWAITED: u32 = 1 << 31;
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
 
 /// From now on this process has several threads.
-pub unsafe fn put_to_use() {
-    if process::mode() == RECORDING && !(*control()).side_by_side.load(Ordering::Relaxed) {
+pub fn put_to_use() {
+    if state::mode() == RECORDING && !control().side_by_side.load(Ordering::Relaxed) {
         IN_USE.store(true, Ordering::Relaxed);
     }
 }
@@ -48,14 +48,14 @@ pub fn is_in_use() -> bool {
 #[inline(always)]
 pub unsafe fn is_held_in_peace(thread: *const Thread) -> bool {
     is_in_use()
-        && (*slot()).baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
-        && (*slot()).impatient.load(Ordering::Relaxed) == 0
+        && slot().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
+        && slot().impatient.load(Ordering::Relaxed) == 0
 }
 
 /// The thread goes on to run the server's code.
 #[inline(always)]
 pub unsafe fn keep(thread: *mut Thread) {
-    if is_in_use() && (*slot()).baton.load(Ordering::Relaxed) != name(thread) {
+    if is_in_use() && slot().baton.load(Ordering::Relaxed) != name(thread) {
         keep_or_wait(thread);
     }
 }
@@ -63,7 +63,7 @@ pub unsafe fn keep(thread: *mut Thread) {
 /// The thread may block, and may never come back: what it has read of clocks is written down first.
 #[inline(always)]
 pub unsafe fn give(thread: *mut Thread) {
-    recorder::close_run(thread);
+    ring::close_run(thread);
     if is_in_use() {
         pass_on(thread);
     }
@@ -71,13 +71,13 @@ pub unsafe fn give(thread: *mut Thread) {
 
 /// What the baton's word says while this thread has it.
 unsafe fn name(thread: *const Thread) -> u32 {
-    (*thread).slot.offset_from(&raw const (*control()).threads[0]) as u32 + 1
+    (*thread).slot.offset_from(&raw const control().threads[0]) as u32 + 1
 }
 
 #[cold]
 unsafe fn keep_or_wait(thread: *mut Thread) {
     let before = errno();
-    let process = &*slot();
+    let process = slot();
     let has_it = process.baton.load(Ordering::Relaxed) & !AWAITED == name(thread);
     if has_it && process.impatient.load(Ordering::Relaxed) > 0 {
         pass_on(thread);
@@ -89,7 +89,7 @@ unsafe fn keep_or_wait(thread: *mut Thread) {
 }
 
 unsafe fn pass_on(thread: *mut Thread) {
-    let process = &*slot();
+    let process = slot();
     let now = process.baton.load(Ordering::Relaxed);
     // Another thread may have taken it over, see `Stuck`.
     if now & !AWAITED != name(thread) || process.baton.swap(0, Ordering::Release) & AWAITED == 0 {
@@ -103,7 +103,7 @@ unsafe fn pass_on(thread: *mut Thread) {
 }
 
 unsafe fn take(thread: *mut Thread) {
-    let process = &*slot();
+    let process = slot();
     let name = name(thread);
     if process.impatient.load(Ordering::Relaxed) == 0
         && process.baton.compare_exchange(0, name, Ordering::Acquire, Ordering::Relaxed).is_ok()
@@ -161,7 +161,7 @@ unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
 unsafe fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
     let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
     let place = (holder != 0).then(|| (u64::from(process.passed.load(Ordering::Relaxed)), 0));
-    let holder = (*control()).threads.get(holder.wrapping_sub(1) as usize);
+    let holder = control().threads.get(holder.wrapping_sub(1) as usize);
     let holder = holder.filter(|it| !it.waiting.is(Waiting::Reader, Ordering::Relaxed));
     stuck.look(place, holder.map(|it| it.tid.load(Ordering::Relaxed)));
 }

@@ -173,7 +173,7 @@ pub unsafe fn inherit() {
     set(0, Kind::Recorded);
     set(1, Kind::Log);
     set(2, Kind::Log);
-    if super::process::mode() == REPLAYING {
+    if super::state::mode() == REPLAYING {
         set(TAPE_FD, Kind::Own);
         let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK);
         let socket = libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);

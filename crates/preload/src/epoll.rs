@@ -8,8 +8,8 @@
 //! shares with its parent.
 
 use super::addresses;
-use super::process;
 use super::report;
+use super::state;
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -73,7 +73,7 @@ fn entry(fd: i32) -> Option<&'static AtomicU64> {
 }
 
 fn next_instance() -> Instance {
-    u64::from(process::index()) << 32 | u64::from(MADE.fetch_add(1, Ordering::Relaxed) + 1)
+    u64::from(state::index()) << 32 | u64::from(MADE.fetch_add(1, Ordering::Relaxed) + 1)
 }
 
 /// The epoll instance behind a descriptor. One that came over a socket or through `exec` has a name of
@@ -93,7 +93,7 @@ pub fn made(fd: i32) {
     let before = entry.load(Ordering::Relaxed);
     let gone = before != 0
         && before & SHARED == 0
-        && before >> 32 == u64::from(process::index())
+        && before >> 32 == u64::from(state::index())
         && before as u32 > INHERITED.load(Ordering::Relaxed);
     if !gone {
         entry.store(next_instance(), Ordering::Relaxed);
@@ -176,7 +176,7 @@ pub fn registered(number: u64) -> (Instance, i32, u64) {
 /// is waited for, a second at the most.
 pub unsafe fn data(epoll: Instance, fd: i32) -> Option<u64> {
     let attached = || find(epoll, fd).map(|number| table().all[number as usize].data.load(Ordering::Relaxed));
-    let elsewhere = epoll >> 32 != u64::from(process::index()) || epoll as u32 <= INHERITED.load(Ordering::Relaxed);
+    let elsewhere = epoll >> 32 != u64::from(state::index()) || epoll as u32 <= INHERITED.load(Ordering::Relaxed);
     for _ in 0..1000 {
         if attached().is_some() || !elsewhere {
             break;

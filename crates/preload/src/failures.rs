@@ -2,8 +2,8 @@
 //! process: by the recorder in the demo, by the player in the control area. A call that fails only in a replay is
 //! often why it goes another way.
 
-use super::process::{self, control, errno, set_errno};
 use super::recorder::{self, Piece};
+use super::state::{self, control, errno, set_errno};
 use super::thread::{self, ASIDE, RECORDING, REPLAYING, Thread};
 use libc::{c_char, c_int, c_void};
 use prony_channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, UNFINISHED};
@@ -66,7 +66,7 @@ pub unsafe fn at_descriptor<T: Fallible>(name: &CStr, fd: c_int, result: T) -> T
 /// From here on this process notes its failures: says so in the demo.
 pub unsafe fn begin() {
     let thread = thread::this();
-    if process::mode() == RECORDING {
+    if state::mode() == RECORDING {
         write_down(thread, -1, NOTED_FROM_HERE, 0, &[]);
     }
 }
@@ -81,7 +81,7 @@ pub unsafe fn note(name: &CStr, fd: c_int, path: *const c_char, error: c_int) {
     }
     let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
     let digest = digest(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
-    match (see(digest), process::mode()) {
+    match (see(digest), state::mode()) {
         (Some(true), RECORDING) => {
             let name = Piece::Bytes(PartKind::Value, name.as_ptr().cast(), name.count_bytes());
             let path = Piece::some(PartKind::Path, path.as_ptr(), path.len());
@@ -106,7 +106,7 @@ unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces
 /// FNV-1a, whose values never leave the process. Never 0.
 fn digest(parts: &[&[u8]]) -> u64 {
     const PRIME: u64 = 0x100_0000_01b3;
-    let process = process::index();
+    let process = state::index();
     let bytes = parts.iter().flat_map(|part| part.iter().chain(&[0]));
     bytes
         .chain(&process.to_ne_bytes())
@@ -129,10 +129,10 @@ fn see(digest: u64) -> Option<bool> {
 
 /// Keeps a failure for whoever explains the replay.
 unsafe fn keep(thread: *mut Thread, name: &[u8], fd: c_int, path: &[u8], error: c_int) {
-    let number = (*control()).failures_used.fetch_add(1, Ordering::Relaxed);
-    let place = &(*control()).failures[number as usize % FAILURES];
+    let number = control().failures_used.fetch_add(1, Ordering::Relaxed);
+    let place = &control().failures[number as usize % FAILURES];
     place.state.store(UNFINISHED, Ordering::Relaxed);
-    place.process.store(process::index(), Ordering::Relaxed);
+    place.process.store(state::index(), Ordering::Relaxed);
     place.thread.store((*thread).index.into(), Ordering::Relaxed);
     place.errno.store(error, Ordering::Relaxed);
     place.fd.store(fd, Ordering::Relaxed);

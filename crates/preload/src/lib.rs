@@ -8,29 +8,44 @@
 #![cfg_attr(test, allow(dead_code, reason = "nothing calls a hook that has no C name"))]
 #![allow(clippy::while_immutable_condition, reason = "loops move a thread's cursor behind its pointer")]
 
+// Layers: a module uses modules of its own layer and of those above, never in a circle.
+
+// What this process and this thread are.
 mod addresses;
+mod state;
+mod thread;
+// Words for the person, and facts for the process outside.
+mod report;
+mod slots;
+// Recording.
 mod baton;
+mod recorder;
+mod ring;
+mod stuck;
+// What both know of the server.
 mod descriptors;
-#[cfg(target_arch = "x86_64")]
-mod detour;
-mod ending;
 mod epoll;
 mod failures;
-mod hooks;
-mod notes;
-mod objects;
+mod handlers;
 mod pids;
+// Replaying.
 mod player;
-mod process;
+// Threads and processes that come and go.
+mod ending;
+mod lifecycle;
+// Code that passes the hooks by.
+mod notes;
 #[cfg(target_arch = "x86_64")]
 mod processor;
 #[cfg(not(target_arch = "x86_64"))]
 #[path = "processor_elsewhere.rs"]
 mod processor;
-mod real;
-mod recorder;
-mod report;
+mod raw_calls;
 mod search;
 mod signals;
-mod stuck;
-mod thread;
+// What the server calls.
+mod hooks;
+mod real;
+// Where it all begins.
+mod attach;
+mod objects;

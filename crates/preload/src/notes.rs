@@ -1,8 +1,8 @@
 //! What the recorder itself says: to the person at once, and in the demo to whoever replays it.
 
-use super::process::{self, errno, set_errno};
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
+use super::state::{self, errno, set_errno};
 use super::thread::{self, ASIDE, RECORDING};
 use prony_demo::{Op, PartKind};
 
@@ -32,7 +32,7 @@ pub unsafe fn covered(text: &[&[u8]]) {
 /// Nothing while replaying: it was said when the demo was made.
 unsafe fn note(op: Op, aux: u32, text: &[&[u8]]) {
     let thread = thread::this();
-    if !(*thread).attached || process::mode() != RECORDING {
+    if !(*thread).attached || state::mode() != RECORDING {
         return;
     }
     let before = errno();

@@ -1,7 +1,7 @@
 //! Numbers of processes and threads. A replay gives the server the recorded ones; the kernel knows others. Calls that
 //! are made for real in a replay get the kernel's number of what the server means.
 
-use super::process::mode;
+use super::state::mode;
 use super::thread::REPLAYING;
 use libc::{c_char, pid_t};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};

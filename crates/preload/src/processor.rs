@@ -11,12 +11,14 @@
 //! For plugins, the function that the loader calls for debuggers, when all objects are mapped and none has run yet,
 //! gets a breakpoint as well, with the first call of `dlopen`.
 
+mod detour;
+
 use super::player;
-use super::process::{control, errno, mode, set_errno};
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
+use super::state::{control, errno, mode, set_errno};
 use super::thread::{self, ASIDE, Aside, RECORDING, REPLAYING, Thread};
-use super::{detour, notes, search, signals};
+use super::{handlers, notes, search};
 use libc::{c_int, c_void};
 use prony_channel::{SITES, ScanState, Site};
 use prony_demo::Op;
@@ -130,7 +132,7 @@ pub fn catches() -> bool {
 /// The objects were searched for the first time: says in the demo that what they ask is recorded.
 pub unsafe fn watched() {
     let thread = thread::this();
-    if mode() == RECORDING && (*control()).processor.load(Ordering::Relaxed) {
+    if mode() == RECORDING && control().processor.load(Ordering::Relaxed) {
         let live = std::mem::replace(&mut (*thread).live, ASIDE);
         recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
         (*thread).live = live;
@@ -139,7 +141,7 @@ pub unsafe fn watched() {
 
 /// A plugin is about to be loaded.
 pub unsafe fn watch_loading() {
-    if !(*control()).processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
+    if !control().processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
         return;
     }
     let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
@@ -194,20 +196,20 @@ unsafe fn loaded() {
     }
     let sum = objects(debug);
     if OBJECTS.swap(sum, Ordering::Relaxed) != sum {
-        search::ask(ScanState::Loaded);
+        search::ask(ScanState::Loaded, || follow());
     }
 }
 
 /// Puts breakpoints at the sites that were found. The list is there before the first of them is.
 pub unsafe fn follow() {
     let control = control();
-    if !(*control).processor.load(Ordering::Relaxed) {
+    if !control.processor.load(Ordering::Relaxed) {
         return;
     }
     let next = 1 - LISTS.current.load(Ordering::Relaxed);
     let list = &mut *LISTS.lists[next].get();
     let mut count = 0;
-    let scan = &(*control).scan;
+    let scan = &control.scan;
     for word in &scan.sites[..(scan.site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
         let site = Site::from_word(word.load(Ordering::Relaxed));
         let address = site.address as usize;
@@ -319,7 +321,7 @@ unsafe fn catch() {
     action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
     let mut before: libc::sigaction = std::mem::zeroed();
     libc::sigaction(libc::SIGTRAP, &action, &mut before);
-    signals::keep(libc::SIGTRAP, before);
+    handlers::set(libc::SIGTRAP, handlers::handler(before));
     let mut own: libc::sigset_t = std::mem::zeroed();
     libc::sigemptyset(&mut own);
     libc::sigaddset(&mut own, libc::SIGTRAP);
@@ -343,7 +345,7 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
         registers[libc::REG_RIP as usize] = (stack as *const i64).read();
         registers[libc::REG_RSP as usize] = stack + 8;
     } else {
-        signals::pass_on(signal, info, context);
+        handlers::pass_on(signal, info, context);
     }
     set_errno(before);
 }

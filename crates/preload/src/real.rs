@@ -79,6 +79,7 @@ macro_rules! hooks {
     (@alias $alias:ident $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments)]
+        #[cfg_attr(test, allow(non_snake_case))]
         pub unsafe extern "C" fn $alias($($arg: $ty),*) -> $ret {
             $name($($arg),*)
         }

@@ -1,6 +1,6 @@
 //! How the library says that it cannot go on: facts into the control area, then the end.
 
-use super::process::{control, index};
+use super::state::{control, index};
 use super::thread::{ASIDE, Thread};
 use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, WINDOW_BYTES, What};
 use prony_demo::{Head, Op};
@@ -98,7 +98,7 @@ impl<'a> Finding<'a> {
 #[cold]
 pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
     (*thread).live = ASIDE;
-    let report = &(*control()).report;
+    let report = &control().report;
     if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
         // Another thread was first; its finding counts.
         loop {

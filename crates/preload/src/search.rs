@@ -2,18 +2,17 @@
 //! what they ask the processor.
 
 use super::notes;
-use super::process::{self, control};
-use super::processor;
+use super::state::{self, control};
 use super::thread::Aside;
 use libc::c_int;
 use prony_channel::{ScanState, StateWord};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Has the objects searched and follows what is found. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
+/// Has the objects searched, and calls `follow` while the sites that were found stand in the control area. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
 /// whether any of them makes system calls of its own.
-pub unsafe fn ask(what: ScanState) -> bool {
+pub unsafe fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     let _aside = Aside::step();
-    let scan = &(*control()).scan;
+    let scan = &control().scan;
     let state = &scan.state;
     claim(state);
     scan.pid.store(libc::getpid(), Ordering::Relaxed);
@@ -21,7 +20,7 @@ pub unsafe fn ask(what: ScanState) -> bool {
     wake(state.word());
     for _ in 0..LOOKS {
         // The recorder may be gone; the server goes on without it.
-        if !state.is(what, Ordering::Acquire) || process::is_outside_gone() {
+        if !state.is(what, Ordering::Acquire) || state::is_outside_gone() {
             break;
         }
         sleep(state.word(), what as u32);
@@ -29,7 +28,7 @@ pub unsafe fn ask(what: ScanState) -> bool {
     let answered = state.is(ScanState::Answered, Ordering::Acquire);
     let raw_calls = answered && scan.raw_calls.load(Ordering::Relaxed);
     if answered {
-        processor::follow();
+        follow();
     } else {
         notes::uncovered(&[b"the objects of this process were not searched: the recorder did not answer in time"]);
     }

@@ -7,63 +7,20 @@
 //! replaying, no signal but a fault reaches a handler: the tape says when they run.
 
 use super::baton;
+use super::handlers::{self, SIGNALS};
 use super::player;
-use super::process::{self, errno, set_errno};
 use super::processor;
 use super::recorder::{self, Piece};
+use super::state::{self, errno, set_errno};
 use super::thread::{self, ASIDE, REPLAYING, Thread};
 use prony_demo::{Op, PartKind};
-use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
-
-const SIGNALS: usize = 65;
-
-struct Actions {
-    /// What the server set.
-    set: UnsafeCell<[Option<libc::sigaction>; SIGNALS]>,
-    /// Details of signals held back.
-    info: UnsafeCell<[libc::siginfo_t; SIGNALS]>,
-}
-
-// SAFETY: as in C, changing the action of a signal while it arrives on another thread is a race of
-// the server's own; `info` is written by the handler of that signal, which is masked meanwhile.
-unsafe impl Sync for Actions {}
-
-static ACTIONS: Actions = Actions {
-    set: UnsafeCell::new([None; SIGNALS]),
-    // SAFETY: all zero is a valid siginfo_t.
-    info: UnsafeCell::new(unsafe { std::mem::zeroed() }),
-};
 
 /// Faults are the server's own doing and come at the same instruction in every run.
 fn is_fault(signal: c_int) -> bool {
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGABRT, libc::SIGSYS]
         .contains(&signal)
-}
-
-/// An action that is a handler.
-fn handled(action: libc::sigaction) -> Option<libc::sigaction> {
-    (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN).then_some(action)
-}
-
-/// Keeps the action of a signal that the library takes over.
-#[cfg(target_arch = "x86_64")]
-pub unsafe fn keep(signal: c_int, action: libc::sigaction) {
-    (*ACTIONS.set.get())[signal as usize] = handled(action);
-}
-
-/// A signal that the library has taken over comes for the server: its handler runs, or what happens without one.
-#[cfg(target_arch = "x86_64")]
-pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    if (*ACTIONS.set.get())[signal as usize].is_some() {
-        return run_handler(signal, info, context);
-    }
-    let _aside = thread::Aside::step();
-    let mut action: libc::sigaction = std::mem::zeroed();
-    action.sa_sigaction = libc::SIG_DFL;
-    libc::sigaction(signal, &action, std::ptr::null_mut());
-    libc::raise(signal);
 }
 
 /// `sigaction` as the server sees it.
@@ -76,9 +33,9 @@ pub unsafe fn change(
     let place = signal as usize;
     if signal == libc::SIGTRAP && processor::catches() {
         // The kernel keeps calling us, and we call whoever is set here.
-        let before = (*ACTIONS.set.get())[place];
+        let before = handlers::of(signal);
         if !new.is_null() {
-            (*ACTIONS.set.get())[place] = handled(*new);
+            handlers::set(signal, handlers::handler(*new));
         }
         if !old.is_null() {
             *old = before.unwrap_or_else(|| std::mem::zeroed());
@@ -88,17 +45,16 @@ pub unsafe fn change(
     if is_fault(signal) || place == 0 || place >= SIGNALS {
         return real(signal, new, old);
     }
-    let set = &mut (*ACTIONS.set.get())[place];
-    let before = *set;
+    let before = handlers::of(signal);
     // Both pointers may be the same, so what is asked for is copied first.
     let asked = if new.is_null() { None } else { Some(*new) };
-    let handled = asked.and_then(handled);
+    let handled = asked.and_then(handlers::handler);
     let failed = match asked {
         None => real(signal, new, old),
         Some(mut installed) => {
             libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
             libc::sigdelset(&mut installed.sa_mask, libc::SIGTRAP);
-            if process::mode() == REPLAYING {
+            if state::mode() == REPLAYING {
                 // Nothing real may end or interrupt a replay; ignored children would not be waited for.
                 let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;
                 installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
@@ -114,7 +70,7 @@ pub unsafe fn change(
         return -1;
     }
     if asked.is_some() {
-        *set = handled;
+        handlers::set(signal, handled);
     }
     if let (Some(before), false) = (before, old.is_null()) {
         *old = before;
@@ -126,17 +82,16 @@ pub unsafe fn change(
 unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     let before = errno();
     let thread = thread::this();
-    let place = signal as usize;
-    if !(*thread).attached || process::mode() == ASIDE {
-        run_handler(signal, info, context);
+    if !(*thread).attached || state::mode() == ASIDE {
+        handlers::run(signal, info, context);
     } else if (*thread).blocking {
         (*thread).blocking = false;
         record_and_run(thread, BEFORE_NEXT, signal, info, context);
         (*thread).blocking = true;
         baton::give(thread);
     } else {
-        (*ACTIONS.info.get())[place] = *info;
-        (*thread).pending.fetch_or(1 << (place - 1), Ordering::Relaxed);
+        handlers::keep_details(signal, *info);
+        (*thread).pending.fetch_or(1 << (signal - 1), Ordering::Relaxed);
     }
     set_errno(before);
 }
@@ -157,23 +112,8 @@ unsafe fn record_and_run(
     recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
     let live = (*thread).live;
     (*thread).live = (*thread).mode;
-    run_handler(signal, info, context);
+    handlers::run(signal, info, context);
     (*thread).live = live;
-}
-
-unsafe fn run_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let Some(action) = (*ACTIONS.set.get())[signal as usize] else { return };
-    if action.sa_flags & libc::SA_RESETHAND != 0 {
-        (*ACTIONS.set.get())[signal as usize] = None;
-    }
-    if action.sa_flags & libc::SA_SIGINFO != 0 {
-        type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
-        let handler = std::mem::transmute::<usize, Handler>(action.sa_sigaction);
-        handler(signal, info, context);
-    } else {
-        let handler = std::mem::transmute::<usize, unsafe extern "C" fn(c_int)>(action.sa_sigaction);
-        handler(signal);
-    }
 }
 
 /// A call begins: runs what was held back, or what the tape has before it.
@@ -207,12 +147,12 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
         if pending == 0 {
             break;
         }
-        let signal = pending.trailing_zeros() as usize + 1;
+        let signal = pending.trailing_zeros() as c_int + 1;
         (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
-        let mut info = (*ACTIONS.info.get())[signal];
+        let mut info = handlers::details(signal);
         let live = std::mem::replace(&mut (*thread).live, ASIDE);
         let mut context: libc::ucontext_t = std::mem::zeroed();
-        record_and_run(thread, place, signal as c_int, &mut info, (&raw mut context).cast());
+        record_and_run(thread, place, signal, &mut info, (&raw mut context).cast());
         (*thread).live = live;
     }
     set_errno(before);
@@ -222,27 +162,7 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
 unsafe fn deliver_recorded(thread: *mut Thread, place: i32) {
     let before = errno();
     while player::signal_is_next(thread, place) {
-        replay_signal(thread);
+        player::replay_signal(thread);
     }
     set_errno(before);
-}
-
-/// The next record is a signal: its handler runs now.
-pub unsafe fn replay_signal(thread: *mut Thread) {
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let answer = player::take_signal(thread);
-    let signal = answer.aux() as c_int;
-    let mut info: libc::siginfo_t = std::mem::zeroed();
-    answer.copy_value(&mut info);
-    player::done(thread, answer);
-    let mut context: libc::ucontext_t = std::mem::zeroed();
-    (*thread).live = (*thread).mode;
-    run_handler(signal, &mut info, (&raw mut context).cast());
-    (*thread).live = live;
-}
-
-/// True if the server has a handler for this signal.
-pub fn is_handled(signal: c_int) -> bool {
-    // SAFETY: see `Sync for Actions`.
-    unsafe { (*ACTIONS.set.get()).get(signal as usize).is_some_and(Option::is_some) }
 }

@@ -60,7 +60,7 @@ pub struct Thread {
     /// Signals that came while no handler could run, one bit each, from bit 1.
     pub pending: AtomicU64,
     /// The slot in the control area.
-    pub slot: *mut channel::Thread,
+    pub slot: *const channel::Thread,
     /// Acquisitions without a record since the last call that restarts the count, see `hooks::sync`.
     pub unrecorded: u32,
 

@@ -4,11 +4,11 @@
 use super::super::descriptors::{Kind, is_recorded, kind};
 use super::super::failures::at_descriptor;
 use super::super::player::{self, count};
-use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::state::{errno, outcome, set_errno};
 use super::socket::{received, runs_of, scatter, sent, vector_length};
-use super::{asked, blocking};
+use super::{asked, blocking, enter, leave};
 use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};

@@ -3,10 +3,10 @@
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
 use super::super::player;
-use super::super::process::{enter, errno, leave, outcome, set_errno, threaded};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::{recorded, recorded_plain};
+use super::super::state::{errno, outcome, set_errno, threaded};
+use super::{enter, leave, recorded, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, itimerspec, sigset_t};
 use prony_demo::{Op, PartKind};
 

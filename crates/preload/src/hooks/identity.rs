@@ -2,11 +2,11 @@
 
 use super::super::failures::at_descriptor;
 use super::super::notes;
-use super::super::objects;
 use super::super::pids;
-use super::super::process::{self, errno, set_errno, threaded};
+use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
+use super::super::state::{self, errno, set_errno, threaded};
 use super::super::thread::this;
 use super::pid;
 use super::process as process_calls;
@@ -83,7 +83,7 @@ hooks! {
 
     [__getpid] fn getpid() -> pid_t {
         let pid = recorded_plain(Op::Getpid, -1, 0, || real::getpid() as isize) as pid_t;
-        pids::learn(pid, (*process::slot()).pid.load(Ordering::Relaxed));
+        pids::learn(pid, state::slot().pid.load(Ordering::Relaxed));
         pid
     }
 
@@ -353,9 +353,11 @@ pub(in super::super) unsafe fn raw(
         libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
         libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
         libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => super::sync::futex_waited(a as *const u32, real),
-        number if is_harmless(number) => at_descriptor(c"syscall", number as c_int, real() as isize) as c_long,
+        number if raw_calls::is_harmless(number) => {
+            at_descriptor(c"syscall", number as c_int, real() as isize) as c_long
+        }
         number => {
-            objects::note_raw_call(number as c_int, std::ptr::null_mut());
+            raw_calls::note(number as c_int, std::ptr::null_mut());
             real()
         }
     }
@@ -367,55 +369,4 @@ static IO_URING_SAID: AtomicBool = AtomicBool::new(false);
 fn is_plain_wait(operation: c_int) -> bool {
     let operation = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET
-}
-
-/// System calls that bring nothing from outside, or nothing that varies.
-pub fn is_harmless(number: c_long) -> bool {
-    [
-        libc::SYS_futex,
-        libc::SYS_membarrier,
-        libc::SYS_rseq,
-        libc::SYS_set_robust_list,
-        libc::SYS_mmap,
-        libc::SYS_munmap,
-        libc::SYS_mprotect,
-        libc::SYS_madvise,
-        libc::SYS_mbind,
-        libc::SYS_set_mempolicy,
-        libc::SYS_get_mempolicy,
-        libc::SYS_move_pages,
-        libc::SYS_memfd_create,
-        libc::SYS_prctl,
-        libc::SYS_seccomp,
-        libc::SYS_sched_getattr,
-        libc::SYS_sched_getparam,
-        libc::SYS_sched_getscheduler,
-        libc::SYS_prlimit64,
-        libc::SYS_ioprio_get,
-        libc::SYS_capget,
-        libc::SYS_capset,
-        libc::SYS_setuid,
-        libc::SYS_setgid,
-        libc::SYS_setresuid,
-        libc::SYS_setresgid,
-        libc::SYS_setgroups,
-        libc::SYS_sched_setscheduler,
-        libc::SYS_sched_setattr,
-        libc::SYS_ioprio_set,
-        libc::SYS_rt_sigprocmask,
-        libc::SYS_rt_sigaction,
-        libc::SYS_statx,
-        libc::SYS_fstat,
-        libc::SYS_newfstatat,
-        libc::SYS_getdents64,
-        libc::SYS_fallocate,
-        libc::SYS_fsync,
-        libc::SYS_fdatasync,
-        libc::SYS_sync_file_range,
-        libc::SYS_renameat2,
-        libc::SYS_copy_file_range,
-        libc::SYS_keyctl,
-        libc::SYS_exit,
-    ]
-    .contains(&number)
 }

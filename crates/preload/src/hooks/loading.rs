@@ -5,9 +5,9 @@
 //! to it, instead of calling it.
 
 use super::super::notes;
-use super::super::process;
 use super::super::processor;
 use super::super::real::Real;
+use super::super::state;
 use super::super::thread::{ASIDE, Aside};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
@@ -26,11 +26,11 @@ unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
 
 /// Takes deep binding out of `flags`; returns the function to go on with.
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
-    if process::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
+    if state::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
         *flags &= !DEEP_BINDING;
         notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
     }
-    if process::mode() != ASIDE {
+    if state::mode() != ASIDE {
         processor::watch_loading();
     }
     let _aside = Aside::step();
@@ -41,7 +41,7 @@ unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *m
 /// found. Returns the function to go on with.
 unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
     let asked = &mut *request;
-    if process::mode() != ASIDE {
+    if state::mode() != ASIDE {
         if asked.namespace != libc::LM_ID_BASE {
             notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
             // What `dlerror` says then.

@@ -16,17 +16,34 @@ mod unanswered;
 mod wait;
 
 pub use file::redirect_standard_input;
-pub use identity::is_harmless;
 
 use super::baton;
 use super::descriptors;
 use super::player::{self, Answer};
-use super::process::{enter, errno, leave, outcome, set_errno};
 use super::recorder::{self, Piece};
 use super::signals;
-use super::thread::Thread;
+use super::state::{errno, outcome, set_errno};
+use super::thread::{self, Thread};
 use prony_demo::{Class, Op};
 use std::sync::atomic::Ordering;
+
+/// The block of the calling thread, with the library stepped aside, and whether it records. Signals that were held back
+/// run before.
+#[inline(always)]
+pub unsafe fn enter() -> (*mut Thread, bool) {
+    let thread = thread::this();
+    signals::deliver_before(thread);
+    let recording = (*thread).live == thread::RECORDING;
+    (*thread).live = thread::ASIDE;
+    (thread, recording)
+}
+
+/// Leaves a hook: signals that were held back run now.
+#[inline(always)]
+pub unsafe fn leave(thread: *mut Thread) {
+    (*thread).live = (*thread).mode;
+    signals::deliver_after(thread);
+}
 
 /// Runs a real call that may block: a handler may run while it does, and other threads.
 #[inline(always)]

@@ -3,10 +3,10 @@
 
 use super::super::player;
 use super::super::player::Answer;
-use super::super::process::{enter, errno, leave, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::recorded;
+use super::super::state::{errno, set_errno};
+use super::{enter, leave, recorded};
 use libc::{addrinfo, c_char, c_int, hostent, ifaddrs, sockaddr, socklen_t};
 use prony_demo::{Op, PartKind};
 use std::cell::Cell;

@@ -3,8 +3,8 @@
 
 use super::super::failures::{Fallible, at_descriptor, at_path};
 use super::super::pids;
-use super::super::process::{errno, set_errno};
 use super::super::real::hooks;
+use super::super::state::{errno, set_errno};
 use super::recorded_plain;
 use super::signal::sent;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, size_t, ssize_t};

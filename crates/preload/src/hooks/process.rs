@@ -4,15 +4,16 @@
 use super::super::descriptors::{self, INHERITED_MAX, Inherited, StandIn};
 use super::super::epoll;
 use super::super::failures::{at_descriptor, at_path};
+use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
-use super::super::objects;
 use super::super::pids;
 use super::super::player;
-use super::super::process::{self, become_child, enter, errno, exiting, leave, set_errno};
+use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::state::{self, errno, set_errno};
 use super::super::thread::{Aside, Thread, this};
-use super::recorded;
+use super::{enter, leave, recorded};
 use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, rusage, siginfo_t};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use prony_demo::{Op, PartKind};
@@ -25,12 +26,12 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
     let (thread, recording) = enter();
     let pid;
     if recording {
-        let index = process::next_index();
+        let index = lifecycle::next_index();
         pid = real(false);
         let before = errno();
         if pid == 0 {
             become_child(index);
-            objects::watch_thread();
+            raw_calls::watch_thread();
         } else {
             told_of_child(thread, pid, index, pidfd);
         }
@@ -65,12 +66,12 @@ unsafe fn told_of_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut
         descriptors::opened(*pidfd);
         piece = Piece::value(&*pidfd);
     }
-    recorder::emit(thread, Op::Fork, -1, index, process::outcome(pid as isize), &[piece]);
+    recorder::emit(thread, Op::Fork, -1, index, state::outcome(pid as isize), &[piece]);
 }
 
 unsafe fn become_replayed_child(index: u32, recorded: pid_t) {
     become_child(index);
-    pids::learn(recorded, (*process::slot()).pid.load(Ordering::Relaxed));
+    pids::learn(recorded, state::slot().pid.load(Ordering::Relaxed));
 }
 
 /// Gives the parent the recorded descriptor of its child.
@@ -166,7 +167,7 @@ extern "C" fn begin(beginning: *mut c_void) -> c_int {
         match recorded {
             0 => {
                 become_child(index);
-                objects::watch_thread();
+                raw_calls::watch_thread();
             }
             recorded => become_replayed_child(index, recorded),
         }
@@ -284,8 +285,8 @@ unsafe fn executed(
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
     let (thread, recording) = enter();
-    let control = process::control();
-    let follow = process::is_started_one() || (*control).follow_exec.load(Ordering::Relaxed);
+    let control = state::control();
+    let follow = state::is_started_one() || control.follow_exec.load(Ordering::Relaxed);
     let mut room = Followed::NOTHING;
     let mut inherited = [Inherited::default(); INHERITED_MAX];
     let mut inherits = 0;
@@ -302,7 +303,7 @@ unsafe fn executed(
             set_errno(before);
             return -1;
         }
-        followed_as = if follow { process::index() + 1 } else { 0 };
+        followed_as = if follow { state::index() + 1 } else { 0 };
         if follow && (*thread).index != 0 {
             // The new program's records are those of thread 0, which in a replay waits for what never comes.
             notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
@@ -334,10 +335,10 @@ unsafe fn executed(
     }
     let environment = match followed_as {
         0 => environment,
-        _ => followed(environment, process::index(), &inherited[..inherits], &mut room),
+        _ => followed(environment, state::index(), &inherited[..inherits], &mut room),
     };
     if followed_as == 0 {
-        process::ended();
+        lifecycle::ended();
         for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
             libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
         }
@@ -385,7 +386,7 @@ hooks! {
         let (thread, recording) = enter();
         let pid;
         if recording {
-            beginning.index = process::next_index();
+            beginning.index = lifecycle::next_index();
             pid = start(&mut beginning);
             let before = errno();
             told_of_child(thread, pid, beginning.index, pidfd);

@@ -1,9 +1,10 @@
 //! Signal actions, sending signals, and timers that send them.
 
-use super::super::process::errno;
+use super::super::handlers;
 use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
+use super::super::state::errno;
 use super::super::thread::Aside;
 use super::{recorded, recorded_plain};
 use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
@@ -47,7 +48,7 @@ pub(super) unsafe fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -
         || real() as isize,
         |_| [Piece::value(&aux)],
         |_, _| {
-            if aux == 0 && !signals::is_handled(signal) {
+            if aux == 0 && handlers::of(signal).is_none() {
                 real();
             }
         },
@@ -143,6 +144,6 @@ unsafe fn own_pid() -> pid_t {
     let _aside = Aside::step();
     let before = errno();
     let pid = libc::getpid();
-    super::super::process::set_errno(before);
+    super::super::state::set_errno(before);
     pid
 }

@@ -14,14 +14,15 @@
 use super::super::baton;
 use super::super::ending;
 use super::super::failures;
-use super::super::objects;
+use super::super::lifecycle::{self, attach_thread, detach_thread};
 use super::super::player;
-use super::super::process::{self, attach_thread, detach_thread, enter, leave, threaded};
+use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder;
+use super::super::state::{self, threaded};
 use super::super::thread::{Aside, RECORDING, this};
 
-use super::blocking;
+use super::{blocking, enter, leave};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
 use prony_demo::{Op, WAITS_ONLY};
@@ -44,7 +45,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         started();
         // Not before: the first use of the heap by a thread opens files, whose numbers matter.
         libc::free(start.cast());
-        objects::watch_thread();
+        raw_calls::watch_thread();
         watch_end(ROUNDS);
         routine(argument)
     }
@@ -97,11 +98,11 @@ unsafe fn created(
     argument: *mut c_void,
 ) -> c_int {
     let (thread, recording) = enter();
-    process::now_threaded();
+    lifecycle::now_threaded();
     let start: *mut Start = libc::malloc(size_of::<Start>()).cast();
     let result;
     if recording {
-        let index = (*process::slot()).threads.fetch_add(1, Ordering::Relaxed);
+        let index = state::slot().threads.fetch_add(1, Ordering::Relaxed);
         start.write(Start { routine, argument, index: index as u16 });
         // The record comes first: the new thread's calls follow it in the order.
         let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
@@ -242,15 +243,15 @@ unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_i
             Some(result) => result,
             None => blocking(thread, op, -1, real),
         };
-        let errno = process::errno();
-        recorder::emit(thread, op, -1, player::name_of(object), process::outcome(result as isize), &[]);
-        process::set_errno(errno);
+        let errno = state::errno();
+        recorder::emit(thread, op, -1, player::name_of(object), state::outcome(result as isize), &[]);
+        state::set_errno(errno);
     } else if let Some(answer) = player::take_sync(thread, op) {
         let outcome = answer.ret() as c_int;
         if outcome == 0 {
             wait_semaphore(object);
         }
-        result = process::returned(i64::from(outcome)) as c_int;
+        result = state::returned(i64::from(outcome)) as c_int;
         player::done(thread, answer);
     } else {
         result = real();
@@ -260,7 +261,7 @@ unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_i
 }
 
 unsafe fn wait_semaphore(semaphore: *mut sem_t) {
-    while libc::sem_wait(semaphore) == -1 && process::errno() == libc::EINTR {}
+    while libc::sem_wait(semaphore) == -1 && state::errno() == libc::EINTR {}
 }
 
 unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_int) -> c_int {
@@ -537,10 +538,10 @@ pub(super) unsafe fn futex_waited(word: *const u32, real: impl FnOnce() -> libc:
     let result;
     if recording {
         result = blocking(thread, Op::FutexWait, -1, real);
-        let errno = process::errno();
-        let outcome = process::outcome(result as isize);
+        let errno = state::errno();
+        let outcome = state::outcome(result as isize);
         recorder::emit(thread, Op::FutexWait, -1, player::name_of(word), outcome, &[]);
-        process::set_errno(errno);
+        state::set_errno(errno);
     } else if let Some(answer) = player::take_sync(thread, Op::FutexWait) {
         player::done(thread, answer);
         result = answer.value() as libc::c_long;

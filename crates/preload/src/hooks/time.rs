@@ -1,10 +1,11 @@
 //! Clocks. The hot ones keep to a handful of instructions around the real call.
 
-use super::super::process::{enter, errno, leave, outcome, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::{RECORDING, Thread, this};
 use super::super::{player, signals};
+use super::{enter, leave};
 use libc::{c_int, c_void, clockid_t, time_t, timespec, timeval};
 use prony_demo::Op;
 

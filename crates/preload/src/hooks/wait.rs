@@ -3,11 +3,11 @@
 use super::super::descriptors;
 use super::super::epoll::{self, Instance};
 use super::super::player::{self, Answer};
-use super::super::process::{enter, errno, leave, outcome, returned, set_errno};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::state::{errno, outcome, returned, set_errno};
 use super::super::thread::Thread;
-use super::{blocking, recorded};
+use super::{blocking, enter, leave, recorded};
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval, useconds_t};
 use prony_demo::{Op, PartKind, WAIT_FOREVER};
 

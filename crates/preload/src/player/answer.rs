@@ -1,6 +1,6 @@
 //! What a call is answered with: a record of the tape, or a part of its bytes.
 
-use super::super::process::returned;
+use super::super::state::returned;
 use super::{Head, PartKind, Parts, Thread, done};
 
 /// What a call is answered with.

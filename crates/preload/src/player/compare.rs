@@ -1,9 +1,9 @@
 //! Sent bytes against recorded ones.
 
 use super::{Answer, count};
-use crate::process::control;
-use crate::recorder::{Piece, emit_numbered};
 use crate::report::{self, Finding};
+use crate::ring::{Piece, emit_numbered};
+use crate::state::control;
 use crate::thread::Thread;
 use prony_channel::{Stop, What};
 use prony_demo::{Op, PartKind};
@@ -91,7 +91,7 @@ pub(super) unsafe fn differs(
     at: usize,
     runs: impl Iterator<Item = Run> + Clone,
 ) {
-    if (*control()).tolerant.load(Ordering::Relaxed) && expected.len() == total {
+    if control().tolerant.load(Ordering::Relaxed) && expected.len() == total {
         count!(thread, outputs_differing, 1);
         let vector: &mut [libc::iovec; 64] = &mut [libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 }; 64];
         let mut used = 0;

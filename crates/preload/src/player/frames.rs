@@ -1,7 +1,7 @@
 //! Times of frames: from the end of one wait of the main thread to the start of the next.
 
 use crate::addresses;
-use crate::process::control;
+use crate::state::control;
 use crate::thread::{self, Thread};
 use prony_channel::{Control, FrameTime};
 use std::cell::UnsafeCell;
@@ -21,9 +21,9 @@ pub(super) unsafe fn end_frame(thread: *mut Thread) {
     let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
     let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
     let control = control();
-    let frames = (*control).frames.load(Ordering::Relaxed) + 1;
-    (*control).frames.store(frames, Ordering::Release);
-    let together = (*control).frames_in_each.load(Ordering::Relaxed);
+    let frames = control.frames.load(Ordering::Relaxed) + 1;
+    control.frames.store(frames, Ordering::Release);
+    let together = control.frames_in_each.load(Ordering::Relaxed);
     if together <= 1 {
         return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
     }
@@ -46,11 +46,11 @@ struct Sum(UnsafeCell<FrameTime>);
 // SAFETY: frames end on the main thread of one process.
 unsafe impl Sync for Sum {}
 
-unsafe fn list(control: *mut Control, time: FrameTime) {
-    let entry = (*control).frame_times.load(Ordering::Relaxed);
-    if entry < (*control).frame_capacity.load(Ordering::Relaxed) {
+unsafe fn list(control: &Control, time: FrameTime) {
+    let entry = control.frame_times.load(Ordering::Relaxed);
+    if entry < control.frame_capacity.load(Ordering::Relaxed) {
         (addresses::FRAMES as *mut FrameTime).add(entry as usize).write(time);
-        (*control).frame_times.store(entry + 1, Ordering::Release);
+        control.frame_times.store(entry + 1, Ordering::Release);
     }
 }
 

@@ -26,9 +26,11 @@ pub use compare::{Run, compare_address, compare_content, compare_output};
 
 use super::addresses;
 use super::descriptors;
-use super::process::{self, control, index, slot};
+use super::handlers;
 use super::report::{self, Finding};
-use super::thread::Thread;
+use super::slots;
+use super::state::{control, index, slot};
+use super::thread::{ASIDE, Thread};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_channel::{
@@ -51,7 +53,7 @@ use window::{ALL_TURNS, has_next, place_of};
 /// marked in it. Its pages are mapped before they may be written, so that only those with marks are copied.
 pub unsafe fn map_tape() {
     if !window::is_windowed() {
-        let bytes = (*control()).tape_bytes.load(Ordering::Relaxed) as usize;
+        let bytes = control().tape_bytes.load(Ordering::Relaxed) as usize;
         let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE;
         let tape = libc::mmap(addresses::TAPE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
         let writable = || libc::mprotect(tape, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
@@ -61,7 +63,7 @@ pub unsafe fn map_tape() {
     }
     let frames = libc::mmap(
         addresses::FRAMES as *mut c_void,
-        ((*control()).frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
+        (control().frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
             .next_multiple_of(4096)
             .max(4096),
         libc::PROT_READ | libc::PROT_WRITE,
@@ -83,7 +85,7 @@ unsafe fn streams() -> &'static [TapeStream] {
 pub unsafe fn start_thread(thread: *mut Thread) {
     (*thread).turn_mask = ALL_TURNS;
     // A process that ran another program before goes on behind the call that it did so with.
-    let resume = if (*thread).index == 0 { (*slot()).resume.load(Ordering::Relaxed) } else { 0 };
+    let resume = if (*thread).index == 0 { slot().resume.load(Ordering::Relaxed) } else { 0 };
     let from = resume.saturating_sub(1);
     if window::is_windowed() {
         window::open(thread, from);
@@ -124,7 +126,7 @@ unsafe fn find_stream(thread: *mut Thread, from: u64) {
 
 /// The process goes on as another program, which finds its place on the tape by this mark.
 pub unsafe fn leave_mark(thread: *mut Thread) {
-    (*slot()).resume.store(place_of(thread, (*thread).cursor) + 1, Ordering::Relaxed);
+    slot().resume.store(place_of(thread, (*thread).cursor) + 1, Ordering::Relaxed);
     // The slot is not used again: the new program takes one of its own, which is to be woken.
     (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
     use_all_cpus();
@@ -272,8 +274,8 @@ unsafe fn step(thread: *mut Thread, record: *mut Head) {
 
 /// Ends a process that has followed its demo to the end.
 pub unsafe fn end_process(status: i32) -> ! {
-    (*slot()).state.store(ProcessState::Ended, Ordering::Release);
-    process::leave_slot();
+    slot().state.store(ProcessState::Ended, Ordering::Release);
+    slots::leave();
     libc::_exit(status);
 }
 
@@ -337,9 +339,18 @@ pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Answ
     }
 }
 
-/// The record of a signal, which stands next.
-pub unsafe fn take_signal(thread: *mut Thread) -> Answer {
-    taken(thread, (*thread).cursor)
+/// The next record is a signal: its handler runs now.
+pub unsafe fn replay_signal(thread: *mut Thread) {
+    let live = std::mem::replace(&mut (*thread).live, ASIDE);
+    let answer = taken(thread, (*thread).cursor);
+    let signal = answer.aux() as i32;
+    let mut info: libc::siginfo_t = std::mem::zeroed();
+    answer.copy_value(&mut info);
+    done(thread, answer);
+    let mut context: libc::ucontext_t = std::mem::zeroed();
+    (*thread).live = (*thread).mode;
+    handlers::run(signal, &mut info, (&raw mut context).cast());
+    (*thread).live = live;
 }
 
 /// True when a signal stands next on the tape of this thread, to be delivered at this place.

@@ -4,11 +4,11 @@
 use super::clocks::skip_clocks;
 use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
-use super::{Answer, class, count, end_process, next, number, step, taken};
-use crate::process::slot;
+use super::{Answer, class, count, end_process, next, number, replay_signal, step, taken};
+use crate::descriptors;
 use crate::report::{self, Finding};
+use crate::state::slot;
 use crate::thread::{ASIDE, Thread};
-use crate::{descriptors, signals};
 use prony_channel::{self as channel, OP_MASK, Stop, TAKEN, What};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
@@ -127,7 +127,7 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
                 return;
             }
             Some(Class::Signal) => {
-                signals::replay_signal(thread);
+                replay_signal(thread);
                 return;
             }
             _ => count!(thread, resynced, 1),
@@ -165,7 +165,7 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
             return without(thread, 0);
         }
         Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
-        Op::Getpid | Op::Gettid => return without(thread, i64::from((*slot()).pid.load(Ordering::Relaxed))),
+        Op::Getpid | Op::Gettid => return without(thread, i64::from(slot().pid.load(Ordering::Relaxed))),
         _ => {}
     }
     if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {
@@ -236,7 +236,7 @@ pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
     }
     // The main thread waits for the others to reach the end of theirs.
     let total = (*thread).turn_count;
-    while (*thread).ordered && (*slot()).order.load(Ordering::Acquire) < total {
+    while (*thread).ordered && slot().order.load(Ordering::Acquire) < total {
         let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
         libc::nanosleep(&pause, std::ptr::null_mut());
     }

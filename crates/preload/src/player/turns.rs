@@ -15,7 +15,7 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
-use crate::process::{control, errno, index, slot};
+use crate::state::{control, errno, index, slot};
 use crate::stuck::{LOOK, Stuck};
 use crate::thread::Thread;
 use libc::cpu_set_t;
@@ -74,7 +74,7 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
     }
     let own = (*thread).slot;
     (*own).turn.store(turn, Ordering::Relaxed);
-    if (*slot()).order.load(Ordering::Acquire) >= turn {
+    if slot().order.load(Ordering::Acquire) >= turn {
         return;
     }
     (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
@@ -84,7 +84,7 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
 }
 
 unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
-    let order = &(*slot()).order;
+    let order = &slot().order;
     let own = (*thread).slot;
     let mut stuck = Stuck::default();
     (*own).waiting.store(Waiting::Turn, Ordering::SeqCst);
@@ -104,7 +104,7 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
 
 /// Looks after the thread whose turn it is. When it is given up, the turn goes on to the next.
 unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
-    let turn = (*slot()).order.load(Ordering::SeqCst);
+    let turn = slot().order.load(Ordering::SeqCst);
     if turn >= (*thread).turn_count || !has_turn_entry(thread, turn) {
         return;
     }
@@ -114,9 +114,9 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
     stuck.look(place, (!is_unfed(holder)).then(|| holder.tid.load(Ordering::Relaxed)));
     if stuck.is_sure() {
         count!(thread, overlapped, 1);
-        (*control()).passed_process.store(index(), Ordering::Relaxed);
-        (*control()).passed_thread.store(holder.thread.load(Ordering::Relaxed), Ordering::Relaxed);
-        (*control()).passed_record.store(holder.record.load(Ordering::Relaxed), Ordering::Relaxed);
+        control().passed_process.store(index(), Ordering::Relaxed);
+        control().passed_thread.store(holder.thread.load(Ordering::Relaxed), Ordering::Relaxed);
+        control().passed_record.store(holder.record.load(Ordering::Relaxed), Ordering::Relaxed);
         end_turn(thread, turn);
     }
 }
@@ -151,7 +151,7 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
 /// The thread goes on with the program that its process runs now. The turn that it had as the program
 /// before is still its own: nobody else is there who could have ended it.
 pub(super) unsafe fn resume_turn(thread: *mut Thread) {
-    let turn = (*slot()).order.load(Ordering::SeqCst);
+    let turn = slot().order.load(Ordering::SeqCst);
     if !(*thread).ordered || turn >= (*thread).turn_count {
         return;
     }
@@ -186,7 +186,7 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
     // Once the turn is long over, for a thread that was given up, its place is another one's.
     let mark = |now| is_of(now, turn).then_some(now | ENDED);
     let _ = entry.fetch_update(Ordering::SeqCst, Ordering::SeqCst, mark);
-    let order = &(*slot()).order;
+    let order = &slot().order;
     let next = loop {
         let now = order.load(Ordering::SeqCst);
         if now >= (*thread).turn_count {
@@ -210,9 +210,9 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
 
 unsafe fn slot_of<'a>(owner: u16) -> Option<&'a channel::Thread> {
     let control = control();
-    let used = (*control).thread_slots_used.load(Ordering::Acquire) as usize;
+    let used = control.thread_slots_used.load(Ordering::Acquire) as usize;
     let own = index();
-    (&(*control).threads)[..used].iter().find(|slot| {
+    (control.threads)[..used].iter().find(|slot| {
         slot.process.load(Ordering::Relaxed) == own && slot.thread.load(Ordering::Relaxed) == u32::from(owner)
     })
 }

@@ -12,8 +12,8 @@
 
 use super::pass_taken;
 use crate::addresses;
-use crate::process::{control, errno, index, is_outside_gone, set_errno, slot};
 use crate::report;
+use crate::state::{control, errno, index, is_outside_gone, set_errno, slot};
 use crate::stuck::LOOK;
 use crate::thread::{self, Thread};
 use prony_channel::{self as channel, Feed, QUARTERS, TAPE_FD, turns_offset, window_offset};
@@ -31,7 +31,7 @@ pub(super) unsafe fn is_windowed() -> bool {
 
 /// Bytes from one window to the next.
 unsafe fn stride() -> u64 {
-    (*control()).window_stride.load(Ordering::Relaxed)
+    control().window_stride.load(Ordering::Relaxed)
 }
 
 /// Asks for the records of this thread from `from` on.
@@ -62,7 +62,7 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
 }
 
 unsafe fn map(thread: *mut Thread, bytes: u64) {
-    let place = (*thread).slot.offset_from(&raw const (*control()).threads[0]) as usize;
+    let place = (*thread).slot.offset_from(&raw const control().threads[0]) as usize;
     let stride = stride();
     let window = addresses::TAPE + place * 2 * stride as usize;
     for half in 0..2 {
@@ -73,14 +73,14 @@ unsafe fn map(thread: *mut Thread, bytes: u64) {
 
 /// Maps the turns of the process; its threads have them in common.
 unsafe fn map_turns(thread: *mut Thread) {
-    let places = (*slot()).turn_places.load(Ordering::Relaxed);
+    let places = slot().turn_places.load(Ordering::Relaxed);
     if (*thread).index == 0 {
         let offset = turns_offset(index(), stride());
         map_shared(addresses::TURNS, (places as usize * size_of::<u32>()).next_multiple_of(4096), offset as i64);
     }
     (*thread).turns = addresses::TURNS as *mut u32;
     (*thread).turn_mask = places - 1;
-    (*thread).turn_count = (*slot()).turn_count.load(Ordering::Relaxed);
+    (*thread).turn_count = slot().turn_count.load(Ordering::Relaxed);
 }
 
 /// Over whatever a parent, or a thread that has ended, had there.
@@ -227,17 +227,17 @@ unsafe fn wait_for_more(thread: *const Thread, place: u64) -> bool {
 /// Waits until the list of turns reaches this one.
 #[inline(always)]
 pub(super) unsafe fn wait_for_turn_entry(thread: *const Thread, turn: u64) {
-    if (*thread).turn_mask != ALL_TURNS && (*slot()).turns_filled.load(Ordering::Acquire) <= turn {
+    if (*thread).turn_mask != ALL_TURNS && slot().turns_filled.load(Ordering::Acquire) <= turn {
         wait_until(|| {
-            (*slot()).turns_waiting.store(true, Ordering::SeqCst);
-            ((*slot()).turns_filled.load(Ordering::SeqCst) > turn).then_some(())
+            slot().turns_waiting.store(true, Ordering::SeqCst);
+            (slot().turns_filled.load(Ordering::SeqCst) > turn).then_some(())
         });
     }
 }
 
 /// True if the list of turns reaches this one.
 pub(super) unsafe fn has_turn_entry(thread: *const Thread, turn: u64) -> bool {
-    (*thread).turn_mask == ALL_TURNS || (*slot()).turns_filled.load(Ordering::Acquire) > turn
+    (*thread).turn_mask == ALL_TURNS || slot().turns_filled.load(Ordering::Acquire) > turn
 }
 
 unsafe fn feed<'a>(thread: *const Thread) -> &'a Feed {
@@ -245,7 +245,7 @@ unsafe fn feed<'a>(thread: *const Thread) -> &'a Feed {
 }
 
 unsafe fn wake_feeder() {
-    let sleeps = &(*control()).feeder_sleeps;
+    let sleeps = &control().feeder_sleeps;
     if sleeps.load(Ordering::SeqCst) && sleeps.swap(false, Ordering::SeqCst) {
         futex_wake(sleeps.word());
     }
@@ -265,7 +265,7 @@ unsafe fn wait_until<T>(look: impl Fn() -> Option<T>) -> T {
     let before = errno();
     let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
     let control = control();
-    let (fed, waiters) = (&(*control).fed, &(*control).fed_waiters);
+    let (fed, waiters) = (&control.fed, &control.fed_waiters);
     waiters.fetch_add(1, Ordering::SeqCst);
     let found = loop {
         let seen = fed.load(Ordering::SeqCst);

@@ -11,8 +11,7 @@
 //!                                     jmp back
 //! ```
 
-use super::processor;
-use super::thread::Aside;
+use crate::thread::Aside;
 use libc::c_void;
 use prony_channel::MOST_ROOM;
 use std::arch::naked_asm;
@@ -198,5 +197,5 @@ unsafe extern "C" fn stub() {
 }
 
 unsafe extern "C" fn time_stamp_at(site: usize) -> u64 {
-    processor::time_stamp_at(site)
+    super::time_stamp_at(site)
 }

@@ -1,0 +1,153 @@
+//! Load time: the library joins its process to the recording, before `main` and before the initialisers of all others.
+
+use super::lifecycle::{attach_thread, exiting};
+use super::state::{control, mode, slot};
+use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, state, thread};
+use prony_channel::{self as channel, Control, ProcessState};
+use std::ffi::{c_char, c_int, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::Ordering;
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn(c_int, *const *const c_char, *mut *mut c_char) = at_load;
+
+/// Runs when the loader has relocated every object and before `main`.
+extern "C" fn at_load(_argc: c_int, _argv: *const *const c_char, environment: *mut *mut c_char) {
+    // SAFETY: the loader runs initialisers on one thread; the environment is not shared yet.
+    unsafe {
+        let mark = take_variable(environment, b"PRONY_CHANNEL=");
+        if mark.is_null() {
+            return;
+        }
+        restore_preload_variable(environment);
+        attach(mark);
+    }
+}
+
+/// Takes a variable out of the environment and returns its value, null if there is none.
+/// `getenv` and `unsetenv` will not do: shells export functions of these names, which act on their
+/// own variables.
+///
+/// # Safety
+/// `environment` is an array of C strings that ends with a null pointer, and nobody else uses it.
+unsafe fn take_variable(environment: *mut *mut c_char, name: &[u8]) -> *mut c_char {
+    let mut place = environment;
+    // SAFETY: `place` moves up to the null pointer and no further.
+    unsafe {
+        while !(*place).is_null() {
+            if libc::strncmp(*place, name.as_ptr().cast(), name.len()) == 0 {
+                let value = (*place).add(name.len());
+                while !(*place).is_null() {
+                    *place = *place.add(1);
+                    place = place.add(1);
+                }
+                return value;
+            }
+            place = place.add(1);
+        }
+    }
+    null_mut()
+}
+
+/// Takes this library out of `LD_PRELOAD`, so that helpers run without it and the server's own
+/// setting, if any, stands.
+///
+/// # Safety
+/// As for [`take_variable`].
+unsafe fn restore_preload_variable(environment: *mut *mut c_char) {
+    const NAME: &[u8] = b"LD_PRELOAD=";
+    let mut place = environment;
+    // SAFETY: `place` moves up to the null pointer and no further. The value begins with the path of this library, as
+    // the launcher, or the program before this one, set it.
+    unsafe {
+        while !(*place).is_null() && libc::strncmp(*place, NAME.as_ptr().cast(), NAME.len()) != 0 {
+            place = place.add(1);
+        }
+        if (*place).is_null() {
+            return;
+        }
+        let value = (*place).add(NAME.len());
+        let rest = value.add(channel::LIBRARY_PATH.len());
+        if *rest == 0 {
+            take_variable(environment, NAME);
+        } else {
+            // "OWN:OTHERS" becomes "OTHERS" in place; `setenv` would take memory.
+            libc::memmove(value.cast(), rest.add(1).cast(), libc::strlen(rest.add(1)) + 1);
+        }
+    }
+}
+
+/// Maps the control area; what its mode is, if it is one.
+fn map_control() -> Option<(&'static Control, channel::Mode)> {
+    let protection = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE;
+    let place = addresses::CONTROL as *mut c_void;
+    // SAFETY: nothing else is mapped at that address, or the call fails. The file is as large as the area and keeps its
+    // size; all of the area is atomics, and it stays mapped.
+    let control: &'static Control = unsafe {
+        if libc::mmap(place, channel::CONTROL_BYTES, protection, flags, channel::CHANNEL_FD, 0) != place {
+            return None;
+        }
+        &*place.cast()
+    };
+    let mode = control.mode.load(Ordering::Relaxed)?;
+    (control.magic.load(Ordering::Relaxed) == channel::MAGIC).then_some((control, mode))
+}
+
+/// Joins this process to the recording. `mark`: its number, and behind it what the program before handed on, see
+/// `hooks::process`.
+///
+/// # Safety
+/// `mark` is a C string, and the process has one thread.
+unsafe fn attach(mark: *const c_char) {
+    let Some((area, known)) = map_control() else {
+        report::fatal(&[b"cannot map the channel to the recorder; descriptor 1000 was taken or closed"]);
+    };
+    let mut rest = null_mut();
+    // SAFETY: the mark is a C string, of which `rest` points at the part that is not read yet; the process has one
+    // thread, and the library is not in use before this returns.
+    unsafe {
+        state::join(area, libc::strtoul(mark, &mut rest, 10) as u32, known);
+        slot().pid.store(libc::getpid(), Ordering::Relaxed);
+        // A program that this process ran before may have had threads; their numbers stay taken.
+        slot().threads.fetch_max(1, Ordering::Relaxed);
+        // Its threads are gone, and with them who had the baton.
+        slot().baton.store(0, Ordering::Relaxed);
+        slot().impatient.store(0, Ordering::Relaxed);
+        epoll::map_table();
+        descriptors::inherit();
+        while *rest == b',' as c_char {
+            let fd = libc::strtol(rest.add(1), &mut rest, 10) as c_int;
+            let bits = if *rest == b':' as c_char { libc::strtol(rest.add(1), &mut rest, 10) } else { 0 };
+            descriptors::take_over(fd, bits as c_int);
+        }
+        if mode() == thread::REPLAYING {
+            player::map_tape();
+            if control().line_by_line.load(Ordering::Relaxed) {
+                libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);
+            }
+        }
+        objects::exclude();
+        on_exit(at_exit, null_mut());
+        slot().state.store(ProcessState::Running, Ordering::Release);
+        hooks::redirect_standard_input();
+        attach_thread(0);
+        failures::begin();
+        objects::watch();
+        objects::name_interposer();
+    }
+}
+
+unsafe extern "C" {
+    /// The stream that `printf` writes to.
+    static stdout: *mut libc::FILE;
+
+    /// Handlers run last in, first out; this one is registered before those of the loader and the
+    /// server, so it comes last. Unlike `atexit` it learns the status.
+    fn on_exit(function: extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+extern "C" fn at_exit(status: c_int, _argument: *mut c_void) {
+    exiting(status);
+}

@@ -1,0 +1,94 @@
+//! The server's handlers of signals, as it set them; the kernel has others.
+
+#[cfg(target_arch = "x86_64")]
+use super::thread::Aside;
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_void};
+
+/// Numbers of signals, 0 included.
+pub const SIGNALS: usize = 65;
+
+struct Actions {
+    /// What the server set.
+    set: UnsafeCell<[Option<libc::sigaction>; SIGNALS]>,
+    /// Details of signals held back.
+    info: UnsafeCell<[libc::siginfo_t; SIGNALS]>,
+}
+
+// SAFETY: as in C, changing the action of a signal while it arrives on another thread is a race of
+// the server's own; `info` is written by the handler of that signal, which is masked meanwhile.
+unsafe impl Sync for Actions {}
+
+static ACTIONS: Actions = Actions {
+    set: UnsafeCell::new([None; SIGNALS]),
+    // SAFETY: all zero is a valid siginfo_t.
+    info: UnsafeCell::new(unsafe { std::mem::zeroed() }),
+};
+
+/// An action that is a handler.
+pub fn handler(action: libc::sigaction) -> Option<libc::sigaction> {
+    (action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN).then_some(action)
+}
+
+/// The server's handler of a signal.
+pub fn of(signal: c_int) -> Option<libc::sigaction> {
+    // SAFETY: see `Sync for Actions`.
+    unsafe { (*ACTIONS.set.get()).get(signal as usize).copied().flatten() }
+}
+
+/// Keeps the server's handler of a signal, or that it has none.
+pub fn set(signal: c_int, handler: Option<libc::sigaction>) {
+    // SAFETY: see `Sync for Actions`.
+    unsafe { (*ACTIONS.set.get())[signal as usize] = handler };
+}
+
+/// Keeps the details of a signal that is held back.
+pub fn keep_details(signal: c_int, info: libc::siginfo_t) {
+    // SAFETY: see `Sync for Actions`: called by the handler of the signal.
+    unsafe { (*ACTIONS.info.get())[signal as usize] = info };
+}
+
+/// The details of a signal that was held back.
+pub fn details(signal: c_int) -> libc::siginfo_t {
+    // SAFETY: see `Sync for Actions`.
+    unsafe { (*ACTIONS.info.get())[signal as usize] }
+}
+
+/// Runs the server's handler, if it has one.
+///
+/// # Safety
+/// `info` and `context` are what the kernel gives a handler of this signal.
+pub unsafe fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let Some(action) = of(signal) else { return };
+    if action.sa_flags & libc::SA_RESETHAND != 0 {
+        set(signal, None);
+    }
+    if action.sa_flags & libc::SA_SIGINFO != 0 {
+        type Handler = unsafe extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void);
+        // SAFETY: the server set it as a handler of this shape.
+        unsafe { std::mem::transmute::<usize, Handler>(action.sa_sigaction)(signal, info, context) };
+    } else {
+        // SAFETY: the server set it as a handler of this shape.
+        unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(c_int)>(action.sa_sigaction)(signal) };
+    }
+}
+
+/// A signal that the library has taken over comes for the server: its handler runs, or what happens without one.
+///
+/// # Safety
+/// As for [`run`].
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    if of(signal).is_some() {
+        // SAFETY: as for this function.
+        return unsafe { run(signal, info, context) };
+    }
+    let _aside = Aside::step();
+    // SAFETY: all zero but the action is a valid request for the default, which ends the process in most cases.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = libc::SIG_DFL;
+        libc::sigaction(signal, &action, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}

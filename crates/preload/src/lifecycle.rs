@@ -1,0 +1,121 @@
+//! Threads that join and leave, forked children, and the end of a process.
+
+use super::state::{control, mode, slot};
+use super::thread::{self, ASIDE};
+use super::{baton, ending, player, recorder, report, ring, slots, state};
+use prony_channel::{PROCESSES, ProcessState};
+use prony_demo::Op;
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+/// Joins the calling thread to the recording under the number its creator chose.
+pub fn attach_thread(index: u16) {
+    let thread = thread::this();
+    // SAFETY: the block is the calling thread's own. Nothing of it is in use by a hook: the thread is new, or the one of
+    // a process that begins.
+    unsafe {
+        (*thread).slot = slots::claim(index);
+        (*thread).index = index;
+        (*thread).attached = true;
+        (*thread).mode = mode();
+        (*thread).held = None;
+        ((*thread).unrecorded, (*thread).next_call) = (0, 0);
+        ring::map(thread);
+        if mode() == thread::REPLAYING {
+            player::start_thread(thread);
+        }
+        (*thread).live = mode();
+    }
+}
+
+/// The calling thread ends.
+pub fn detach_thread() {
+    let thread = thread::this();
+    // SAFETY: the block is the calling thread's own; what an attached thread has is mapped until here.
+    unsafe {
+        if (*thread).attached {
+            (*thread).live = ASIDE;
+            (*thread).attached = false;
+            ring::close_run(thread);
+            ending::begin();
+            player::leave_turn(thread);
+            baton::give(thread);
+            ring::unmap(thread);
+            player::close(thread);
+            slots::give_back(&*(*thread).slot);
+        }
+    }
+}
+
+/// From now on the process has several threads: locks are recorded.
+pub fn now_threaded() {
+    state::set_threaded();
+    baton::put_to_use();
+}
+
+/// Chooses the index of a process about to be made.
+pub fn next_index() -> u32 {
+    let index = control().processes_used.fetch_add(1, Ordering::Relaxed);
+    if index as usize >= PROCESSES {
+        report::fatal(&[b"more than 32,768 processes in one recording"]);
+    }
+    index
+}
+
+/// Runs in the child of a `fork`: it becomes process `index`, with one thread.
+pub fn become_child(index: u32) {
+    state::join_as_child(index);
+    // A replay takes the numbers of the recording.
+    control().processes_used.fetch_max(index.saturating_add(1), Ordering::Relaxed);
+    baton::put_aside();
+    ending::forget();
+    let thread = thread::this();
+    // SAFETY: the block is the calling thread's own, and this thread is the only one of the process.
+    unsafe {
+        player::use_all_cpus();
+        slot().pid.store(libc::getpid(), Ordering::Relaxed);
+        slot().threads.store(1, Ordering::Relaxed);
+        slot().state.store(ProcessState::Running, Ordering::Release);
+        // The parent's ring and window stay mapped in the parent only.
+        ring::unmap(thread);
+        player::close(thread);
+        (*thread).pending.store(0, Ordering::Relaxed);
+        attach_thread(0);
+        (*thread).live = ASIDE;
+    }
+}
+
+/// This process goes on as a program that is not recorded.
+pub fn ended() {
+    slot().state.store(ProcessState::Ended, Ordering::Release);
+}
+
+/// The process ends with this status: the last record.
+pub fn exiting(status: c_int) {
+    let thread = thread::this();
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if !(*thread).attached || mode() == ASIDE {
+            return;
+        }
+        (*thread).live = ASIDE;
+        if mode() == thread::RECORDING {
+            recorder::emit(thread, Op::Exit, -1, status as u32, 0, &[]);
+        } else {
+            player::exiting(thread, status);
+        }
+    }
+    ended();
+    slots::leave();
+    detach();
+}
+
+/// Stops taking part: every hook passes through from here on.
+fn detach() {
+    state::leave();
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        (*thread::this()).live = ASIDE;
+        (*thread::this()).mode = ASIDE;
+    }
+}

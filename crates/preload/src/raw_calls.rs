@@ -1,0 +1,185 @@
+//! System calls that the server makes without libc, past every hook: the kernel reports them where an object has some.
+//!
+//! The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
+//! where it can find something. It ends with the thread, and does not follow `exec`.
+
+use super::notes;
+use super::report::{self, Text};
+use super::state::{errno, set_errno};
+use super::thread::Aside;
+use libc::c_long;
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// Start and end of the code of libc, from where every ordinary system call comes.
+static LIBC_START: AtomicUsize = AtomicUsize::new(0);
+static LIBC_END: AtomicUsize = AtomicUsize::new(0);
+
+#[cfg(target_arch = "x86_64")]
+pub unsafe fn trap() {
+    unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *mut c_void) -> c_int {
+        let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
+        if !name.ends_with(b"/libc.so.6") {
+            return 0;
+        }
+        for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
+            if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
+                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+                LIBC_START.store(start, Ordering::Relaxed);
+                LIBC_END.store(start + header.p_memsz as usize, Ordering::Relaxed);
+            }
+        }
+        1
+    }
+    libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());
+    let mut action: libc::sigaction = std::mem::zeroed();
+    action.sa_sigaction = raw_call as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+    libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+    watch_thread();
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub unsafe fn trap() {}
+
+/// Has the kernel report raw system calls of the calling thread too, if it does for the first
+/// one: neither a new thread nor a forked child inherits that.
+pub unsafe fn watch_thread() {
+    const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
+    const PR_SYS_DISPATCH_ON: usize = 1;
+    static REPORT_ALL: u8 = 1;
+    let start = LIBC_START.load(Ordering::Relaxed);
+    if start != 0 {
+        let length = LIBC_END.load(Ordering::Relaxed) - start;
+        let _aside = Aside::step();
+        libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL);
+    }
+}
+
+/// True in objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
+unsafe fn is_loaders(address: *mut c_void) -> bool {
+    let mut found: libc::Dl_info = std::mem::zeroed();
+    if libc::dladdr(address, &mut found) == 0 || found.dli_fname.is_null() {
+        return false;
+    }
+    let path = CStr::from_ptr(found.dli_fname).to_bytes();
+    path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
+}
+
+/// Called by the kernel for a system call from outside of libc: says so, once for each number,
+/// and makes the call through libc.
+#[cfg(target_arch = "x86_64")]
+unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    let before = errno();
+    let context: *mut libc::ucontext_t = context.cast();
+    let registers = &mut (*context).uc_mcontext.gregs;
+    // `siginfo_t` of SIGSYS: the address of the instruction, then the number.
+    let address: *mut c_void = info.byte_add(16).cast::<*mut c_void>().read();
+    let number = info.byte_add(24).cast::<c_int>().read();
+    let harmless = is_loaders(address);
+    if !harmless {
+        note(number, address);
+    }
+    let argument = |register: c_int| registers[register as usize] as usize;
+    let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
+    let [d, e, f] = [libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
+    let number = libc::c_long::from(number);
+    let real = || libc::syscall(number, a, b, c, d, e, f);
+    let result = if harmless {
+        let _aside = Aside::step();
+        real()
+    } else if number == libc::SYS_io_uring_setup {
+        set_errno(libc::ENOSYS);
+        -1
+    } else {
+        let _aside = Aside::step();
+        real()
+    };
+    registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
+    set_errno(before);
+}
+
+/// Says once for each number that a system call passed by unrecorded. `address`: where it was made,
+/// null for the caller of the hook that is running.
+pub unsafe fn note(number: c_int, address: *mut c_void) {
+    static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
+    let bit = 1u64 << (number & 63);
+    let Some(said) = SAID.get((number as u32 / 64) as usize) else { return };
+    if said.fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+        return;
+    }
+    let mut text = [0; 240];
+    let mut line = Text { to: &mut text, used: 0 };
+    line.put(b"unrecorded system call ");
+    line.decimal(number as u64);
+    let mut found: libc::Dl_info = std::mem::zeroed();
+    if address.is_null() {
+        let _aside = Aside::step();
+        report::put_caller(&mut line);
+    } else if libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null() {
+        line.put(b" from ");
+        line.put(CStr::from_ptr(found.dli_fname).to_bytes());
+        line.put(b"+0x");
+        line.hex(address as usize - found.dli_fbase as usize);
+    } else {
+        line.put(b" from 0x");
+        line.hex(address as usize);
+    }
+    let used = line.used;
+    if is_harmless(number.into()) {
+        notes::doubtful(&[&text[..used]]);
+    } else {
+        notes::uncovered_call(number as u32, &[&text[..used]]);
+    }
+}
+
+/// System calls that bring nothing from outside, or nothing that varies.
+pub fn is_harmless(number: c_long) -> bool {
+    [
+        libc::SYS_futex,
+        libc::SYS_membarrier,
+        libc::SYS_rseq,
+        libc::SYS_set_robust_list,
+        libc::SYS_mmap,
+        libc::SYS_munmap,
+        libc::SYS_mprotect,
+        libc::SYS_madvise,
+        libc::SYS_mbind,
+        libc::SYS_set_mempolicy,
+        libc::SYS_get_mempolicy,
+        libc::SYS_move_pages,
+        libc::SYS_memfd_create,
+        libc::SYS_prctl,
+        libc::SYS_seccomp,
+        libc::SYS_sched_getattr,
+        libc::SYS_sched_getparam,
+        libc::SYS_sched_getscheduler,
+        libc::SYS_prlimit64,
+        libc::SYS_ioprio_get,
+        libc::SYS_capget,
+        libc::SYS_capset,
+        libc::SYS_setuid,
+        libc::SYS_setgid,
+        libc::SYS_setresuid,
+        libc::SYS_setresgid,
+        libc::SYS_setgroups,
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setattr,
+        libc::SYS_ioprio_set,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigaction,
+        libc::SYS_statx,
+        libc::SYS_fstat,
+        libc::SYS_newfstatat,
+        libc::SYS_getdents64,
+        libc::SYS_fallocate,
+        libc::SYS_fsync,
+        libc::SYS_fdatasync,
+        libc::SYS_sync_file_range,
+        libc::SYS_renameat2,
+        libc::SYS_copy_file_range,
+        libc::SYS_keyctl,
+        libc::SYS_exit,
+    ]
+    .contains(&number)
+}

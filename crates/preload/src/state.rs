@@ -1,0 +1,117 @@
+//! What this process is to the recording: the shared control area, its slot there, its mode; and `errno`.
+//!
+//! Everything else of the library rests on this, and this on nothing but the block of the thread.
+
+use super::thread;
+use prony_channel::{self as channel, Control, Mode};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
+
+static CONTROL: AtomicPtr<Control> = AtomicPtr::new(null_mut());
+static INDEX: AtomicU32 = AtomicU32::new(0);
+static MODE: AtomicU8 = AtomicU8::new(thread::ASIDE);
+/// More than one thread was ever made in this process.
+static THREADED: AtomicBool = AtomicBool::new(false);
+/// This process was forked from one of the recording, so it is not the one that was started.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// This process is number `index` of the recording. `control`: the control area, mapped for good.
+pub fn join(control: &'static Control, index: u32, mode: Mode) {
+    CONTROL.store((&raw const *control).cast_mut(), Ordering::Relaxed);
+    INDEX.store(index, Ordering::Relaxed);
+    MODE.store(mode as u8, Ordering::Relaxed);
+}
+
+/// This process was just forked, and is number `index` of the recording. It has one thread.
+pub fn join_as_child(index: u32) {
+    INDEX.store(index, Ordering::Relaxed);
+    THREADED.store(false, Ordering::Relaxed);
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// This process takes part no more.
+pub fn leave() {
+    MODE.store(thread::ASIDE, Ordering::Relaxed);
+}
+
+/// From now on the process has several threads, and its order matters.
+pub fn set_threaded() {
+    THREADED.store(true, Ordering::Relaxed);
+}
+
+/// True in the process that was started, whatever programs it has run since.
+pub fn is_started_one() -> bool {
+    !FORKED.load(Ordering::Relaxed)
+}
+
+/// The control area. It is there once [`join`] has run, which the first check of every hook ensures: no thread is
+/// attached before.
+#[inline(always)]
+pub fn control() -> &'static Control {
+    // SAFETY: `join` was given a reference for good; all of the area is atomics, so that whatever the other side writes
+    // is valid.
+    unsafe { &*CONTROL.load(Ordering::Relaxed) }
+}
+
+/// Index of this process in the recording.
+pub fn index() -> u32 {
+    INDEX.load(Ordering::Relaxed)
+}
+
+/// The slot of this process.
+#[inline(always)]
+pub fn slot() -> &'static channel::Process {
+    &control().processes[index() as usize]
+}
+
+/// [`thread::RECORDING`] or [`thread::REPLAYING`] while this process takes part.
+pub fn mode() -> u8 {
+    MODE.load(Ordering::Relaxed)
+}
+
+/// True once the process has had a second thread; from then on its order matters.
+#[inline(always)]
+pub fn threaded() -> bool {
+    THREADED.load(Ordering::Relaxed)
+}
+
+/// True once the process outside has ended. One that a server without privileges may not signal is there.
+pub fn is_outside_gone() -> bool {
+    let before = errno();
+    // SAFETY: signal 0 only asks.
+    let failed = unsafe { libc::kill(control().outside_pid.load(Ordering::Relaxed), 0) } == -1;
+    let is_gone = failed && errno() == libc::ESRCH;
+    set_errno(before);
+    is_gone
+}
+
+/// `errno` of the calling thread.
+#[inline(always)]
+pub fn errno() -> i32 {
+    // SAFETY: always a valid pointer to the thread's own integer.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Sets `errno` of the calling thread.
+#[inline(always)]
+pub fn set_errno(value: i32) {
+    // SAFETY: as in `errno`.
+    unsafe { *libc::__errno_location() = value }
+}
+
+/// A call's result as it is recorded: the value, or the negated `errno`.
+#[inline(always)]
+pub fn outcome(value: isize) -> i64 {
+    if value == -1 { -i64::from(errno()) } else { value as i64 }
+}
+
+/// A recorded result as the call returns it.
+#[inline(always)]
+pub fn returned(ret: i64) -> isize {
+    if ret < 0 {
+        set_errno(-ret as i32);
+        -1
+    } else {
+        ret as isize
+    }
+}
