@@ -131,7 +131,7 @@ impl Inherited {
 pub const INHERITED_MAX: usize = 256;
 
 /// Fills `list` with the recorded descriptors that the next program of this process inherits; returns how many.
-pub unsafe fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
+pub fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     let mut count = 0;
     for fd in 0..=HIGHEST.load(Ordering::Relaxed) {
         let bits = entry(fd).map_or(0, |entry| entry.load(Ordering::Relaxed));
@@ -143,16 +143,22 @@ pub unsafe fn outlasting(list: &mut [Inherited; INHERITED_MAX]) -> usize {
     count
 }
 
-unsafe fn closes_on_exec(fd: i32) -> bool {
-    let flags = libc::fcntl(fd, libc::F_GETFD);
-    flags == -1 || flags & libc::FD_CLOEXEC != 0
+fn closes_on_exec(fd: i32) -> bool {
+    // SAFETY: only asks.
+    unsafe {
+        let flags = libc::fcntl(fd, libc::F_GETFD);
+        flags == -1 || flags & libc::FD_CLOEXEC != 0
+    }
 }
 
 /// Has the stand-ins that are not in `list` closed when the next program starts: in the recording, they were.
-pub unsafe fn close_on_exec_but(list: &[Inherited]) {
-    for fd in 3..=HIGHEST.load(Ordering::Relaxed) {
-        if is_recorded(fd) && !list.iter().any(|inherited| inherited.fd == fd) {
-            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+pub fn close_on_exec_but(list: &[Inherited]) {
+    // SAFETY: acts on the descriptor alone, which is a stand-in of this library.
+    unsafe {
+        for fd in 3..=HIGHEST.load(Ordering::Relaxed) {
+            if is_recorded(fd) && !list.iter().any(|inherited| inherited.fd == fd) {
+                libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
         }
     }
 }
@@ -166,27 +172,30 @@ pub fn take_over(fd: i32, bits: i32) {
 }
 
 /// Classifies what the server inherits from outside.
-pub unsafe fn inherit() {
-    for fd in [CHANNEL_FD, LIBRARY_FD] {
-        set(fd, Kind::Own);
-    }
-    set(0, Kind::Recorded);
-    set(1, Kind::Log);
-    set(2, Kind::Log);
-    if super::state::mode() == REPLAYING {
-        set(TAPE_FD, Kind::Own);
-        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK);
-        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
-        let mut pipe = [-1; 2];
-        libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK);
-        for (opened, own) in [(socket, STAND_IN_SOCKET), (pipe[0], STAND_IN_PIPE), (null, STAND_IN_OTHER)] {
-            if opened < 0 || libc::dup3(opened, own, libc::O_CLOEXEC) < 0 {
-                super::report::fatal(&[b"cannot open the stand-ins for recorded descriptors"]);
-            }
-            set(own, Kind::Own);
+pub fn inherit() {
+    // SAFETY: makes descriptors and closes them again; their numbers are put where the calls want them.
+    unsafe {
+        for fd in [CHANNEL_FD, LIBRARY_FD] {
+            set(fd, Kind::Own);
         }
-        for opened in [socket, pipe[0], pipe[1], null] {
-            libc::close(opened);
+        set(0, Kind::Recorded);
+        set(1, Kind::Log);
+        set(2, Kind::Log);
+        if super::state::mode() == REPLAYING {
+            set(TAPE_FD, Kind::Own);
+            let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC | libc::O_NONBLOCK);
+            let socket = libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
+            let mut pipe = [-1; 2];
+            libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC | libc::O_NONBLOCK);
+            for (opened, own) in [(socket, STAND_IN_SOCKET), (pipe[0], STAND_IN_PIPE), (null, STAND_IN_OTHER)] {
+                if opened < 0 || libc::dup3(opened, own, libc::O_CLOEXEC) < 0 {
+                    super::report::fatal(&[b"cannot open the stand-ins for recorded descriptors"]);
+                }
+                set(own, Kind::Own);
+            }
+            for opened in [socket, pipe[0], pipe[1], null] {
+                libc::close(opened);
+            }
         }
     }
 }
@@ -208,14 +217,15 @@ pub enum StandIn {
 
 /// Takes the number `fd` for a recorded descriptor. A file that the build opened under that
 /// number moves out of the way only in builds that open files in another order; that is refused.
-pub unsafe fn stand_in(fd: i32, like: StandIn) {
+pub fn stand_in(fd: i32, like: StandIn) {
     let source = match like {
         StandIn::Socket => STAND_IN_SOCKET,
         StandIn::Pipe => STAND_IN_PIPE,
         StandIn::Other => STAND_IN_OTHER,
     };
     if fd >= 0 {
-        failures::at_descriptor(c"dup3", fd, libc::dup3(source, fd, 0));
+        // SAFETY: acts on descriptors alone: the recording says that the number is free for this.
+        failures::at_descriptor(c"dup3", fd, unsafe { libc::dup3(source, fd, 0) });
         set(fd, Kind::Recorded);
     }
 }

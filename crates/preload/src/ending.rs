@@ -10,18 +10,21 @@ use std::sync::atomic::{AtomicI32, Ordering};
 static ENDING: [AtomicI32; 64] = [const { AtomicI32::new(0) }; 64];
 
 /// The calling thread will make no recorded call any more.
-pub unsafe fn begin() {
-    wait_for_others();
-    let own = libc::syscall(libc::SYS_gettid) as i32;
-    for place in &ENDING {
-        if place.compare_exchange(0, own, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            return;
+pub fn begin() {
+    // SAFETY: only asks for the number of the thread.
+    unsafe {
+        wait_for_others();
+        let own = libc::syscall(libc::SYS_gettid) as i32;
+        for place in &ENDING {
+            if place.compare_exchange(0, own, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return;
+            }
         }
     }
 }
 
 /// Waits until the threads that are ending are gone.
-pub unsafe fn wait_for_others() {
+pub fn wait_for_others() {
     for place in &ENDING {
         let tid = place.load(Ordering::Acquire);
         if tid == 0 {
@@ -30,14 +33,17 @@ pub unsafe fn wait_for_others() {
         // Signal 0 asks only whether there is such a thread. Ending takes some microseconds; a
         // destructor of the server's that hangs must not hang the others.
         for round in 0..ROUNDS {
-            if libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) == -1 {
+            // SAFETY: signal 0 only asks.
+            if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) } == -1 {
                 break;
             }
             // In a replay it needs this CPU; otherwise it is mostly gone before a sleep would be over.
             if round < YIELDS {
-                libc::syscall(libc::SYS_sched_yield);
+                // SAFETY: it takes nothing.
+                unsafe { libc::syscall(libc::SYS_sched_yield) };
             } else {
-                libc::nanosleep(&PAUSE, std::ptr::null_mut());
+                // SAFETY: reads a constant.
+                unsafe { libc::nanosleep(&PAUSE, std::ptr::null_mut()) };
             }
         }
         place.store(0, Ordering::Release);

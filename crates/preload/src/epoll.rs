@@ -53,14 +53,17 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 static INHERITED: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the table. Once, when the program starts: its children by `fork` share it.
-pub unsafe fn map_table() {
-    let at = addresses::EPOLL as *mut c_void;
-    let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-    let mapped = libc::mmap(at, size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-    if mapped != at {
-        report::fatal(&[b"cannot map the table of epoll registrations: out of memory"]);
+pub fn map_table() {
+    // SAFETY: nothing else is mapped at that address, or the call fails.
+    unsafe {
+        let at = addresses::EPOLL as *mut c_void;
+        let flags = libc::MAP_SHARED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+        let mapped = libc::mmap(at, size_of::<Table>(), libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if mapped != at {
+            report::fatal(&[b"cannot map the table of epoll registrations: out of memory"]);
+        }
+        TABLE.store(mapped.cast(), Ordering::Relaxed);
     }
-    TABLE.store(mapped.cast(), Ordering::Relaxed);
 }
 
 fn table() -> &'static Table {
@@ -174,7 +177,7 @@ pub fn registered(number: u64) -> (Instance, i32, u64) {
 ///
 /// Processes have no common order: what another one registers may not be there yet in a replay, and
 /// is waited for, a second at the most.
-pub unsafe fn data(epoll: Instance, fd: i32) -> Option<u64> {
+pub fn data(epoll: Instance, fd: i32) -> Option<u64> {
     let attached = || find(epoll, fd).map(|number| table().all[number as usize].data.load(Ordering::Relaxed));
     let elsewhere = epoll >> 32 != u64::from(state::index()) || epoll as u32 <= INHERITED.load(Ordering::Relaxed);
     for _ in 0..1000 {
@@ -182,7 +185,8 @@ pub unsafe fn data(epoll: Instance, fd: i32) -> Option<u64> {
             break;
         }
         let millisecond = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
-        libc::syscall(libc::SYS_nanosleep, &millisecond, null_mut::<c_void>());
+        // SAFETY: the time lives across the call.
+        unsafe { libc::syscall(libc::SYS_nanosleep, &millisecond, null_mut::<c_void>()) };
     }
     attached()
 }

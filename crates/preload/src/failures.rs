@@ -48,59 +48,75 @@ impl<T> Fallible for *mut T {
 /// Passes on the result of a call about this path.
 #[inline(always)]
 pub unsafe fn at_path<T: Fallible>(name: &CStr, path: *const c_char, result: T) -> T {
-    if result.failed() {
-        note(name, -1, path, errno());
+    // SAFETY: the caller passes a path that its call was given, null or a C string.
+    unsafe {
+        if result.failed() {
+            note(name, -1, path, errno());
+        }
+        result
     }
-    result
 }
 
 /// Passes on the result of a call about this descriptor; -1 for one about neither.
 #[inline(always)]
-pub unsafe fn at_descriptor<T: Fallible>(name: &CStr, fd: c_int, result: T) -> T {
-    if result.failed() {
-        note(name, fd, null(), errno());
+pub fn at_descriptor<T: Fallible>(name: &CStr, fd: c_int, result: T) -> T {
+    // SAFETY: there is no path.
+    unsafe {
+        if result.failed() {
+            note(name, fd, null(), errno());
+        }
+        result
     }
-    result
 }
 
 /// From here on this process notes its failures: says so in the demo.
-pub unsafe fn begin() {
-    let thread = thread::this();
-    if state::mode() == RECORDING {
-        write_down(thread, -1, NOTED_FROM_HERE, 0, &[]);
+pub fn begin() {
+    // SAFETY: the block is the calling thread's own; it is attached, as the process has just joined.
+    unsafe {
+        let thread = thread::this();
+        if state::mode() == RECORDING {
+            write_down(thread, -1, NOTED_FROM_HERE, 0, &[]);
+        }
     }
 }
 
 /// A call that was made for real failed with this error.
 #[cold]
 pub unsafe fn note(name: &CStr, fd: c_int, path: *const c_char, error: c_int) {
-    let thread = thread::this();
-    // A call that a signal interrupted is made again.
-    if !(*thread).attached || error == libc::EINTR {
-        return;
-    }
-    let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
-    let digest = digest(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
-    match (see(digest), state::mode()) {
-        (Some(true), RECORDING) => {
-            let name = Piece::Bytes(PartKind::Value, name.as_ptr().cast(), name.count_bytes());
-            let path = Piece::some(PartKind::Path, path.as_ptr(), path.len());
-            write_down(thread, fd, NOTED, -i64::from(error), &[name, path]);
+    // SAFETY: the block is the calling thread's own; the caller passes a path that is null or a C string, which lives
+    // across this call.
+    unsafe {
+        let thread = thread::this();
+        // A call that a signal interrupted is made again.
+        if !(*thread).attached || error == libc::EINTR {
+            return;
         }
-        (Some(true), REPLAYING) => keep(thread, name.to_bytes(), fd, path, error),
-        (None, RECORDING) if !TOO_MANY.swap(true, Ordering::Relaxed) => {
-            write_down(thread, -1, NOTED_NO_MORE, 0, &[]);
+        let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
+        let digest = digest(&[name.to_bytes(), path, &fd.to_ne_bytes(), &error.to_ne_bytes()]);
+        match (see(digest), state::mode()) {
+            (Some(true), RECORDING) => {
+                let name = Piece::Bytes(PartKind::Value, name.as_ptr().cast(), name.count_bytes());
+                let path = Piece::some(PartKind::Path, path.as_ptr(), path.len());
+                write_down(thread, fd, NOTED, -i64::from(error), &[name, path]);
+            }
+            (Some(true), REPLAYING) => keep(thread, name.to_bytes(), fd, path, error),
+            (None, RECORDING) if !TOO_MANY.swap(true, Ordering::Relaxed) => {
+                write_down(thread, -1, NOTED_NO_MORE, 0, &[]);
+            }
+            _ => {}
         }
-        _ => {}
     }
 }
 
 unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces: &[Piece]) {
-    let before = errno();
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    recorder::emit(thread, Op::NoteFailed, fd, what, ret, pieces);
-    (*thread).live = live;
-    set_errno(before);
+    // SAFETY: the block is the calling thread's own, and the pieces live across this call.
+    unsafe {
+        let before = errno();
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        recorder::emit(thread, Op::NoteFailed, fd, what, ret, pieces);
+        (*thread).live = live;
+        set_errno(before);
+    }
 }
 
 /// FNV-1a, whose values never leave the process. Never 0.
@@ -129,15 +145,18 @@ fn see(digest: u64) -> Option<bool> {
 
 /// Keeps a failure for whoever explains the replay.
 unsafe fn keep(thread: *mut Thread, name: &[u8], fd: c_int, path: &[u8], error: c_int) {
-    let number = control().failures_used.fetch_add(1, Ordering::Relaxed);
-    let place = &control().failures[number as usize % FAILURES];
-    place.state.store(UNFINISHED, Ordering::Relaxed);
-    place.process.store(state::index(), Ordering::Relaxed);
-    place.thread.store((*thread).index.into(), Ordering::Relaxed);
-    place.errno.store(error, Ordering::Relaxed);
-    place.fd.store(fd, Ordering::Relaxed);
-    place.record.store((*(*thread).slot).record.load(Ordering::Relaxed), Ordering::Relaxed);
-    place.name.write_text(name);
-    place.path_len.store(place.path.write(path), Ordering::Relaxed);
-    place.state.store(number.wrapping_add(1), Ordering::Release);
+    // SAFETY: the block is the calling thread's own; an attached thread has a slot.
+    unsafe {
+        let number = control().failures_used.fetch_add(1, Ordering::Relaxed);
+        let place = &control().failures[number as usize % FAILURES];
+        place.state.store(UNFINISHED, Ordering::Relaxed);
+        place.process.store(state::index(), Ordering::Relaxed);
+        place.thread.store((*thread).index.into(), Ordering::Relaxed);
+        place.errno.store(error, Ordering::Relaxed);
+        place.fd.store(fd, Ordering::Relaxed);
+        place.record.store((*(*thread).slot).record.load(Ordering::Relaxed), Ordering::Relaxed);
+        place.name.write_text(name);
+        place.path_len.store(place.path.write(path), Ordering::Relaxed);
+        place.state.store(number.wrapping_add(1), Ordering::Release);
+    }
 }

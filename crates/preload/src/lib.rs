@@ -1,10 +1,13 @@
 //! The library inside the server. It never unwinds into C, takes no memory from the server's
 //! allocator while it holds a lock, and leaves `errno` as the real call set it.
 //!
-//! Safety: every hook is called by C code under the contract of the function whose name it
-//! bears; the pointers it reads and writes are those the contract makes valid. The modules below
-//! state only what goes beyond that.
-#![allow(unsafe_op_in_unsafe_fn)]
+//! Safety: every hook is called by C code under the contract of the function whose name it bears; the pointers it reads
+//! and writes are those the contract makes valid. Beyond that, unsafe functions ask for one of these:
+//!
+//! * `thread` is the block of the calling thread (`thread::this`). One that is attached has a slot, and what its slot has
+//!   is mapped: its ring while recording, its records while replaying.
+//! * A record is whole and in memory: it lies before the `end` of its thread, see `player::window`.
+//! * What a piece of a record points at lives until the record is written.
 #![cfg_attr(test, allow(dead_code, reason = "nothing calls a hook that has no C name"))]
 #![allow(clippy::while_immutable_condition, reason = "loops move a thread's cursor behind its pointer")]
 
@@ -49,3 +52,6 @@ mod real;
 // Where it all begins.
 mod attach;
 mod objects;
+
+#[cfg(test)]
+mod layers;

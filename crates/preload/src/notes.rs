@@ -7,17 +7,17 @@ use super::thread::{self, ASIDE, RECORDING};
 use prony_demo::{Op, PartKind};
 
 /// Something that a replay cannot bring back.
-pub unsafe fn uncovered(text: &[&[u8]]) {
+pub fn uncovered(text: &[&[u8]]) {
     note(Op::NoteUnrecordable, ANYTHING, text);
 }
 
 /// The same of the system call with this number.
-pub unsafe fn uncovered_call(number: u32, text: &[&[u8]]) {
+pub fn uncovered_call(number: u32, text: &[&[u8]]) {
     note(Op::NoteUnrecordable, if number == 0 { ANYTHING } else { number }, text);
 }
 
 /// Something that a replay cannot bring back if the server makes use of it.
-pub unsafe fn doubtful(text: &[&[u8]]) {
+pub fn doubtful(text: &[&[u8]]) {
     note(Op::NoteUnrecordable, 0, text);
 }
 
@@ -25,25 +25,28 @@ pub unsafe fn doubtful(text: &[&[u8]]) {
 const ANYTHING: u32 = u32::MAX;
 
 /// Something that would pass the recorder by, for which the server was given something else.
-pub unsafe fn covered(text: &[&[u8]]) {
+pub fn covered(text: &[&[u8]]) {
     note(Op::NoteCovered, 0, text);
 }
 
 /// Nothing while replaying: it was said when the demo was made.
-unsafe fn note(op: Op, aux: u32, text: &[&[u8]]) {
-    let thread = thread::this();
-    if !(*thread).attached || state::mode() != RECORDING {
-        return;
+fn note(op: Op, aux: u32, text: &[&[u8]]) {
+    // SAFETY: the block is the calling thread's own, and the line lives across the record that is made of it.
+    unsafe {
+        let thread = thread::this();
+        if !(*thread).attached || state::mode() != RECORDING {
+            return;
+        }
+        let before = errno();
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let mut line = [0; 480];
+        let mut out = Text { to: &mut line, used: 0 };
+        text.iter().for_each(|part| out.put(part));
+        let used = out.used;
+        let piece = Piece::Bytes(PartKind::Path, line.as_ptr(), used);
+        recorder::emit(thread, op, -1, aux, 0, &[piece]);
+        report::say(&[&line[..used]]);
+        (*thread).live = live;
+        set_errno(before);
     }
-    let before = errno();
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let mut line = [0; 480];
-    let mut out = Text { to: &mut line, used: 0 };
-    text.iter().for_each(|part| out.put(part));
-    let used = out.used;
-    let piece = Piece::Bytes(PartKind::Path, line.as_ptr(), used);
-    recorder::emit(thread, op, -1, aux, 0, &[piece]);
-    report::say(&[&line[..used]]);
-    (*thread).live = live;
-    set_errno(before);
 }

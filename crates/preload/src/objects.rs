@@ -24,53 +24,63 @@ const RELOCATION_CALL: u32 = if cfg!(target_arch = "x86_64") { 7 } else { 1026 }
 
 /// Lets the excluded objects (allocators that read the clock from a thread of their own) call the
 /// real functions: their tables are rewritten once, so no hook has to ask who calls.
-pub unsafe fn exclude() {
-    let mut excluded = control().excluded.read();
-    libc::dl_iterate_phdr(Some(exclude_object), (&raw mut excluded).cast());
+pub fn exclude() {
+    // SAFETY: the copy of the names outlives the walk, and is what the function takes it for.
+    unsafe {
+        let mut excluded = control().excluded.read();
+        libc::dl_iterate_phdr(Some(exclude_object), (&raw mut excluded).cast());
+    }
 }
 
 unsafe extern "C" fn exclude_object(info: *mut libc::dl_phdr_info, _size: usize, excluded: *mut c_void) -> c_int {
-    let excluded: &[u8; EXCLUDED_BYTES] = &*excluded.cast();
-    let path = CStr::from_ptr((*info).dlpi_name).to_bytes();
-    let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    let mut names = excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-    if !name.is_empty() && names.any(|excluded| name.starts_with(excluded)) {
-        rewrite_calls(&*info);
+    // SAFETY: called by `dl_iterate_phdr` with an object that is mapped, and with the names that `exclude` hands over.
+    unsafe {
+        let excluded: &[u8; EXCLUDED_BYTES] = &*excluded.cast();
+        let path = CStr::from_ptr((*info).dlpi_name).to_bytes();
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let mut names = excluded.split(|&byte| byte == 0).filter(|name| !name.is_empty());
+        if !name.is_empty() && names.any(|excluded| name.starts_with(excluded)) {
+            rewrite_calls(&*info);
+        }
+        0
     }
-    0
 }
 
 unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
-    let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
-    let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
-    let mut entry = (info.dlpi_addr + dynamic.p_vaddr) as *const [u64; 2];
-    let mut found = [0u64; 24];
-    while (*entry)[0] != 0 {
-        if let Some(place) = found.get_mut((*entry)[0] as usize) {
-            *place = (*entry)[1];
+    // SAFETY: the loader keeps its lists of segments, dynamic entries, relocations, symbols and strings of an object
+    // mapped, in the shapes that the ELF specification gives them.
+    unsafe {
+        let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+        let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
+        let mut entry = (info.dlpi_addr + dynamic.p_vaddr) as *const [u64; 2];
+        let mut found = [0u64; 24];
+        while (*entry)[0] != 0 {
+            if let Some(place) = found.get_mut((*entry)[0] as usize) {
+                *place = (*entry)[1];
+            }
+            entry = entry.add(1);
         }
-        entry = entry.add(1);
-    }
-    let mut own: libc::Dl_info = std::mem::zeroed();
-    libc::dladdr(rewrite_calls as *const c_void, &mut own);
-    for (table, bytes) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
-        let relocations = found[table] as *const [u64; 3];
-        for at in 0..found[bytes] as usize / 24 {
-            let [place, what, _] = *relocations.add(at);
-            if ![RELOCATION_ABSOLUTE, RELOCATION_DATA, RELOCATION_CALL].contains(&(what as u32)) {
-                continue;
-            }
-            // An `Elf64_Sym`: the name is its first four bytes, the whole is 24.
-            let symbol = (found[DT_SYMTAB] as *const u8).add((what >> 32) as usize * 24);
-            let name = (found[DT_STRTAB] as *const libc::c_char).add(symbol.cast::<u32>().read() as usize);
-            let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
-            let mut holder: libc::Dl_info = std::mem::zeroed();
-            if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase != own.dli_fbase {
-                continue;
-            }
-            let real = libc::dlsym(libc::RTLD_NEXT, name);
-            if !real.is_null() {
-                store((info.dlpi_addr + place) as *mut *mut c_void, real);
+        let mut own: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(rewrite_calls as *const c_void, &mut own);
+        for (table, bytes) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
+            let relocations = found[table] as *const [u64; 3];
+            for at in 0..found[bytes] as usize / 24 {
+                let [place, what, _] = *relocations.add(at);
+                if ![RELOCATION_ABSOLUTE, RELOCATION_DATA, RELOCATION_CALL].contains(&(what as u32)) {
+                    continue;
+                }
+                // An `Elf64_Sym`: the name is its first four bytes, the whole is 24.
+                let symbol = (found[DT_SYMTAB] as *const u8).add((what >> 32) as usize * 24);
+                let name = (found[DT_STRTAB] as *const libc::c_char).add(symbol.cast::<u32>().read() as usize);
+                let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
+                let mut holder: libc::Dl_info = std::mem::zeroed();
+                if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase != own.dli_fbase {
+                    continue;
+                }
+                let real = libc::dlsym(libc::RTLD_NEXT, name);
+                if !real.is_null() {
+                    store((info.dlpi_addr + place) as *mut *mut c_void, real);
+                }
             }
         }
     }
@@ -78,32 +88,41 @@ unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
 
 /// Writes a slot of a table that the loader may have made read-only.
 unsafe fn store(slot: *mut *mut c_void, value: *mut c_void) {
-    let page = (slot as usize & !4095) as *mut c_void;
-    let protection = protection_of(slot as usize);
-    libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
-    *slot = value;
-    libc::mprotect(page, 4096, protection);
+    // SAFETY: the caller passes a slot of a table of an object that is mapped; only whole pages of it change their
+    // protection, and get it back.
+    unsafe {
+        let page = (slot as usize & !4095) as *mut c_void;
+        let protection = protection_of(slot as usize);
+        libc::mprotect(page, 4096, libc::PROT_READ | libc::PROT_WRITE);
+        *slot = value;
+        libc::mprotect(page, 4096, protection);
+    }
 }
 
 /// Tables the loader protects after relocation lie in the range its `PT_GNU_RELRO` names.
-unsafe fn protection_of(address: usize) -> c_int {
+fn protection_of(address: usize) -> c_int {
     struct Search {
         address: usize,
         protection: c_int,
     }
     unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-        let search: *mut Search = search.cast();
-        for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
-            let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
-            let end = (start + header.p_memsz as usize) & !4095;
-            if header.p_type == libc::PT_GNU_RELRO && (start & !4095..end).contains(&(*search).address) {
-                (*search).protection = libc::PROT_READ;
+        // SAFETY: called by `dl_iterate_phdr` with an object that is mapped, and with the search of the function
+        // around.
+        unsafe {
+            let search: *mut Search = search.cast();
+            for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
+                let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
+                let end = (start + header.p_memsz as usize) & !4095;
+                if header.p_type == libc::PT_GNU_RELRO && (start & !4095..end).contains(&(*search).address) {
+                    (*search).protection = libc::PROT_READ;
+                }
             }
+            0
         }
-        0
     }
     let mut search = Search { address, protection: libc::PROT_READ | libc::PROT_WRITE };
-    libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast());
+    // SAFETY: the search outlives the walk, and is what the function takes it for.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
     search.protection
 }
 
@@ -136,54 +155,58 @@ const OFTEN_EXPORTED: [&CStr; 24] = [
 ];
 
 /// Names an object whose functions stand in front of ours: what it does not pass on to libc is not seen.
-pub unsafe fn name_interposer() {
-    if state::mode() != RECORDING {
-        return;
-    }
-    let mut own: libc::Dl_info = std::mem::zeroed();
-    let mut found: Option<(&CStr, libc::Dl_info)> = None;
-    let mut more = 0;
-    {
-        let _aside = Aside::step();
-        libc::dladdr(name_interposer as *const c_void, &mut own);
-        // As the program looks them up: for this library, which is bound to itself, its own come first.
-        type Open = unsafe extern "C" fn(*const libc::c_char, c_int) -> *mut c_void;
-        let open = libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr());
-        if open.is_null() {
+pub fn name_interposer() {
+    // SAFETY: names are C strings, `dlopen` has the type that is given here, and what `dladdr` fills in for an address
+    // that it knows are C strings of an object that stays loaded.
+    unsafe {
+        if state::mode() != RECORDING {
             return;
         }
-        let open = std::mem::transmute::<*mut c_void, Open>(open);
-        let program = open(std::ptr::null(), libc::RTLD_LAZY);
-        for name in OFTEN_EXPORTED {
-            let bound = libc::dlsym(program, name.as_ptr());
-            let mut holder: libc::Dl_info = std::mem::zeroed();
-            if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase == own.dli_fbase {
-                continue;
+        let mut own: libc::Dl_info = std::mem::zeroed();
+        let mut found: Option<(&CStr, libc::Dl_info)> = None;
+        let mut more = 0;
+        {
+            let _aside = Aside::step();
+            libc::dladdr(name_interposer as *const c_void, &mut own);
+            // As the program looks them up: for this library, which is bound to itself, its own come first.
+            type Open = unsafe extern "C" fn(*const libc::c_char, c_int) -> *mut c_void;
+            let open = libc::dlsym(libc::RTLD_NEXT, c"dlopen".as_ptr());
+            if open.is_null() {
+                return;
             }
-            match found {
-                None => found = Some((name, holder)),
-                Some(_) => more += 1,
+            let open = std::mem::transmute::<*mut c_void, Open>(open);
+            let program = open(std::ptr::null(), libc::RTLD_LAZY);
+            for name in OFTEN_EXPORTED {
+                let bound = libc::dlsym(program, name.as_ptr());
+                let mut holder: libc::Dl_info = std::mem::zeroed();
+                if bound.is_null() || libc::dladdr(bound, &mut holder) == 0 || holder.dli_fbase == own.dli_fbase {
+                    continue;
+                }
+                match found {
+                    None => found = Some((name, holder)),
+                    Some(_) => more += 1,
+                }
             }
         }
+        let Some((name, holder)) = found else { return };
+        let path = CStr::from_ptr(holder.dli_fname).to_bytes();
+        let object = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let mut number = [0; 24];
+        let mut others = Text { to: &mut number, used: 0 };
+        if more > 0 {
+            others.put(b" and ");
+            others.decimal(more);
+            others.put(b" more");
+        }
+        let used = others.used;
+        notes::covered(&[
+            object,
+            b" exports ",
+            name.to_bytes(),
+            &number[..used],
+            b" of libc: only forwarded calls are seen",
+        ]);
     }
-    let Some((name, holder)) = found else { return };
-    let path = CStr::from_ptr(holder.dli_fname).to_bytes();
-    let object = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
-    let mut number = [0; 24];
-    let mut others = Text { to: &mut number, used: 0 };
-    if more > 0 {
-        others.put(b" and ");
-        others.decimal(more);
-        others.put(b" more");
-    }
-    let used = others.used;
-    notes::covered(&[
-        object,
-        b" exports ",
-        name.to_bytes(),
-        &number[..used],
-        b" of libc: only forwarded calls are seen",
-    ]);
 }
 
 /// Has the objects of this process searched. If any of them holds a system call instruction of its own, the kernel
@@ -191,10 +214,10 @@ pub unsafe fn name_interposer() {
 ///
 /// The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
 /// where it can find something. It ends with the thread, and does not follow `exec`.
-pub unsafe fn watch() {
+pub fn watch() {
     let recording = state::mode() == RECORDING;
     if recording || control().processor.load(Ordering::Relaxed) {
-        let found = search::ask(ScanState::Program, || processor::follow());
+        let found = search::ask(ScanState::Program, processor::follow);
         processor::watched();
         if recording && found {
             let _aside = Aside::step();

@@ -56,11 +56,15 @@ pub fn real(pid: pid_t) -> pid_t {
 /// Calls `with` with the path that leads where the server means: below `/proc`, processes are named by numbers.
 pub unsafe fn in_path<T>(path: *const c_char, with: impl FnOnce(*const c_char) -> T) -> T {
     const FOLDER: &[u8] = b"/proc/";
-    if mode() != REPLAYING || path.is_null() || libc::strncmp(path, FOLDER.as_ptr().cast(), FOLDER.len()) != 0 {
+    if mode() != REPLAYING || path.is_null() {
+        return with(path);
+    }
+    // SAFETY: the caller passes a path that is null or a C string.
+    let text = unsafe { std::ffi::CStr::from_ptr(path) }.to_bytes();
+    if !text.starts_with(FOLDER) {
         return with(path);
     }
     let (mut room, mut used) = ([0u8; 512], 0);
-    let text = std::ffi::CStr::from_ptr(path).to_bytes();
     // `/proc/PID`, and `/proc/PID/task/TID`.
     for (at, part) in text.split(|&byte| byte == b'/').enumerate() {
         let separator = usize::from(at > 0);

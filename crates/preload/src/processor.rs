@@ -113,12 +113,16 @@ static LOADER: AtomicUsize = AtomicUsize::new(0);
 /// The objects at the last search, as a sum over the loader's list.
 static OBJECTS: AtomicUsize = AtomicUsize::new(0);
 
-unsafe fn current<'a>() -> &'a [Option<Instruction>] {
-    let which = LISTS.current.load(Ordering::Acquire);
-    &(&*LISTS.lists[which].get())[..LISTS.counts[which].load(Ordering::Acquire)]
+fn current<'a>() -> &'a [Option<Instruction>] {
+    // SAFETY: the list is complete before it becomes the current one, and the next one but one is made in it only when
+    // an object was loaded since: nobody looks at it that long.
+    unsafe {
+        let which = LISTS.current.load(Ordering::Acquire);
+        &(&*LISTS.lists[which].get())[..LISTS.counts[which].load(Ordering::Acquire)]
+    }
 }
 
-unsafe fn find(address: usize) -> Option<Instruction> {
+fn find(address: usize) -> Option<Instruction> {
     let list = current();
     let at = list.partition_point(|it| it.is_some_and(|it| it.address < address));
     list.get(at).copied().flatten().filter(|it| it.address == address)
@@ -130,29 +134,36 @@ pub fn catches() -> bool {
 }
 
 /// The objects were searched for the first time: says in the demo that what they ask is recorded.
-pub unsafe fn watched() {
-    let thread = thread::this();
-    if mode() == RECORDING && control().processor.load(Ordering::Relaxed) {
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
-        recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
-        (*thread).live = live;
+pub fn watched() {
+    // SAFETY: the block is the calling thread's own, which is attached.
+    unsafe {
+        let thread = thread::this();
+        if mode() == RECORDING && control().processor.load(Ordering::Relaxed) {
+            let live = std::mem::replace(&mut (*thread).live, ASIDE);
+            recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
+            (*thread).live = live;
+        }
     }
 }
 
 /// A plugin is about to be loaded.
-pub unsafe fn watch_loading() {
-    if !control().processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
-        return;
-    }
-    let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
-    if debug.is_null() || (*debug).told == 0 || LOADER.swap((*debug).told, Ordering::Relaxed) != 0 {
-        return;
-    }
-    OBJECTS.store(objects(debug), Ordering::Relaxed);
-    catch();
-    if !write((*debug).told, &[BREAKPOINT]) {
-        LOADER.store(0, Ordering::Relaxed);
-        notes::uncovered(&[b"processor instructions of plugins are not recorded: the loader cannot be watched"]);
+pub fn watch_loading() {
+    // SAFETY: the loader has one such structure, for good; where it tells of changes is code of its own that does
+    // nothing.
+    unsafe {
+        if !control().processor.load(Ordering::Relaxed) || LOADER.load(Ordering::Relaxed) != 0 {
+            return;
+        }
+        let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
+        if debug.is_null() || (*debug).told == 0 || LOADER.swap((*debug).told, Ordering::Relaxed) != 0 {
+            return;
+        }
+        OBJECTS.store(objects(debug), Ordering::Relaxed);
+        catch();
+        if !write((*debug).told, &[BREAKPOINT]) {
+            LOADER.store(0, Ordering::Relaxed);
+            notes::uncovered(&[b"processor instructions of plugins are not recorded: the loader cannot be watched"]);
+        }
     }
 }
 
@@ -178,86 +189,101 @@ struct Object {
 const CONSISTENT: c_int = 0;
 
 unsafe fn objects(debug: *const Debug) -> usize {
-    let mut sum = 0usize;
-    let mut object = (*debug).first;
-    while !object.is_null() {
-        sum = sum.wrapping_mul(31).wrapping_add((*object).dynamic);
-        object = (*object).next;
+    // SAFETY: the caller passes the structure of the loader, whose list is consistent or is being extended at its end.
+    unsafe {
+        let mut sum = 0usize;
+        let mut object = (*debug).first;
+        while !object.is_null() {
+            sum = sum.wrapping_mul(31).wrapping_add((*object).dynamic);
+            object = (*object).next;
+        }
+        sum
     }
-    sum
 }
 
 /// The loader tells that the list has changed.
-unsafe fn loaded() {
-    let _aside = Aside::step();
-    let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
-    if mode() == ASIDE || debug.is_null() || (*debug).state != CONSISTENT {
-        return;
-    }
-    let sum = objects(debug);
-    if OBJECTS.swap(sum, Ordering::Relaxed) != sum {
-        search::ask(ScanState::Loaded, || follow());
+fn loaded() {
+    // SAFETY: the loader has one such structure, for good.
+    unsafe {
+        let _aside = Aside::step();
+        let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
+        if mode() == ASIDE || debug.is_null() || (*debug).state != CONSISTENT {
+            return;
+        }
+        let sum = objects(debug);
+        if OBJECTS.swap(sum, Ordering::Relaxed) != sum {
+            search::ask(ScanState::Loaded, follow);
+        }
     }
 }
 
 /// Puts breakpoints at the sites that were found. The list is there before the first of them is.
-pub unsafe fn follow() {
-    let control = control();
-    if !control.processor.load(Ordering::Relaxed) {
-        return;
-    }
-    let next = 1 - LISTS.current.load(Ordering::Relaxed);
-    let list = &mut *LISTS.lists[next].get();
-    let mut count = 0;
-    let scan = &control.scan;
-    for word in &scan.sites[..(scan.site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
-        let site = Site::from_word(word.load(Ordering::Relaxed));
-        let address = site.address as usize;
-        let Some(room) = site.room else {
-            say(b"possible unrecorded read of time or randomness from the processor: ", address, false);
-            continue;
-        };
-        let known = find(address).filter(|_| is_changed(address));
-        // At most five bytes are looked at; behind the last of a page stands what the loader fills it up with.
-        let mut bytes = [0; 5];
-        let length = bytes.len().min(4096 - address % 4096);
-        (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
-        if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
-            found.room = if found.asks == Asks::Rdtsc { room } else { 0 };
-            list[count] = Some(found);
-            count += 1;
+pub fn follow() {
+    // SAFETY: the process outside found the sites in code that is mapped here; the one thread that has claimed the
+    // search makes the list that is not the current one.
+    unsafe {
+        let control = control();
+        if !control.processor.load(Ordering::Relaxed) {
+            return;
         }
-    }
-    list[..count].sort_unstable_by_key(|it| it.map_or(0, |it| it.address));
-    LISTS.counts[next].store(count, Ordering::Release);
-    LISTS.current.store(next, Ordering::Release);
-    if count > 0 {
-        catch();
-    }
-    for found in list[..count].iter().flatten() {
-        if !is_changed(found.address) && !leave(found) {
-            say(
-                b"unrecorded read of time or randomness from the processor, in code that cannot be changed: ",
-                found.address,
-                false,
-            );
+        let next = 1 - LISTS.current.load(Ordering::Relaxed);
+        let list = &mut *LISTS.lists[next].get();
+        let mut count = 0;
+        let scan = &control.scan;
+        for word in &scan.sites[..(scan.site_count.load(Ordering::Relaxed) as usize).min(SITES)] {
+            let site = Site::from_word(word.load(Ordering::Relaxed));
+            let address = site.address as usize;
+            let Some(room) = site.room else {
+                say(b"possible unrecorded read of time or randomness from the processor: ", address, false);
+                continue;
+            };
+            let known = find(address).filter(|_| is_changed(address));
+            // At most five bytes are looked at; behind the last of a page stands what the loader fills it up with.
+            let mut bytes = [0; 5];
+            let length = bytes.len().min(4096 - address % 4096);
+            (address as *const u8).copy_to_nonoverlapping(bytes.as_mut_ptr(), length);
+            if let Some(mut found) = known.or_else(|| Instruction::decode(address, &bytes)) {
+                found.room = if found.asks == Asks::Rdtsc { room } else { 0 };
+                list[count] = Some(found);
+                count += 1;
+            }
+        }
+        list[..count].sort_unstable_by_key(|it| it.map_or(0, |it| it.address));
+        LISTS.counts[next].store(count, Ordering::Release);
+        LISTS.current.store(next, Ordering::Release);
+        if count > 0 {
+            catch();
+        }
+        for found in list[..count].iter().flatten() {
+            if !is_changed(found.address) && !leave(found) {
+                say(
+                    b"unrecorded read of time or randomness from the processor, in code that cannot be changed: ",
+                    found.address,
+                    false,
+                );
+            }
         }
     }
 }
 
 /// What stands there is ours. No instruction that is followed begins with either.
 unsafe fn is_changed(address: usize) -> bool {
-    [BREAKPOINT, detour::jump(0, 0)[0]].contains(&(address as *const u8).read())
+    // SAFETY: the caller passes a site in code that is mapped.
+    unsafe { [BREAKPOINT, detour::jump(0, 0)[0]].contains(&(address as *const u8).read()) }
 }
 
 /// Makes the server's code leave for ours: by a jump where there is room for one.
 unsafe fn leave(from: &Instruction) -> bool {
-    if from.room > 0
-        && let Some(detour) = detour::make(from.address, usize::from(from.room))
-    {
-        return write(from.address, &detour::jump(from.address, detour));
+    // SAFETY: the caller passes an instruction that was found in code that is mapped, with the room that it was found
+    // to have.
+    unsafe {
+        if from.room > 0
+            && let Some(detour) = detour::make(from.address, usize::from(from.room))
+        {
+            return write(from.address, &detour::jump(from.address, detour));
+        }
+        write(from.address, &[BREAKPOINT])
     }
-    write(from.address, &[BREAKPOINT])
 }
 
 /// Changes code that nobody runs yet, or one byte of it.
@@ -265,34 +291,41 @@ unsafe fn write(address: usize, bytes: &[u8]) -> bool {
     let page = address & !4095;
     let length = address + bytes.len() - page;
     let _aside = Aside::step();
-    if libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) != 0 {
+    // SAFETY: the caller passes code that is mapped; it stays readable and executable.
+    if unsafe { libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) } != 0
+    {
         return false;
     }
     for (at, &byte) in bytes.iter().enumerate() {
-        (address as *mut u8).add(at).write_volatile(byte);
+        // SAFETY: the caller passes code that nobody runs yet, or one byte of it; it may be written to now.
+        unsafe { (address as *mut u8).add(at).write_volatile(byte) };
     }
-    libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_EXEC) == 0
+    // SAFETY: as above.
+    unsafe { libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_EXEC) == 0 }
 }
 
 /// Answers a time stamp that is read through a detour.
-pub unsafe fn time_stamp_at(site: usize) -> u64 {
-    let thread = thread::this();
-    let own = (*thread).attached && (*thread).live != ASIDE;
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let value = time_stamp(thread, own.then_some(live));
-    (*thread).live = live;
-    if own && live == RECORDING && !is_said(site) {
-        let before = errno();
-        if let Some(found) = find(site) {
-            say_first(&found);
+pub fn time_stamp_at(site: usize) -> u64 {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread = thread::this();
+        let own = (*thread).attached && (*thread).live != ASIDE;
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let value = time_stamp(thread, own.then_some(live));
+        (*thread).live = live;
+        if own && live == RECORDING && !is_said(site) {
+            let before = errno();
+            if let Some(found) = find(site) {
+                say_first(&found);
+            }
+            set_errno(before);
         }
-        set_errno(before);
+        value
     }
-    value
 }
 
 /// Names a place in an object.
-unsafe fn say(what: &'static [u8], address: usize, covered: bool) {
+fn say(what: &'static [u8], address: usize, covered: bool) {
     let mut text = [0; 300];
     let mut line = Text { to: &mut text, used: 0 };
     {
@@ -310,44 +343,51 @@ unsafe fn say(what: &'static [u8], address: usize, covered: bool) {
 }
 
 /// Takes SIGTRAP over; a handler that the server has for it is called for every trap that is not ours.
-unsafe fn catch() {
-    if CATCHES.swap(true, Ordering::Relaxed) {
-        return;
+fn catch() {
+    // SAFETY: the handler has the shape that the flags say; sets and actions live across the calls.
+    unsafe {
+        if CATCHES.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let _aside = Aside::step();
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = trapped as *const () as usize;
+        // Not on the stack of the server if it has another one for handlers: that of a coroutine may be small.
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
+        let mut before: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGTRAP, &action, &mut before);
+        handlers::set(libc::SIGTRAP, handlers::handler(before));
+        let mut own: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut own);
+        libc::sigaddset(&mut own, libc::SIGTRAP);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &own, std::ptr::null_mut());
     }
-    let _aside = Aside::step();
-    let mut action: libc::sigaction = std::mem::zeroed();
-    action.sa_sigaction = trapped as *const () as usize;
-    // Not on the stack of the server if it has another one for handlers: that of a coroutine may be small.
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
-    let mut before: libc::sigaction = std::mem::zeroed();
-    libc::sigaction(libc::SIGTRAP, &action, &mut before);
-    handlers::set(libc::SIGTRAP, handlers::handler(before));
-    let mut own: libc::sigset_t = std::mem::zeroed();
-    libc::sigemptyset(&mut own);
-    libc::sigaddset(&mut own, libc::SIGTRAP);
-    libc::pthread_sigmask(libc::SIG_UNBLOCK, &own, std::ptr::null_mut());
 }
 
 /// Called by the kernel, behind the breakpoint.
 unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let before = errno();
-    let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-    let address = registers[libc::REG_RIP as usize] as usize - 1;
-    // The kernel's own word for a breakpoint; what a process sends says otherwise.
-    let breakpoint = (*info).si_code == SI_KERNEL;
-    if let Some(found) = find(address).filter(|_| breakpoint) {
-        answer(&found, registers);
-        registers[libc::REG_RIP as usize] = (address + usize::from(found.length)) as i64;
-    } else if breakpoint && address == LOADER.load(Ordering::Relaxed) {
-        loaded();
-        // The function does nothing but return.
-        let stack = registers[libc::REG_RSP as usize];
-        registers[libc::REG_RIP as usize] = (stack as *const i64).read();
-        registers[libc::REG_RSP as usize] = stack + 8;
-    } else {
-        handlers::pass_on(signal, info, context);
+    // SAFETY: called by the kernel for SIGTRAP with details and context of this shape. Where the function that was left
+    // for returns to stands on top of the stack.
+    unsafe {
+        let before = errno();
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let address = registers[libc::REG_RIP as usize] as usize - 1;
+        // The kernel's own word for a breakpoint; what a process sends says otherwise.
+        let breakpoint = (*info).si_code == SI_KERNEL;
+        if let Some(found) = find(address).filter(|_| breakpoint) {
+            answer(&found, registers);
+            registers[libc::REG_RIP as usize] = (address + usize::from(found.length)) as i64;
+        } else if breakpoint && address == LOADER.load(Ordering::Relaxed) {
+            loaded();
+            // The function does nothing but return.
+            let stack = registers[libc::REG_RSP as usize];
+            registers[libc::REG_RIP as usize] = (stack as *const i64).read();
+            registers[libc::REG_RSP as usize] = stack + 8;
+        } else {
+            handlers::pass_on(signal, info, context);
+        }
+        set_errno(before);
     }
-    set_errno(before);
 }
 
 const SI_KERNEL: c_int = 0x80;
@@ -375,45 +415,48 @@ const REGISTERS: [c_int; 16] = [
 type Registers = [libc::greg_t; 23];
 
 /// Does what the instruction would have done.
-unsafe fn answer(found: &Instruction, registers: &mut Registers) {
-    let thread = thread::this();
-    // Not the server's own: the library is inside one of its calls.
-    let own = (*thread).attached && (*thread).live != ASIDE;
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let mut set = |register: c_int, value: u64| registers[register as usize] = value as i64;
-    match found.asks {
-        Asks::Rdtsc => {
-            let value = time_stamp(thread, own.then_some(live));
-            set(libc::REG_RAX, value & 0xffff_ffff);
-            set(libc::REG_RDX, value >> 32);
-        }
-        Asks::Rdtscp => {
-            let value = time_stamp(thread, own.then_some(live));
-            set(libc::REG_RAX, value & 0xffff_ffff);
-            set(libc::REG_RDX, value >> 32);
-            set(libc::REG_RCX, clock(thread, own.then_some(live), Op::Rdpid, 0, || which_processor()) & 0xffff_ffff);
-        }
-        Asks::Rdpid => {
-            let value = clock(thread, own.then_some(live), Op::Rdpid, 0, || which_processor());
-            set(REGISTERS[usize::from(found.register)], value);
-        }
-        Asks::Rdrand | Asks::Rdseed => {
-            let (value, carry) = random(thread, own.then_some(live), found);
-            give(found, registers, value, carry);
-        }
-        Asks::Cpuid => {
-            let [a, c] = [libc::REG_RAX, libc::REG_RCX].map(|register| registers[register as usize] as u32);
-            let answer = identified(thread, own.then_some(live), a, c);
-            for (register, value) in
-                [libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX].into_iter().zip(answer)
-            {
-                registers[register as usize] = i64::from(value);
+fn answer(found: &Instruction, registers: &mut Registers) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread = thread::this();
+        // Not the server's own: the library is inside one of its calls.
+        let own = (*thread).attached && (*thread).live != ASIDE;
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let mut set = |register: c_int, value: u64| registers[register as usize] = value as i64;
+        match found.asks {
+            Asks::Rdtsc => {
+                let value = time_stamp(thread, own.then_some(live));
+                set(libc::REG_RAX, value & 0xffff_ffff);
+                set(libc::REG_RDX, value >> 32);
+            }
+            Asks::Rdtscp => {
+                let value = time_stamp(thread, own.then_some(live));
+                set(libc::REG_RAX, value & 0xffff_ffff);
+                set(libc::REG_RDX, value >> 32);
+                set(libc::REG_RCX, clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor) & 0xffff_ffff);
+            }
+            Asks::Rdpid => {
+                let value = clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor);
+                set(REGISTERS[usize::from(found.register)], value);
+            }
+            Asks::Rdrand | Asks::Rdseed => {
+                let (value, carry) = random(thread, own.then_some(live), found);
+                give(found, registers, value, carry);
+            }
+            Asks::Cpuid => {
+                let [a, c] = [libc::REG_RAX, libc::REG_RCX].map(|register| registers[register as usize] as u32);
+                let answer = identified(thread, own.then_some(live), a, c);
+                for (register, value) in
+                    [libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX].into_iter().zip(answer)
+                {
+                    registers[register as usize] = i64::from(value);
+                }
             }
         }
-    }
-    (*thread).live = live;
-    if own && live == RECORDING {
-        say_first(found);
+        (*thread).live = live;
+        if own && live == RECORDING {
+            say_first(found);
+        }
     }
 }
 
@@ -429,16 +472,18 @@ fn is_said(site: usize) -> bool {
 }
 
 /// Says once for each kind of instruction and object that it is recorded. `CPUID` is in too many libraries.
-unsafe fn say_first(found: &Instruction) {
+fn say_first(found: &Instruction) {
     static SAID: [AtomicUsize; 64] = [const { AtomicUsize::new(0) }; 64];
     if found.asks == Asks::Cpuid || is_said(found.address) {
         return;
     }
     spoken_of(found.address).store(found.address, Ordering::Relaxed);
-    let mut object: libc::Dl_info = std::mem::zeroed();
+    // SAFETY: all zero is a valid answer.
+    let mut object: libc::Dl_info = unsafe { std::mem::zeroed() };
     let known = {
         let _aside = Aside::step();
-        libc::dladdr(found.address as *const c_void, &mut object) != 0
+        // SAFETY: any address may be asked about.
+        unsafe { libc::dladdr(found.address as *const c_void, &mut object) != 0 }
     };
     // Objects lie on pages, so there is room for the kind in their addresses.
     let mark = (if known { object.dli_fbase as usize } else { found.address & !4095 }) + 1 + found.asks as usize;
@@ -463,50 +508,61 @@ unsafe fn say_first(found: &Instruction) {
 /// A value that behaves like a clock: with no record of it, the last one is given again. `live`: `None` if the server
 /// does not ask.
 unsafe fn clock(thread: *mut Thread, live: Option<u8>, op: Op, which: u32, real: impl FnOnce() -> u64) -> u64 {
-    match live {
-        Some(RECORDING) => {
-            let value = real();
-            recorder::emit_clock(thread, op, which, value as i64);
-            value
+    // SAFETY: as for this function: the block is the calling thread's own.
+    unsafe {
+        match live {
+            Some(RECORDING) => {
+                let value = real();
+                recorder::emit_clock(thread, op, which, value as i64);
+                value
+            }
+            Some(REPLAYING) => player::clock(thread, op, which) as u64,
+            _ => real(),
         }
-        Some(REPLAYING) => player::clock(thread, op, which) as u64,
-        _ => real(),
     }
 }
 
 unsafe fn time_stamp(thread: *mut Thread, live: Option<u8>) -> u64 {
-    clock(thread, live, Op::Rdtsc, 0, || core::arch::x86_64::_rdtsc())
+    // SAFETY: as for this function; the instruction exists on every x86-64.
+    unsafe { clock(thread, live, Op::Rdtsc, 0, || core::arch::x86_64::_rdtsc()) }
 }
 
 /// What the kernel has the processor say of itself; `RDPID` and `RDTSCP` both give it.
-unsafe fn which_processor() -> u64 {
-    let mut number = 0;
-    core::arch::x86_64::__rdtscp(&mut number);
-    u64::from(number)
+fn which_processor() -> u64 {
+    // SAFETY: the server, which runs on this processor, has the instruction too.
+    unsafe {
+        let mut number = 0;
+        core::arch::x86_64::__rdtscp(&mut number);
+        u64::from(number)
+    }
 }
 
 /// A random number, and whether the processor had one.
 unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> (u64, bool) {
-    let op = if found.asks == Asks::Rdrand { Op::Rdrand } else { Op::Rdseed };
-    if live == Some(REPLAYING) {
-        let answer = player::take(thread, op, -1);
-        let value = answer.read_value::<u64>().unwrap_or(0);
-        let carry = answer.ret() != 0;
-        player::done(thread, answer);
-        return (value, carry);
+    // SAFETY: the block is the calling thread's own; the server, which runs on this processor, has just tried to
+    // execute the same instruction.
+    unsafe {
+        let op = if found.asks == Asks::Rdrand { Op::Rdrand } else { Op::Rdseed };
+        if live == Some(REPLAYING) {
+            let answer = player::take(thread, op, -1);
+            let value = answer.read_value::<u64>().unwrap_or(0);
+            let carry = answer.ret() != 0;
+            player::done(thread, answer);
+            return (value, carry);
+        }
+        let (mut value, carry): (u64, u8);
+        match found.asks {
+            Asks::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
+            _ => asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
+        }
+        if found.width < 8 {
+            value &= (1 << (8 * found.width)) - 1;
+        }
+        if live == Some(RECORDING) {
+            recorder::emit(thread, op, -1, u32::from(found.width), i64::from(carry), &[Piece::value(&value)]);
+        }
+        (value, carry != 0)
     }
-    let (mut value, carry): (u64, u8);
-    match found.asks {
-        Asks::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
-        _ => asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
-    }
-    if found.width < 8 {
-        value &= (1 << (8 * found.width)) - 1;
-    }
-    if live == Some(RECORDING) {
-        recorder::emit(thread, op, -1, u32::from(found.width), i64::from(carry), &[Piece::value(&value)]);
-    }
-    (value, carry != 0)
 }
 
 /// Puts a random number into its register, and what `RDRAND` does to flags.
@@ -529,7 +585,8 @@ fn give(found: &Instruction, registers: &mut Registers, value: u64, carry: bool)
 unsafe fn identified(thread: *mut Thread, live: Option<u8>, leaf: u32, sub_leaf: u32) -> [u32; 4] {
     let real = __cpuid_count(leaf, sub_leaf);
     let mut answer = [real.eax, real.ebx, real.ecx, real.edx];
-    let number = |value: u32| clock(thread, live, Op::Cpuid, leaf, || u64::from(value)) as u32;
+    // SAFETY: as for this function.
+    let number = |value: u32| unsafe { clock(thread, live, Op::Cpuid, leaf, || u64::from(value)) as u32 };
     match leaf {
         1 => answer[1] = answer[1] & 0x00ff_ffff | number(real.ebx >> 24) << 24,
         0x0b | 0x1f | 0x8000_0026 => answer[3] = number(real.edx),

@@ -1,13 +1,13 @@
 //! What the server asks the processor itself is followed on x86-64 only.
 
 /// Nothing is followed.
-pub unsafe fn follow() {}
+pub fn follow() {}
 
 /// Nothing is said of it.
-pub unsafe fn watched() {}
+pub fn watched() {}
 
 /// Plugins neither.
-pub unsafe fn watch_loading() {}
+pub fn watch_loading() {}
 
 /// No signal is taken over.
 pub fn catches() -> bool {

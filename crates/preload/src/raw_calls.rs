@@ -15,9 +15,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 static LIBC_START: AtomicUsize = AtomicUsize::new(0);
 static LIBC_END: AtomicUsize = AtomicUsize::new(0);
 
+/// Remembers where the code of libc is.
 #[cfg(target_arch = "x86_64")]
-pub unsafe fn trap() {
-    unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *mut c_void) -> c_int {
+unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *mut c_void) -> c_int {
+    // SAFETY: called by `dl_iterate_phdr` with an object that is mapped.
+    unsafe {
         let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
         if !name.ends_with(b"/libc.so.6") {
             return 0;
@@ -31,20 +33,28 @@ pub unsafe fn trap() {
         }
         1
     }
-    libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());
-    let mut action: libc::sigaction = std::mem::zeroed();
-    action.sa_sigaction = raw_call as *const () as usize;
-    action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-    libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
-    watch_thread();
+}
+
+/// From now on the kernel reports system calls of the calling thread that do not come from libc.
+#[cfg(target_arch = "x86_64")]
+pub fn trap() {
+    // SAFETY: the handler has the shape that the flags say, and the walk visits objects that are mapped.
+    unsafe {
+        libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = raw_call as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
+        libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+        watch_thread();
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn trap() {}
+pub fn trap() {}
 
 /// Has the kernel report raw system calls of the calling thread too, if it does for the first
 /// one: neither a new thread nor a forked child inherits that.
-pub unsafe fn watch_thread() {
+pub fn watch_thread() {
     const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
     const PR_SYS_DISPATCH_ON: usize = 1;
     static REPORT_ALL: u8 = 1;
@@ -52,56 +62,64 @@ pub unsafe fn watch_thread() {
     if start != 0 {
         let length = LIBC_END.load(Ordering::Relaxed) - start;
         let _aside = Aside::step();
-        libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL);
+        // SAFETY: the range is that of the code of libc, and the switch that the kernel reads is static.
+        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL) };
     }
 }
 
 /// True in objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
-unsafe fn is_loaders(address: *mut c_void) -> bool {
-    let mut found: libc::Dl_info = std::mem::zeroed();
-    if libc::dladdr(address, &mut found) == 0 || found.dli_fname.is_null() {
-        return false;
+fn is_loaders(address: *mut c_void) -> bool {
+    // SAFETY: any address may be asked about; what is found is the C string of an object that is loaded.
+    unsafe {
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(address, &mut found) == 0 || found.dli_fname.is_null() {
+            return false;
+        }
+        let path = CStr::from_ptr(found.dli_fname).to_bytes();
+        path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
     }
-    let path = CStr::from_ptr(found.dli_fname).to_bytes();
-    path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
 }
 
 /// Called by the kernel for a system call from outside of libc: says so, once for each number,
 /// and makes the call through libc.
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let before = errno();
-    let context: *mut libc::ucontext_t = context.cast();
-    let registers = &mut (*context).uc_mcontext.gregs;
-    // `siginfo_t` of SIGSYS: the address of the instruction, then the number.
-    let address: *mut c_void = info.byte_add(16).cast::<*mut c_void>().read();
-    let number = info.byte_add(24).cast::<c_int>().read();
-    let harmless = is_loaders(address);
-    if !harmless {
-        note(number, address);
+    // SAFETY: called by the kernel for SIGSYS with details and context of this shape; the call that the server made is
+    // made with the arguments that it gave.
+    unsafe {
+        let before = errno();
+        let context: *mut libc::ucontext_t = context.cast();
+        let registers = &mut (*context).uc_mcontext.gregs;
+        // `siginfo_t` of SIGSYS: the address of the instruction, then the number.
+        let address: *mut c_void = info.byte_add(16).cast::<*mut c_void>().read();
+        let number = info.byte_add(24).cast::<c_int>().read();
+        let harmless = is_loaders(address);
+        if !harmless {
+            note(number, address);
+        }
+        let argument = |register: c_int| registers[register as usize] as usize;
+        let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
+        let [d, e, f] = [libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
+        let number = libc::c_long::from(number);
+        let real = || libc::syscall(number, a, b, c, d, e, f);
+        let result = if harmless {
+            let _aside = Aside::step();
+            real()
+        } else if number == libc::SYS_io_uring_setup {
+            set_errno(libc::ENOSYS);
+            -1
+        } else {
+            let _aside = Aside::step();
+            real()
+        };
+        registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
+        set_errno(before);
     }
-    let argument = |register: c_int| registers[register as usize] as usize;
-    let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
-    let [d, e, f] = [libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
-    let number = libc::c_long::from(number);
-    let real = || libc::syscall(number, a, b, c, d, e, f);
-    let result = if harmless {
-        let _aside = Aside::step();
-        real()
-    } else if number == libc::SYS_io_uring_setup {
-        set_errno(libc::ENOSYS);
-        -1
-    } else {
-        let _aside = Aside::step();
-        real()
-    };
-    registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
-    set_errno(before);
 }
 
 /// Says once for each number that a system call passed by unrecorded. `address`: where it was made,
 /// null for the caller of the hook that is running.
-pub unsafe fn note(number: c_int, address: *mut c_void) {
+pub fn note(number: c_int, address: *mut c_void) {
     static SAID: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
     let bit = 1u64 << (number & 63);
     let Some(said) = SAID.get((number as u32 / 64) as usize) else { return };
@@ -112,13 +130,18 @@ pub unsafe fn note(number: c_int, address: *mut c_void) {
     let mut line = Text { to: &mut text, used: 0 };
     line.put(b"unrecorded system call ");
     line.decimal(number as u64);
-    let mut found: libc::Dl_info = std::mem::zeroed();
+    // SAFETY: all zero is a valid answer.
+    let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: any address may be asked about.
+    let is_known =
+        !address.is_null() && unsafe { libc::dladdr(address, &mut found) } != 0 && !found.dli_fname.is_null();
     if address.is_null() {
         let _aside = Aside::step();
         report::put_caller(&mut line);
-    } else if libc::dladdr(address, &mut found) != 0 && !found.dli_fname.is_null() {
+    } else if is_known {
         line.put(b" from ");
-        line.put(CStr::from_ptr(found.dli_fname).to_bytes());
+        // SAFETY: what was found is the C string of an object that is loaded.
+        line.put(unsafe { CStr::from_ptr(found.dli_fname) }.to_bytes());
         line.put(b"+0x");
         line.hex(address as usize - found.dli_fbase as usize);
     } else {

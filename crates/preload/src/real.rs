@@ -57,10 +57,14 @@ macro_rules! hooks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            if (*$crate::thread::this()).live == $crate::thread::ASIDE {
-                return real::$name($($arg),*);
+            // SAFETY: C code calls this under the contract of the function whose name it bears, so that what the arguments lead
+            // to is valid as that contract says; the block is the calling thread's own.
+            unsafe {
+                if (*$crate::thread::this()).live == $crate::thread::ASIDE {
+                    return real::$name($($arg),*);
+                }
+                $body
             }
-            $body
         }
     };
     (@real $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
@@ -72,8 +76,8 @@ macro_rules! hooks {
                     Err(_) => panic!("a function name has no zero byte"),
                 });
             type Function = unsafe extern "C" fn($($ty),*) -> $ret;
-            let function: Function = std::mem::transmute::<*mut std::ffi::c_void, Function>(REAL.address());
-            function($($arg),*)
+            // SAFETY: libc has a function of this name and type at the address; the caller keeps its contract.
+            unsafe { std::mem::transmute::<*mut std::ffi::c_void, Function>(REAL.address())($($arg),*) }
         }
     };
     (@alias $alias:ident $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
@@ -81,7 +85,8 @@ macro_rules! hooks {
         #[allow(clippy::too_many_arguments)]
         #[cfg_attr(test, allow(non_snake_case))]
         pub unsafe extern "C" fn $alias($($arg: $ty),*) -> $ret {
-            $name($($arg),*)
+            // SAFETY: as for the function whose other name this is.
+            unsafe { $name($($arg),*) }
         }
     };
     ($($(#[$meta:meta])* $([$($alias:ident),*])? fn $name:ident $args:tt -> $ret:ty $body:block)*) => {

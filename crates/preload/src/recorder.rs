@@ -7,6 +7,9 @@ use prony_demo::Op;
 
 /// Any call but the read of a clock.
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
-    baton::keep(thread);
-    emit_at_once(thread, op, fd, aux, ret, pieces);
+    // SAFETY: as for this function: the block is the calling thread's own, and the pieces live across the call.
+    unsafe {
+        baton::keep(thread);
+        emit_at_once(thread, op, fd, aux, ret, pieces);
+    }
 }

@@ -31,7 +31,8 @@ impl<'a> Finding<'a> {
         Finding {
             op,
             fd,
-            record: (*record).order,
+            // SAFETY: the caller passes a record that is in memory.
+            record: unsafe { (*record).order },
             byte: None,
             expected: &[],
             found: [0; WINDOW_BYTES],
@@ -52,12 +53,14 @@ impl<'a> Finding<'a> {
 
     /// The build ends with this status.
     pub unsafe fn ending(record: *const Head, status: i32) -> Finding<'a> {
-        Finding { status, ..Finding::call(Op::Exit, -1, record) }
+        // SAFETY: as for this function.
+        unsafe { Finding { status, ..Finding::call(Op::Exit, -1, record) } }
     }
 
     /// The output of `record` was not sent.
     pub unsafe fn missing(op: Op, fd: i32, record: *const Head) -> Finding<'a> {
-        Finding { detail: b"not sent", what: What::NotSent, ..Finding::call(op, fd, record) }
+        // SAFETY: as for this function.
+        unsafe { Finding { detail: b"not sent", what: What::NotSent, ..Finding::call(op, fd, record) } }
     }
 
     /// Output that differs from the record at byte `at`.
@@ -70,59 +73,65 @@ impl<'a> Finding<'a> {
         at: usize,
         runs: impl Iterator<Item = (*const u8, usize)>,
     ) -> Finding<'a> {
-        let start = at.saturating_sub(WINDOW_BYTES / 2) & !15;
-        let mut finding = Finding {
-            byte: Some(at),
-            expected: &expected[start.min(expected.len())..expected.len().min(start + WINDOW_BYTES)],
-            expected_bytes: expected.len(),
-            found_bytes,
-            window_start: start,
-            what: What::Bytes,
-            ..Finding::call(op, fd, record)
-        };
-        let mut place = 0;
-        for (bytes, length) in runs {
-            let run = std::slice::from_raw_parts(bytes, length);
-            let from = start.clamp(place, place + length) - place;
-            let room = WINDOW_BYTES - finding.found_len;
-            let shown = &run[from..length.min(from + room)];
-            finding.found[finding.found_len..finding.found_len + shown.len()].copy_from_slice(shown);
-            finding.found_len += shown.len();
-            place += length;
+        // SAFETY: the caller passes a record that is in memory, and runs of bytes that the server offers to send.
+        unsafe {
+            let start = at.saturating_sub(WINDOW_BYTES / 2) & !15;
+            let mut finding = Finding {
+                byte: Some(at),
+                expected: &expected[start.min(expected.len())..expected.len().min(start + WINDOW_BYTES)],
+                expected_bytes: expected.len(),
+                found_bytes,
+                window_start: start,
+                what: What::Bytes,
+                ..Finding::call(op, fd, record)
+            };
+            let mut place = 0;
+            for (bytes, length) in runs {
+                let run = std::slice::from_raw_parts(bytes, length);
+                let from = start.clamp(place, place + length) - place;
+                let room = WINDOW_BYTES - finding.found_len;
+                let shown = &run[from..length.min(from + room)];
+                finding.found[finding.found_len..finding.found_len + shown.len()].copy_from_slice(shown);
+                finding.found_len += shown.len();
+                place += length;
+            }
+            finding
         }
-        finding
     }
 }
 
 /// Writes down the first divergence and ends the process.
 #[cold]
 pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
-    (*thread).live = ASIDE;
-    let report = &control().report;
-    if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
-        // Another thread was first; its finding counts.
-        loop {
-            libc::syscall(libc::SYS_pause);
+    // SAFETY: the block is the calling thread's own; the process ends without running handlers.
+    unsafe {
+        (*thread).live = ASIDE;
+        let report = &control().report;
+        if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
+            // Another thread was first; its finding counts.
+            loop {
+                libc::syscall(libc::SYS_pause);
+            }
         }
+        report.class.store(class, Ordering::Relaxed);
+        report.what.store(finding.what, Ordering::Relaxed);
+        report.status.store(finding.status, Ordering::Relaxed);
+        report.process.store(index(), Ordering::Relaxed);
+        report.thread.store((*thread).index.into(), Ordering::Relaxed);
+        report.op.store(finding.op as u32, Ordering::Relaxed);
+        report.fd.store(finding.fd, Ordering::Relaxed);
+        report.record.store(finding.record, Ordering::Relaxed);
+        report.byte.store(finding.byte.map_or(u64::MAX, |byte| byte as u64), Ordering::Relaxed);
+        report.expected_bytes.store(finding.expected_bytes as u64, Ordering::Relaxed);
+        report.found_bytes.store(finding.found_bytes as u64, Ordering::Relaxed);
+        report.window_start.store(finding.window_start as u64, Ordering::Relaxed);
+        report.expected_len.store(report.expected.write(finding.expected), Ordering::Relaxed);
+        report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
+        report.detail_len.store(report.detail.write(finding.detail), Ordering::Relaxed);
+        describe_callers(report);
+        report.state.store(ReportState::Complete, Ordering::Release);
+        libc::_exit(0)
     }
-    report.class.store(class, Ordering::Relaxed);
-    report.what.store(finding.what, Ordering::Relaxed);
-    report.status.store(finding.status, Ordering::Relaxed);
-    report.process.store(index(), Ordering::Relaxed);
-    report.thread.store((*thread).index.into(), Ordering::Relaxed);
-    report.op.store(finding.op as u32, Ordering::Relaxed);
-    report.fd.store(finding.fd, Ordering::Relaxed);
-    report.record.store(finding.record, Ordering::Relaxed);
-    report.byte.store(finding.byte.map_or(u64::MAX, |byte| byte as u64), Ordering::Relaxed);
-    report.expected_bytes.store(finding.expected_bytes as u64, Ordering::Relaxed);
-    report.found_bytes.store(finding.found_bytes as u64, Ordering::Relaxed);
-    report.window_start.store(finding.window_start as u64, Ordering::Relaxed);
-    report.expected_len.store(report.expected.write(finding.expected), Ordering::Relaxed);
-    report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
-    report.detail_len.store(report.detail.write(finding.detail), Ordering::Relaxed);
-    describe_callers(report);
-    report.state.store(ReportState::Complete, Ordering::Release);
-    libc::_exit(0)
 }
 
 unsafe extern "C" {
@@ -130,9 +139,10 @@ unsafe extern "C" {
 }
 
 /// Names the objects and functions on the stack. May allocate: the process ends right after.
-unsafe fn describe_callers(report: &Report) {
+fn describe_callers(report: &Report) {
     let mut frames = [std::ptr::null_mut(); 40];
-    let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
+    // SAFETY: the list has room for as many addresses as it says.
+    let count = unsafe { backtrace(frames.as_mut_ptr(), frames.len() as i32) }.clamp(0, frames.len() as i32) as usize;
     let mut places = report.caller.iter().zip(1..);
     for &address in &frames[..count] {
         let mut line = [0; CALLER_BYTES - 1];
@@ -147,31 +157,37 @@ unsafe fn describe_callers(report: &Report) {
 }
 
 /// Adds `object+0xoffset (function)`; false for an address of this library or of no object.
-pub unsafe fn put_place(text: &mut Text, address: *mut c_void) -> bool {
-    let mut own: libc::Dl_info = std::mem::zeroed();
-    let mut found: libc::Dl_info = std::mem::zeroed();
-    libc::dladdr(stop as *const c_void, &mut own);
-    if libc::dladdr(address, &mut found) == 0 || found.dli_fbase == own.dli_fbase {
-        return false;
+pub fn put_place(text: &mut Text, address: *mut c_void) -> bool {
+    // SAFETY: any address may be asked about; what is found are C strings of objects that are loaded.
+    unsafe {
+        let mut own: libc::Dl_info = std::mem::zeroed();
+        let mut found: libc::Dl_info = std::mem::zeroed();
+        libc::dladdr(stop as *const c_void, &mut own);
+        if libc::dladdr(address, &mut found) == 0 || found.dli_fbase == own.dli_fbase {
+            return false;
+        }
+        let object = CStr::from_ptr(found.dli_fname).to_bytes();
+        text.put(object.rsplit(|&byte| byte == b'/').next().unwrap_or(object));
+        text.put(b"+0x");
+        text.hex(address as usize - found.dli_fbase as usize);
+        if !found.dli_sname.is_null() {
+            text.put(b" (");
+            text.put(CStr::from_ptr(found.dli_sname).to_bytes());
+            text.put(b")");
+        }
+        true
     }
-    let object = CStr::from_ptr(found.dli_fname).to_bytes();
-    text.put(object.rsplit(|&byte| byte == b'/').next().unwrap_or(object));
-    text.put(b"+0x");
-    text.hex(address as usize - found.dli_fbase as usize);
-    if !found.dli_sname.is_null() {
-        text.put(b" (");
-        text.put(CStr::from_ptr(found.dli_sname).to_bytes());
-        text.put(b")");
-    }
-    true
 }
 
 /// Adds who called the hook that is running.
-pub unsafe fn put_caller(text: &mut Text) {
-    let mut frames = [std::ptr::null_mut(); 16];
-    let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
-    text.put(b" by ");
-    let _ = frames[..count].iter().any(|&address| put_place(text, address));
+pub fn put_caller(text: &mut Text) {
+    // SAFETY: the list has room for as many addresses as it says.
+    unsafe {
+        let mut frames = [std::ptr::null_mut(); 16];
+        let count = backtrace(frames.as_mut_ptr(), frames.len() as i32).clamp(0, frames.len() as i32) as usize;
+        text.put(b" by ");
+        let _ = frames[..count].iter().any(|&address| put_place(text, address));
+    }
 }
 
 /// Text in a fixed place, cut where the place ends.

@@ -10,12 +10,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Has the objects searched, and calls `follow` while the sites that were found stand in the control area. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
 /// whether any of them makes system calls of its own.
-pub unsafe fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
+pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
     let _aside = Aside::step();
     let scan = &control().scan;
     let state = &scan.state;
     claim(state);
-    scan.pid.store(libc::getpid(), Ordering::Relaxed);
+    // SAFETY: only asks.
+    scan.pid.store(unsafe { libc::getpid() }, Ordering::Relaxed);
     state.store(what, Ordering::Release);
     wake(state.word());
     for _ in 0..LOOKS {
@@ -38,7 +39,7 @@ pub unsafe fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
 }
 
 /// Waits until nobody else asks. Whoever takes longer than an answer may is dead.
-unsafe fn claim(state: &StateWord<ScanState>) {
+fn claim(state: &StateWord<ScanState>) {
     for _ in 0..LOOKS {
         let now = state.word().load(Ordering::Relaxed);
         if state.acquire(ScanState::Free, ScanState::Claimed) {
@@ -53,10 +54,16 @@ unsafe fn claim(state: &StateWord<ScanState>) {
 const LOOKS: u32 = 250;
 static LOOK: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 40_000_000 };
 
-unsafe fn sleep(word: &AtomicU32, value: u32) {
-    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const LOOK);
+fn sleep(word: &AtomicU32, value: u32) {
+    // SAFETY: the kernel reads the word and the time, which live across the call.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, &raw const LOOK);
+    }
 }
 
-unsafe fn wake(word: &AtomicU32) {
-    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX);
+fn wake(word: &AtomicU32) {
+    // SAFETY: the kernel takes the word for a name only.
+    unsafe {
+        libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, c_int::MAX);
+    }
 }

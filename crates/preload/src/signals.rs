@@ -30,70 +30,76 @@ pub unsafe fn change(
     old: *mut libc::sigaction,
     real: impl Fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
 ) -> c_int {
-    let place = signal as usize;
-    if signal == libc::SIGTRAP && processor::catches() {
-        // The kernel keeps calling us, and we call whoever is set here.
-        let before = handlers::of(signal);
-        if !new.is_null() {
-            handlers::set(signal, handlers::handler(*new));
-        }
-        if !old.is_null() {
-            *old = before.unwrap_or_else(|| std::mem::zeroed());
-        }
-        return 0;
-    }
-    if is_fault(signal) || place == 0 || place >= SIGNALS {
-        return real(signal, new, old);
-    }
-    let before = handlers::of(signal);
-    // Both pointers may be the same, so what is asked for is copied first.
-    let asked = if new.is_null() { None } else { Some(*new) };
-    let handled = asked.and_then(handlers::handler);
-    let failed = match asked {
-        None => real(signal, new, old),
-        Some(mut installed) => {
-            libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
-            libc::sigdelset(&mut installed.sa_mask, libc::SIGTRAP);
-            if state::mode() == REPLAYING {
-                // Nothing real may end or interrupt a replay; ignored children would not be waited for.
-                let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;
-                installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
-                installed.sa_flags &= !libc::SA_SIGINFO;
-            } else if handled.is_some() {
-                installed.sa_sigaction = wrapper as *const () as usize;
-                installed.sa_flags |= libc::SA_SIGINFO;
+    // SAFETY: called for `sigaction`: the pointers are null or lead to one each. All zero is a valid action.
+    unsafe {
+        let place = signal as usize;
+        if signal == libc::SIGTRAP && processor::catches() {
+            // The kernel keeps calling us, and we call whoever is set here.
+            let before = handlers::of(signal);
+            if !new.is_null() {
+                handlers::set(signal, handlers::handler(*new));
             }
-            real(signal, &installed, old)
+            if !old.is_null() {
+                *old = before.unwrap_or_else(|| std::mem::zeroed());
+            }
+            return 0;
         }
-    };
-    if failed == -1 {
-        return -1;
+        if is_fault(signal) || place == 0 || place >= SIGNALS {
+            return real(signal, new, old);
+        }
+        let before = handlers::of(signal);
+        // Both pointers may be the same, so what is asked for is copied first.
+        let asked = if new.is_null() { None } else { Some(*new) };
+        let handled = asked.and_then(handlers::handler);
+        let failed = match asked {
+            None => real(signal, new, old),
+            Some(mut installed) => {
+                libc::sigdelset(&mut installed.sa_mask, libc::SIGSYS);
+                libc::sigdelset(&mut installed.sa_mask, libc::SIGTRAP);
+                if state::mode() == REPLAYING {
+                    // Nothing real may end or interrupt a replay; ignored children would not be waited for.
+                    let default = installed.sa_sigaction == libc::SIG_DFL || signal == libc::SIGCHLD;
+                    installed.sa_sigaction = if default { libc::SIG_DFL } else { libc::SIG_IGN };
+                    installed.sa_flags &= !libc::SA_SIGINFO;
+                } else if handled.is_some() {
+                    installed.sa_sigaction = wrapper as *const () as usize;
+                    installed.sa_flags |= libc::SA_SIGINFO;
+                }
+                real(signal, &installed, old)
+            }
+        };
+        if failed == -1 {
+            return -1;
+        }
+        if asked.is_some() {
+            handlers::set(signal, handled);
+        }
+        if let (Some(before), false) = (before, old.is_null()) {
+            *old = before;
+        }
+        0
     }
-    if asked.is_some() {
-        handlers::set(signal, handled);
-    }
-    if let (Some(before), false) = (before, old.is_null()) {
-        *old = before;
-    }
-    0
 }
 
 /// Called by the kernel.
 unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    let before = errno();
-    let thread = thread::this();
-    if !(*thread).attached || state::mode() == ASIDE {
-        handlers::run(signal, info, context);
-    } else if (*thread).blocking {
-        (*thread).blocking = false;
-        record_and_run(thread, BEFORE_NEXT, signal, info, context);
-        (*thread).blocking = true;
-        baton::give(thread);
-    } else {
-        handlers::keep_details(signal, *info);
-        (*thread).pending.fetch_or(1 << (signal - 1), Ordering::Relaxed);
+    // SAFETY: called by the kernel with the details of the signal; the block is the calling thread's own.
+    unsafe {
+        let before = errno();
+        let thread = thread::this();
+        if !(*thread).attached || state::mode() == ASIDE {
+            handlers::run(signal, info, context);
+        } else if (*thread).blocking {
+            (*thread).blocking = false;
+            record_and_run(thread, BEFORE_NEXT, signal, info, context);
+            (*thread).blocking = true;
+            baton::give(thread);
+        } else {
+            handlers::keep_details(signal, *info);
+            (*thread).pending.fetch_or(1 << (signal - 1), Ordering::Relaxed);
+        }
+        set_errno(before);
     }
-    set_errno(before);
 }
 
 /// `ret` of a signal's record: its handler ran when the call after it had begun.
@@ -108,61 +114,80 @@ unsafe fn record_and_run(
     info: *mut libc::siginfo_t,
     context: *mut c_void,
 ) {
-    let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
-    recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
-    let live = (*thread).live;
-    (*thread).live = (*thread).mode;
-    handlers::run(signal, info, context);
-    (*thread).live = live;
+    // SAFETY: the block is the calling thread's own; the caller passes what a handler of the signal gets.
+    unsafe {
+        let piece = Piece::Bytes(PartKind::Value, info.cast(), size_of::<libc::siginfo_t>());
+        recorder::emit(thread, Op::Signal, -1, signal as u32, i64::from(place), &[piece]);
+        let live = (*thread).live;
+        (*thread).live = (*thread).mode;
+        handlers::run(signal, info, context);
+        (*thread).live = live;
+    }
 }
 
 /// A call begins: runs what was held back, or what the tape has before it.
 #[inline(always)]
 pub unsafe fn deliver_before(thread: *mut Thread) {
-    deliver(thread, BEFORE_NEXT);
+    // SAFETY: as for this function.
+    unsafe {
+        deliver(thread, BEFORE_NEXT);
+    }
 }
 
 /// A call is about to return: runs what was held back, or what the tape has at its end.
 #[inline(always)]
 pub unsafe fn deliver_after(thread: *mut Thread) {
-    deliver(thread, AFTER_LAST);
+    // SAFETY: as for this function.
+    unsafe {
+        deliver(thread, AFTER_LAST);
+    }
 }
 
 #[inline(always)]
 unsafe fn deliver(thread: *mut Thread, place: i32) {
-    if (*thread).mode == REPLAYING {
-        if player::signal_is_next(thread, place) {
-            deliver_recorded(thread, place);
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if (*thread).mode == REPLAYING {
+            if player::signal_is_next(thread, place) {
+                deliver_recorded(thread, place);
+            }
+        } else if (*thread).pending.load(Ordering::Relaxed) != 0 {
+            deliver_held_back(thread, place);
         }
-    } else if (*thread).pending.load(Ordering::Relaxed) != 0 {
-        deliver_held_back(thread, place);
     }
 }
 
 #[cold]
 unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
-    let before = errno();
-    loop {
-        let pending = (*thread).pending.load(Ordering::Relaxed);
-        if pending == 0 {
-            break;
+    // SAFETY: the block is the calling thread's own; all zero is a valid context, of which a handler that runs at a
+    // call sees nothing.
+    unsafe {
+        let before = errno();
+        loop {
+            let pending = (*thread).pending.load(Ordering::Relaxed);
+            if pending == 0 {
+                break;
+            }
+            let signal = pending.trailing_zeros() as c_int + 1;
+            (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
+            let mut info = handlers::details(signal);
+            let live = std::mem::replace(&mut (*thread).live, ASIDE);
+            let mut context: libc::ucontext_t = std::mem::zeroed();
+            record_and_run(thread, place, signal, &mut info, (&raw mut context).cast());
+            (*thread).live = live;
         }
-        let signal = pending.trailing_zeros() as c_int + 1;
-        (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
-        let mut info = handlers::details(signal);
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
-        let mut context: libc::ucontext_t = std::mem::zeroed();
-        record_and_run(thread, place, signal, &mut info, (&raw mut context).cast());
-        (*thread).live = live;
+        set_errno(before);
     }
-    set_errno(before);
 }
 
 #[cold]
 unsafe fn deliver_recorded(thread: *mut Thread, place: i32) {
-    let before = errno();
-    while player::signal_is_next(thread, place) {
-        player::replay_signal(thread);
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let before = errno();
+        while player::signal_is_next(thread, place) {
+            player::replay_signal(thread);
+        }
+        set_errno(before);
     }
-    set_errno(before);
 }

@@ -21,27 +21,31 @@ unsafe fn logged(
     runs: impl Iterator<Item = player::Run>,
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let (thread, recording) = enter();
-    let value = real();
-    let errno = errno();
-    if recording {
-        let piece = if value > 0 { content(value as usize) } else { Piece::Nothing };
-        recorder::emit(thread, Op::LogWrite, fd, asked(total), outcome(value), &[piece]);
-    } else if let Some(answer) = player::take_if_there(thread, Op::LogWrite, fd) {
-        let mut rest = answer.part(PartKind::Out, 0);
-        let mut differing = rest.len().abs_diff(total);
-        for (bytes, length) in runs {
-            let (now, after) = rest.split_at(length.min(rest.len()));
-            let found = std::slice::from_raw_parts(bytes, now.len());
-            differing += now.iter().zip(found).filter(|(a, b)| a != b).count();
-            rest = after;
+    // SAFETY: the block that `enter` returns is the calling thread's own; the runs are the buffers of the server, as
+    // long as they say.
+    unsafe {
+        let (thread, recording) = enter();
+        let value = real();
+        let errno = errno();
+        if recording {
+            let piece = if value > 0 { content(value as usize) } else { Piece::Nothing };
+            recorder::emit(thread, Op::LogWrite, fd, asked(total), outcome(value), &[piece]);
+        } else if let Some(answer) = player::take_if_there(thread, Op::LogWrite, fd) {
+            let mut rest = answer.part(PartKind::Out, 0);
+            let mut differing = rest.len().abs_diff(total);
+            for (bytes, length) in runs {
+                let (now, after) = rest.split_at(length.min(rest.len()));
+                let found = std::slice::from_raw_parts(bytes, now.len());
+                differing += now.iter().zip(found).filter(|(a, b)| a != b).count();
+                rest = after;
+            }
+            count!(thread, log_bytes_differing, differing as u64);
+            player::done(thread, answer);
         }
-        count!(thread, log_bytes_differing, differing as u64);
-        player::done(thread, answer);
+        set_errno(errno);
+        leave(thread);
+        value
     }
-    set_errno(errno);
-    leave(thread);
-    value
 }
 
 /// `readv` and `preadv`: bytes spread over several buffers.
@@ -52,24 +56,27 @@ unsafe fn received_vector(
     buffers: c_int,
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let buffers = buffers.max(0) as usize;
-    let room = vector_length(vector, buffers);
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = blocking(thread, op, fd, real);
-        let errno = errno();
-        let piece = if value > 0 { Piece::Vector(PartKind::In, vector, value as usize) } else { Piece::Nothing };
-        recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
-        set_errno(errno);
-    } else {
-        let given = player::take_input(thread, op, fd, room);
-        value = given.value();
-        scatter(given.bytes, vector, buffers);
-        given.done(thread);
+    // SAFETY: the block that `enter` returns is the calling thread's own; the vector is that of the server.
+    unsafe {
+        let buffers = buffers.max(0) as usize;
+        let room = vector_length(vector, buffers);
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, op, fd, real);
+            let errno = errno();
+            let piece = if value > 0 { Piece::Vector(PartKind::In, vector, value as usize) } else { Piece::Nothing };
+            recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
+            set_errno(errno);
+        } else {
+            let given = player::take_input(thread, op, fd, room);
+            value = given.value();
+            scatter(given.bytes, vector, buffers);
+            given.done(thread);
+        }
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 hooks! {
@@ -234,18 +241,21 @@ struct Mapped {
 }
 
 impl Mapped {
-    unsafe fn of(fd: c_int, at: off_t, length: usize) -> Mapped {
-        let page = at & 4095;
-        let mapped = length + page as usize;
-        let start = if length == 0 {
-            libc::MAP_FAILED
-        } else {
-            libc::mmap(null_mut(), mapped, libc::PROT_READ, libc::MAP_PRIVATE, fd, at - page)
-        };
-        if start == libc::MAP_FAILED {
-            return Mapped { start: null_mut(), mapped: 0, bytes: null(), length: 0 };
+    fn of(fd: c_int, at: off_t, length: usize) -> Mapped {
+        // SAFETY: a fresh mapping, which has the bytes of the page in front as well.
+        unsafe {
+            let page = at & 4095;
+            let mapped = length + page as usize;
+            let start = if length == 0 {
+                libc::MAP_FAILED
+            } else {
+                libc::mmap(null_mut(), mapped, libc::PROT_READ, libc::MAP_PRIVATE, fd, at - page)
+            };
+            if start == libc::MAP_FAILED {
+                return Mapped { start: null_mut(), mapped: 0, bytes: null(), length: 0 };
+            }
+            Mapped { start, mapped, bytes: start.cast::<u8>().add(page as usize), length }
         }
-        Mapped { start, mapped, bytes: start.cast::<u8>().add(page as usize), length }
     }
 
     fn piece(&self) -> Piece {

@@ -18,77 +18,94 @@ pub(super) unsafe fn pair(
     like: StandIn,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
-    let failed = recorded(
-        op,
-        -1,
-        0,
-        || real() as isize,
-        |failed| [if failed == 0 { Piece::Bytes(PartKind::Value, to.cast(), 8) } else { Piece::Nothing }],
-        |answer, _| {
-            if answer.copy_part(PartKind::Value, 0, to.cast(), 8) == 8 {
-                descriptors::stand_in(*to, like);
-                descriptors::stand_in(*to.add(1), like);
+    // SAFETY: the caller passes room for two descriptors, as the call that it is for demands it.
+    unsafe {
+        let failed = recorded(
+            op,
+            -1,
+            0,
+            || real() as isize,
+            |failed| [if failed == 0 { Piece::Bytes(PartKind::Value, to.cast(), 8) } else { Piece::Nothing }],
+            |answer, _| {
+                if answer.copy_part(PartKind::Value, 0, to.cast(), 8) == 8 {
+                    descriptors::stand_in(*to, like);
+                    descriptors::stand_in(*to.add(1), like);
+                }
+            },
+        );
+        if failed == 0 {
+            for at in 0..2 {
+                descriptors::opened(*to.add(at));
+                descriptors::set_nonblocking(*to.add(at), nonblocking);
+                descriptors::set_internal(*to.add(at));
             }
-        },
-    );
-    if failed == 0 {
-        for at in 0..2 {
-            descriptors::opened(*to.add(at));
-            descriptors::set_nonblocking(*to.add(at), nonblocking);
-            descriptors::set_internal(*to.add(at));
         }
+        failed as c_int
     }
-    failed as c_int
 }
 
 /// A call that makes one descriptor that is not a socket.
-pub(super) unsafe fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
-    let fd =
-        recorded(op, -1, aux, || real() as isize, |_| [], |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other))
-            as c_int;
-    descriptors::opened(fd);
-    descriptors::set_nonblocking(fd, nonblocking);
-    descriptors::set_internal(fd);
-    fd
+pub(super) fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: there are no pieces.
+    unsafe {
+        let fd = recorded(
+            op,
+            -1,
+            aux,
+            || real() as isize,
+            |_| [],
+            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
+        ) as c_int;
+        descriptors::opened(fd);
+        descriptors::set_nonblocking(fd, nonblocking);
+        descriptors::set_internal(fd);
+        fd
+    }
 }
 
 /// A copy of a recorded descriptor. The stand-in is a real descriptor, so a replay copies it for
 /// real where the number is chosen by the server.
-unsafe fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let new = recorded(
-        Op::Dup,
-        fd,
-        0,
-        || real() as isize,
-        |_| [],
-        |_, new| {
-            if new >= 0 {
-                libc::dup2(fd, new as c_int);
-            }
-        },
-    ) as c_int;
-    if new >= 0 {
-        descriptors::copy(fd, new);
+fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: there are no pieces, and the copy acts on descriptors alone.
+    unsafe {
+        let new = recorded(
+            Op::Dup,
+            fd,
+            0,
+            || real() as isize,
+            |_| [],
+            |_, new| {
+                if new >= 0 {
+                    libc::dup2(fd, new as c_int);
+                }
+            },
+        ) as c_int;
+        if new >= 0 {
+            descriptors::copy(fd, new);
+        }
+        new
     }
-    new
 }
 
 /// Closes an ordinary file of a process with several threads, in its place among their calls. The
 /// record comes first: from the close on another thread may be given the number.
-pub(super) unsafe fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    descriptors::set(fd, Kind::File);
-    let result;
-    if recording {
-        recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
-        result = real();
-    } else {
-        let answer = player::take(thread, Op::CloseFile, fd);
-        result = real();
-        player::done(thread, answer);
+pub(super) fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the block that `enter` returns is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        descriptors::set(fd, Kind::File);
+        let result;
+        if recording {
+            recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
+            result = real();
+        } else {
+            let answer = player::take(thread, Op::CloseFile, fd);
+            result = real();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 /// Bytes that a request writes through its argument.
@@ -120,27 +137,30 @@ struct InterfaceList {
 /// What a descriptor is: of what is recorded it is answered, as the stand-in of a replay has other times and another inode.
 /// Older demos have no record of it.
 unsafe fn looked_at(fd: c_int, to: *mut libc::stat, real: impl FnOnce() -> c_int) -> c_int {
-    if !is_recorded(fd) {
-        return at_descriptor(c"fstat", fd, real());
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is where the call writes.
+    unsafe {
+        if !is_recorded(fd) {
+            return at_descriptor(c"fstat", fd, real());
+        }
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = real();
+            let errno = errno();
+            let length = if value == 0 { size_of::<libc::stat>() } else { 0 };
+            let found = Piece::some(PartKind::Value, to.cast(), length);
+            recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
+            set_errno(errno);
+        } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
+            value = answer.value() as c_int;
+            answer.copy_value(to);
+            player::done(thread, answer);
+        } else {
+            value = real();
+        }
+        leave(thread);
+        value
     }
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = real();
-        let errno = errno();
-        let length = if value == 0 { size_of::<libc::stat>() } else { 0 };
-        let found = Piece::some(PartKind::Value, to.cast(), length);
-        recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
-        set_errno(errno);
-    } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
-        value = answer.value() as c_int;
-        answer.copy_value(to);
-        player::done(thread, answer);
-    } else {
-        value = real();
-    }
-    leave(thread);
-    value
 }
 
 hooks! {
@@ -380,7 +400,7 @@ hooks! {
     }
 }
 
-unsafe fn dup3_any(fd: c_int, new: c_int, real: impl FnOnce() -> c_int) -> c_int {
+fn dup3_any(fd: c_int, new: c_int, real: impl FnOnce() -> c_int) -> c_int {
     if kind(new) == Kind::Own {
         set_errno(libc::EBUSY);
         return -1;

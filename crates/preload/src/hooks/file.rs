@@ -26,25 +26,28 @@ enum Place {
 }
 
 unsafe fn place_of(path: *const c_char) -> Place {
-    if path.is_null() || *path != b'/' as c_char {
-        return Place::Ordinary;
+    // SAFETY: the caller passes a path that is null or a C string.
+    unsafe {
+        if path.is_null() || *path != b'/' as c_char {
+            return Place::Ordinary;
+        }
+        let path = CStr::from_ptr(path).to_bytes();
+        let under = |folder: &[u8]| path.starts_with(folder);
+        if under(b"/dev/") {
+            let same_everywhere = [b"/dev/null" as &[u8], b"/dev/zero", b"/dev/full", b"/dev/stdin", b"/dev/stdout"];
+            let plain = same_everywhere.contains(&path)
+                || path == b"/dev/stderr"
+                || under(b"/dev/shm/")
+                || under(b"/dev/fd/")
+                || under(b"/dev/hugepages/");
+            return if plain { Place::Ordinary } else { Place::Device };
+        }
+        if under(b"/proc/") || under(b"/sys/") {
+            let follows = under(b"/proc/self/fd/") || path.ends_with(b"/exe") || path.ends_with(b"/root");
+            return if follows { Place::Ordinary } else { Place::Kernel };
+        }
+        Place::Ordinary
     }
-    let path = CStr::from_ptr(path).to_bytes();
-    let under = |folder: &[u8]| path.starts_with(folder);
-    if under(b"/dev/") {
-        let same_everywhere = [b"/dev/null" as &[u8], b"/dev/zero", b"/dev/full", b"/dev/stdin", b"/dev/stdout"];
-        let plain = same_everywhere.contains(&path)
-            || path == b"/dev/stderr"
-            || under(b"/dev/shm/")
-            || under(b"/dev/fd/")
-            || under(b"/dev/hugepages/");
-        return if plain { Place::Ordinary } else { Place::Device };
-    }
-    if under(b"/proc/") || under(b"/sys/") {
-        let follows = under(b"/proc/self/fd/") || path.ends_with(b"/exe") || path.ends_with(b"/root");
-        return if follows { Place::Ordinary } else { Place::Kernel };
-    }
-    Place::Ordinary
 }
 
 /// What every call that opens a file is noted as when it fails.
@@ -56,124 +59,142 @@ fn writes(flags: c_int) -> bool {
 
 /// Opens `path`, by whatever `real` is.
 unsafe fn opened(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    match place_of(path) {
-        Place::Ordinary if threaded() => ordered(path, flags, real),
-        Place::Ordinary => {
-            let (thread, recording) = enter();
-            let fd = at_path(OPEN, path, real());
-            let errno = errno();
-            descriptors::set(fd, Kind::File);
-            if recording && fd >= 0 {
-                recorder::emit(thread, Op::NoteFile, fd, flags as u32, i64::from(fd), &[Piece::path(path)]);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and the caller passes a path that is null or
+    // a C string.
+    unsafe {
+        match place_of(path) {
+            Place::Ordinary if threaded() => ordered(path, flags, real),
+            Place::Ordinary => {
+                let (thread, recording) = enter();
+                let fd = at_path(OPEN, path, real());
+                let errno = errno();
+                descriptors::set(fd, Kind::File);
+                if recording && fd >= 0 {
+                    recorder::emit(thread, Op::NoteFile, fd, flags as u32, i64::from(fd), &[Piece::path(path)]);
+                }
+                set_errno(errno);
+                leave(thread);
+                fd
             }
-            set_errno(errno);
-            leave(thread);
-            fd
+            Place::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
+            Place::Kernel | Place::Device => device(path, flags, real),
         }
-        Place::Kernel if !writes(flags) && flags & libc::O_DIRECTORY == 0 => snapshot(path, real),
-        Place::Kernel | Place::Device => device(path, flags, real),
     }
 }
 
 /// An ordinary file in a process with several threads: which number it gets depends on what the
 /// others do, and must not be one that a replay has given away.
 unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    let mut fd;
-    if recording {
-        fd = at_path(OPEN, path, real());
-        let errno = errno();
-        recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
-        set_errno(errno);
-    } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
-        let recorded = answer.ret() as c_int;
-        fd = at_path(OPEN, path, real());
-        let errno = errno();
-        if fd >= 0 && recorded >= 0 && fd != recorded {
-            libc::dup3(fd, recorded, flags & libc::O_CLOEXEC);
-            libc::close(fd);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `place_of` has looked at the path, which
+    // is a C string.
+    unsafe {
+        let (thread, recording) = enter();
+        let mut fd;
+        if recording {
+            fd = at_path(OPEN, path, real());
+            let errno = errno();
+            recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
+            set_errno(errno);
+        } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
+            let recorded = answer.ret() as c_int;
+            fd = at_path(OPEN, path, real());
+            let errno = errno();
+            if fd >= 0 && recorded >= 0 && fd != recorded {
+                libc::dup3(fd, recorded, flags & libc::O_CLOEXEC);
+                libc::close(fd);
+            }
+            fd = if fd >= 0 && recorded >= 0 { recorded } else { fd };
+            set_errno(errno);
+            player::done(thread, answer);
+        } else {
+            fd = at_path(OPEN, path, real());
         }
-        fd = if fd >= 0 && recorded >= 0 { recorded } else { fd };
-        set_errno(errno);
-        player::done(thread, answer);
-    } else {
-        fd = at_path(OPEN, path, real());
+        descriptors::set(fd, Kind::File);
+        leave(thread);
+        fd
     }
-    descriptors::set(fd, Kind::File);
-    leave(thread);
-    fd
 }
 
 /// A device, or a kernel file that is written to: what is read and written is recorded.
 unsafe fn device(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    let fd = super::recorded(
-        Op::OpenDevice,
-        -1,
-        flags as u32,
-        || real() as isize,
-        |_| [Piece::path(path)],
-        |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
-    ) as c_int;
-    descriptors::opened(fd);
-    descriptors::set_nonblocking(fd, flags & libc::O_NONBLOCK != 0);
-    fd
+    // SAFETY: the path is a C string, which lives across the call.
+    unsafe {
+        let fd = super::recorded(
+            Op::OpenDevice,
+            -1,
+            flags as u32,
+            || real() as isize,
+            |_| [Piece::path(path)],
+            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
+        ) as c_int;
+        descriptors::opened(fd);
+        descriptors::set_nonblocking(fd, flags & libc::O_NONBLOCK != 0);
+        fd
+    }
 }
 
 /// Kernel files larger than this are cut in the recording, and the server sees them cut.
 const SNAPSHOT_BYTES: usize = 16 << 20;
 
 /// A file in memory with this content, under the number `at`.
-unsafe fn in_memory(content: &[u8], at: c_int) {
-    let fd = libc::memfd_create(c"prony-snapshot".as_ptr(), 0);
-    let mut rest = content;
-    while !rest.is_empty() {
-        let wrote = libc::write(fd, rest.as_ptr().cast(), rest.len());
-        if wrote <= 0 {
-            report::fatal(&[b"no memory for the content of a file under /proc or /sys"]);
+fn in_memory(content: &[u8], at: c_int) {
+    // SAFETY: acts on descriptors alone, and writes from the content.
+    unsafe {
+        let fd = libc::memfd_create(c"prony-snapshot".as_ptr(), 0);
+        let mut rest = content;
+        while !rest.is_empty() {
+            let wrote = libc::write(fd, rest.as_ptr().cast(), rest.len());
+            if wrote <= 0 {
+                report::fatal(&[b"no memory for the content of a file under /proc or /sys"]);
+            }
+            rest = &rest[wrote as usize..];
         }
-        rest = &rest[wrote as usize..];
+        libc::lseek(fd, 0, libc::SEEK_SET);
+        if fd != at {
+            libc::dup2(fd, at);
+            libc::close(fd);
+        }
+        descriptors::set(at, Kind::File);
     }
-    libc::lseek(fd, 0, libc::SEEK_SET);
-    if fd != at {
-        libc::dup2(fd, at);
-        libc::close(fd);
-    }
-    descriptors::set(at, Kind::File);
 }
 
 unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    let fd;
-    if recording {
-        fd = real();
-        let errno = errno();
-        let content = if fd >= 0 { ReadWhole::of(fd) } else { ReadWhole::EMPTY };
-        let pieces = [Piece::path(path), Piece::Bytes(PartKind::Value, content.start, content.length)];
-        let ret = outcome(fd as isize);
-        if fd >= 0 && !content.readable {
-            // A directory, or something that cannot be read as a whole: left as it is.
-            recorder::emit(thread, Op::NoteFile, fd, 0, i64::from(fd), &pieces[..1]);
-        } else {
-            set_errno(errno);
-            recorder::emit(thread, Op::Snapshot, -1, 0, ret, &pieces);
-            if fd >= 0 {
-                in_memory(content.as_slice(), fd);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `place_of` has looked at the path, which
+    // is a C string. The content lives until the record is written.
+    unsafe {
+        let (thread, recording) = enter();
+        let fd;
+        if recording {
+            fd = real();
+            let errno = errno();
+            let content = if fd >= 0 { ReadWhole::of(fd) } else { ReadWhole::EMPTY };
+            let pieces = [Piece::path(path), Piece::Bytes(PartKind::Value, content.start, content.length)];
+            let ret = outcome(fd as isize);
+            if fd >= 0 && !content.readable {
+                // A directory, or something that cannot be read as a whole: left as it is.
+                recorder::emit(thread, Op::NoteFile, fd, 0, i64::from(fd), &pieces[..1]);
+            } else {
+                set_errno(errno);
+                recorder::emit(thread, Op::Snapshot, -1, 0, ret, &pieces);
+                if fd >= 0 {
+                    in_memory(content.as_slice(), fd);
+                }
             }
+            set_errno(errno);
+        } else if let Some(answer) = player::take_path(thread, Op::Snapshot, CStr::from_ptr(path).to_bytes()) {
+            fd = answer.value() as c_int;
+            let errno = errno();
+            if fd >= 0 {
+                in_memory(answer.part(PartKind::Value, 0), fd);
+            }
+            set_errno(errno);
+            player::done(thread, answer);
+        } else {
+            fd = at_path(OPEN, path, real());
         }
-        set_errno(errno);
-    } else if let Some(answer) = player::take_path(thread, Op::Snapshot, CStr::from_ptr(path).to_bytes()) {
-        fd = answer.value() as c_int;
-        let errno = errno();
-        if fd >= 0 {
-            in_memory(answer.part(PartKind::Value, 0), fd);
-        }
-        set_errno(errno);
-        player::done(thread, answer);
-    } else {
-        fd = at_path(OPEN, path, real());
+        leave(thread);
+        fd
     }
-    leave(thread);
-    fd
 }
 
 /// Content of a file whose size the kernel does not tell.
@@ -186,32 +207,35 @@ struct ReadWhole {
 impl ReadWhole {
     const EMPTY: ReadWhole = ReadWhole { start: std::ptr::null(), length: 0, readable: true };
 
-    unsafe fn of(fd: c_int) -> ReadWhole {
-        let room = libc::mmap(
-            std::ptr::null_mut(),
-            SNAPSHOT_BYTES,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        );
-        if room == libc::MAP_FAILED {
-            return ReadWhole { readable: false, ..ReadWhole::EMPTY };
-        }
-        let mut length = 0;
-        let mut readable = true;
-        while length < SNAPSHOT_BYTES {
-            match libc::read(fd, room.byte_add(length), SNAPSHOT_BYTES - length) {
-                0 => break,
-                -1 if errno() == libc::EINTR => {}
-                -1 => {
-                    readable = length > 0;
-                    break;
-                }
-                count => length += count as usize,
+    fn of(fd: c_int) -> ReadWhole {
+        // SAFETY: a fresh mapping, of which no more is written than it has.
+        unsafe {
+            let room = libc::mmap(
+                std::ptr::null_mut(),
+                SNAPSHOT_BYTES,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            );
+            if room == libc::MAP_FAILED {
+                return ReadWhole { readable: false, ..ReadWhole::EMPTY };
             }
+            let mut length = 0;
+            let mut readable = true;
+            while length < SNAPSHOT_BYTES {
+                match libc::read(fd, room.byte_add(length), SNAPSHOT_BYTES - length) {
+                    0 => break,
+                    -1 if errno() == libc::EINTR => {}
+                    -1 => {
+                        readable = length > 0;
+                        break;
+                    }
+                    count => length += count as usize,
+                }
+            }
+            ReadWhole { start: room.cast(), length, readable }
         }
-        ReadWhole { start: room.cast(), length, readable }
     }
 
     fn as_slice(&self) -> &[u8] {
@@ -234,7 +258,8 @@ impl Drop for ReadWhole {
 
 /// Flags of `open` for a mode of `fopen`.
 unsafe fn flags_of(mode: *const c_char) -> c_int {
-    let mode = CStr::from_ptr(mode).to_bytes();
+    // SAFETY: the caller passes the mode of a stream, a C string.
+    let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
     let base = match (mode.first(), mode.contains(&b'+')) {
         (Some(b'r'), false) => libc::O_RDONLY,
         (Some(b'r'), true) => libc::O_RDWR,
@@ -264,31 +289,41 @@ unsafe extern "C" {
 }
 
 unsafe extern "C" fn stream_read(cookie: *mut c_void, buffer: *mut c_char, length: size_t) -> ssize_t {
-    libc::read(cookie as c_int, buffer.cast(), length)
+    // SAFETY: called by libc with room for as many bytes.
+    unsafe { libc::read(cookie as c_int, buffer.cast(), length) }
 }
 
 unsafe extern "C" fn stream_write(cookie: *mut c_void, buffer: *const c_char, length: size_t) -> ssize_t {
-    let wrote = libc::write(cookie as c_int, buffer.cast(), length);
-    // The contract of a cookie's write: 0 on failure, never negative.
-    wrote.max(0)
+    // SAFETY: called by libc with as many bytes.
+    unsafe {
+        let wrote = libc::write(cookie as c_int, buffer.cast(), length);
+        // The contract of a cookie's write: 0 on failure, never negative.
+        wrote.max(0)
+    }
 }
 
-unsafe extern "C" fn stream_close(cookie: *mut c_void) -> c_int {
-    for (_, fd) in STREAMS.iter().filter(|(_, fd)| fd.load(Ordering::Relaxed) == cookie as c_int) {
-        fd.store(-1, Ordering::Relaxed);
+extern "C" fn stream_close(cookie: *mut c_void) -> c_int {
+    // SAFETY: acts on the descriptor alone, which belongs to the stream.
+    unsafe {
+        for (_, fd) in STREAMS.iter().filter(|(_, fd)| fd.load(Ordering::Relaxed) == cookie as c_int) {
+            fd.store(-1, Ordering::Relaxed);
+        }
+        libc::close(cookie as c_int)
     }
-    libc::close(cookie as c_int)
 }
 
 /// A stream whose bytes pass the hooks.
 pub(super) unsafe fn stream(fd: c_int, mode: *const c_char) -> *mut FILE {
-    let functions = CookieFunctions { read: stream_read, write: stream_write, seek: None, close: stream_close };
-    let file = fopencookie(fd as usize as *mut c_void, mode, functions);
-    if let Some((stream, number)) = STREAMS.iter().find(|(_, number)| number.load(Ordering::Relaxed) == -1) {
-        stream.store(file, Ordering::Relaxed);
-        number.store(fd, Ordering::Relaxed);
+    // SAFETY: the caller passes the mode of a stream, a C string; the functions have the types of a cookie's.
+    unsafe {
+        let functions = CookieFunctions { read: stream_read, write: stream_write, seek: None, close: stream_close };
+        let file = fopencookie(fd as usize as *mut c_void, mode, functions);
+        if let Some((stream, number)) = STREAMS.iter().find(|(_, number)| number.load(Ordering::Relaxed) == -1) {
+            stream.store(file, Ordering::Relaxed);
+            number.store(fd, Ordering::Relaxed);
+        }
+        file
     }
-    file
 }
 
 unsafe extern "C" {
@@ -433,7 +468,7 @@ hooks! {
 }
 
 /// Notes something that a replay cannot bring back, and who asked for it.
-pub(super) unsafe fn cannot_record(what: &'static [u8], detail: usize) {
+pub(super) fn cannot_record(what: &'static [u8], detail: usize) {
     let mut text = [0; 200];
     let mut line = report::Text { to: &mut text, used: 0 };
     line.put(what);

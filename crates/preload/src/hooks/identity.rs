@@ -17,34 +17,40 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Calls that fill `length` bytes at `to` when they succeed.
 unsafe fn filled(op: Op, aux: u32, to: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
-    recorded(
-        op,
-        -1,
-        aux,
-        real,
-        |failed| [if failed == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, length) }],
-        |answer, _| {
-            answer.copy_part(PartKind::Value, 0, to, length);
-        },
-    )
+    // SAFETY: the caller passes room for as many bytes, as the call that it is for demands it.
+    unsafe {
+        recorded(
+            op,
+            -1,
+            aux,
+            real,
+            |failed| [if failed == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, length) }],
+            |answer, _| {
+                answer.copy_part(PartKind::Value, 0, to, length);
+            },
+        )
+    }
 }
 
 unsafe fn random(op: Op, to: *mut c_void, length: usize, real: impl FnOnce() -> isize) -> isize {
-    recorded(
-        op,
-        -1,
-        asked(length),
-        real,
-        |result| match result {
-            -1 => [Piece::Nothing],
-            // `getentropy` and `arc4random_buf` fill everything and return nothing of use.
-            0 => [Piece::some(PartKind::In, to.cast(), length)],
-            count => [Piece::some(PartKind::In, to.cast(), count as usize)],
-        },
-        |answer, _| {
-            answer.copy_part(PartKind::In, 0, to.cast(), length);
-        },
-    )
+    // SAFETY: the caller passes room for as many bytes, as the call that it is for demands it.
+    unsafe {
+        recorded(
+            op,
+            -1,
+            asked(length),
+            real,
+            |result| match result {
+                -1 => [Piece::Nothing],
+                // `getentropy` and `arc4random_buf` fill everything and return nothing of use.
+                0 => [Piece::some(PartKind::In, to.cast(), length)],
+                count => [Piece::some(PartKind::In, to.cast(), count as usize)],
+            },
+            |answer, _| {
+                answer.copy_part(PartKind::In, 0, to.cast(), length);
+            },
+        )
+    }
 }
 
 hooks! {
@@ -243,122 +249,132 @@ pub(in super::super) unsafe fn raw(
     [a, b, c, d, e, f]: [usize; 6],
     real: impl Fn() -> c_long,
 ) -> c_long {
-    match number {
-        libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
-        libc::SYS_gettid => c_long::from(libc::gettid()),
-        libc::SYS_getpid => c_long::from(libc::getpid()),
-        libc::SYS_getppid => c_long::from(libc::getppid()),
-        libc::SYS_getpgid => c_long::from(libc::getpgid(a as pid_t)),
-        libc::SYS_getsid => c_long::from(libc::getsid(a as pid_t)),
-        libc::SYS_setsid => c_long::from(libc::setsid()),
-        libc::SYS_setpgid => c_long::from(pid::setpgid(a as pid_t, b as pid_t)),
-        libc::SYS_kill => c_long::from(libc::kill(a as pid_t, b as c_int)),
-        libc::SYS_tkill => c_long::from(super::signal::sent(a as c_int, b as c_int, || real() as c_int)),
-        libc::SYS_tgkill => c_long::from(super::signal::sent(b as c_int, c as c_int, || real() as c_int)),
-        libc::SYS_sched_setaffinity => c_long::from(pid::sched_setaffinity(a as pid_t, b, c as *const c_void)),
-        libc::SYS_capget => c_long::from(pid::capget(a as *mut c_void, b as *mut c_void)),
-        libc::SYS_capset => c_long::from(pid::capset(a as *mut c_void, b as *const c_void)),
-        libc::SYS_pidfd_open => c_long::from(pid::pidfd_open(a as pid_t, b as c_uint)),
-        libc::SYS_pidfd_send_signal => {
-            c_long::from(pid::pidfd_send_signal(a as c_int, b as c_int, c as *mut c_void, d as c_uint))
-        }
-        libc::SYS_wait4 => c_long::from(libc::wait4(a as pid_t, b as *mut c_int, c as c_int, d as *mut libc::rusage)),
-        libc::SYS_waitid if e == 0 => {
-            c_long::from(libc::waitid(a as libc::idtype_t, b as libc::id_t, c as *mut _, d as c_int))
-        }
-        libc::SYS_clock_gettime => c_long::from(libc::clock_gettime(a as c_int, b as *mut libc::timespec)),
-        libc::SYS_gettimeofday => c_long::from(libc::gettimeofday(a as *mut libc::timeval, b as *mut _)),
-        libc::SYS_read => libc::read(a as c_int, b as *mut c_void, c) as c_long,
-        libc::SYS_write => libc::write(a as c_int, b as *const c_void, c) as c_long,
-        libc::SYS_close => c_long::from(libc::close(a as c_int)),
-        libc::SYS_socket => c_long::from(libc::socket(a as c_int, b as c_int, c as c_int)),
-        libc::SYS_bind => c_long::from(libc::bind(a as c_int, b as *const libc::sockaddr, c as u32)),
-        libc::SYS_connect => c_long::from(libc::connect(a as c_int, b as *const libc::sockaddr, c as u32)),
-        libc::SYS_listen => c_long::from(libc::listen(a as c_int, b as c_int)),
-        libc::SYS_accept4 => {
-            c_long::from(libc::accept4(a as c_int, b as *mut libc::sockaddr, c as *mut u32, d as c_int))
-        }
-        libc::SYS_recvfrom => {
-            libc::recvfrom(a as c_int, b as *mut c_void, c, d as c_int, e as *mut libc::sockaddr, f as *mut u32)
-                as c_long
-        }
-        libc::SYS_sendto => {
-            libc::sendto(a as c_int, b as *const c_void, c, d as c_int, e as *const libc::sockaddr, f as u32) as c_long
-        }
-        libc::SYS_recvmsg => libc::recvmsg(a as c_int, b as *mut libc::msghdr, c as c_int) as c_long,
-        libc::SYS_sendmsg => libc::sendmsg(a as c_int, b as *const libc::msghdr, c as c_int) as c_long,
-        libc::SYS_eventfd2 => c_long::from(libc::eventfd(a as c_uint, b as c_int)),
-        libc::SYS_epoll_create1 => c_long::from(libc::epoll_create1(a as c_int)),
-        libc::SYS_epoll_ctl => {
-            c_long::from(libc::epoll_ctl(a as c_int, b as c_int, c as c_int, d as *mut libc::epoll_event))
-        }
-        libc::SYS_getcpu => {
-            let cpu = libc::sched_getcpu();
-            if a != 0 {
-                *(a as *mut c_uint) = cpu as c_uint;
+    // SAFETY: the caller passes the arguments of the system call with this number.
+    unsafe {
+        match number {
+            libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
+            libc::SYS_gettid => c_long::from(libc::gettid()),
+            libc::SYS_getpid => c_long::from(libc::getpid()),
+            libc::SYS_getppid => c_long::from(libc::getppid()),
+            libc::SYS_getpgid => c_long::from(libc::getpgid(a as pid_t)),
+            libc::SYS_getsid => c_long::from(libc::getsid(a as pid_t)),
+            libc::SYS_setsid => c_long::from(libc::setsid()),
+            libc::SYS_setpgid => c_long::from(pid::setpgid(a as pid_t, b as pid_t)),
+            libc::SYS_kill => c_long::from(libc::kill(a as pid_t, b as c_int)),
+            libc::SYS_tkill => c_long::from(super::signal::sent(a as c_int, b as c_int, || real() as c_int)),
+            libc::SYS_tgkill => c_long::from(super::signal::sent(b as c_int, c as c_int, || real() as c_int)),
+            libc::SYS_sched_setaffinity => c_long::from(pid::sched_setaffinity(a as pid_t, b, c as *const c_void)),
+            libc::SYS_capget => c_long::from(pid::capget(a as *mut c_void, b as *mut c_void)),
+            libc::SYS_capset => c_long::from(pid::capset(a as *mut c_void, b as *const c_void)),
+            libc::SYS_pidfd_open => c_long::from(pid::pidfd_open(a as pid_t, b as c_uint)),
+            libc::SYS_pidfd_send_signal => {
+                c_long::from(pid::pidfd_send_signal(a as c_int, b as c_int, c as *mut c_void, d as c_uint))
             }
-            0
-        }
-        libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
-            if !IO_URING_SAID.swap(true, Ordering::Relaxed) {
-                notes::covered(&[b"io_uring is answered with ENOSYS: its transfers cannot be recorded"]);
+            libc::SYS_wait4 => {
+                c_long::from(libc::wait4(a as pid_t, b as *mut c_int, c as c_int, d as *mut libc::rusage))
             }
-            set_errno(libc::ENOSYS);
-            -1
-        }
-        libc::SYS_readv => libc::readv(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
-        libc::SYS_writev => libc::writev(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
-        libc::SYS_pread64 => libc::pread(a as c_int, b as *mut c_void, c, d as libc::off_t) as c_long,
-        libc::SYS_pwrite64 => libc::pwrite(a as c_int, b as *const c_void, c, d as libc::off_t) as c_long,
-        libc::SYS_accept => c_long::from(libc::accept(a as c_int, b as *mut libc::sockaddr, c as *mut u32)),
-        libc::SYS_shutdown => c_long::from(libc::shutdown(a as c_int, b as c_int)),
-        libc::SYS_pipe2 => c_long::from(libc::pipe2(a as *mut c_int, b as c_int)),
-        libc::SYS_dup => c_long::from(libc::dup(a as c_int)),
-        libc::SYS_dup3 => c_long::from(libc::dup3(a as c_int, b as c_int, c as c_int)),
-        libc::SYS_nanosleep => c_long::from(libc::nanosleep(a as *const libc::timespec, b as *mut libc::timespec)),
-        libc::SYS_clock_nanosleep => {
-            let error = libc::clock_nanosleep(a as c_int, b as c_int, c as *const libc::timespec, d as *mut _);
-            set_errno(error);
-            if error == 0 { 0 } else { -1 }
-        }
-        libc::SYS_ppoll => c_long::from(libc::ppoll(
-            a as *mut libc::pollfd,
-            b as libc::nfds_t,
-            c as *const libc::timespec,
-            d as *const libc::sigset_t,
-        )),
-        libc::SYS_epoll_pwait => c_long::from(libc::epoll_pwait(
-            a as c_int,
-            b as *mut libc::epoll_event,
-            c as c_int,
-            d as c_int,
-            e as *const libc::sigset_t,
-        )),
-        libc::SYS_timerfd_create => c_long::from(libc::timerfd_create(a as c_int, b as c_int)),
-        libc::SYS_recvmmsg => c_long::from(libc::recvmmsg(
-            a as c_int,
-            b as *mut libc::mmsghdr,
-            c as c_uint,
-            d as _,
-            e as *mut libc::timespec,
-        )),
-        libc::SYS_sendmmsg => c_long::from(libc::sendmmsg(a as c_int, b as *mut libc::mmsghdr, c as c_uint, d as _)),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_poll => c_long::from(libc::poll(a as *mut libc::pollfd, b as libc::nfds_t, c as c_int)),
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_epoll_wait => {
-            c_long::from(libc::epoll_wait(a as c_int, b as *mut libc::epoll_event, c as c_int, d as c_int))
-        }
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
-        libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
-        libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => super::sync::futex_waited(a as *const u32, real),
-        number if raw_calls::is_harmless(number) => {
-            at_descriptor(c"syscall", number as c_int, real() as isize) as c_long
-        }
-        number => {
-            raw_calls::note(number as c_int, std::ptr::null_mut());
-            real()
+            libc::SYS_waitid if e == 0 => {
+                c_long::from(libc::waitid(a as libc::idtype_t, b as libc::id_t, c as *mut _, d as c_int))
+            }
+            libc::SYS_clock_gettime => c_long::from(libc::clock_gettime(a as c_int, b as *mut libc::timespec)),
+            libc::SYS_gettimeofday => c_long::from(libc::gettimeofday(a as *mut libc::timeval, b as *mut _)),
+            libc::SYS_read => libc::read(a as c_int, b as *mut c_void, c) as c_long,
+            libc::SYS_write => libc::write(a as c_int, b as *const c_void, c) as c_long,
+            libc::SYS_close => c_long::from(libc::close(a as c_int)),
+            libc::SYS_socket => c_long::from(libc::socket(a as c_int, b as c_int, c as c_int)),
+            libc::SYS_bind => c_long::from(libc::bind(a as c_int, b as *const libc::sockaddr, c as u32)),
+            libc::SYS_connect => c_long::from(libc::connect(a as c_int, b as *const libc::sockaddr, c as u32)),
+            libc::SYS_listen => c_long::from(libc::listen(a as c_int, b as c_int)),
+            libc::SYS_accept4 => {
+                c_long::from(libc::accept4(a as c_int, b as *mut libc::sockaddr, c as *mut u32, d as c_int))
+            }
+            libc::SYS_recvfrom => {
+                libc::recvfrom(a as c_int, b as *mut c_void, c, d as c_int, e as *mut libc::sockaddr, f as *mut u32)
+                    as c_long
+            }
+            libc::SYS_sendto => {
+                libc::sendto(a as c_int, b as *const c_void, c, d as c_int, e as *const libc::sockaddr, f as u32)
+                    as c_long
+            }
+            libc::SYS_recvmsg => libc::recvmsg(a as c_int, b as *mut libc::msghdr, c as c_int) as c_long,
+            libc::SYS_sendmsg => libc::sendmsg(a as c_int, b as *const libc::msghdr, c as c_int) as c_long,
+            libc::SYS_eventfd2 => c_long::from(libc::eventfd(a as c_uint, b as c_int)),
+            libc::SYS_epoll_create1 => c_long::from(libc::epoll_create1(a as c_int)),
+            libc::SYS_epoll_ctl => {
+                c_long::from(libc::epoll_ctl(a as c_int, b as c_int, c as c_int, d as *mut libc::epoll_event))
+            }
+            libc::SYS_getcpu => {
+                let cpu = libc::sched_getcpu();
+                if a != 0 {
+                    *(a as *mut c_uint) = cpu as c_uint;
+                }
+                0
+            }
+            libc::SYS_io_uring_setup | libc::SYS_io_uring_enter | libc::SYS_io_uring_register => {
+                if !IO_URING_SAID.swap(true, Ordering::Relaxed) {
+                    notes::covered(&[b"io_uring is answered with ENOSYS: its transfers cannot be recorded"]);
+                }
+                set_errno(libc::ENOSYS);
+                -1
+            }
+            libc::SYS_readv => libc::readv(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
+            libc::SYS_writev => libc::writev(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
+            libc::SYS_pread64 => libc::pread(a as c_int, b as *mut c_void, c, d as libc::off_t) as c_long,
+            libc::SYS_pwrite64 => libc::pwrite(a as c_int, b as *const c_void, c, d as libc::off_t) as c_long,
+            libc::SYS_accept => c_long::from(libc::accept(a as c_int, b as *mut libc::sockaddr, c as *mut u32)),
+            libc::SYS_shutdown => c_long::from(libc::shutdown(a as c_int, b as c_int)),
+            libc::SYS_pipe2 => c_long::from(libc::pipe2(a as *mut c_int, b as c_int)),
+            libc::SYS_dup => c_long::from(libc::dup(a as c_int)),
+            libc::SYS_dup3 => c_long::from(libc::dup3(a as c_int, b as c_int, c as c_int)),
+            libc::SYS_nanosleep => c_long::from(libc::nanosleep(a as *const libc::timespec, b as *mut libc::timespec)),
+            libc::SYS_clock_nanosleep => {
+                let error = libc::clock_nanosleep(a as c_int, b as c_int, c as *const libc::timespec, d as *mut _);
+                set_errno(error);
+                if error == 0 { 0 } else { -1 }
+            }
+            libc::SYS_ppoll => c_long::from(libc::ppoll(
+                a as *mut libc::pollfd,
+                b as libc::nfds_t,
+                c as *const libc::timespec,
+                d as *const libc::sigset_t,
+            )),
+            libc::SYS_epoll_pwait => c_long::from(libc::epoll_pwait(
+                a as c_int,
+                b as *mut libc::epoll_event,
+                c as c_int,
+                d as c_int,
+                e as *const libc::sigset_t,
+            )),
+            libc::SYS_timerfd_create => c_long::from(libc::timerfd_create(a as c_int, b as c_int)),
+            libc::SYS_recvmmsg => c_long::from(libc::recvmmsg(
+                a as c_int,
+                b as *mut libc::mmsghdr,
+                c as c_uint,
+                d as _,
+                e as *mut libc::timespec,
+            )),
+            libc::SYS_sendmmsg => {
+                c_long::from(libc::sendmmsg(a as c_int, b as *mut libc::mmsghdr, c as c_uint, d as _))
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_poll => c_long::from(libc::poll(a as *mut libc::pollfd, b as libc::nfds_t, c as c_int)),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_epoll_wait => {
+                c_long::from(libc::epoll_wait(a as c_int, b as *mut libc::epoll_event, c as c_int, d as c_int))
+            }
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
+            libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
+            libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => {
+                super::sync::futex_waited(a as *const u32, real)
+            }
+            number if raw_calls::is_harmless(number) => {
+                at_descriptor(c"syscall", number as c_int, real() as isize) as c_long
+            }
+            number => {
+                raw_calls::note(number as c_int, std::ptr::null_mut());
+                real()
+            }
         }
     }
 }

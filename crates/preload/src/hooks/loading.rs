@@ -20,37 +20,46 @@ static DLOPEN: Real = Real::named(c"dlopen");
 static DLMOPEN: Real = Real::named(c"dlmopen");
 
 unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
-    let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+    // SAFETY: the caller passes a path that is null or a C string.
+    unsafe {
+        let path = if path.is_null() { &[] } else { CStr::from_ptr(path).to_bytes() };
+        path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+    }
 }
 
 /// Takes deep binding out of `flags`; returns the function to go on with.
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
-    if state::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
-        *flags &= !DEEP_BINDING;
-        notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
+    // SAFETY: called by the entry of `dlopen` with the path that it got, and with the place where it keeps the flags.
+    unsafe {
+        if state::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
+            *flags &= !DEEP_BINDING;
+            notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
+        }
+        if state::mode() != ASIDE {
+            processor::watch_loading();
+        }
+        let _aside = Aside::step();
+        DLOPEN.address()
     }
-    if state::mode() != ASIDE {
-        processor::watch_loading();
-    }
-    let _aside = Aside::step();
-    DLOPEN.address()
 }
 
 /// An object in another namespace has a libc of its own, which no hook stands in front of: it is not
 /// found. Returns the function to go on with.
 unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
-    let asked = &mut *request;
-    if state::mode() != ASIDE {
-        if asked.namespace != libc::LM_ID_BASE {
-            notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
-            // What `dlerror` says then.
-            asked.path = c"dlmopen under prony: a second libc".as_ptr();
+    // SAFETY: called by the entry of `dlmopen` with the arguments that it pushed.
+    unsafe {
+        let asked = &mut *request;
+        if state::mode() != ASIDE {
+            if asked.namespace != libc::LM_ID_BASE {
+                notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
+                // What `dlerror` says then.
+                asked.path = c"dlmopen under prony: a second libc".as_ptr();
+            }
+            asked.flags &= !DEEP_BINDING;
         }
-        asked.flags &= !DEEP_BINDING;
+        let _aside = Aside::step();
+        DLMOPEN.address()
     }
-    let _aside = Aside::step();
-    DLMOPEN.address()
 }
 
 /// Arguments of `dlmopen` as [`dlmopen`] pushes them.

@@ -30,36 +30,45 @@ use std::sync::atomic::Ordering;
 /// The block of the calling thread, with the library stepped aside, and whether it records. Signals that were held back
 /// run before.
 #[inline(always)]
-pub unsafe fn enter() -> (*mut Thread, bool) {
-    let thread = thread::this();
-    signals::deliver_before(thread);
-    let recording = (*thread).live == thread::RECORDING;
-    (*thread).live = thread::ASIDE;
-    (thread, recording)
+pub fn enter() -> (*mut Thread, bool) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread = thread::this();
+        signals::deliver_before(thread);
+        let recording = (*thread).live == thread::RECORDING;
+        (*thread).live = thread::ASIDE;
+        (thread, recording)
+    }
 }
 
 /// Leaves a hook: signals that were held back run now.
 #[inline(always)]
 pub unsafe fn leave(thread: *mut Thread) {
-    (*thread).live = (*thread).mode;
-    signals::deliver_after(thread);
+    // SAFETY: the caller passes the block that `enter` returned.
+    unsafe {
+        (*thread).live = (*thread).mode;
+        signals::deliver_after(thread);
+    }
 }
 
 /// Runs a real call that may block: a handler may run while it does, and other threads.
 #[inline(always)]
 pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnce() -> T) -> T {
-    (*thread).blocking = true;
-    while (*thread).pending.load(Ordering::Relaxed) != 0 {
-        (*thread).blocking = false;
-        signals::deliver_before(thread);
+    // SAFETY: the caller passes the block that `enter` returned.
+    unsafe {
         (*thread).blocking = true;
+        while (*thread).pending.load(Ordering::Relaxed) != 0 {
+            (*thread).blocking = false;
+            signals::deliver_before(thread);
+            (*thread).blocking = true;
+        }
+        if may_block(op, fd) {
+            baton::give(thread);
+        }
+        let value = real();
+        (*thread).blocking = false;
+        value
     }
-    if may_block(op, fd) {
-        baton::give(thread);
-    }
-    let value = real();
-    (*thread).blocking = false;
-    value
 }
 
 /// False for calls that answer at once, during which no other thread needs to run.
@@ -88,29 +97,34 @@ pub unsafe fn recorded<const N: usize>(
     pieces: impl FnOnce(isize) -> [Piece; N],
     answer: impl FnOnce(Answer, isize),
 ) -> isize {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = blocking(thread, op, fd, real);
-        let errno = errno();
-        recorder::emit(thread, op, fd, aux, outcome(value), &pieces(value));
-        set_errno(errno);
-    } else {
-        let found = player::take(thread, op, fd);
-        value = found.value();
-        let errno = errno();
-        answer(found, value);
-        set_errno(errno);
-        player::done(thread, found);
+    // SAFETY: the block that `enter` returns is the calling thread's own; the pieces that the caller names live until
+    // they are written.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, op, fd, real);
+            let errno = errno();
+            recorder::emit(thread, op, fd, aux, outcome(value), &pieces(value));
+            set_errno(errno);
+        } else {
+            let found = player::take(thread, op, fd);
+            value = found.value();
+            let errno = errno();
+            answer(found, value);
+            set_errno(errno);
+            player::done(thread, found);
+        }
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 /// A call of which only the result matters.
 #[inline(always)]
 pub unsafe fn recorded_plain(op: Op, fd: i32, aux: u32, real: impl FnOnce() -> isize) -> isize {
-    recorded(op, fd, aux, real, |_| [], |_, _| {})
+    // SAFETY: there are no pieces.
+    unsafe { recorded(op, fd, aux, real, |_| [], |_, _| {}) }
 }
 
 /// A count of bytes as `aux` holds it.

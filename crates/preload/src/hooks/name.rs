@@ -34,51 +34,57 @@ struct Node<T> {
     name: [u8; 256],
 }
 
-unsafe fn block<T>(count: usize) -> *mut Node<T> {
-    libc::calloc(count.max(1), size_of::<Node<T>>()).cast()
+fn block<T>(count: usize) -> *mut Node<T> {
+    // SAFETY: an ordinary allocation.
+    unsafe { libc::calloc(count.max(1), size_of::<Node<T>>()).cast() }
 }
 
 /// Builds the list a replay gives the server.
-unsafe fn build_addresses(answer: Answer) -> *mut addrinfo {
-    let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
-    if count == 0 {
-        return null_mut();
-    }
-    let nodes = block::<addrinfo>(count);
-    let mut addresses = answer.parts().filter(|part| part.kind == PartKind::Addr as u8);
-    for at in 0..count {
-        let to = &mut *nodes.add(at);
-        let entry: Entry = answer.part(PartKind::Value, at).as_ptr().cast::<Entry>().read_unaligned();
-        let address = addresses.next().map_or(&[] as &[u8], |part| part.bytes);
-        let kept = address.len().min(size_of_val(&to.address));
-        address.as_ptr().copy_to_nonoverlapping((&raw mut to.address).cast(), kept);
-        to.node = addrinfo {
-            ai_flags: entry.flags as c_int,
-            ai_family: entry.family,
-            ai_socktype: entry.kind,
-            ai_protocol: entry.protocol,
-            ai_addrlen: kept as socklen_t,
-            ai_addr: (&raw mut to.address).cast(),
-            ai_canonname: null_mut(),
-            ai_next: if at + 1 < count { (&raw mut (*nodes.add(at + 1)).node).cast() } else { null_mut() },
-        };
-        if at == 0 {
-            let name = answer.part(PartKind::Path, 2);
-            if !name.is_empty() {
-                let kept = name.len().min(to.name.len() - 1);
-                to.name[..kept].copy_from_slice(&name[..kept]);
-                to.node.ai_canonname = to.name.as_mut_ptr().cast();
+fn build_addresses(answer: Answer) -> *mut addrinfo {
+    // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
+    // node.
+    unsafe {
+        let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
+        if count == 0 {
+            return null_mut();
+        }
+        let nodes = block::<addrinfo>(count);
+        let mut addresses = answer.parts().filter(|part| part.kind == PartKind::Addr as u8);
+        for at in 0..count {
+            let to = &mut *nodes.add(at);
+            let entry: Entry = answer.part(PartKind::Value, at).as_ptr().cast::<Entry>().read_unaligned();
+            let address = addresses.next().map_or(&[] as &[u8], |part| part.bytes);
+            let kept = address.len().min(size_of_val(&to.address));
+            address.as_ptr().copy_to_nonoverlapping((&raw mut to.address).cast(), kept);
+            to.node = addrinfo {
+                ai_flags: entry.flags as c_int,
+                ai_family: entry.family,
+                ai_socktype: entry.kind,
+                ai_protocol: entry.protocol,
+                ai_addrlen: kept as socklen_t,
+                ai_addr: (&raw mut to.address).cast(),
+                ai_canonname: null_mut(),
+                ai_next: if at + 1 < count { (&raw mut (*nodes.add(at + 1)).node).cast() } else { null_mut() },
+            };
+            if at == 0 {
+                let name = answer.part(PartKind::Path, 2);
+                if !name.is_empty() {
+                    let kept = name.len().min(to.name.len() - 1);
+                    to.name[..kept].copy_from_slice(&name[..kept]);
+                    to.node.ai_canonname = to.name.as_mut_ptr().cast();
+                }
             }
         }
+        nodes.cast()
     }
-    nodes.cast()
 }
 
 unsafe fn address_length(address: *const sockaddr) -> usize {
     if address.is_null() {
         return 0;
     }
-    match c_int::from((*address).sa_family) {
+    // SAFETY: the caller passes an address that has a family.
+    match c_int::from(unsafe { (*address).sa_family }) {
         libc::AF_INET => size_of::<libc::sockaddr_in>(),
         libc::AF_INET6 => size_of::<libc::sockaddr_in6>(),
         libc::AF_PACKET => size_of::<libc::sockaddr_ll>(),
@@ -86,44 +92,49 @@ unsafe fn address_length(address: *const sockaddr) -> usize {
     }
 }
 
-unsafe fn build_interfaces(answer: Answer) -> *mut ifaddrs {
-    let values = |nth| answer.part(PartKind::Value, nth);
-    let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
-    if count == 0 {
-        return null_mut();
-    }
-    let nodes = block::<ifaddrs>(count);
-    for at in 0..count {
-        let to = &mut *nodes.add(at);
-        let entry: Entry = values(at).as_ptr().cast::<Entry>().read_unaligned();
-        let name = answer.part(PartKind::Path, at);
-        let kept = name.len().min(to.name.len() - 1);
-        to.name[..kept].copy_from_slice(&name[..kept]);
-        to.node = std::mem::zeroed();
-        to.node.ifa_name = to.name.as_mut_ptr().cast();
-        to.node.ifa_flags = entry.flags;
-        let places = [&raw mut to.address, &raw mut to.extra[0], &raw mut to.extra[1]];
-        let mut pointers = [null_mut::<sockaddr>(); 3];
-        for (place, pointer) in places.into_iter().zip(&mut pointers).enumerate() {
-            let bytes = answer.part(PartKind::Addr, at * 3 + place);
-            let (room, pointer) = pointer;
-            if bytes.len() > 1 {
-                bytes.as_ptr().copy_to_nonoverlapping(room.cast(), bytes.len().min(128));
-                *pointer = room.cast();
-            }
+fn build_interfaces(answer: Answer) -> *mut ifaddrs {
+    // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
+    // node.
+    unsafe {
+        let values = |nth| answer.part(PartKind::Value, nth);
+        let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
+        if count == 0 {
+            return null_mut();
         }
-        to.node.ifa_addr = pointers[0];
-        to.node.ifa_netmask = pointers[1];
-        to.node.ifa_ifu = pointers[2];
-        to.node.ifa_next = if at + 1 < count { nodes.add(at + 1).cast() } else { null_mut() };
+        let nodes = block::<ifaddrs>(count);
+        for at in 0..count {
+            let to = &mut *nodes.add(at);
+            let entry: Entry = values(at).as_ptr().cast::<Entry>().read_unaligned();
+            let name = answer.part(PartKind::Path, at);
+            let kept = name.len().min(to.name.len() - 1);
+            to.name[..kept].copy_from_slice(&name[..kept]);
+            to.node = std::mem::zeroed();
+            to.node.ifa_name = to.name.as_mut_ptr().cast();
+            to.node.ifa_flags = entry.flags;
+            let places = [&raw mut to.address, &raw mut to.extra[0], &raw mut to.extra[1]];
+            let mut pointers = [null_mut::<sockaddr>(); 3];
+            for (place, pointer) in places.into_iter().zip(&mut pointers).enumerate() {
+                let bytes = answer.part(PartKind::Addr, at * 3 + place);
+                let (room, pointer) = pointer;
+                if bytes.len() > 1 {
+                    bytes.as_ptr().copy_to_nonoverlapping(room.cast(), bytes.len().min(128));
+                    *pointer = room.cast();
+                }
+            }
+            to.node.ifa_addr = pointers[0];
+            to.node.ifa_netmask = pointers[1];
+            to.node.ifa_ifu = pointers[2];
+            to.node.ifa_next = if at + 1 < count { nodes.add(at + 1).cast() } else { null_mut() };
+        }
+        nodes.cast()
     }
-    nodes.cast()
 }
 
 /// The list from a record that is about to be written: so the server sees the same list, made by
 /// the same allocation, in both modes.
 unsafe fn rebuilt<T>(pieces: &[Piece], build: unsafe fn(Answer) -> *mut T) -> *mut T {
-    recorder::in_memory(pieces, |record| build(Answer::of(record)))
+    // SAFETY: the caller passes pieces that live across the call; the record is complete.
+    unsafe { recorder::in_memory(pieces, |record| build(Answer::of(record))) }
 }
 
 hooks! {
@@ -307,7 +318,7 @@ hooks! {
 }
 
 /// `gethostbyname` answers in static memory, as the contract of the call says.
-unsafe fn host_entry(answer: Answer) -> *mut hostent {
+fn host_entry(answer: Answer) -> *mut hostent {
     struct Answered {
         entry: hostent,
         name: [u8; 256],
@@ -328,25 +339,29 @@ unsafe fn host_entry(answer: Answer) -> *mut hostent {
         list: [null_mut(); 17],
         aliases: [null_mut()],
     };
-    let to = &raw mut ANSWERED;
-    let name = answer.part(PartKind::Path, 0);
-    let kept = name.len().min(255);
-    (*to).name = [0; 256];
-    name.as_ptr().copy_to_nonoverlapping((&raw mut (*to).name).cast(), kept);
-    let mut length = 4;
-    (*to).list = [null_mut(); 17];
-    for (at, part) in answer.parts().filter(|part| part.kind == PartKind::Addr as u8).take(16).enumerate() {
-        length = part.bytes.len().min(16);
-        let room: *mut u8 = (&raw mut (*to).addresses[at]).cast();
-        part.bytes.as_ptr().copy_to_nonoverlapping(room, length);
-        (*to).list[at] = room.cast();
+    // SAFETY: as the contract of `gethostbyname` says, threads do not call it at the same time; what is written stays
+    // within the bounds of the entry.
+    unsafe {
+        let to = &raw mut ANSWERED;
+        let name = answer.part(PartKind::Path, 0);
+        let kept = name.len().min(255);
+        (*to).name = [0; 256];
+        name.as_ptr().copy_to_nonoverlapping((&raw mut (*to).name).cast(), kept);
+        let mut length = 4;
+        (*to).list = [null_mut(); 17];
+        for (at, part) in answer.parts().filter(|part| part.kind == PartKind::Addr as u8).take(16).enumerate() {
+            length = part.bytes.len().min(16);
+            let room: *mut u8 = (&raw mut (*to).addresses[at]).cast();
+            part.bytes.as_ptr().copy_to_nonoverlapping(room, length);
+            (*to).list[at] = room.cast();
+        }
+        (*to).entry = hostent {
+            h_name: (&raw mut (*to).name).cast(),
+            h_aliases: (&raw mut (*to).aliases).cast(),
+            h_addrtype: if length == 16 { libc::AF_INET6 } else { libc::AF_INET },
+            h_length: length as c_int,
+            h_addr_list: (&raw mut (*to).list).cast(),
+        };
+        &raw mut (*to).entry
     }
-    (*to).entry = hostent {
-        h_name: (&raw mut (*to).name).cast(),
-        h_aliases: (&raw mut (*to).aliases).cast(),
-        h_addrtype: if length == 16 { libc::AF_INET6 } else { libc::AF_INET },
-        h_length: length as c_int,
-        h_addr_list: (&raw mut (*to).list).cast(),
-    };
-    &raw mut (*to).entry
 }

@@ -21,14 +21,17 @@ struct Capabilities {
 
 /// The kernel writes the version that it wants to the header.
 unsafe fn on_capabilities(header: *mut c_void, call: impl FnOnce(*mut c_void) -> c_int) -> c_int {
-    let header: *mut Capabilities = header.cast();
-    if header.is_null() || pids::known((*header).pid).is_none() {
-        return call(header.cast());
+    // SAFETY: the caller passes a header that is null or one of the call's.
+    unsafe {
+        let header: *mut Capabilities = header.cast();
+        if header.is_null() || pids::known((*header).pid).is_none() {
+            return call(header.cast());
+        }
+        let mut meant = Capabilities { pid: pids::real((*header).pid), ..*header };
+        let result = call((&raw mut meant).cast());
+        (*header).version = meant.version;
+        result
     }
-    let mut meant = Capabilities { pid: pids::real((*header).pid), ..*header };
-    let result = call((&raw mut meant).cast());
-    (*header).version = meant.version;
-    result
 }
 
 /// Whom `getpriority` and kin mean: only processes are named by a number of their own.
@@ -40,7 +43,8 @@ fn whom(which: c_uint, who: id_t) -> id_t {
 
 /// Makes a call for real that names a place in the file system.
 unsafe fn made_at<T: Fallible>(name: &CStr, path: *const c_char, real: impl FnOnce(*const c_char) -> T) -> T {
-    at_path(name, path, pids::in_path(path, real))
+    // SAFETY: the caller passes a path that is null or a C string.
+    unsafe { at_path(name, path, pids::in_path(path, real)) }
 }
 
 hooks! {

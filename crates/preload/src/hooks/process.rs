@@ -23,62 +23,73 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
 /// A child that is a copy of this process. `pidfd`: where the kernel puts a descriptor for it, null without. `real`
 /// learns whether this is a replay, in which there is no such descriptor.
 unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
-    let (thread, recording) = enter();
-    let pid;
-    if recording {
-        let index = lifecycle::next_index();
-        pid = real(false);
-        let before = errno();
-        if pid == 0 {
-            become_child(index);
-            raw_calls::watch_thread();
-        } else {
-            told_of_child(thread, pid, index, pidfd);
-        }
-        set_errno(before);
-    } else {
-        let answer = player::take(thread, Op::Fork, -1);
-        let recorded = answer.value() as pid_t;
-        let index = answer.aux();
-        let own = if recorded > 0 { at_descriptor(c"fork", -1, real(true)) } else { -1 };
-        if own == 0 {
-            become_replayed_child(index, recorded);
-            pid = 0;
-        } else {
-            if recorded > 0 {
-                pids::learn(recorded, own);
-                give_pidfd(answer, pidfd);
+    // SAFETY: the block that `enter` returns is the calling thread's own, in the child that of its only thread; `pidfd`
+    // is null or where the call writes.
+    unsafe {
+        let (thread, recording) = enter();
+        let pid;
+        if recording {
+            let index = lifecycle::next_index();
+            pid = real(false);
+            let before = errno();
+            if pid == 0 {
+                become_child(index);
+                raw_calls::watch_thread();
+            } else {
+                told_of_child(thread, pid, index, pidfd);
             }
-            epoll::forked();
-            pid = recorded;
+            set_errno(before);
+        } else {
+            let answer = player::take(thread, Op::Fork, -1);
+            let recorded = answer.value() as pid_t;
+            let index = answer.aux();
+            let own = if recorded > 0 { at_descriptor(c"fork", -1, real(true)) } else { -1 };
+            if own == 0 {
+                become_replayed_child(index, recorded);
+                pid = 0;
+            } else {
+                if recorded > 0 {
+                    pids::learn(recorded, own);
+                    give_pidfd(answer, pidfd);
+                }
+                epoll::forked();
+                pid = recorded;
+            }
+            player::done(thread, answer);
         }
-        player::done(thread, answer);
+        leave(thread);
+        pid
     }
-    leave(thread);
-    pid
 }
 
 /// The parent goes on while it is recorded.
 unsafe fn told_of_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut c_int) {
-    epoll::forked();
-    let mut piece = Piece::Nothing;
-    if pid > 0 && !pidfd.is_null() {
-        descriptors::opened(*pidfd);
-        piece = Piece::value(&*pidfd);
+    // SAFETY: the caller passes the block that `enter` returned, and a place that is null or where the kernel has put a
+    // descriptor.
+    unsafe {
+        epoll::forked();
+        let mut piece = Piece::Nothing;
+        if pid > 0 && !pidfd.is_null() {
+            descriptors::opened(*pidfd);
+            piece = Piece::value(&*pidfd);
+        }
+        recorder::emit(thread, Op::Fork, -1, index, state::outcome(pid as isize), &[piece]);
     }
-    recorder::emit(thread, Op::Fork, -1, index, state::outcome(pid as isize), &[piece]);
 }
 
-unsafe fn become_replayed_child(index: u32, recorded: pid_t) {
+fn become_replayed_child(index: u32, recorded: pid_t) {
     become_child(index);
     pids::learn(recorded, state::slot().pid.load(Ordering::Relaxed));
 }
 
 /// Gives the parent the recorded descriptor of its child.
 unsafe fn give_pidfd(answer: player::Answer, pidfd: *mut c_int) {
-    if let Some(fd) = answer.read_value::<c_int>().filter(|_| !pidfd.is_null()) {
-        *pidfd = fd;
-        descriptors::stand_in(fd, StandIn::Other);
+    // SAFETY: the caller passes a place that is null or where the call writes.
+    unsafe {
+        if let Some(fd) = answer.read_value::<c_int>().filter(|_| !pidfd.is_null()) {
+            *pidfd = fd;
+            descriptors::stand_in(fd, StandIn::Other);
+        }
     }
 }
 
@@ -100,7 +111,7 @@ fn flags_of_child(flags: u64, replaying: bool) -> Option<u64> {
 
 static SHARING_SAID: AtomicBool = AtomicBool::new(false);
 
-unsafe fn say_sharing() {
+fn say_sharing() {
     if !SHARING_SAID.swap(true, Ordering::Relaxed) {
         notes::uncovered(&[b"clone: a process that shares memory and is not a thread of libc is not recorded"]);
     }
@@ -112,41 +123,44 @@ pub unsafe fn forked_by(
     [a, b, c, d, e]: [usize; 5],
     real: impl Fn(c_long, [usize; 5]) -> pid_t,
 ) -> Option<pid_t> {
-    /// `struct clone_args`, as far as it goes.
-    type Arguments = [u64; 11];
-    match number {
-        libc::SYS_clone => {
-            let child = |replaying| flags_of_child(a as u64, replaying).filter(|_| b == 0);
-            if child(false).is_none() {
-                say_sharing();
-                return None;
+    // SAFETY: the caller passes the arguments of the system call with this number.
+    unsafe {
+        /// `struct clone_args`, as far as it goes.
+        type Arguments = [u64; 11];
+        match number {
+            libc::SYS_clone => {
+                let child = |replaying| flags_of_child(a as u64, replaying).filter(|_| b == 0);
+                if child(false).is_none() {
+                    say_sharing();
+                    return None;
+                }
+                let pidfd = if a as u64 & PIDFD != 0 { c as *mut c_int } else { null_mut() };
+                Some(forked(pidfd, |replaying| match child(replaying) {
+                    Some(flags) => real(libc::SYS_clone, [flags as usize, b, c, d, e]),
+                    None => -1,
+                }))
             }
-            let pidfd = if a as u64 & PIDFD != 0 { c as *mut c_int } else { null_mut() };
-            Some(forked(pidfd, |replaying| match child(replaying) {
-                Some(flags) => real(libc::SYS_clone, [flags as usize, b, c, d, e]),
-                None => -1,
-            }))
-        }
-        libc::SYS_clone3 => {
-            let mut arguments: Arguments = [0; 11];
-            (a as *const u8).copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), b.min(size_of::<Arguments>()));
-            // Flags, descriptor, and behind three more the stack.
-            let [flags, pidfd, _, _, _, stack, ..] = arguments;
-            let child = |replaying| flags_of_child(flags, replaying).filter(|_| stack == 0);
-            if child(false).is_none() || b > size_of::<Arguments>() {
-                say_sharing();
-                return None;
+            libc::SYS_clone3 => {
+                let mut arguments: Arguments = [0; 11];
+                (a as *const u8).copy_to_nonoverlapping(arguments.as_mut_ptr().cast(), b.min(size_of::<Arguments>()));
+                // Flags, descriptor, and behind three more the stack.
+                let [flags, pidfd, _, _, _, stack, ..] = arguments;
+                let child = |replaying| flags_of_child(flags, replaying).filter(|_| stack == 0);
+                if child(false).is_none() || b > size_of::<Arguments>() {
+                    say_sharing();
+                    return None;
+                }
+                let pidfd = if flags & PIDFD != 0 { pidfd as *mut c_int } else { null_mut() };
+                Some(forked(pidfd, |replaying| {
+                    let mut asked = arguments;
+                    asked[0] = child(replaying).unwrap_or(flags);
+                    real(libc::SYS_clone3, [(&raw const asked) as usize, b, c, d, e])
+                }))
             }
-            let pidfd = if flags & PIDFD != 0 { pidfd as *mut c_int } else { null_mut() };
-            Some(forked(pidfd, |replaying| {
-                let mut asked = arguments;
-                asked[0] = child(replaying).unwrap_or(flags);
-                real(libc::SYS_clone3, [(&raw const asked) as usize, b, c, d, e])
-            }))
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_fork | libc::SYS_vfork => Some(forked(null_mut(), |_| real(libc::SYS_fork, [0; 5]))),
+            _ => None,
         }
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_fork | libc::SYS_vfork => Some(forked(null_mut(), |_| real(libc::SYS_fork, [0; 5]))),
-        _ => None,
     }
 }
 
@@ -191,38 +205,46 @@ unsafe fn waited(
     used: *mut rusage,
     real: impl FnOnce(*mut c_int, *mut rusage) -> pid_t,
 ) -> pid_t {
-    let mut ended: Ended = std::mem::zeroed();
-    let to = &raw mut ended;
-    let found = recorded(
-        Op::Wait,
-        -1,
-        pid as u32,
-        || real(&raw mut (*to).status, &raw mut (*to).used) as isize,
-        |found| [if found > 0 { Piece::Bytes(PartKind::Value, to.cast(), size_of::<Ended>()) } else { Piece::Nothing }],
-        |answer, _| answer.copy_value(to),
-    ) as pid_t;
-    if found > 0 {
-        if libc::WIFEXITED(ended.status) || libc::WIFSIGNALED(ended.status) {
-            wait_for_replayed(found, 0);
+    // SAFETY: the caller passes places that are null or where the call writes. All zero is a valid answer, which lives
+    // until it is written.
+    unsafe {
+        let mut ended: Ended = std::mem::zeroed();
+        let to = &raw mut ended;
+        let found = recorded(
+            Op::Wait,
+            -1,
+            pid as u32,
+            || real(&raw mut (*to).status, &raw mut (*to).used) as isize,
+            |found| {
+                [if found > 0 { Piece::Bytes(PartKind::Value, to.cast(), size_of::<Ended>()) } else { Piece::Nothing }]
+            },
+            |answer, _| answer.copy_value(to),
+        ) as pid_t;
+        if found > 0 {
+            if libc::WIFEXITED(ended.status) || libc::WIFSIGNALED(ended.status) {
+                wait_for_replayed(found, 0);
+            }
+            if !status.is_null() {
+                *status = ended.status;
+            }
+            if !used.is_null() {
+                *used = ended.used;
+            }
         }
-        if !status.is_null() {
-            *status = ended.status;
-        }
-        if !used.is_null() {
-            *used = ended.used;
-        }
+        found
     }
-    found
 }
 
 /// Waits for the end of a child that a replay has made. What it wrote to files the server may look for.
-unsafe fn wait_for_replayed(recorded: pid_t, options: c_int) {
+fn wait_for_replayed(recorded: pid_t, options: c_int) {
     let Some(own) = pids::known(recorded) else { return };
     let before = errno();
     let _aside = Aside::step();
-    let mut info: siginfo_t = std::mem::zeroed();
+    // SAFETY: all zero is a valid answer.
+    let mut info: siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | options & libc::WNOWAIT;
-    while libc::waitid(libc::P_PID, own as id_t, &mut info, options) == -1 && errno() == libc::EINTR {}
+    // SAFETY: the answer lives across the call.
+    while unsafe { libc::waitid(libc::P_PID, own as id_t, &mut info, options) } == -1 && errno() == libc::EINTR {}
     if options & libc::WNOWAIT == 0 {
         pids::forget(recorded);
     }
@@ -249,33 +271,37 @@ unsafe fn followed(
     inherited: &[Inherited],
     to: &mut Followed,
 ) -> *const *const c_char {
-    const PRELOAD: &std::ffi::CStr = c"LD_PRELOAD=/proc/self/fd/1001";
-    let mut count = 0;
-    while !environment.is_null() && !(*environment.add(count)).is_null() {
-        count += 1;
-    }
-    to.list = libc::malloc((count + 3) * size_of::<*const c_char>()).cast();
-    let mut text = super::super::report::Text { to: &mut to.mark, used: 0 };
-    text.put(b"PRONY_CHANNEL=");
-    text.decimal(u64::from(index));
-    for [fd, bits] in inherited.iter().map(|one| one.numbers()) {
-        text.put(b",");
-        text.decimal(fd as u64);
-        text.put(b":");
-        text.decimal(bits as u64);
-    }
-    *to.list = PRELOAD.as_ptr();
-    *to.list.add(1) = to.mark.as_ptr().cast();
-    let mut used = 2;
-    for at in 0..count {
-        // The server's own preloads would have to stand behind ours; a wrapper that sets them is rare.
-        if libc::strncmp(*environment.add(at), c"LD_PRELOAD=".as_ptr(), 11) != 0 {
-            *to.list.add(used) = *environment.add(at);
-            used += 1;
+    // SAFETY: the caller passes an environment: C strings, with a null pointer behind them. The list has room for all
+    // of them, two more and the null pointer.
+    unsafe {
+        const PRELOAD: &std::ffi::CStr = c"LD_PRELOAD=/proc/self/fd/1001";
+        let mut count = 0;
+        while !environment.is_null() && !(*environment.add(count)).is_null() {
+            count += 1;
         }
+        to.list = libc::malloc((count + 3) * size_of::<*const c_char>()).cast();
+        let mut text = super::super::report::Text { to: &mut to.mark, used: 0 };
+        text.put(b"PRONY_CHANNEL=");
+        text.decimal(u64::from(index));
+        for [fd, bits] in inherited.iter().map(|one| one.numbers()) {
+            text.put(b",");
+            text.decimal(fd as u64);
+            text.put(b":");
+            text.decimal(bits as u64);
+        }
+        *to.list = PRELOAD.as_ptr();
+        *to.list.add(1) = to.mark.as_ptr().cast();
+        let mut used = 2;
+        for at in 0..count {
+            // The server's own preloads would have to stand behind ours; a wrapper that sets them is rare.
+            if libc::strncmp(*environment.add(at), c"LD_PRELOAD=".as_ptr(), 11) != 0 {
+                *to.list.add(used) = *environment.add(at);
+                used += 1;
+            }
+        }
+        *to.list.add(used) = null();
+        to.list.cast_const()
     }
-    *to.list.add(used) = null();
-    to.list.cast_const()
 }
 
 /// Runs another program in this process. `real` gets the environment to use.
@@ -284,69 +310,74 @@ unsafe fn executed(
     environment: *const *const c_char,
     real: impl FnOnce(*const *const c_char) -> c_int,
 ) -> c_int {
-    let (thread, recording) = enter();
-    let control = state::control();
-    let follow = state::is_started_one() || control.follow_exec.load(Ordering::Relaxed);
-    let mut room = Followed::NOTHING;
-    let mut inherited = [Inherited::default(); INHERITED_MAX];
-    let mut inherits = 0;
-    // 0: the new program is not recorded; otherwise the number of the process, from 1.
-    let followed_as;
-    if recording {
-        // A program that is not there is an ordinary failure; a path without a slash is searched
-        // for by libc, so it cannot be told beforehand.
-        let searched = libc::strchr(path, c_int::from(b'/')).is_null();
-        if !searched && libc::access(path, libc::X_OK) != 0 {
-            let before = errno();
-            recorder::emit(thread, Op::Exec, -1, 0, -i64::from(before), &[Piece::path(path)]);
-            leave(thread);
-            set_errno(before);
-            return -1;
-        }
-        followed_as = if follow { state::index() + 1 } else { 0 };
-        if follow && (*thread).index != 0 {
-            // The new program's records are those of thread 0, which in a replay waits for what never comes.
-            notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
-        }
-        if followed_as != 0 {
-            inherits = descriptors::outlasting(&mut inherited);
-        }
-        let handed_on = Piece::some(PartKind::Value, inherited.as_ptr().cast(), inherits * size_of::<Inherited>());
-        recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path), handed_on]);
-    } else {
-        let answer = player::take(thread, Op::Exec, -1);
-        if answer.ret() < 0 {
-            let result = answer.value();
+    // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes what the call that it is
+    // for got.
+    unsafe {
+        let (thread, recording) = enter();
+        let control = state::control();
+        let follow = state::is_started_one() || control.follow_exec.load(Ordering::Relaxed);
+        let mut room = Followed::NOTHING;
+        let mut inherited = [Inherited::default(); INHERITED_MAX];
+        let mut inherits = 0;
+        // 0: the new program is not recorded; otherwise the number of the process, from 1.
+        let followed_as;
+        if recording {
+            // A program that is not there is an ordinary failure; a path without a slash is searched
+            // for by libc, so it cannot be told beforehand.
+            let searched = libc::strchr(path, c_int::from(b'/')).is_null();
+            if !searched && libc::access(path, libc::X_OK) != 0 {
+                let before = errno();
+                recorder::emit(thread, Op::Exec, -1, 0, -i64::from(before), &[Piece::path(path)]);
+                leave(thread);
+                set_errno(before);
+                return -1;
+            }
+            followed_as = if follow { state::index() + 1 } else { 0 };
+            if follow && (*thread).index != 0 {
+                // The new program's records are those of thread 0, which in a replay waits for what never comes.
+                notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
+            }
+            if followed_as != 0 {
+                inherits = descriptors::outlasting(&mut inherited);
+            }
+            let handed_on = Piece::some(PartKind::Value, inherited.as_ptr().cast(), inherits * size_of::<Inherited>());
+            recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path), handed_on]);
+        } else {
+            let answer = player::take(thread, Op::Exec, -1);
+            if answer.ret() < 0 {
+                let result = answer.value();
+                player::done(thread, answer);
+                leave(thread);
+                return result as c_int;
+            }
+            followed_as = answer.aux();
+            let room = size_of_val(&inherited);
+            inherits =
+                answer.copy_part(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
             player::done(thread, answer);
-            leave(thread);
-            return result as c_int;
+            if inherits > 0 {
+                descriptors::close_on_exec_but(&inherited[..inherits]);
+            }
+            if followed_as == 0 {
+                player::end_process(0);
+            }
+            player::leave_mark(thread);
         }
-        followed_as = answer.aux();
-        let room = size_of_val(&inherited);
-        inherits = answer.copy_part(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
-        player::done(thread, answer);
-        if inherits > 0 {
-            descriptors::close_on_exec_but(&inherited[..inherits]);
-        }
+        let environment = match followed_as {
+            0 => environment,
+            _ => followed(environment, state::index(), &inherited[..inherits], &mut room),
+        };
         if followed_as == 0 {
-            player::end_process(0);
+            lifecycle::ended();
+            for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
+                libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
+            }
         }
-        player::leave_mark(thread);
+        let result = at_path(c"exec", path, real(environment));
+        libc::free(room.list.cast());
+        leave(thread);
+        result
     }
-    let environment = match followed_as {
-        0 => environment,
-        _ => followed(environment, state::index(), &inherited[..inherits], &mut room),
-    };
-    if followed_as == 0 {
-        lifecycle::ended();
-        for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
-            libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
-        }
-    }
-    let result = at_path(c"exec", path, real(environment));
-    libc::free(room.list.cast());
-    leave(thread);
-    result
 }
 
 unsafe extern "C" {
@@ -580,22 +611,28 @@ hooks! {
 }
 
 unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
-    // Stepped aside, so this passes straight through the hook.
-    libc::wait4(pid, status, options, used)
+    // SAFETY: as for this function, whose name this is.
+    unsafe {
+        // Stepped aside, so this passes straight through the hook.
+        libc::wait4(pid, status, options, used)
+    }
 }
 
 unsafe fn spawned(to: *mut pid_t, path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
-    recorded(
-        Op::Spawn,
-        -1,
-        0,
-        || real() as isize,
-        |failed| {
-            let pid = if failed == 0 && !to.is_null() { Piece::value(&*to) } else { Piece::Nothing };
-            [Piece::path(path), pid]
-        },
-        |answer, _| answer.copy_value(to),
-    ) as c_int
+    // SAFETY: `to` is null or where the call writes, and the path is a C string.
+    unsafe {
+        recorded(
+            Op::Spawn,
+            -1,
+            0,
+            || real() as isize,
+            |failed| {
+                let pid = if failed == 0 && !to.is_null() { Piece::value(&*to) } else { Piece::Nothing };
+                [Piece::path(path), pid]
+            },
+            |answer, _| answer.copy_value(to),
+        ) as c_int
+    }
 }
 
 /// `execl` and its kin take a list of arguments that ends with a null pointer. The stubs lay the
@@ -629,19 +666,25 @@ mod lists {
     }
 
     unsafe extern "C" fn execl_array(path: *const c_char, arguments: *const *const c_char) -> c_int {
-        execve(path, arguments, environ)
+        // SAFETY: the stub of `execl` has made an array of the list that it got.
+        unsafe { execve(path, arguments, environ) }
     }
 
     unsafe extern "C" fn execlp_array(file: *const c_char, arguments: *const *const c_char) -> c_int {
-        execvpe(file, arguments, environ)
+        // SAFETY: the stub of `execlp` has made an array of the list that it got.
+        unsafe { execvpe(file, arguments, environ) }
     }
 
     unsafe extern "C" fn execle_array(path: *const c_char, arguments: *const *const c_char) -> c_int {
-        let mut count = 0;
-        while !(*arguments.add(count)).is_null() {
-            count += 1;
+        // SAFETY: the stub of `execle` has made an array of the list that it got: arguments, a null pointer, and the
+        // environment.
+        unsafe {
+            let mut count = 0;
+            while !(*arguments.add(count)).is_null() {
+                count += 1;
+            }
+            execve(path, arguments, (*arguments.add(count + 1)).cast())
         }
-        execve(path, arguments, (*arguments.add(count + 1)).cast())
     }
 
     list_stub!(execl, execl_array);

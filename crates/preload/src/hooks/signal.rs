@@ -11,14 +11,17 @@ use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sigha
 use prony_demo::Op;
 use std::ptr::null_mut;
 
-unsafe fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
-    let mut new: libc::sigaction = std::mem::zeroed();
-    new.sa_sigaction = handler;
-    new.sa_flags = flags;
-    libc::sigemptyset(&mut new.sa_mask);
-    let mut old: libc::sigaction = std::mem::zeroed();
-    // Through the hook below, which keeps the handler.
-    if libc::sigaction(signal, &new, &mut old) == -1 { libc::SIG_ERR } else { old.sa_sigaction }
+fn set_simple(signal: c_int, handler: sighandler_t, flags: c_int) -> sighandler_t {
+    // SAFETY: all zero is a valid action, and both live across the call.
+    unsafe {
+        let mut new: libc::sigaction = std::mem::zeroed();
+        new.sa_sigaction = handler;
+        new.sa_flags = flags;
+        libc::sigemptyset(&mut new.sa_mask);
+        let mut old: libc::sigaction = std::mem::zeroed();
+        // Through the hook below, which keeps the handler.
+        if libc::sigaction(signal, &new, &mut old) == -1 { libc::SIG_ERR } else { old.sa_sigaction }
+    }
 }
 
 /// Changes the signals that are blocked, all but those by which the kernel reports raw system
@@ -29,42 +32,51 @@ unsafe fn masked(
     old: *mut sigset_t,
     real: impl FnOnce(c_int, *const sigset_t, *mut sigset_t) -> c_int,
 ) -> c_int {
-    if set.is_null() || how == libc::SIG_UNBLOCK {
-        return real(how, set, old);
+    // SAFETY: the caller passes sets that are null or valid, as the call that it is for demands it.
+    unsafe {
+        if set.is_null() || how == libc::SIG_UNBLOCK {
+            return real(how, set, old);
+        }
+        let mut asked = *set;
+        libc::sigdelset(&mut asked, libc::SIGSYS);
+        libc::sigdelset(&mut asked, libc::SIGTRAP);
+        real(how, &asked, old)
     }
-    let mut asked = *set;
-    libc::sigdelset(&mut asked, libc::SIGSYS);
-    libc::sigdelset(&mut asked, libc::SIGTRAP);
-    real(how, &asked, old)
 }
 
 /// Sends a signal to this process or another. In a replay only what has no handler is sent: the
 /// tape delivers the rest.
-pub(super) unsafe fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
-    recorded(
-        Op::Kill,
-        -1,
-        signal as u32,
-        || real() as isize,
-        |_| [Piece::value(&aux)],
-        |_, _| {
-            if aux == 0 && handlers::of(signal).is_none() {
-                real();
-            }
-        },
-    ) as c_int
+pub(super) fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the one piece lives across the call.
+    unsafe {
+        recorded(
+            Op::Kill,
+            -1,
+            signal as u32,
+            || real() as isize,
+            |_| [Piece::value(&aux)],
+            |_, _| {
+                if aux == 0 && handlers::of(signal).is_none() {
+                    real();
+                }
+            },
+        ) as c_int
+    }
 }
 
 /// Timers that signal are not armed in a replay.
 unsafe fn timer<T>(op: Op, aux: u32, old: *mut T, real: impl FnOnce() -> c_int) -> c_int {
-    recorded(
-        op,
-        -1,
-        aux,
-        || real() as isize,
-        |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
-        |answer, _| answer.copy_value(old),
-    ) as c_int
+    // SAFETY: `old` is null or where the call writes.
+    unsafe {
+        recorded(
+            op,
+            -1,
+            aux,
+            || real() as isize,
+            |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
+            |answer, _| answer.copy_value(old),
+        ) as c_int
+    }
 }
 
 hooks! {
@@ -140,10 +152,13 @@ hooks! {
 }
 
 /// The kernel's number of this process, which in a replay is not the recorded one.
-unsafe fn own_pid() -> pid_t {
-    let _aside = Aside::step();
-    let before = errno();
-    let pid = libc::getpid();
-    super::super::state::set_errno(before);
-    pid
+fn own_pid() -> pid_t {
+    // SAFETY: only asks.
+    unsafe {
+        let _aside = Aside::step();
+        let before = errno();
+        let pid = libc::getpid();
+        super::super::state::set_errno(before);
+        pid
+    }
 }

@@ -19,30 +19,38 @@ type AnyAddress = libc::sockaddr_storage;
 
 /// An address the kernel wrote: at most as much as there was room for.
 unsafe fn address_piece(address: *const sockaddr, room: socklen_t, length: *const socklen_t, worked: bool) -> Piece {
-    if !worked || address.is_null() || length.is_null() {
-        return Piece::Nothing;
+    // SAFETY: the caller passes an address with as much room, and its length, either of which may be null.
+    unsafe {
+        if !worked || address.is_null() || length.is_null() {
+            return Piece::Nothing;
+        }
+        Piece::some(PartKind::Addr, address.cast(), (*length).min(room) as usize)
     }
-    Piece::some(PartKind::Addr, address.cast(), (*length).min(room) as usize)
 }
 
 unsafe fn room(length: *const socklen_t) -> socklen_t {
-    if length.is_null() { 0 } else { *length }
+    // SAFETY: the caller passes a length that is null or valid.
+    unsafe { if length.is_null() { 0 } else { *length } }
 }
 
 unsafe fn give_address(answer: Answer, nth: usize, address: *mut sockaddr, length: *mut socklen_t) {
-    if address.is_null() || length.is_null() {
-        return;
+    // SAFETY: the caller passes an address with as much room as its length says, either of which may be null.
+    unsafe {
+        if address.is_null() || length.is_null() {
+            return;
+        }
+        let bytes = answer.part(PartKind::Addr, nth);
+        answer.copy_part(PartKind::Addr, nth, address.cast(), *length as usize);
+        *length = bytes.len() as socklen_t;
     }
-    let bytes = answer.part(PartKind::Addr, nth);
-    answer.copy_part(PartKind::Addr, nth, address.cast(), *length as usize);
-    *length = bytes.len() as socklen_t;
 }
 
 /// Asks the kernel which local address a socket has got; for the record only.
-unsafe fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
+fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
     let mut length = size_of::<AnyAddress>() as socklen_t;
     let before = errno();
-    let failed = libc::getsockname(fd, (to as *mut AnyAddress).cast(), &mut length);
+    // SAFETY: there is room for any address, and its length says so.
+    let failed = unsafe { libc::getsockname(fd, (to as *mut AnyAddress).cast(), &mut length) };
     set_errno(before);
     if failed != 0 {
         return Piece::Nothing;
@@ -52,38 +60,46 @@ unsafe fn local_address(fd: c_int, to: &mut AnyAddress) -> Piece {
 
 /// `bind` and `connect`: the address asked for, then the one the socket has got.
 unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, real: impl FnOnce() -> isize) -> c_int {
-    let mut local: AnyAddress = std::mem::zeroed();
-    recorded(
-        op,
-        fd,
-        0,
-        real,
-        |_| [Piece::some(PartKind::Addr, address.cast(), length as usize), local_address(fd, &mut local)],
-        |_, failed| {
-            if op == Op::Bind && failed == 0 {
-                leave_file(address, length);
-            }
-        },
-    ) as c_int
+    // SAFETY: the caller passes an address that is as long as it says; the local one lives until it is written. All
+    // zero is a valid address.
+    unsafe {
+        let mut local: AnyAddress = std::mem::zeroed();
+        recorded(
+            op,
+            fd,
+            0,
+            real,
+            |_| [Piece::some(PartKind::Addr, address.cast(), length as usize), local_address(fd, &mut local)],
+            |_, failed| {
+                if op == Op::Bind && failed == 0 {
+                    leave_file(address, length);
+                }
+            },
+        ) as c_int
+    }
 }
 
 /// A Unix socket that is bound to a path is a file there, which the server may look at, open to others, and remove.
 unsafe fn leave_file(address: *const sockaddr, length: socklen_t) {
-    let mut path = [0u8; size_of::<libc::sockaddr_un>()];
-    let family = size_of::<libc::sa_family_t>();
-    let length = (length as usize).min(path.len()).saturating_sub(family);
-    if address.is_null() || length == 0 || i32::from((*address).sa_family) != libc::AF_UNIX {
-        return;
-    }
-    address.byte_add(family).cast::<u8>().copy_to_nonoverlapping(path.as_mut_ptr(), length);
-    // Names that begin with a zero byte are no files. One that is there already stays as it is.
-    if path[0] != 0 {
-        let before = errno();
-        let made = libc::mknod(path.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0);
-        if made == -1 && errno() != libc::EEXIST {
-            failures::note(c"bind", -1, path.as_ptr().cast(), errno());
+    // SAFETY: the caller passes an address that is null or as long as it says; the path ends with a zero byte, as it is
+    // longer than what is copied.
+    unsafe {
+        let mut path = [0u8; size_of::<libc::sockaddr_un>()];
+        let family = size_of::<libc::sa_family_t>();
+        let length = (length as usize).min(path.len()).saturating_sub(family);
+        if address.is_null() || length == 0 || i32::from((*address).sa_family) != libc::AF_UNIX {
+            return;
         }
-        set_errno(before);
+        address.byte_add(family).cast::<u8>().copy_to_nonoverlapping(path.as_mut_ptr(), length);
+        // Names that begin with a zero byte are no files. One that is there already stays as it is.
+        if path[0] != 0 {
+            let before = errno();
+            let made = libc::mknod(path.as_ptr().cast(), libc::S_IFSOCK | 0o777, 0);
+            if made == -1 && errno() != libc::EEXIST {
+                failures::note(c"bind", -1, path.as_ptr().cast(), errno());
+            }
+            set_errno(before);
+        }
     }
 }
 
@@ -95,15 +111,18 @@ unsafe fn address_of(
     length: *mut socklen_t,
     real: impl FnOnce() -> c_int,
 ) -> c_int {
-    let room = room(length);
-    recorded(
-        op,
-        fd,
-        0,
-        || real() as isize,
-        |failed| [address_piece(address, room, length, failed == 0)],
-        |answer, _| give_address(answer, 0, address, length),
-    ) as c_int
+    // SAFETY: the caller passes an address with as much room as its length says, either of which may be null.
+    unsafe {
+        let room = room(length);
+        recorded(
+            op,
+            fd,
+            0,
+            || real() as isize,
+            |failed| [address_piece(address, room, length, failed == 0)],
+            |answer, _| give_address(answer, 0, address, length),
+        ) as c_int
+    }
 }
 
 unsafe fn accepted(
@@ -113,43 +132,47 @@ unsafe fn accepted(
     flags: c_int,
     real: impl FnOnce(*mut sockaddr, *mut socklen_t) -> c_int,
 ) -> c_int {
-    // The peer is recorded even if the server does not ask for it.
-    let mut peer: AnyAddress = std::mem::zeroed();
-    let peer: *mut AnyAddress = &raw mut peer;
-    let mut peer_length = size_of::<AnyAddress>() as socklen_t;
-    let peer_length: *mut socklen_t = &raw mut peer_length;
-    let mut local: AnyAddress = std::mem::zeroed();
-    let wanted = room(length) as usize;
-    let new = recorded(
-        Op::Accept,
-        fd,
-        flags as u32,
-        || {
-            let new = real(peer.cast(), peer_length);
-            if new >= 0 && !address.is_null() && !length.is_null() {
-                let kept = wanted.min(*peer_length as usize);
-                peer.cast::<u8>().copy_to_nonoverlapping(address.cast(), kept);
-                *length = *peer_length;
-            }
-            new as isize
-        },
-        |new| {
-            if new < 0 {
-                return [Piece::Nothing, Piece::Nothing];
-            }
-            let length = (*peer_length as usize).min(size_of::<AnyAddress>());
-            [Piece::some(PartKind::Addr, peer.cast(), length), local_address(new as c_int, &mut local)]
-        },
-        |answer, new| {
-            if new >= 0 {
-                give_address(answer, 0, address, length);
-                descriptors::stand_in(new as c_int, StandIn::Socket);
-            }
-        },
-    ) as c_int;
-    descriptors::opened(new);
-    descriptors::set_nonblocking(new, flags & libc::SOCK_NONBLOCK != 0);
-    new
+    // SAFETY: the caller passes an address with as much room as its length says, either of which may be null; those of
+    // this function live until they are written. All zero is a valid address.
+    unsafe {
+        // The peer is recorded even if the server does not ask for it.
+        let mut peer: AnyAddress = std::mem::zeroed();
+        let peer: *mut AnyAddress = &raw mut peer;
+        let mut peer_length = size_of::<AnyAddress>() as socklen_t;
+        let peer_length: *mut socklen_t = &raw mut peer_length;
+        let mut local: AnyAddress = std::mem::zeroed();
+        let wanted = room(length) as usize;
+        let new = recorded(
+            Op::Accept,
+            fd,
+            flags as u32,
+            || {
+                let new = real(peer.cast(), peer_length);
+                if new >= 0 && !address.is_null() && !length.is_null() {
+                    let kept = wanted.min(*peer_length as usize);
+                    peer.cast::<u8>().copy_to_nonoverlapping(address.cast(), kept);
+                    *length = *peer_length;
+                }
+                new as isize
+            },
+            |new| {
+                if new < 0 {
+                    return [Piece::Nothing, Piece::Nothing];
+                }
+                let length = (*peer_length as usize).min(size_of::<AnyAddress>());
+                [Piece::some(PartKind::Addr, peer.cast(), length), local_address(new as c_int, &mut local)]
+            },
+            |answer, new| {
+                if new >= 0 {
+                    give_address(answer, 0, address, length);
+                    descriptors::stand_in(new as c_int, StandIn::Socket);
+                }
+            },
+        ) as c_int;
+        descriptors::opened(new);
+        descriptors::set_nonblocking(new, flags & libc::SOCK_NONBLOCK != 0);
+        new
+    }
 }
 
 /// Records bytes and address of one received message, or gives them to the server.
@@ -164,30 +187,34 @@ pub(super) unsafe fn received(
     address_length: *mut socklen_t,
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        let room = room(address_length);
-        value = blocking(thread, op, fd, real);
-        let errno = errno();
-        let pieces = [
-            address_piece(address, room, address_length, value >= 0),
-            Piece::some(PartKind::In, buffer.cast(), (value.max(0) as usize).min(length)),
-        ];
-        recorder::emit(thread, op, fd, asked(length), outcome(value), &pieces);
-        set_errno(errno);
-    } else {
-        (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
-        let given = player::take_input(thread, op, fd, length);
-        value = given.value();
-        if value >= 0 {
-            give_address(given.answer(), 0, address, address_length);
-            given.bytes.as_ptr().copy_to_nonoverlapping(buffer.cast(), given.bytes.len());
+    // SAFETY: the block that `enter` returns is the calling thread's own. The caller passes room for `length` bytes,
+    // and an address with as much room as its length says, which may be null.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            let room = room(address_length);
+            value = blocking(thread, op, fd, real);
+            let errno = errno();
+            let pieces = [
+                address_piece(address, room, address_length, value >= 0),
+                Piece::some(PartKind::In, buffer.cast(), (value.max(0) as usize).min(length)),
+            ];
+            recorder::emit(thread, op, fd, asked(length), outcome(value), &pieces);
+            set_errno(errno);
+        } else {
+            (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
+            let given = player::take_input(thread, op, fd, length);
+            value = given.value();
+            if value >= 0 {
+                give_address(given.answer(), 0, address, address_length);
+                given.bytes.as_ptr().copy_to_nonoverlapping(buffer.cast(), given.bytes.len());
+            }
+            given.done(thread);
         }
-        given.done(thread);
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 /// True for the kinds of socket on which every message stands alone.
@@ -207,111 +234,140 @@ pub(super) unsafe fn sent(
     runs: impl Iterator<Item = player::Run> + Clone,
     real: impl FnOnce() -> ssize_t,
 ) -> ssize_t {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = blocking(thread, op, fd, real);
-        let errno = errno();
-        let pieces = [
-            Piece::some(PartKind::Addr, address.cast(), address_length as usize),
-            if value > 0 { content(value as usize) } else { Piece::Nothing },
-        ];
-        recorder::emit(thread, op, fd, asked(total), outcome(value), &pieces);
-        set_errno(errno);
-    } else {
-        (*thread).offered = asked(total);
-        let answer = player::take(thread, op, fd);
-        if !address.is_null() && !answer.is_made_up() {
-            let found = std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize);
-            compare_address(thread, answer, op, fd, 0, found);
+    // SAFETY: the block that `enter` returns is the calling thread's own. The caller passes an address that is null or
+    // as long as it says, and runs of bytes of the server.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, op, fd, real);
+            let errno = errno();
+            let pieces = [
+                Piece::some(PartKind::Addr, address.cast(), address_length as usize),
+                if value > 0 { content(value as usize) } else { Piece::Nothing },
+            ];
+            recorder::emit(thread, op, fd, asked(total), outcome(value), &pieces);
+            set_errno(errno);
+        } else {
+            (*thread).offered = asked(total);
+            let answer = player::take(thread, op, fd);
+            if !address.is_null() && !answer.is_made_up() {
+                let found = std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize);
+                compare_address(thread, answer, op, fd, 0, found);
+            }
+            if answer.ret() >= 0 && !answer.is_made_up() {
+                compare_output(thread, answer, op, fd, 0, total, runs);
+            }
+            value = answer.value();
+            player::done(thread, answer);
         }
-        if answer.ret() >= 0 && !answer.is_made_up() {
-            compare_output(thread, answer, op, fd, 0, total, runs);
-        }
-        value = answer.value();
-        player::done(thread, answer);
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 /// The buffers of a vector as runs of bytes.
 pub(super) unsafe fn runs_of(vector: *const libc::iovec, count: usize) -> impl Iterator<Item = player::Run> + Clone {
-    let vector = if count == 0 { &[] } else { std::slice::from_raw_parts(vector, count) };
-    vector.iter().map(|buffer| (buffer.iov_base.cast_const().cast(), buffer.iov_len))
+    // SAFETY: the caller passes as many buffers.
+    unsafe {
+        let vector = if count == 0 { &[] } else { std::slice::from_raw_parts(vector, count) };
+        vector.iter().map(|buffer| (buffer.iov_base.cast_const().cast(), buffer.iov_len))
+    }
 }
 
 pub(super) unsafe fn vector_length(vector: *const libc::iovec, count: usize) -> usize {
-    runs_of(vector, count).map(|(_, length)| length).sum()
+    // SAFETY: as for this function.
+    unsafe { runs_of(vector, count).map(|(_, length)| length).sum() }
 }
 
 /// Spreads recorded bytes over the server's buffers.
 pub(super) unsafe fn scatter(mut bytes: &[u8], vector: *const libc::iovec, count: usize) {
-    for (to, length) in runs_of(vector, count) {
-        let (now, rest) = bytes.split_at(length.min(bytes.len()));
-        now.as_ptr().copy_to_nonoverlapping(to.cast_mut(), now.len());
-        bytes = rest;
+    // SAFETY: the caller passes as many buffers, each with the room that it says.
+    unsafe {
+        for (to, length) in runs_of(vector, count) {
+            let (now, rest) = bytes.split_at(length.min(bytes.len()));
+            now.as_ptr().copy_to_nonoverlapping(to.cast_mut(), now.len());
+            bytes = rest;
+        }
     }
 }
 
 /// Descriptors that travel with a message.
 unsafe fn each_descriptor(message: *const msghdr, mut each: impl FnMut(c_int)) {
-    let mut control = libc::CMSG_FIRSTHDR(message);
-    while !control.is_null() {
-        if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
-            let count = ((*control).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
-            let fds = libc::CMSG_DATA(control).cast::<c_int>();
-            for at in 0..count {
-                each(fds.add(at).read_unaligned());
+    // SAFETY: the caller passes the message that the server did, whose control data the kernel has written or the
+    // server.
+    unsafe {
+        let mut control = libc::CMSG_FIRSTHDR(message);
+        while !control.is_null() {
+            if (*control).cmsg_level == libc::SOL_SOCKET && (*control).cmsg_type == libc::SCM_RIGHTS {
+                let count =
+                    ((*control).cmsg_len as usize).saturating_sub(libc::CMSG_LEN(0) as usize) / size_of::<c_int>();
+                let fds = libc::CMSG_DATA(control).cast::<c_int>();
+                for at in 0..count {
+                    each(fds.add(at).read_unaligned());
+                }
             }
+            control = libc::CMSG_NXTHDR(message, control);
         }
-        control = libc::CMSG_NXTHDR(message, control);
     }
 }
 
-unsafe fn is_file(fd: c_int) -> bool {
-    let mut found: libc::stat = std::mem::zeroed();
-    libc::fstat(fd, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFREG
+fn is_file(fd: c_int) -> bool {
+    // SAFETY: all zero is a valid answer, which lives across the call.
+    unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        libc::fstat(fd, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFREG
+    }
 }
 
 /// Descriptors that came along with a message belong to the conversation.
 unsafe fn adopt_descriptors(message: *const msghdr, replaying: bool) {
-    each_descriptor(message, |fd| {
-        if replaying {
-            descriptors::stand_in(fd, StandIn::Socket);
-        } else if is_file(fd) {
-            notes::uncovered(&[
-                b"the descriptor of a file came over a socket (SCM_RIGHTS): a replay has none there, and compares what is written to it as output",
-            ]);
-        }
-        descriptors::opened(fd);
-    });
+    // SAFETY: the caller passes the message that the server did.
+    unsafe {
+        each_descriptor(message, |fd| {
+            if replaying {
+                descriptors::stand_in(fd, StandIn::Socket);
+            } else if is_file(fd) {
+                notes::uncovered(&[
+                    b"the descriptor of a file came over a socket (SCM_RIGHTS): a replay has none there, and compares what is written to it as output",
+                ]);
+            }
+            descriptors::opened(fd);
+        });
+    }
 }
 
 unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: usize) -> [Piece; 3] {
-    let name = if (*message).msg_name.is_null() { 0 } else { (*message).msg_namelen.min(name_room) };
-    [
-        Piece::some(PartKind::Addr, (*message).msg_name.cast(), name as usize),
-        Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen),
-        if count > 0 { Piece::Vector(PartKind::In, (*message).msg_iov, count) } else { Piece::Nothing },
-    ]
+    // SAFETY: the caller passes the message that the server did, as the kernel has filled it.
+    unsafe {
+        let name = if (*message).msg_name.is_null() { 0 } else { (*message).msg_namelen.min(name_room) };
+        [
+            Piece::some(PartKind::Addr, (*message).msg_name.cast(), name as usize),
+            Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen),
+            if count > 0 { Piece::Vector(PartKind::In, (*message).msg_iov, count) } else { Piece::Nothing },
+        ]
+    }
 }
 
 /// Gives one recorded message to the server. `address`, `control` and `content` are its parts.
 unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], content: &[u8], flags: c_int) {
-    if !(*message).msg_name.is_null() {
-        let kept = address.len().min((*message).msg_namelen as usize);
-        address.as_ptr().copy_to_nonoverlapping((*message).msg_name.cast(), kept);
-        (*message).msg_namelen = address.len() as socklen_t;
+    // SAFETY: the caller passes the message that the server did: its name, control data and buffers have the room that
+    // they say.
+    unsafe {
+        if !(*message).msg_name.is_null() {
+            let kept = address.len().min((*message).msg_namelen as usize);
+            address.as_ptr().copy_to_nonoverlapping((*message).msg_name.cast(), kept);
+            (*message).msg_namelen = address.len() as socklen_t;
+        }
+        let kept = control.len().min((*message).msg_controllen);
+        if !(*message).msg_control.is_null() {
+            control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), kept);
+        }
+        (*message).msg_controllen = kept as _;
+        (*message).msg_flags = flags;
+        scatter(content, (*message).msg_iov, (*message).msg_iovlen);
+        adopt_descriptors(message, true);
     }
-    let kept = control.len().min((*message).msg_controllen);
-    if !(*message).msg_control.is_null() {
-        control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), kept);
-    }
-    (*message).msg_controllen = kept as _;
-    (*message).msg_flags = flags;
-    scatter(content, (*message).msg_iov, (*message).msg_iovlen);
-    adopt_descriptors(message, true);
 }
 
 /// Messages of one `recvmmsg` or `sendmmsg`; more than this are left for the next call.
@@ -321,7 +377,7 @@ const MESSAGES: usize = 128;
 type MessageHead = [u32; 2];
 
 /// The parts of the messages of a record, in order.
-unsafe fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static [u8]; 4])> {
+fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static [u8]; 4])> {
     let mut parts = answer.parts().peekable();
     std::iter::from_fn(move || {
         let head = parts.next().filter(|part| part.kind == PartKind::Message as u8)?;
@@ -341,33 +397,36 @@ unsafe fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'
 }
 
 unsafe fn receive_several(fd: c_int, messages: *mut mmsghdr, count: usize, real: impl FnOnce(usize) -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    let count = count.min(MESSAGES);
-    let value;
-    if recording {
-        let mut rooms = [0; MESSAGES];
-        for (at, room) in rooms.iter_mut().enumerate().take(count) {
-            *room = (*messages.add(at)).msg_hdr.msg_namelen;
+    // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes as many messages.
+    unsafe {
+        let (thread, recording) = enter();
+        let count = count.min(MESSAGES);
+        let value;
+        if recording {
+            let mut rooms = [0; MESSAGES];
+            for (at, room) in rooms.iter_mut().enumerate().take(count) {
+                *room = (*messages.add(at)).msg_hdr.msg_namelen;
+            }
+            value = blocking(thread, Op::Recvmmsg, fd, || real(count));
+            emit_several(thread, Op::Recvmmsg, fd, count, value, |at| {
+                let message = messages.add(at);
+                adopt_descriptors(&(*message).msg_hdr, false);
+                let head = [(*message).msg_len, (*message).msg_hdr.msg_flags as u32];
+                (head, message_pieces(&(*message).msg_hdr, rooms[at], (*message).msg_len as usize))
+            });
+        } else {
+            let answer = player::take(thread, Op::Recvmmsg, fd);
+            for (at, (head, [address, control, content, _])) in each_message(answer).enumerate().take(count) {
+                let message = messages.add(at);
+                (*message).msg_len = head[0];
+                give_message(&mut (*message).msg_hdr, address, control, content, head[1] as c_int);
+            }
+            value = answer.value() as c_int;
+            player::done(thread, answer);
         }
-        value = blocking(thread, Op::Recvmmsg, fd, || real(count));
-        emit_several(thread, Op::Recvmmsg, fd, count, value, |at| {
-            let message = messages.add(at);
-            adopt_descriptors(&(*message).msg_hdr, false);
-            let head = [(*message).msg_len, (*message).msg_hdr.msg_flags as u32];
-            (head, message_pieces(&(*message).msg_hdr, rooms[at], (*message).msg_len as usize))
-        });
-    } else {
-        let answer = player::take(thread, Op::Recvmmsg, fd);
-        for (at, (head, [address, control, content, _])) in each_message(answer).enumerate().take(count) {
-            let message = messages.add(at);
-            (*message).msg_len = head[0];
-            give_message(&mut (*message).msg_hdr, address, control, content, head[1] as c_int);
-        }
-        value = answer.value() as c_int;
-        player::done(thread, answer);
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 unsafe fn emit_several(
@@ -388,7 +447,8 @@ unsafe fn emit_several(
         pieces[at * 4] = Piece::Bytes(PartKind::Message, heads[at].as_ptr().cast(), size_of::<MessageHead>());
         pieces[at * 4 + 1..at * 4 + 4].copy_from_slice(&found);
     }
-    recorder::emit(thread, op, fd, asked(count), outcome(value as isize), &pieces[..used * 4]);
+    // SAFETY: the caller passes the block that `enter` returned; the heads live until they are written.
+    unsafe { recorder::emit(thread, op, fd, asked(count), outcome(value as isize), &pieces[..used * 4]) };
     set_errno(errno);
 }
 

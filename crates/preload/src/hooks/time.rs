@@ -20,19 +20,22 @@ fn as_timespec(nanoseconds: i64) -> timespec {
 }
 
 #[inline(always)]
-unsafe fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<i64> {
-    let thread: *mut Thread = this();
-    let value;
-    if (*thread).live == RECORDING {
-        value = real();
-        if let Some(value) = value {
-            recorder::emit_clock(thread, op, clock, value);
+fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<i64> {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread: *mut Thread = this();
+        let value;
+        if (*thread).live == RECORDING {
+            value = real();
+            if let Some(value) = value {
+                recorder::emit_clock(thread, op, clock, value);
+            }
+        } else {
+            value = Some(player::clock(thread, op, clock));
         }
-    } else {
-        value = Some(player::clock(thread, op, clock));
+        signals::deliver_after(thread);
+        value
     }
-    signals::deliver_after(thread);
-    value
 }
 
 hooks! {
@@ -96,19 +99,22 @@ hooks! {
 
 /// A clock that answers in a structure.
 unsafe fn reading<T>(op: Op, aux: u32, to: *mut T, real: impl FnOnce() -> isize) -> isize {
-    let (thread, recording) = enter();
-    let mut value = 0;
-    if recording {
-        value = real();
-        let before = errno();
-        let piece = if value == -1 || to.is_null() { Piece::Nothing } else { Piece::value(&*to) };
-        recorder::emit(thread, op, -1, aux, outcome(value), &[piece]);
-        set_errno(before);
-    } else if let Some(answer) = player::take_reading(thread, op) {
-        answer.copy_value(to);
-        value = answer.value();
-        player::done(thread, answer);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is null or where the call writes.
+    unsafe {
+        let (thread, recording) = enter();
+        let mut value = 0;
+        if recording {
+            value = real();
+            let before = errno();
+            let piece = if value == -1 || to.is_null() { Piece::Nothing } else { Piece::value(&*to) };
+            recorder::emit(thread, op, -1, aux, outcome(value), &[piece]);
+            set_errno(before);
+        } else if let Some(answer) = player::take_reading(thread, op) {
+            answer.copy_value(to);
+            value = answer.value();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }

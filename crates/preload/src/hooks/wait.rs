@@ -33,7 +33,8 @@ fn in_milliseconds(seconds: i64, nanoseconds: i64) -> u32 {
 }
 
 unsafe fn timeout_of(time: *const timespec) -> u32 {
-    if time.is_null() { WAIT_FOREVER } else { in_milliseconds((*time).tv_sec, (*time).tv_nsec) }
+    // SAFETY: the caller passes a time that is null or valid.
+    unsafe { if time.is_null() { WAIT_FOREVER } else { in_milliseconds((*time).tv_sec, (*time).tv_nsec) } }
 }
 
 fn timeout_of_ms(timeout: c_int) -> u32 {
@@ -52,25 +53,29 @@ unsafe fn wait(
     gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> (usize, Piece),
     give: impl FnOnce(Answer) -> c_int,
 ) -> c_int {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = if timeout_ms == 0 { real() } else { blocking(thread, op, fd, real) };
-        if value > 0 {
-            emit_ready(thread, op, fd, timeout_ms, value, gather);
+    // SAFETY: the block that `enter` returns is the calling thread's own; the pieces that the caller names live until
+    // they are written.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = if timeout_ms == 0 { real() } else { blocking(thread, op, fd, real) };
+            if value > 0 {
+                emit_ready(thread, op, fd, timeout_ms, value, gather);
+            } else {
+                let errno = errno();
+                recorder::emit(thread, op, fd, timeout_ms, outcome(value as isize), &[]);
+                set_errno(errno);
+            }
         } else {
-            let errno = errno();
-            recorder::emit(thread, op, fd, timeout_ms, outcome(value as isize), &[]);
-            set_errno(errno);
+            let answer = player::take_wait(thread, op, fd, timeout_ms);
+            let given = give(answer);
+            value = if answer.ret() > 0 { given } else { returned(answer.ret()) as c_int };
+            player::done(thread, answer);
         }
-    } else {
-        let answer = player::take_wait(thread, op, fd, timeout_ms);
-        let given = give(answer);
-        value = if answer.ret() > 0 { given } else { returned(answer.ret()) as c_int };
-        player::done(thread, answer);
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 #[inline(never)]
@@ -82,10 +87,14 @@ unsafe fn emit_ready(
     value: c_int,
     gather: impl FnOnce(&mut [Ready; MOST_READY], c_int) -> (usize, Piece),
 ) {
-    let mut ready = std::mem::MaybeUninit::<[Ready; MOST_READY]>::uninit();
-    let (count, more) = gather(&mut *ready.as_mut_ptr(), value);
-    let piece = Piece::some(PartKind::Ready, ready.as_ptr().cast(), count * size_of::<Ready>());
-    recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece, more]);
+    // SAFETY: the block is the calling thread's own. The list is written from its start on, and only what was written
+    // is read; any bytes make an entry.
+    unsafe {
+        let mut ready = std::mem::MaybeUninit::<[Ready; MOST_READY]>::uninit();
+        let (count, more) = gather(&mut *ready.as_mut_ptr(), value);
+        let piece = Piece::some(PartKind::Ready, ready.as_ptr().cast(), count * size_of::<Ready>());
+        recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece, more]);
+    }
 }
 
 fn each_ready(answer: Answer) -> impl Iterator<Item = (i32, u32)> {
@@ -99,7 +108,8 @@ fn each_ready(answer: Answer) -> impl Iterator<Item = (i32, u32)> {
 }
 
 unsafe fn is_set(fd: i32, set: *const fd_set) -> bool {
-    !set.is_null() && libc::FD_ISSET(fd, set)
+    // SAFETY: the caller passes a set that is null or valid, and a descriptor that it has room for.
+    unsafe { !set.is_null() && libc::FD_ISSET(fd, set) }
 }
 
 unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; MOST_READY]) -> usize {
@@ -107,7 +117,8 @@ unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; 
     for fd in 0..count.min(libc::FD_SETSIZE as c_int) {
         let mut events = 0;
         for (set, event) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]) {
-            events |= if is_set(fd, *set) { event } else { 0 };
+            // SAFETY: the caller passes sets that are null or valid.
+            events |= if unsafe { is_set(fd, *set) } { event } else { 0 };
         }
         if events != 0 && used < MOST_READY {
             ready[used] = Ready { fd, events };
@@ -127,7 +138,8 @@ unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_i
     let mut wanted = [[0u64; libc::FD_SETSIZE / 64]; 3];
     for (set, wanted) in sets.iter().zip(&mut wanted) {
         if !set.is_null() {
-            let bits = std::slice::from_raw_parts_mut((*set).cast::<u64>(), words);
+            // SAFETY: the caller passes sets that are null or have room for `count` descriptors.
+            let bits = unsafe { std::slice::from_raw_parts_mut((*set).cast::<u64>(), words) };
             wanted[..words].copy_from_slice(bits);
             bits.fill(0);
         }
@@ -136,7 +148,8 @@ unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_i
         for ((set, event), wanted) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]).zip(&wanted) {
             let asked = wanted[fd as usize / 64] >> (fd % 64) & 1 == 1;
             if events & event != 0 && asked && !set.is_null() {
-                libc::FD_SET(fd, *set);
+                // SAFETY: as above: the descriptor is below `count`.
+                unsafe { libc::FD_SET(fd, *set) };
                 given += 1;
             }
         }
@@ -147,7 +160,8 @@ unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_i
 /// What finds no place in the list is left for the next `poll`.
 unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_READY]) -> usize {
     let mut used = 0;
-    for entry in std::slice::from_raw_parts_mut(fds, count as usize) {
+    // SAFETY: the caller passes as many entries.
+    for entry in unsafe { std::slice::from_raw_parts_mut(fds, count as usize) } {
         if entry.revents != 0 && used == MOST_READY {
             entry.revents = 0;
         } else if entry.revents != 0 {
@@ -159,7 +173,8 @@ unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_
 }
 
 unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
-    let fds = if count == 0 { &mut [] } else { std::slice::from_raw_parts_mut(fds, count as usize) };
+    // SAFETY: the caller passes as many entries.
+    let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count as usize) } };
     for entry in fds.iter_mut() {
         entry.revents = 0;
     }
@@ -178,14 +193,17 @@ unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
 }
 
 unsafe fn wait_poll(op: Op, fds: *mut pollfd, count: nfds_t, timeout_ms: u32, real: impl FnOnce() -> c_int) -> c_int {
-    wait(
-        op,
-        -1,
-        timeout_ms,
-        || real().min(MOST_READY as c_int),
-        |ready, _| (gather_poll(fds, count, ready), Piece::Nothing),
-        |answer| give_poll(fds, count, answer),
-    )
+    // SAFETY: the caller passes as many entries.
+    unsafe {
+        wait(
+            op,
+            -1,
+            timeout_ms,
+            || real().min(MOST_READY as c_int),
+            |ready, _| (gather_poll(fds, count, ready), Piece::Nothing),
+            |answer| give_poll(fds, count, answer),
+        )
+    }
 }
 
 unsafe fn wait_epoll(
@@ -196,66 +214,73 @@ unsafe fn wait_epoll(
     timeout_ms: u32,
     real: impl FnOnce(c_int) -> c_int,
 ) -> c_int {
-    let count = count.min(MOST_READY as c_int);
-    let waiting = epoll::instance(epoll);
-    // The instance of each event, recorded only where the descriptor leads to another one than was
-    // known: it came over a socket.
-    let mut instances = std::mem::MaybeUninit::<[Instance; MOST_READY]>::uninit();
-    let instances: *mut Instance = instances.as_mut_ptr().cast();
-    wait(
-        op,
-        epoll,
-        timeout_ms,
-        || real(count),
-        |ready, value| {
-            let mut known = true;
-            for (place, at) in ready.iter_mut().zip(0..value as usize) {
-                let event = events.add(at);
-                let (instance, fd, data) = epoll::registered((*event).u64);
-                (*event).u64 = data;
-                *place = Ready { fd, events: (*event).events };
-                *instances.add(at) = instance;
-                known &= instance == waiting;
-            }
-            let bytes = if known { 0 } else { value as usize * size_of::<Instance>() };
-            (value as usize, Piece::some(PartKind::Value, instances.cast(), bytes))
-        },
-        |answer| {
-            let mut given = 0;
-            let mut instances = answer.part(PartKind::Value, 0).chunks_exact(size_of::<Instance>());
-            for (fd, bits) in each_ready(answer) {
-                let instance = instances
-                    .next()
-                    .map_or(waiting, |name| Instance::from_le_bytes(name.try_into().expect("eight bytes")));
-                if let (true, Some(data)) = (given < count, epoll::data(instance, fd)) {
-                    *events.add(given as usize) = epoll_event { events: bits, u64: data };
-                    given += 1;
+    // SAFETY: the caller passes room for `count` events, of which the call has filled as many as it says; of the
+    // instances as many are read as were written.
+    unsafe {
+        let count = count.min(MOST_READY as c_int);
+        let waiting = epoll::instance(epoll);
+        // The instance of each event, recorded only where the descriptor leads to another one than was
+        // known: it came over a socket.
+        let mut instances = std::mem::MaybeUninit::<[Instance; MOST_READY]>::uninit();
+        let instances: *mut Instance = instances.as_mut_ptr().cast();
+        wait(
+            op,
+            epoll,
+            timeout_ms,
+            || real(count),
+            |ready, value| {
+                let mut known = true;
+                for (place, at) in ready.iter_mut().zip(0..value as usize) {
+                    let event = events.add(at);
+                    let (instance, fd, data) = epoll::registered((*event).u64);
+                    (*event).u64 = data;
+                    *place = Ready { fd, events: (*event).events };
+                    *instances.add(at) = instance;
+                    known &= instance == waiting;
                 }
-            }
-            given
-        },
-    )
+                let bytes = if known { 0 } else { value as usize * size_of::<Instance>() };
+                (value as usize, Piece::some(PartKind::Value, instances.cast(), bytes))
+            },
+            |answer| {
+                let mut given = 0;
+                let mut instances = answer.part(PartKind::Value, 0).chunks_exact(size_of::<Instance>());
+                for (fd, bits) in each_ready(answer) {
+                    let instance = instances
+                        .next()
+                        .map_or(waiting, |name| Instance::from_le_bytes(name.try_into().expect("eight bytes")));
+                    if let (true, Some(data)) = (given < count, epoll::data(instance, fd)) {
+                        *events.add(given as usize) = epoll_event { events: bits, u64: data };
+                        given += 1;
+                    }
+                }
+                given
+            },
+        )
+    }
 }
 
 /// A sleep: nothing but time passes, and a replay does not let it pass. What is left of an
 /// interrupted one is in the value part.
 unsafe fn sleep_for(op: Op, timeout_ms: u32, left: *mut timespec, real: impl FnOnce() -> isize) -> isize {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = blocking(thread, op, -1, real);
-        let errno = errno();
-        let rest = if value != 0 && !left.is_null() { Piece::value(&*left) } else { Piece::Nothing };
-        recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[rest]);
-        set_errno(errno);
-    } else {
-        let answer = player::take_wait(thread, op, -1, timeout_ms);
-        answer.copy_value(left);
-        value = answer.value();
-        player::done(thread, answer);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `left` is null or where the call writes.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, op, -1, real);
+            let errno = errno();
+            let rest = if value != 0 && !left.is_null() { Piece::value(&*left) } else { Piece::Nothing };
+            recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[rest]);
+            set_errno(errno);
+        } else {
+            let answer = player::take_wait(thread, op, -1, timeout_ms);
+            answer.copy_value(left);
+            value = answer.value();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 hooks! {
@@ -406,38 +431,44 @@ hooks! {
     }
 }
 
-unsafe fn created(real: impl FnOnce() -> c_int) -> c_int {
-    let fd = recorded(
-        Op::EpollCreate,
-        -1,
-        0,
-        || real() as isize,
-        |_| [],
-        |_, fd| descriptors::stand_in(fd as c_int, descriptors::StandIn::Other),
-    ) as c_int;
-    descriptors::opened(fd);
-    epoll::made(fd);
-    fd
+fn created(real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: there are no pieces.
+    unsafe {
+        let fd = recorded(
+            Op::EpollCreate,
+            -1,
+            0,
+            || real() as isize,
+            |_| [],
+            |_, fd| descriptors::stand_in(fd as c_int, descriptors::StandIn::Other),
+        ) as c_int;
+        descriptors::opened(fd);
+        epoll::made(fd);
+        fd
+    }
 }
 
 /// `sigwait` and its kin return the signal and leave details in the value part.
 unsafe fn wait_for_signal(op: Op, timeout_ms: u32, info: *mut libc::siginfo_t, real: impl FnOnce() -> isize) -> isize {
-    let (thread, recording) = enter();
-    let value;
-    if recording {
-        value = blocking(thread, op, -1, real);
-        let errno = errno();
-        let piece = if value > 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing };
-        recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[piece]);
-        set_errno(errno);
-    } else {
-        let answer = player::take_wait(thread, op, -1, timeout_ms);
-        answer.copy_value(info);
-        value = answer.value();
-        player::done(thread, answer);
+    // SAFETY: the block that `enter` returns is the calling thread's own, and `info` is null or where the call writes.
+    unsafe {
+        let (thread, recording) = enter();
+        let value;
+        if recording {
+            value = blocking(thread, op, -1, real);
+            let errno = errno();
+            let piece = if value > 0 && !info.is_null() { Piece::value(&*info) } else { Piece::Nothing };
+            recorder::emit(thread, op, -1, timeout_ms, outcome(value), &[piece]);
+            set_errno(errno);
+        } else {
+            let answer = player::take_wait(thread, op, -1, timeout_ms);
+            answer.copy_value(info);
+            value = answer.value();
+            player::done(thread, answer);
+        }
+        leave(thread);
+        value
     }
-    leave(thread);
-    value
 }
 
 mod signal_waits {

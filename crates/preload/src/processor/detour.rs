@@ -35,7 +35,7 @@ unsafe impl Sync for Areas {}
 static AREA: Areas = Areas(UnsafeCell::new([(0, 0); AREAS]));
 
 /// The registers of vectors can be kept: their layout fits the room that [`stub`] has.
-unsafe fn is_possible() -> bool {
+fn is_possible() -> bool {
     const OSXSAVE: u32 = 1 << 27;
     // What a part takes, and where (Intel SDM volume 1, 13.5); nothing of one that is not there.
     let fits = |part| {
@@ -48,24 +48,28 @@ unsafe fn is_possible() -> bool {
 /// Makes a detour for the time stamp that is read at `site`, of which `room` bytes may give way. Returns where it
 /// begins; `None` if there is no memory within reach.
 pub unsafe fn make(site: usize, room: usize) -> Option<usize> {
-    if !is_possible() || !(JUMP..=MOST_ROOM).contains(&room) {
-        return None;
+    // SAFETY: the caller passes a site whose code is mapped for `room` bytes; what is written lies in the detour that
+    // was taken, which has room for all of it.
+    unsafe {
+        if !is_possible() || !(JUMP..=MOST_ROOM).contains(&room) {
+            return None;
+        }
+        let _aside = Aside::step();
+        let place = take(site)?;
+        let mut code = Code { at: place as *mut u8 };
+        code.put(&(stub as *const () as usize).to_le_bytes());
+        code.put(&site.to_le_bytes());
+        let start = code.at as usize;
+        code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]); // lea rsp, [rsp - 128]
+        code.put(&[0xff, 0x15]); // call [rip + …]
+        code.put(&(place as i32).wrapping_sub(code.at as i32 + 4).to_le_bytes());
+        code.put(&[0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0]); // lea rsp, [rsp + 128]
+        let moved = std::slice::from_raw_parts((site + RDTSC) as *const u8, room - RDTSC);
+        code.put(moved);
+        let back = jump(code.at as usize, site + room);
+        code.put(&back);
+        protect(place, libc::PROT_READ | libc::PROT_EXEC).then_some(start)
     }
-    let _aside = Aside::step();
-    let place = take(site)?;
-    let mut code = Code { at: place as *mut u8 };
-    code.put(&(stub as *const () as usize).to_le_bytes());
-    code.put(&site.to_le_bytes());
-    let start = code.at as usize;
-    code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]); // lea rsp, [rsp - 128]
-    code.put(&[0xff, 0x15]); // call [rip + …]
-    code.put(&(place as i32).wrapping_sub(code.at as i32 + 4).to_le_bytes());
-    code.put(&[0x48, 0x8d, 0xa4, 0x24, 0x80, 0, 0, 0]); // lea rsp, [rsp + 128]
-    let moved = std::slice::from_raw_parts((site + RDTSC) as *const u8, room - RDTSC);
-    code.put(moved);
-    let back = jump(code.at as usize, site + room);
-    code.put(&back);
-    protect(place, libc::PROT_READ | libc::PROT_EXEC).then_some(start)
 }
 
 /// `RDTSC`.
@@ -85,25 +89,31 @@ struct Code {
 
 impl Code {
     unsafe fn put(&mut self, bytes: &[u8]) {
-        bytes.as_ptr().copy_to_nonoverlapping(self.at, bytes.len());
-        self.at = self.at.add(bytes.len());
+        // SAFETY: the caller has room for the bytes.
+        unsafe {
+            bytes.as_ptr().copy_to_nonoverlapping(self.at, bytes.len());
+            self.at = self.at.add(bytes.len());
+        }
     }
 }
 
 unsafe fn protect(place: usize, protection: i32) -> bool {
-    libc::mprotect((place & !4095) as *mut c_void, 8192.min(AREA_BYTES), protection) == 0
+    // SAFETY: the caller passes a place in an area of this library.
+    unsafe { libc::mprotect((place & !4095) as *mut c_void, 8192.min(AREA_BYTES), protection) == 0 }
 }
 
 /// Memory for one detour, to be written to.
-unsafe fn take(site: usize) -> Option<usize> {
-    for (start, used) in &mut *AREA.0.get() {
+fn take(site: usize) -> Option<usize> {
+    // SAFETY: the one thread that has claimed the search uses the list.
+    for (start, used) in unsafe { &mut *AREA.0.get() } {
         if *start == 0 {
             *start = area_near(site)?;
         }
         if start.abs_diff(site) < REACH && *used + DETOUR_BYTES <= AREA_BYTES - 4096 {
             let place = *start + *used;
             // Others may be on their way through the same page.
-            if !protect(place, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
+            // SAFETY: the place lies in an area of this library.
+            if !unsafe { protect(place, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) } {
                 return None;
             }
             *used += DETOUR_BYTES;
@@ -114,18 +124,20 @@ unsafe fn take(site: usize) -> Option<usize> {
 }
 
 /// Maps an area below the site: above it heaps grow.
-unsafe fn area_near(site: usize) -> Option<usize> {
+fn area_near(site: usize) -> Option<usize> {
     let below = (STEP..REACH).step_by(STEP).map_while(|distance| (site & !(STEP - 1)).checked_sub(distance));
     for place in below.take_while(|&place| place >= STEP) {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-        let found = libc::mmap(place as *mut c_void, AREA_BYTES, protection, flags, -1, 0);
+        // SAFETY: nothing else is mapped at the place, or the call fails.
+        let found = unsafe { libc::mmap(place as *mut c_void, AREA_BYTES, protection, flags, -1, 0) };
         if found as usize == place {
             return Some(place);
         }
         if found != libc::MAP_FAILED {
             // An old kernel takes the place for a wish.
-            libc::munmap(found, AREA_BYTES);
+            // SAFETY: it was just mapped, and nobody uses it.
+            unsafe { libc::munmap(found, AREA_BYTES) };
         }
     }
     None
@@ -196,6 +208,6 @@ unsafe extern "C" fn stub() {
     )
 }
 
-unsafe extern "C" fn time_stamp_at(site: usize) -> u64 {
+extern "C" fn time_stamp_at(site: usize) -> u64 {
     super::time_stamp_at(site)
 }
