@@ -8,7 +8,7 @@
 //!
 //! The baton is a futex of the process. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
-#![allow(unsafe_op_in_unsafe_fn)]
+#![allow(unsafe_op_in_unsafe_fn, reason = "not divided into blocks yet")]
 
 use super::ring;
 use super::state::{self, control, errno, set_errno, slot};

@@ -54,25 +54,34 @@ impl Answer {
 
     /// Copies the `nth` part of this kind to `to`, at most `room` bytes; returns how many.
     pub unsafe fn copy_part(self, kind: PartKind, nth: usize, to: *mut u8, room: usize) -> usize {
-        let bytes = self.part(kind, nth);
-        let length = bytes.len().min(room);
-        if !to.is_null() {
-            bytes.as_ptr().copy_to_nonoverlapping(to, length);
+        // SAFETY: the caller passes null or room for as many bytes.
+        unsafe {
+            let bytes = self.part(kind, nth);
+            let length = bytes.len().min(room);
+            if !to.is_null() {
+                bytes.as_ptr().copy_to_nonoverlapping(to, length);
+            }
+            length
         }
-        length
     }
 
     /// Copies the value part over `to` if the record has one of that size.
     pub unsafe fn copy_value<T>(self, to: *mut T) {
-        if !to.is_null() {
-            self.copy_part(PartKind::Value, 0, to.cast(), size_of::<T>());
+        // SAFETY: the caller passes null or room for a value, of which whatever bytes were recorded make one.
+        unsafe {
+            if !to.is_null() {
+                self.copy_part(PartKind::Value, 0, to.cast(), size_of::<T>());
+            }
         }
     }
 
     /// The value part as a `T`, if it is one.
     pub unsafe fn read_value<T: Copy>(self) -> Option<T> {
-        let bytes = self.part(PartKind::Value, 0);
-        (bytes.len() >= size_of::<T>()).then(|| bytes.as_ptr().cast::<T>().read_unaligned())
+        // SAFETY: the part is as long as the value, and the caller asks for a type of which any bytes make one.
+        unsafe {
+            let bytes = self.part(PartKind::Value, 0);
+            (bytes.len() >= size_of::<T>()).then(|| bytes.as_ptr().cast::<T>().read_unaligned())
+        }
     }
 }
 
@@ -104,8 +113,11 @@ impl Given {
 
     /// The call has been answered.
     pub unsafe fn done(self, thread: *mut Thread) {
-        if !self.more {
-            done(thread, self.answer);
+        // SAFETY: as for this function.
+        unsafe {
+            if !self.more {
+                done(thread, self.answer);
+            }
         }
     }
 }

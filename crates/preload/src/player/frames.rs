@@ -8,33 +8,40 @@ use std::cell::UnsafeCell;
 use std::sync::atomic::Ordering;
 
 pub(super) unsafe fn start_frame(thread: *mut Thread) {
-    (*thread).in_frame = true;
-    (*thread).frame_cpu = now(libc::CLOCK_THREAD_CPUTIME_ID);
-    (*thread).frame_wall = now(libc::CLOCK_MONOTONIC);
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        (*thread).in_frame = true;
+        (*thread).frame_cpu = now(libc::CLOCK_THREAD_CPUTIME_ID);
+        (*thread).frame_wall = now(libc::CLOCK_MONOTONIC);
+    }
 }
 
 pub(super) unsafe fn end_frame(thread: *mut Thread) {
-    if !std::mem::take(&mut (*thread).in_frame) {
-        return;
-    }
-    let start_ns = (*thread).frame_wall;
-    let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
-    let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
-    let control = control();
-    let frames = control.frames.load(Ordering::Relaxed) + 1;
-    control.frames.store(frames, Ordering::Release);
-    let together = control.frames_in_each.load(Ordering::Relaxed);
-    if together <= 1 {
-        return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
-    }
-    let sum = &mut *SUM.0.get();
-    if frames % together == 1 {
-        *sum = FrameTime { start_ns, wall_ns: 0, cpu_ns: 0 };
-    }
-    sum.wall_ns += wall_ns;
-    sum.cpu_ns += cpu_ns;
-    if frames.is_multiple_of(together) {
-        list(control, *sum);
+    // SAFETY: the block is the calling thread's own; frames end on the main thread only, so that the sum is used by
+    // nobody else.
+    unsafe {
+        if !std::mem::take(&mut (*thread).in_frame) {
+            return;
+        }
+        let start_ns = (*thread).frame_wall;
+        let wall_ns = now(libc::CLOCK_MONOTONIC) - start_ns;
+        let cpu_ns = now(libc::CLOCK_THREAD_CPUTIME_ID) - (*thread).frame_cpu;
+        let control = control();
+        let frames = control.frames.load(Ordering::Relaxed) + 1;
+        control.frames.store(frames, Ordering::Release);
+        let together = control.frames_in_each.load(Ordering::Relaxed);
+        if together <= 1 {
+            return list(control, FrameTime { start_ns, wall_ns, cpu_ns });
+        }
+        let sum = &mut *SUM.0.get();
+        if frames % together == 1 {
+            *sum = FrameTime { start_ns, wall_ns: 0, cpu_ns: 0 };
+        }
+        sum.wall_ns += wall_ns;
+        sum.cpu_ns += cpu_ns;
+        if frames.is_multiple_of(together) {
+            list(control, *sum);
+        }
     }
 }
 
@@ -46,18 +53,24 @@ struct Sum(UnsafeCell<FrameTime>);
 // SAFETY: frames end on the main thread of one process.
 unsafe impl Sync for Sum {}
 
-unsafe fn list(control: &Control, time: FrameTime) {
-    let entry = control.frame_times.load(Ordering::Relaxed);
-    if entry < control.frame_capacity.load(Ordering::Relaxed) {
-        (addresses::FRAMES as *mut FrameTime).add(entry as usize).write(time);
-        control.frame_times.store(entry + 1, Ordering::Release);
+fn list(control: &Control, time: FrameTime) {
+    // SAFETY: the list is mapped with as many entries, and written by the main thread of one process only.
+    unsafe {
+        let entry = control.frame_times.load(Ordering::Relaxed);
+        if entry < control.frame_capacity.load(Ordering::Relaxed) {
+            (addresses::FRAMES as *mut FrameTime).add(entry as usize).write(time);
+            control.frame_times.store(entry + 1, Ordering::Release);
+        }
     }
 }
 
-pub(super) unsafe fn now(clock: i32) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
-    libc::clock_gettime(clock, &mut time);
-    (*thread::this()).live = live;
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+pub(super) fn now(clock: i32) -> u64 {
+    // SAFETY: writes the one time; the block is the calling thread's own.
+    unsafe {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
+        libc::clock_gettime(clock, &mut time);
+        (*thread::this()).live = live;
+        time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+    }
 }

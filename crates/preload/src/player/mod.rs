@@ -10,7 +10,6 @@
 //! * a wait passes over what is left of its frame, unless output or input would be lost.
 //!
 //! In a process with several threads one runs at a time, in the recorded order: see `turns`.
-#![allow(unsafe_op_in_unsafe_fn)]
 
 mod answer;
 mod clocks;
@@ -52,99 +51,117 @@ use window::{ALL_TURNS, has_next, place_of};
 
 /// Maps the times of frames, and the tape if it is held whole: private, as records answered ahead of their place are
 /// marked in it. Its pages are mapped before they may be written, so that only those with marks are copied.
-pub unsafe fn map_tape() {
-    if !window::is_windowed() {
-        let bytes = control().tape_bytes.load(Ordering::Relaxed) as usize;
-        let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE;
-        let tape = libc::mmap(addresses::TAPE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
-        let writable = || libc::mprotect(tape, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
-        if tape as usize != addresses::TAPE || !writable() {
-            report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
+pub fn map_tape() {
+    // SAFETY: nothing else is mapped at those addresses, or the calls fail.
+    unsafe {
+        if !window::is_windowed() {
+            let bytes = control().tape_bytes.load(Ordering::Relaxed) as usize;
+            let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE;
+            let tape = libc::mmap(addresses::TAPE as *mut c_void, bytes, libc::PROT_READ, flags, TAPE_FD, 0);
+            let writable = || libc::mprotect(tape, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
+            if tape as usize != addresses::TAPE || !writable() {
+                report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
+            }
         }
-    }
-    let frames = libc::mmap(
-        addresses::FRAMES as *mut c_void,
-        (control().frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
-            .next_multiple_of(4096)
-            .max(4096),
-        libc::PROT_READ | libc::PROT_WRITE,
-        libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
-        channel::CHANNEL_FD,
-        channel::FRAMES_OFFSET as i64,
-    );
-    if frames as usize != addresses::FRAMES {
-        report::fatal(&[b"cannot map the times of frames: out of memory or descriptor 1000 was closed"]);
+        let frames = libc::mmap(
+            addresses::FRAMES as *mut c_void,
+            (control().frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
+                .next_multiple_of(4096)
+                .max(4096),
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED | libc::MAP_FIXED_NOREPLACE | libc::MAP_POPULATE,
+            channel::CHANNEL_FD,
+            channel::FRAMES_OFFSET as i64,
+        );
+        if frames as usize != addresses::FRAMES {
+            report::fatal(&[b"cannot map the times of frames: out of memory or descriptor 1000 was closed"]);
+        }
     }
 }
 
 unsafe fn streams() -> &'static [TapeStream] {
-    let head = addresses::TAPE as *const TapeHead;
-    std::slice::from_raw_parts(head.add(1).cast(), (*head).streams as usize)
+    // SAFETY: the tape is mapped, if it is held whole, and begins with its head and as many streams.
+    unsafe {
+        let head = addresses::TAPE as *const TapeHead;
+        std::slice::from_raw_parts(head.add(1).cast(), (*head).streams as usize)
+    }
 }
 
 /// Points the thread at its records; a thread the demo does not know has none.
 pub unsafe fn start_thread(thread: *mut Thread) {
-    (*thread).turn_mask = ALL_TURNS;
-    // A process that ran another program before goes on behind the call that it did so with.
-    let resume = if (*thread).index == 0 { slot().resume.load(Ordering::Relaxed) } else { 0 };
-    let from = resume.saturating_sub(1);
-    if window::is_windowed() {
-        window::open(thread, from);
-    } else {
-        find_stream(thread, from);
-    }
-    // The slot may have been another thread's.
-    (*(*thread).slot).record.store(0, Ordering::Relaxed);
-    if resume != 0 {
-        if has_next(thread) {
-            (*(*thread).slot).record.store((*(*thread).cursor).order.saturating_sub(1), Ordering::Relaxed);
+    // SAFETY: the block is the calling thread's own, and it has just got its slot.
+    unsafe {
+        (*thread).turn_mask = ALL_TURNS;
+        // A process that ran another program before goes on behind the call that it did so with.
+        let resume = if (*thread).index == 0 { slot().resume.load(Ordering::Relaxed) } else { 0 };
+        let from = resume.saturating_sub(1);
+        if window::is_windowed() {
+            window::open(thread, from);
+        } else {
+            find_stream(thread, from);
         }
-        turns::resume_turn(thread);
+        // The slot may have been another thread's.
+        (*(*thread).slot).record.store(0, Ordering::Relaxed);
+        if resume != 0 {
+            if has_next(thread) {
+                (*(*thread).slot).record.store((*(*thread).cursor).order.saturating_sub(1), Ordering::Relaxed);
+            }
+            turns::resume_turn(thread);
+        }
     }
 }
 
 unsafe fn find_stream(thread: *mut Thread, from: u64) {
-    let own = index();
-    let mut count = 0;
-    let tape = addresses::TAPE as *mut u8;
-    (*thread).window = tape;
-    ((*thread).window_bytes, (*thread).window_place, (*thread).stream_end) = (0, 0, 0);
-    (*thread).cursor = tape.cast();
-    (*thread).end = (*thread).cursor;
-    for stream in streams().iter().filter(|stream| stream.process == own) {
-        count += 1;
-        if stream.thread == u32::from((*thread).index) {
-            (*thread).window = tape.add(stream.start as usize);
-            (*thread).stream_end = stream.end - stream.start;
-            (*thread).cursor = window::at(thread, from);
-            (*thread).end = window::at(thread, (*thread).stream_end);
-            (*thread).turns = tape.add(stream.turns as usize).cast();
-            (*thread).turn_count = stream.turn_count;
+    // SAFETY: the block is the calling thread's own; the tape is mapped, and its streams lie in it.
+    unsafe {
+        let own = index();
+        let mut count = 0;
+        let tape = addresses::TAPE as *mut u8;
+        (*thread).window = tape;
+        ((*thread).window_bytes, (*thread).window_place, (*thread).stream_end) = (0, 0, 0);
+        (*thread).cursor = tape.cast();
+        (*thread).end = (*thread).cursor;
+        for stream in streams().iter().filter(|stream| stream.process == own) {
+            count += 1;
+            if stream.thread == u32::from((*thread).index) {
+                (*thread).window = tape.add(stream.start as usize);
+                (*thread).stream_end = stream.end - stream.start;
+                (*thread).cursor = window::at(thread, from);
+                (*thread).end = window::at(thread, (*thread).stream_end);
+                (*thread).turns = tape.add(stream.turns as usize).cast();
+                (*thread).turn_count = stream.turn_count;
+            }
         }
+        (*thread).ordered = count > 1;
     }
-    (*thread).ordered = count > 1;
 }
 
 /// The process goes on as another program, which finds its place on the tape by this mark.
 pub unsafe fn leave_mark(thread: *mut Thread) {
-    slot().resume.store(place_of(thread, (*thread).cursor) + 1, Ordering::Relaxed);
-    // The slot is not used again: the new program takes one of its own, which is to be woken.
-    (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
-    use_all_cpus();
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        slot().resume.store(place_of(thread, (*thread).cursor) + 1, Ordering::Relaxed);
+        // The slot is not used again: the new program takes one of its own, which is to be woken.
+        (*(*thread).slot).thread.store(NO_THREAD, Ordering::Release);
+        use_all_cpus();
+    }
 }
 
 #[inline(always)]
 unsafe fn number(record: *const Head) -> u16 {
-    (*record).op & OP_MASK
+    // SAFETY: the caller passes a record that is in memory.
+    unsafe { (*record).op & OP_MASK }
 }
 
 #[inline(always)]
 unsafe fn next(record: *mut Head) -> *mut Head {
-    record.byte_add((*record).size as usize)
+    // SAFETY: the caller passes a record that is whole and in memory; what stands behind it is the next, or the end.
+    unsafe { record.byte_add((*record).size as usize) }
 }
 
 unsafe fn class(record: *const Head) -> Option<Class> {
-    Op::from_number(number(record)).map(Op::class)
+    // SAFETY: the caller passes a record that is in memory.
+    unsafe { Op::from_number(number(record)).map(Op::class) }
 }
 
 #[inline(always)]
@@ -162,203 +179,250 @@ pub(super) use count;
 /// The record that answers this call. Does not return when the build left its demo.
 #[inline(always)]
 pub unsafe fn take(thread: *mut Thread, op: Op, fd: i32) -> Answer {
-    let record = (*thread).cursor;
-    if record < (*thread).end && (*record).fd == fd && number(record) == op as u16 && (*record).op & TAKEN == 0 {
-        return taken(thread, record);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let record = (*thread).cursor;
+        if record < (*thread).end && (*record).fd == fd && number(record) == op as u16 && (*record).op & TAKEN == 0 {
+            return taken(thread, record);
+        }
+        search(thread, op, fd, u32::MAX)
     }
-    search(thread, op, fd, u32::MAX)
 }
 
 /// Like [`take`] for calls whose `aux` tells what they ask, such as the command of `fcntl`.
 pub unsafe fn take_with(thread: *mut Thread, op: Op, fd: i32, aux: u32) -> Answer {
-    let is_next = has_next(thread);
-    let record = (*thread).cursor;
-    if is_next && fits(record, op, fd) && (*record).aux != aux {
-        let (end, _) = reach(thread);
-        return match find(record, end, |record| fits(record, op, fd) && (*record).aux == aux) {
-            Some(record) => taken(thread, record),
-            None => without_record(thread, op, fd, record, end),
-        };
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let is_next = has_next(thread);
+        let record = (*thread).cursor;
+        if is_next && fits(record, op, fd) && (*record).aux != aux {
+            let (end, _) = reach(thread);
+            return match find(record, end, |record| fits(record, op, fd) && (*record).aux == aux) {
+                Some(record) => taken(thread, record),
+                None => without_record(thread, op, fd, record, end),
+            };
+        }
+        take(thread, op, fd)
     }
-    take(thread, op, fd)
 }
 
 /// The record that opened this path, or the one that opened something at this place: a build in
 /// another directory looks for its files there.
 pub unsafe fn take_open(thread: *mut Thread, path: &[u8]) -> Option<Answer> {
-    if let Some(answer) = take_path(thread, Op::OpenFile, path) {
-        return Some(answer);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        if let Some(answer) = take_path(thread, Op::OpenFile, path) {
+            return Some(answer);
+        }
+        let first = skip_clocks(thread);
+        (first < (*thread).end && fits(first, Op::OpenFile, -1)).then(|| taken(thread, first))
     }
-    let first = skip_clocks(thread);
-    (first < (*thread).end && fits(first, Op::OpenFile, -1)).then(|| taken(thread, first))
 }
 
 /// The record that opened this path, if one is left in the frame.
 pub unsafe fn take_path(thread: *mut Thread, op: Op, path: &[u8]) -> Option<Answer> {
-    let first = skip_clocks(thread);
-    let (end, _) = reach(thread);
-    let record =
-        find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
-    Some(taken(thread, record))
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let first = skip_clocks(thread);
+        let (end, _) = reach(thread);
+        let record =
+            find(first, end, |record| fits(record, op, -1) && Answer { head: record }.part(PartKind::Path, 0) == path)?;
+        Some(taken(thread, record))
+    }
 }
 
 /// Like [`take`] for a wait: `timeout_ms` decides whether it may pass over the rest of a frame.
 #[inline(always)]
 pub unsafe fn take_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
-    let record = (*thread).cursor;
-    if record < (*thread).end
-        && (*record).fd == fd
-        && number(record) == op as u16
-        && (*record).op & TAKEN == 0
-        && ((*record).aux == 0) == (timeout_ms == 0)
-    {
-        (*thread).loose &= timeout_ms == 0;
-        return taken(thread, record);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let record = (*thread).cursor;
+        if record < (*thread).end
+            && (*record).fd == fd
+            && number(record) == op as u16
+            && (*record).op & TAKEN == 0
+            && ((*record).aux == 0) == (timeout_ms == 0)
+        {
+            (*thread).loose &= timeout_ms == 0;
+            return taken(thread, record);
+        }
+        search(thread, op, fd, timeout_ms)
     }
-    search(thread, op, fd, timeout_ms)
 }
 
 #[inline(always)]
 unsafe fn taken(thread: *mut Thread, record: *mut Head) -> Answer {
-    if (*record).op & FRAME_END != 0 {
-        end_frame(thread);
+    // SAFETY: the block is the calling thread's own, and the caller passes a record that is whole and in memory.
+    unsafe {
+        if (*record).op & FRAME_END != 0 {
+            end_frame(thread);
+        }
+        if (*thread).ordered && record == (*thread).cursor {
+            wait_turn(thread, record);
+        }
+        Answer { head: record }
     }
-    if (*thread).ordered && record == (*thread).cursor {
-        wait_turn(thread, record);
-    }
-    Answer { head: record }
 }
 
 /// The call has been answered: step over its record, and start a frame where one ended.
 #[inline(always)]
 pub unsafe fn done(thread: *mut Thread, answer: Answer) {
-    let record = answer.head.cast_mut();
-    if record == (*thread).cursor {
-        count!(thread, records, 1);
-        (*(*thread).slot).record.store((*record).order, Ordering::Relaxed);
-        step(thread, record);
-    } else if record > (*thread).cursor && record < (*thread).end {
-        count!(thread, records, 1);
-        count!(thread, reordered, 1);
-        (*record).op |= TAKEN;
-    } else {
-        return; // an answer without a record
+    // SAFETY: the block is the calling thread's own, and the answer is a record in memory or stands in the block.
+    unsafe {
+        let record = answer.head.cast_mut();
+        if record == (*thread).cursor {
+            count!(thread, records, 1);
+            (*(*thread).slot).record.store((*record).order, Ordering::Relaxed);
+            step(thread, record);
+        } else if record > (*thread).cursor && record < (*thread).end {
+            count!(thread, records, 1);
+            count!(thread, reordered, 1);
+            (*record).op |= TAKEN;
+        } else {
+            return; // an answer without a record
+        }
+        if (*record).op & FRAME_END != 0 {
+            start_frame(thread);
+        }
+        pass_taken(thread);
     }
-    if (*record).op & FRAME_END != 0 {
-        start_frame(thread);
-    }
-    pass_taken(thread);
 }
 
 /// Steps over records that were answered ahead of their place.
 #[inline(always)]
 unsafe fn pass_taken(thread: *mut Thread) {
-    while (*thread).cursor < (*thread).end && (*(*thread).cursor).op & TAKEN != 0 {
-        let passed = (*thread).cursor;
-        if (*thread).ordered {
-            wait_turn(thread, passed);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        while (*thread).cursor < (*thread).end && (*(*thread).cursor).op & TAKEN != 0 {
+            let passed = (*thread).cursor;
+            if (*thread).ordered {
+                wait_turn(thread, passed);
+            }
+            step(thread, passed);
         }
-        step(thread, passed);
     }
 }
 
 #[inline(always)]
 unsafe fn step(thread: *mut Thread, record: *mut Head) {
-    (*thread).cursor = next(record);
-    if (*thread).unrecorded != 0 && Op::from_number(number(record)).is_some_and(Op::restarts_count) {
-        (*thread).unrecorded = 0;
-    }
-    if (*thread).ordered && (*record).time != NO_TURN {
-        hold_turn(thread, (*record).time);
+    // SAFETY: the block is the calling thread's own, and the caller passes the record at its cursor.
+    unsafe {
+        (*thread).cursor = next(record);
+        if (*thread).unrecorded != 0 && Op::from_number(number(record)).is_some_and(Op::restarts_count) {
+            (*thread).unrecorded = 0;
+        }
+        if (*thread).ordered && (*record).time != NO_TURN {
+            hold_turn(thread, (*record).time);
+        }
     }
 }
 
 /// Ends a process that has followed its demo to the end.
-pub unsafe fn end_process(status: i32) -> ! {
-    slot().state.store(ProcessState::Ended, Ordering::Release);
-    slots::leave();
-    libc::_exit(status);
+pub fn end_process(status: i32) -> ! {
+    // SAFETY: the process ends without running handlers.
+    unsafe {
+        slot().state.store(ProcessState::Ended, Ordering::Release);
+        slots::leave();
+        libc::_exit(status);
+    }
 }
 
 /// Takes the record of an input, or what is left of it, for a call with room for `room` bytes.
 pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> Given {
-    let answer = take(thread, op, fd);
-    let head = answer.head.cast_mut();
-    let whole = answer.part(PartKind::In, 0);
-    let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
-    let rest = &whole[given.min(whole.len())..];
-    let bytes = &rest[..rest.len().min(room)];
-    let more = room > 0 && bytes.len() < rest.len() && !descriptors::is_datagram(fd);
-    if more {
-        (*head).op |= PARTLY;
-        (*head).aux = (given + bytes.len()) as u32;
-        count!(thread, resynced, 1);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let answer = take(thread, op, fd);
+        let head = answer.head.cast_mut();
+        let whole = answer.part(PartKind::In, 0);
+        let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
+        let rest = &whole[given.min(whole.len())..];
+        let bytes = &rest[..rest.len().min(room)];
+        let more = room > 0 && bytes.len() < rest.len() && !descriptors::is_datagram(fd);
+        if more {
+            (*head).op |= PARTLY;
+            (*head).aux = (given + bytes.len()) as u32;
+            count!(thread, resynced, 1);
+        }
+        Given { answer, bytes, some: bytes.len() < whole.len(), more }
     }
-    Given { answer, bytes, some: bytes.len() < whole.len(), more }
 }
 
 /// The build calls `exit`.
 pub unsafe fn exiting(thread: *mut Thread, status: i32) {
-    let record = skip_clocks(thread);
-    let mut place = record;
-    let (end, _) = reach(thread);
-    while place < end && number(place) != Op::Exit as u16 {
-        place = next(place);
-    }
-    if place >= end {
-        if record >= (*thread).end {
-            return; // cut before the exit: nothing to compare with
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let record = skip_clocks(thread);
+        let mut place = record;
+        let (end, _) = reach(thread);
+        while place < end && number(place) != Op::Exit as u16 {
+            place = next(place);
         }
-        report::stop(thread, Stop::EarlyExit, Finding::ending(record, status));
-    }
-    let stands = place_of(thread, place);
-    while place_of(thread, (*thread).cursor) < stands && has_next(thread) {
-        let passed = (*thread).cursor;
-        let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
-        if lost && (*passed).op & TAKEN == 0 {
-            report::stop(thread, Stop::EarlyExit, Finding::ending(passed, status));
+        if place >= end {
+            if record >= (*thread).end {
+                return; // cut before the exit: nothing to compare with
+            }
+            report::stop(thread, Stop::EarlyExit, Finding::ending(record, status));
         }
-        pass_over(thread, Op::Exit, -1);
+        let stands = place_of(thread, place);
+        while place_of(thread, (*thread).cursor) < stands && has_next(thread) {
+            let passed = (*thread).cursor;
+            let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
+            if lost && (*passed).op & TAKEN == 0 {
+                report::stop(thread, Stop::EarlyExit, Finding::ending(passed, status));
+            }
+            pass_over(thread, Op::Exit, -1);
+        }
+        let place = window::at(thread, stands);
+        if (*place).aux != status as u32 {
+            report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(What::Status));
+        }
+        done(thread, Answer { head: place });
     }
-    let place = window::at(thread, stands);
-    if (*place).aux != status as u32 {
-        report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(What::Status));
-    }
-    done(thread, Answer { head: place });
 }
 
 /// The record of this call, if one is left in the frame; a build may log more or less, and older demos lack some calls.
 pub unsafe fn take_if_there(thread: *mut Thread, op: Op, fd: i32) -> Option<Answer> {
-    let first = skip_clocks(thread);
-    let (end, _) = reach(thread);
-    match find(first, end, |record| fits(record, op, fd)) {
-        Some(record) => Some(taken(thread, record)),
-        None => {
-            count!(thread, resynced, 1);
-            None
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let first = skip_clocks(thread);
+        let (end, _) = reach(thread);
+        match find(first, end, |record| fits(record, op, fd)) {
+            Some(record) => Some(taken(thread, record)),
+            None => {
+                count!(thread, resynced, 1);
+                None
+            }
         }
     }
 }
 
 /// The next record is a signal: its handler runs now.
 pub unsafe fn replay_signal(thread: *mut Thread) {
-    let live = std::mem::replace(&mut (*thread).live, ASIDE);
-    let answer = taken(thread, (*thread).cursor);
-    let signal = answer.aux() as i32;
-    let mut info: libc::siginfo_t = std::mem::zeroed();
-    answer.copy_value(&mut info);
-    done(thread, answer);
-    let mut context: libc::ucontext_t = std::mem::zeroed();
-    (*thread).live = (*thread).mode;
-    handlers::run(signal, &mut info, (&raw mut context).cast());
-    (*thread).live = live;
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory: the caller
+    // has seen that a signal's stands at the cursor. All zero is a valid context, of which a handler that runs at a
+    // call sees nothing.
+    unsafe {
+        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let answer = taken(thread, (*thread).cursor);
+        let signal = answer.aux() as i32;
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        answer.copy_value(&mut info);
+        done(thread, answer);
+        let mut context: libc::ucontext_t = std::mem::zeroed();
+        (*thread).live = (*thread).mode;
+        handlers::run(signal, &mut info, (&raw mut context).cast());
+        (*thread).live = live;
+    }
 }
 
 /// True when a signal stands next on the tape of this thread, to be delivered at this place.
 #[inline(always)]
 pub unsafe fn signal_is_next(thread: *mut Thread, place: i32) -> bool {
-    has_next(thread) && {
-        let record = (*thread).cursor;
-        number(record) == Op::Signal as u16 && (*record).ret == i64::from(place)
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        has_next(thread) && {
+            let record = (*thread).cursor;
+            number(record) == Op::Signal as u16 && (*record).ret == i64::from(place)
+        }
     }
 }

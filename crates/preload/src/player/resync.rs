@@ -19,192 +19,229 @@ const SEARCH_RECORDS: usize = 4096;
 /// The call does not meet its record at the cursor.
 #[cold]
 pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
-    let first = skip_clocks(thread);
-    if first >= (*thread).end {
-        at_end(thread);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let first = skip_clocks(thread);
+        if first >= (*thread).end {
+            at_end(thread);
+        }
+        if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread {
+            report::stop(thread, Stop::LateExit, Finding::call(op, fd, first));
+        }
+        if op.class() == Class::Wait {
+            return search_wait(thread, op, fd, timeout_ms);
+        }
+        if fits(first, op, fd) {
+            return taken(thread, first);
+        }
+        let (end, _) = reach(thread);
+        let Some(record) = find(first, end, |record| fits(record, op, fd)) else {
+            return without_record(thread, op, fd, first, end);
+        };
+        // Locks that were not taken hold other threads up: they are passed over before anything else
+        // is answered, unless something else stands between.
+        let is_sync = |record: *const Head| matches!(class(record), Some(Class::Thread | Class::Clock));
+        if find(first, record, |between| (*between).op & TAKEN == 0 && !is_sync(between)).is_none() {
+            return taken(thread, pass_over_to(thread, record, op, fd));
+        }
+        taken(thread, record)
     }
-    if (*first).op & OP_MASK == Op::Exit as u16 && op.class() != Class::Thread {
-        report::stop(thread, Stop::LateExit, Finding::call(op, fd, first));
-    }
-    if op.class() == Class::Wait {
-        return search_wait(thread, op, fd, timeout_ms);
-    }
-    if fits(first, op, fd) {
-        return taken(thread, first);
-    }
-    let (end, _) = reach(thread);
-    let Some(record) = find(first, end, |record| fits(record, op, fd)) else {
-        return without_record(thread, op, fd, first, end);
-    };
-    // Locks that were not taken hold other threads up: they are passed over before anything else
-    // is answered, unless something else stands between.
-    let is_sync = |record: *const Head| matches!(class(record), Some(Class::Thread | Class::Clock));
-    if find(first, record, |between| (*between).op & TAKEN == 0 && !is_sync(between)).is_none() {
-        return taken(thread, pass_over_to(thread, record, op, fd));
-    }
-    taken(thread, record)
 }
 
 pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u32) -> Answer {
-    let (mut end, mut blocking) = reach(thread);
-    if timeout_ms == 0 {
-        // A look without waiting: its record, or nothing is ready.
-        return match find((*thread).cursor, end, |record| fits(record, op, fd) && (*record).aux == 0) {
-            Some(record) => taken(thread, record),
-            None => without(thread, 0),
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let (mut end, mut blocking) = reach(thread);
+        if timeout_ms == 0 {
+            // A look without waiting: its record, or nothing is ready.
+            return match find((*thread).cursor, end, |record| fits(record, op, fd) && (*record).aux == 0) {
+                Some(record) => taken(thread, record),
+                None => without(thread, 0),
+            };
+        }
+        // Past the reach too: a thread may have taken thousands of locks more since its last wait.
+        loop {
+            while blocking.is_none() && (end < (*thread).end || extend(thread)) {
+                blocking = find(end, (*thread).end, |record| blocks(record));
+                end = (*thread).end;
+            }
+            if blocking.is_some() || sees_last(thread) {
+                break;
+            }
+            // The wait lies behind all that the window holds.
+            while (*thread).cursor < (*thread).end && !blocks((*thread).cursor) {
+                pass_over(thread, op, fd);
+            }
+            if (*thread).cursor >= (*thread).end {
+                go_on(thread);
+            }
+            end = (*thread).cursor;
+        }
+        if let Some(wait) = blocking {
+            if !fits(wait, op, fd) {
+                report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
+            }
+            let wait = pass_over_to(thread, wait, op, fd);
+            (*thread).loose = false;
+            return taken(thread, wait);
+        }
+        // The demo has no wait any more: what it does have would be lost.
+        let matters = |record: *const Head| {
+            let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
+            (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
         };
-    }
-    // Past the reach too: a thread may have taken thousands of locks more since its last wait.
-    loop {
-        while blocking.is_none() && (end < (*thread).end || extend(thread)) {
-            blocking = find(end, (*thread).end, |record| blocks(record));
-            end = (*thread).end;
+        if let Some(record) = find((*thread).cursor, (*thread).end, matters) {
+            report::stop(thread, Stop::Order, Finding::call(op, fd, record));
         }
-        if blocking.is_some() || sees_last(thread) {
-            break;
-        }
-        // The wait lies behind all that the window holds.
-        while (*thread).cursor < (*thread).end && !blocks((*thread).cursor) {
+        while has_next(thread) {
             pass_over(thread, op, fd);
         }
-        if (*thread).cursor >= (*thread).end {
-            go_on(thread);
-        }
-        end = (*thread).cursor;
+        at_end(thread);
     }
-    if let Some(wait) = blocking {
-        if !fits(wait, op, fd) {
-            report::stop(thread, Stop::Order, Finding::call(op, fd, wait));
-        }
-        let wait = pass_over_to(thread, wait, op, fd);
-        (*thread).loose = false;
-        return taken(thread, wait);
-    }
-    // The demo has no wait any more: what it does have would be lost.
-    let matters = |record: *const Head| {
-        let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
-        (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
-    };
-    if let Some(record) = find((*thread).cursor, (*thread).end, matters) {
-        report::stop(thread, Stop::Order, Finding::call(op, fd, record));
-    }
-    while has_next(thread) {
-        pass_over(thread, op, fd);
-    }
-    at_end(thread);
 }
 
 /// True for a wait that ends a frame.
 unsafe fn blocks(record: *const Head) -> bool {
-    class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0
+    // SAFETY: the caller passes a record that is in memory.
+    unsafe { class(record) == Some(Class::Wait) && (*record).aux > 0 && (*record).op & TAKEN == 0 }
 }
 
 /// Passes over what stands before `record`; returns where that one is now.
 pub(super) unsafe fn pass_over_to(thread: *mut Thread, record: *mut Head, op: Op, fd: i32) -> *mut Head {
-    let place = place_of(thread, record);
-    while place_of(thread, (*thread).cursor) < place && has_next(thread) {
-        pass_over(thread, op, fd);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory; the caller
+    // passes one of them.
+    unsafe {
+        let place = place_of(thread, record);
+        while place_of(thread, (*thread).cursor) < place && has_next(thread) {
+            pass_over(thread, op, fd);
+        }
+        at(thread, place)
     }
-    at(thread, place)
 }
 
 /// A record that nobody asked for, passed over at the end of its frame.
 pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
-    let record = (*thread).cursor;
-    if (*record).op & TAKEN == 0 {
-        match class(record) {
-            // A thread that was woken once more or less.
-            Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
-                count!(thread, resynced, 1);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory: the caller
+    // has seen that one stands at the cursor.
+    unsafe {
+        let record = (*thread).cursor;
+        if (*record).op & TAKEN == 0 {
+            match class(record) {
+                // A thread that was woken once more or less.
+                Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
+                    count!(thread, resynced, 1);
+                }
+                Some(Class::Output) => report::stop(thread, Stop::Output, Finding::missing(op, fd, record)),
+                Some(Class::Input) if (*record).ret > 0 => {
+                    report::stop(thread, Stop::Order, Finding::call(op, fd, record));
+                }
+                Some(Class::Process) => report::stop(thread, Stop::Order, Finding::call(op, fd, record)),
+                Some(Class::Clock) => {
+                    skip_clocks(thread);
+                    return;
+                }
+                Some(Class::Signal) => {
+                    replay_signal(thread);
+                    return;
+                }
+                _ => count!(thread, resynced, 1),
             }
-            Some(Class::Output) => report::stop(thread, Stop::Output, Finding::missing(op, fd, record)),
-            Some(Class::Input) if (*record).ret > 0 => {
-                report::stop(thread, Stop::Order, Finding::call(op, fd, record));
-            }
-            Some(Class::Process) => report::stop(thread, Stop::Order, Finding::call(op, fd, record)),
-            Some(Class::Clock) => {
-                skip_clocks(thread);
-                return;
-            }
-            Some(Class::Signal) => {
-                replay_signal(thread);
-                return;
-            }
-            _ => count!(thread, resynced, 1),
         }
+        if (*thread).ordered {
+            wait_turn(thread, record);
+        }
+        step(thread, record);
     }
-    if (*thread).ordered {
-        wait_turn(thread, record);
-    }
-    step(thread, record);
 }
 
 /// An answer that stands in no demo.
 pub(super) unsafe fn without(thread: *mut Thread, ret: i64) -> Answer {
-    count!(thread, resynced, 1);
-    let scratch: *mut Head = (&raw mut (*thread).scratch).cast();
-    scratch.write_unaligned(Head { size: HEAD_BYTES as u32, op: 0, thread: 0, order: 0, time: 0, ret, fd: -1, aux: 0 });
-    Answer { head: scratch }
+    // SAFETY: the block is the calling thread's own, which has room for the head of a record.
+    unsafe {
+        count!(thread, resynced, 1);
+        let scratch: *mut Head = (&raw mut (*thread).scratch).cast();
+        scratch.write_unaligned(Head {
+            size: HEAD_BYTES as u32,
+            op: 0,
+            thread: 0,
+            order: 0,
+            time: 0,
+            ret,
+            fd: -1,
+            aux: 0,
+        });
+        Answer { head: scratch }
+    }
 }
 
 pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first: *mut Head, end: *mut Head) -> Answer {
-    match op {
-        _ if op.class() == Class::Input && (descriptors::is_nonblocking(fd) || (*thread).no_wait) => {
-            return without(thread, -i64::from(libc::EAGAIN));
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory; the caller
+    // passes such records.
+    unsafe {
+        match op {
+            _ if op.class() == Class::Input && (descriptors::is_nonblocking(fd) || (*thread).no_wait) => {
+                return without(thread, -i64::from(libc::EAGAIN));
+            }
+            Op::Setsockopt
+            | Op::Shutdown
+            | Op::Close
+            | Op::CloseFile
+            | Op::Fcntl
+            | Op::EpollCtl
+            | Op::TimerfdSettime
+            | Op::SchedSetaffinity
+            | Op::Setpgid
+            | Op::Kill => {
+                return without(thread, 0);
+            }
+            Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
+            Op::Getpid | Op::Gettid => return without(thread, i64::from(slot().pid.load(Ordering::Relaxed))),
+            _ => {}
         }
-        Op::Setsockopt
-        | Op::Shutdown
-        | Op::Close
-        | Op::CloseFile
-        | Op::Fcntl
-        | Op::EpollCtl
-        | Op::TimerfdSettime
-        | Op::SchedSetaffinity
-        | Op::Setpgid
-        | Op::Kill => {
-            return without(thread, 0);
+        if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {
+            return without(thread, i64::from((*thread).offered));
         }
-        Op::MutexLock | Op::RwlockRdlock | Op::RwlockWrlock | Op::SpinLock => return without(thread, 0),
-        Op::Getpid | Op::Gettid => return without(thread, i64::from(slot().pid.load(Ordering::Relaxed))),
-        _ => {}
+        if op.class() == Class::Output {
+            report::stop(thread, Stop::Output, Finding::call(op, fd, first).of(What::NotRecorded));
+        }
+        let related = find(first, end, |record| (*record).fd == fd && fd >= 0 || number(record) == op as u16);
+        let class = if related.is_some() { Stop::Order } else { Stop::Unrecorded };
+        report::stop(thread, class, Finding::call(op, fd, first));
     }
-    if op.class() == Class::Output && (*thread).ordered && descriptors::is_internal(fd) {
-        return without(thread, i64::from((*thread).offered));
-    }
-    if op.class() == Class::Output {
-        report::stop(thread, Stop::Output, Finding::call(op, fd, first).of(What::NotRecorded));
-    }
-    let related = find(first, end, |record| (*record).fd == fd && fd >= 0 || number(record) == op as u16);
-    let class = if related.is_some() { Stop::Order } else { Stop::Unrecorded };
-    report::stop(thread, class, Finding::call(op, fd, first));
 }
 
 /// One past the last record a call may look at: the wait that ends this frame is included. Of a tape that is not held
 /// whole it sees as much as fits in the window.
 pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>) {
-    let mut record = (*thread).cursor;
-    for _ in 0..SEARCH_RECORDS {
-        if record >= (*thread).end && !extend(thread) {
-            break;
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let mut record = (*thread).cursor;
+        for _ in 0..SEARCH_RECORDS {
+            if record >= (*thread).end && !extend(thread) {
+                break;
+            }
+            let after = next(record);
+            if blocks(record) {
+                return (after, Some(record));
+            }
+            record = after;
         }
-        let after = next(record);
-        if blocks(record) {
-            return (after, Some(record));
-        }
-        record = after;
+        (record, None)
     }
-    (record, None)
 }
 
 pub(super) unsafe fn find(from: *mut Head, end: *mut Head, wanted: impl Fn(*const Head) -> bool) -> Option<*mut Head> {
-    let mut record = from;
-    while record < end {
-        if wanted(record) {
-            return Some(record);
+    // SAFETY: the caller passes records that are whole and in memory up to `end`.
+    unsafe {
+        let mut record = from;
+        while record < end {
+            if wanted(record) {
+                return Some(record);
+            }
+            record = next(record);
         }
-        record = next(record);
+        None
     }
-    None
 }
 
 /// True where one call may take the record of another: the same bytes through another door.
@@ -217,28 +254,34 @@ pub(super) fn interchangeable(recorded: Op, made: Op) -> bool {
 }
 
 pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
-    (*record).op & TAKEN == 0
-        && (*record).fd == fd
-        && Op::from_number(number(record)).is_some_and(|recorded| interchangeable(recorded, op))
+    // SAFETY: the caller passes a record that is in memory.
+    unsafe {
+        (*record).op & TAKEN == 0
+            && (*record).fd == fd
+            && Op::from_number(number(record)).is_some_and(|recorded| interchangeable(recorded, op))
+    }
 }
 
 /// The thread has no records left. The recording was cut here, or the server was killed, or the
 /// thread never came back from its last call: all the same, this is where its story ends.
 pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
-    leave_turn(thread);
-    if (*thread).index != 0 {
-        (*(*thread).slot).call.store(channel::AT_END, Ordering::Release);
-        (*thread).live = ASIDE;
-        loop {
-            // One that was cancelled in its last wait ends here too: `pause` is a place where that happens.
-            libc::pause();
+    // SAFETY: the block is the calling thread's own; the pause lives across its call.
+    unsafe {
+        leave_turn(thread);
+        if (*thread).index != 0 {
+            (*(*thread).slot).call.store(channel::AT_END, Ordering::Release);
+            (*thread).live = ASIDE;
+            loop {
+                // One that was cancelled in its last wait ends here too: `pause` is a place where that happens.
+                libc::pause();
+            }
         }
+        // The main thread waits for the others to reach the end of theirs.
+        let total = (*thread).turn_count;
+        while (*thread).ordered && slot().order.load(Ordering::Acquire) < total {
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
+            libc::nanosleep(&pause, std::ptr::null_mut());
+        }
+        end_process(channel::PLAYER_EXIT);
     }
-    // The main thread waits for the others to reach the end of theirs.
-    let total = (*thread).turn_count;
-    while (*thread).ordered && slot().order.load(Ordering::Acquire) < total {
-        let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
-        libc::nanosleep(&pause, std::ptr::null_mut());
-    }
-    end_process(channel::PLAYER_EXIT);
 }

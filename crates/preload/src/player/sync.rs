@@ -29,90 +29,111 @@ pub fn expect_waits_only() {
 
 /// True if the acquisition that the thread is about to make had no record. The start of one that had is passed over.
 pub unsafe fn is_unrecorded(thread: *mut Thread) -> bool {
-    if !WAITS_ONLY.load(Ordering::Relaxed) || (*thread).loose {
-        return false;
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if !WAITS_ONLY.load(Ordering::Relaxed) || (*thread).loose {
+            return false;
+        }
+        let recorded = start_is_next(thread);
+        if recorded {
+            skip_clocks(thread);
+        }
+        !recorded
     }
-    let recorded = start_is_next(thread);
-    if recorded {
-        skip_clocks(thread);
-    }
-    !recorded
 }
 
 /// The thread has to wait for what was free while recording. With no record left, it is where the demo ends.
 pub unsafe fn wait_unrecorded(thread: *mut Thread) {
-    if !has_next(thread) {
-        at_end(thread);
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if !has_next(thread) {
+            at_end(thread);
+        }
+        leave_turn(thread);
     }
-    leave_turn(thread);
 }
 
 /// The next record is the start of this acquisition, not of one to come.
 unsafe fn start_is_next(thread: *mut Thread) -> bool {
-    if !has_next(thread) {
-        return false;
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        if !has_next(thread) {
+            return false;
+        }
+        let mut record = at(thread, place_of(thread, (*thread).cursor).max((*thread).next_call));
+        let passes = |record: *const Head| (*record).op & TAKEN != 0 || class(record) == Some(Class::Clock);
+        while (record < (*thread).end || extend(thread)) && passes(record) {
+            record = next(record);
+        }
+        // What lies before it is not looked at again: a server may read a clock ten thousand times between two calls.
+        (*thread).next_call = place_of(thread, record);
+        record < (*thread).end
+            && number(record) == Op::AcquireStart as u16
+            && (*record).ret <= i64::from((*thread).unrecorded)
     }
-    let mut record = at(thread, place_of(thread, (*thread).cursor).max((*thread).next_call));
-    let passes = |record: *const Head| (*record).op & TAKEN != 0 || class(record) == Some(Class::Clock);
-    while (record < (*thread).end || extend(thread)) && passes(record) {
-        record = next(record);
-    }
-    // What lies before it is not looked at again: a server may read a clock ten thousand times between two calls.
-    (*thread).next_call = place_of(thread, record);
-    record < (*thread).end
-        && number(record) == Op::AcquireStart as u16
-        && (*record).ret <= i64::from((*thread).unrecorded)
 }
 
 /// The record of an acquisition, or of a wait on a futex; `None` if the thread left its records, so that it has to
 /// acquire for real. Which object it is does not matter: another build has its own elsewhere.
 pub unsafe fn take_sync(thread: *mut Thread, op: Op) -> Option<Answer> {
-    let mut first = skip_clocks(thread);
-    while first < (*thread).end && fits(first, Op::SchedYield, -1) {
-        pass_over(thread, op, -1);
-        first = skip_clocks(thread);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let mut first = skip_clocks(thread);
+        while first < (*thread).end && fits(first, Op::SchedYield, -1) {
+            pass_over(thread, op, -1);
+            first = skip_clocks(thread);
+        }
+        if first >= (*thread).end {
+            at_end(thread);
+        }
+        if !(*thread).loose && fits(first, op, -1) {
+            return Some(taken(thread, first));
+        }
+        (*thread).loose = true;
+        leave_turn(thread);
+        count!(thread, resynced, 1);
+        None
     }
-    if first >= (*thread).end {
-        at_end(thread);
-    }
-    if !(*thread).loose && fits(first, op, -1) {
-        return Some(taken(thread, first));
-    }
-    (*thread).loose = true;
-    leave_turn(thread);
-    count!(thread, resynced, 1);
-    None
 }
 
 /// Waits for the first turn of a thread. Older demos have no record of it.
 pub unsafe fn take_start(thread: *mut Thread) {
-    if has_next(thread) && fits((*thread).cursor, Op::ThreadStart, -1) {
-        let answer = taken(thread, (*thread).cursor);
-        done(thread, answer);
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        if has_next(thread) && fits((*thread).cursor, Op::ThreadStart, -1) {
+            let answer = taken(thread, (*thread).cursor);
+            done(thread, answer);
+        }
     }
 }
 
 /// The record of a yield, if one is next.
 pub unsafe fn take_yield(thread: *mut Thread) -> Option<Answer> {
-    let record = skip_clocks(thread);
-    (record < (*thread).end && fits(record, Op::SchedYield, -1)).then(|| taken(thread, record))
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let record = skip_clocks(thread);
+        (record < (*thread).end && fits(record, Op::SchedYield, -1)).then(|| taken(thread, record))
+    }
 }
 
 /// The record of a wait for a condition: a place where a thread that left its records finds back.
 pub unsafe fn take_condition(thread: *mut Thread, op: Op) -> Answer {
-    let first = skip_clocks(thread);
-    if first >= (*thread).end {
-        at_end(thread);
-    }
-    let mut record: *mut Head = first;
-    if !fits(first, op, -1) {
-        let (end, _) = reach(thread);
-        match find(first, end, |record| fits(record, op, -1)) {
-            Some(found) => record = found,
-            None => report::stop(thread, Stop::Order, Finding::call(op, -1, first)),
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        let first = skip_clocks(thread);
+        if first >= (*thread).end {
+            at_end(thread);
         }
+        let mut record: *mut Head = first;
+        if !fits(first, op, -1) {
+            let (end, _) = reach(thread);
+            match find(first, end, |record| fits(record, op, -1)) {
+                Some(found) => record = found,
+                None => report::stop(thread, Stop::Order, Finding::call(op, -1, first)),
+            }
+        }
+        let record = pass_over_to(thread, record, op, -1);
+        (*thread).loose = false;
+        taken(thread, record)
     }
-    let record = pass_over_to(thread, record, op, -1);
-    (*thread).loose = false;
-    taken(thread, record)
 }
