@@ -24,8 +24,10 @@
 //! Both sides are processes of their own, perhaps of different architectures, and neither trusts the other. Therefore:
 //!
 //! * no layout depends on the width of a pointer: sizes and offsets are fixed, and asserted where a type is declared;
-//! * whatever one side may change while the other looks at it is an atomic, so that a reference to it promises nothing;
+//! * whatever one side may change while the other looks at it is an atomic, so that a reference to it promises nothing, or is
+//!   copied through raw pointers (records, and times of frames);
 //! * a word that holds one of several states has names for them ([`StateWord`]), and other values have none.
+#![deny(unsafe_code)]
 
 mod areas;
 mod control;

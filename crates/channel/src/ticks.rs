@@ -1,4 +1,5 @@
 //! The clock that stamps records.
+#![allow(unsafe_code, reason = "the counter is read by an instruction")]
 
 #[cfg(target_arch = "aarch64")]
 use std::arch::asm;
