@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test`, `fleet` and `servers` do so by themselves.
 
-.PHONY: demo quick test fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 # rust-toolchain.toml names a version; without a network, an installed `stable` of that version will do.
 toolchain := $(shell scripts/toolchain)
@@ -26,6 +26,15 @@ quick:
 test: setup
 	cargo test --workspace
 	cargo test -p prony-enet-host --features tokio --lib
+
+# What is published: target/dist/prony without symbols, and target/dist/prony.debug, where gdb, perf and `prony profile` look
+# for its names and lines. Needs `objcopy` of binutils.
+release:
+	cargo build --locked --profile profiling -p prony --bin prony
+	mkdir -p $(target)/dist
+	objcopy --only-keep-debug --compress-debug-sections $(target)/profiling/prony $(target)/dist/prony.debug
+	objcopy --strip-all --add-gnu-debuglink=$(target)/dist/prony.debug $(target)/profiling/prony $(target)/dist/prony
+	@ls -l $(target)/dist/prony $(target)/dist/prony.debug
 
 # A study over a Slurm cluster on this machine, one of whose nodes dies. Under a minute.
 fleet:

@@ -26,6 +26,7 @@ fn main() {
         .arg(preload.join("Cargo.toml"))
         .arg("--target-dir")
         .arg(out.join("preload"))
+        .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
