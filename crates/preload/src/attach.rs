@@ -2,7 +2,7 @@
 
 use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, slot};
-use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, state, thread};
+use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, stack, state, thread};
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -136,6 +136,7 @@ unsafe fn attach(mark: *const c_char) {
         failures::begin();
         objects::watch();
         objects::name_interposer();
+        stack::look_for_collector();
     }
 }
 

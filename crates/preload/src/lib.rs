@@ -15,6 +15,7 @@
 
 // What this process and this thread are.
 mod addresses;
+mod stack;
 mod state;
 mod thread;
 // Words for the person, and facts for the process outside.

@@ -55,15 +55,32 @@ macro_rules! hooks {
     (@hook $(#[$meta:meta])* $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty, $body:block) => {
         $(#[$meta])*
         #[cfg_attr(not(test), unsafe(no_mangle))]
-        #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
+        #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_variables)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
+            #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
+            unsafe extern "C" fn hooked($($arg: $ty),*) -> $ret {
+                // SAFETY: as for the caller.
+                unsafe { $body }
+            }
+            // In a frame of its own, which can be cleared.
+            #[inline(never)]
+            #[allow(clippy::too_many_arguments)]
+            unsafe extern "C" fn apart($($arg: $ty),*) -> $ret {
+                // SAFETY: as for the caller.
+                unsafe { hooked($($arg),*) }
+            }
             // SAFETY: C code calls this under the contract of the function whose name it bears, so that what the arguments lead
             // to is valid as that contract says; the block is the calling thread's own.
             unsafe {
                 if (*$crate::thread::this()).live == $crate::thread::ASIDE {
                     return real::$name($($arg),*);
                 }
-                $body
+                if $crate::stack::is_scanned() {
+                    let found = apart($($arg),*);
+                    $crate::stack::clear();
+                    return found;
+                }
+                hooked($($arg),*)
             }
         }
     };

@@ -20,6 +20,7 @@ use super::super::player;
 use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder;
+use super::super::stack;
 use super::super::state::{self, threaded};
 use super::super::thread::{Aside, RECORDING, this};
 
@@ -48,6 +49,7 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
         libc::free(start.cast());
         raw_calls::watch_thread();
         watch_end(ROUNDS);
+        stack::clear();
         routine(argument)
     }
 }

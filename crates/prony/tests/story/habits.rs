@@ -207,6 +207,16 @@ fn locks_that_are_free_need_no_record() {
 }
 
 #[test]
+fn calls_leave_nothing_on_a_stack_that_a_collector_scans() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("scanned");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "scanned.c", &["-rdynamic"]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "3"], &[]).assert_identical();
+}
+
+#[test]
 fn descriptors_that_a_program_hands_to_the_next_replay_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("handing");
