@@ -8,6 +8,9 @@
 //!
 //! The baton is a futex of the process. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
+//!
+//! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: whoever looks for it
+//! right then has it, and nobody is woken. What the thread runs before the call and after it is in the order all the same.
 #![allow(unsafe_op_in_unsafe_fn, reason = "not divided into blocks yet")]
 
 use super::ring;
@@ -27,6 +30,10 @@ const AWAITED: u32 = 1 << 31;
 /// How long a thread waits before those that come after it have to wait too. A few switches of
 /// threads: less, and the server spends its time on them; more, and requests wait for each other.
 const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
+
+/// Looks at a baton that is not free before a thread sleeps for it: some microseconds, about what a thread runs between
+/// two calls.
+const SPINS: u32 = 100;
 
 /// From now on this process has several threads.
 pub fn put_to_use() {
@@ -70,6 +77,21 @@ pub unsafe fn give(thread: *mut Thread) {
     }
 }
 
+/// The thread is in the kernel for some microseconds: others may take the baton meanwhile, but none is woken for it.
+#[inline(always)]
+pub unsafe fn lend(thread: *mut Thread) {
+    if is_in_use() {
+        let process = slot();
+        if process.impatient.load(Ordering::Relaxed) > 0 {
+            return pass_on(thread);
+        }
+        let now = process.baton.load(Ordering::Relaxed);
+        if now & !AWAITED == name(thread) {
+            let _ = process.baton.compare_exchange(now, now & AWAITED, Ordering::Release, Ordering::Relaxed);
+        }
+    }
+}
+
 /// What the baton's word says while this thread has it.
 unsafe fn name(thread: *const Thread) -> u32 {
     (*thread).slot.offset_from(&raw const control().threads[0]) as u32 + 1
@@ -104,15 +126,30 @@ unsafe fn pass_on(thread: *mut Thread) {
 }
 
 unsafe fn take(thread: *mut Thread) {
-    let process = slot();
-    let name = name(thread);
-    if process.impatient.load(Ordering::Relaxed) == 0
-        && process.baton.compare_exchange(0, name, Ordering::Acquire, Ordering::Relaxed).is_ok()
-    {
-        process.passed.fetch_add(1, Ordering::Relaxed);
-        return;
+    let (process, name) = (slot(), name(thread));
+    if !take_free(process, name) {
+        let since = nanoseconds();
+        let had_soon = (0..SPINS).any(|_| {
+            std::hint::spin_loop();
+            take_free(process, name)
+        });
+        if !had_soon {
+            wait_for_it(process, name);
+        }
+        process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
     }
-    let since = nanoseconds();
+    process.passed.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Takes a baton that nobody has, and that nobody has waited for long.
+fn take_free(process: &channel::Process, name: u32) -> bool {
+    let now = process.baton.load(Ordering::Relaxed);
+    now & !AWAITED == 0
+        && process.impatient.load(Ordering::Relaxed) == 0
+        && process.baton.compare_exchange(now, name | now, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+unsafe fn wait_for_it(process: &channel::Process, name: u32) {
     let mut impatient = false;
     let mut stuck = Stuck::default();
     loop {
@@ -141,9 +178,7 @@ unsafe fn take(thread: *mut Thread) {
             process.impatient.fetch_add(1, Ordering::Relaxed);
         }
     }
-    process.passed.fetch_add(1, Ordering::Relaxed);
     process.impatient.fetch_sub(u32::from(impatient), Ordering::Relaxed);
-    process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
 }
 
 /// Of `CLOCK_MONOTONIC`.

@@ -64,6 +64,8 @@ pub unsafe fn blocking<T>(thread: *mut Thread, op: Op, fd: i32, real: impl FnOnc
         }
         if may_block(op, fd) {
             baton::give(thread);
+        } else if matches!(op.class(), Class::Input | Class::Output) {
+            baton::lend(thread);
         }
         let value = real();
         (*thread).blocking = false;
