@@ -57,7 +57,7 @@ macro_rules! hooks {
         #[cfg_attr(not(test), unsafe(no_mangle))]
         #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_variables)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> $ret {
-            #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code)]
+            #[allow(clippy::too_many_arguments, clippy::diverging_sub_expression, unreachable_code, unused_unsafe)]
             unsafe extern "C" fn hooked($($arg: $ty),*) -> $ret {
                 // SAFETY: as for the caller.
                 unsafe { $body }

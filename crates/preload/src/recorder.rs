@@ -3,13 +3,16 @@
 use super::baton;
 pub use super::ring::{Piece, emit_at_once, emit_clock, in_memory};
 use super::thread::Thread;
-use prony_demo::Op;
+use prony_demo::{Class, Op};
 
-/// Any call but the read of a clock.
+/// Any call but the read of a clock. Another thread may have the baton first, unless a replay does not wait at this record
+/// for its turn.
 pub unsafe fn emit(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret: i64, pieces: &[Piece]) {
     // SAFETY: as for this function: the block is the calling thread's own, and the pieces live across the call.
     unsafe {
-        baton::keep(thread);
+        if !matches!(op.class(), Class::Clock | Class::Note) {
+            baton::keep(thread);
+        }
         emit_at_once(thread, op, fd, aux, ret, pieces);
     }
 }

@@ -182,7 +182,7 @@ fn acquisitions(demo: &Path) -> usize {
 }
 
 /// Acquisitions without a wait that `locks.c` makes for all its answers.
-const FREE_LOCKS: usize = QUESTIONS * 3 * 100 * 5;
+const FREE_LOCKS: usize = QUESTIONS * (120 + 120 + 60) * 5;
 
 #[test]
 fn locks_that_are_free_need_no_record() {
