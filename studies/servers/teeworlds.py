@@ -12,7 +12,7 @@ from pathlib import Path
 
 from loads import see_snapshots
 
-TABLE = Path(__file__).resolve().parent.parent.parent / "crates/prony/tests/story/clients/huffman.rs"
+TABLE = Path(__file__).resolve().parent.parent.parent / "crates/testing/src/clients/huffman.rs"
 END = 256
 VITAL = 1
 

@@ -3,15 +3,13 @@
 //!
 //! Speeds are the best of several passes over one file in memory, on one core.
 
-#[path = "../src/file/tests/synthetic.rs"]
-mod synthetic;
-
 use std::hint::black_box;
 use std::io::Cursor;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use prony_demo::{Demo, HEAD_BYTES, Head, Header, Op, PartKind, Record, Trailer, Writer, WriterOptions};
+use prony_demo::{Demo, Header, Record, Trailer, Writer, WriterOptions};
+use prony_testing::synthetic;
 
 const PASSES: usize = 7;
 

@@ -19,14 +19,8 @@ use prony_enet::{Event, Packet, Settings};
 use prony_enet_host::{Driver, SocketOptions};
 use prony_load::{STAMP_BYTES, Stamp};
 
-#[path = "../../enet/tests/simulation/dice.rs"]
-mod dice;
-#[path = "../../enet/tests/simulation/raw.rs"]
-mod raw;
-#[path = "../../enet/tests/simulation/strategies.rs"]
-mod strategies;
-
-use strategies::{HostilePeer, Strategy};
+use prony_testing::enet::raw::UDP_BYTES;
+use prony_testing::enet::strategies::{HostilePeer, Strategy};
 
 const PACKETS_EVERY: Duration = Duration::from_millis(20);
 /// Time for the connections, before anything is measured.
@@ -109,7 +103,7 @@ fn attack(
             let Some(datagram) = peer.next(elapsed.as_millis() as u64) else { break };
             // What the kernel has no room for is lost, as on any network.
             let _ = socket.send(&datagram);
-            bytes += (datagram.len() + raw::UDP_BYTES) as f64;
+            bytes += (datagram.len() + UDP_BYTES) as f64;
             sent.fetch_add(1, Ordering::Relaxed);
         }
         if peer.is_waiting() {

@@ -8,10 +8,8 @@ use std::sync::atomic::AtomicBool;
 use prony_machine::{
     Applied, Back, Knob, Options, Outcome, Restoring, Tree, TuneError, UndoError, restore, tune, tuned, undo_path,
 };
+use prony_testing::trees;
 use tempfile::TempDir;
-
-#[path = "../trees/unpack.rs"]
-mod trees;
 
 const GOVERNOR: &str = "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor";
 const STAT_INTERVAL: &str = "/proc/sys/vm/stat_interval";

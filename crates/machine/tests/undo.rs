@@ -6,11 +6,8 @@ use std::path::Path;
 use std::process::Command;
 
 use prony_machine::{Restoring, Tree, UndoError, facts, restore, tuned, undo_path};
+use prony_testing::trees;
 use tempfile::TempDir;
-
-#[path = "../trees/unpack.rs"]
-#[expect(dead_code, reason = "other tests tune the other machines")]
-mod trees;
 
 const NOBODY: u32 = 65534;
 

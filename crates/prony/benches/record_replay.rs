@@ -2,24 +2,15 @@
 //! against its peer in one interleaved run. `cargo bench -p prony` prints the rows that
 //! `docs/benchmarks.md` keeps; a word on the command line chooses those whose name contains it.
 
-#[allow(dead_code, reason = "the stories use the rest")]
-#[path = "../tests/story/clients/mod.rs"]
-mod clients;
-#[allow(dead_code, reason = "the stories use the rest")]
-#[path = "../tests/story/recording.rs"]
-mod recording;
-#[allow(dead_code, reason = "the stories use the rest")]
-#[path = "../tests/story/scratch.rs"]
-mod scratch;
-
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use clients::{quake, teeworlds};
-use recording::{Server, prony, record_with, replay};
-use scratch::{Scratch, free_address, program, run};
+use prony_testing::clients::{quake, teeworlds};
+use prony_testing::prony;
+use prony_testing::recording::{self, Server, record_with, replay};
+use prony_testing::scratch::{Scratch, free_address, program, run};
 
 /// Measured replays of a demo.
 const REPLAYS: &str = "9";

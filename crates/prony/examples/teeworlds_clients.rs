@@ -7,17 +7,12 @@
 //!
 //! Exits 1 when not every player got into the game.
 
-#[path = "../tests/story/clients/huffman.rs"]
-mod huffman;
-#[path = "../tests/story/clients/teeworlds.rs"]
-mod teeworlds;
-
 use std::net::{SocketAddr, UdpSocket};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use teeworlds::{Tally, play};
+use prony_testing::clients::teeworlds::{Tally, play};
 
 /// A server that has not answered any player by then never will.
 const JOIN_WITHIN: Duration = Duration::from_secs(30);

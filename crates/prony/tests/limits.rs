@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use prony_testing::prony;
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// A home of its own, so that nothing of this machine's limits is read or replaced.
-fn prony(home: &TempDir, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+fn prony_in(home: &TempDir, arguments: &[&str]) -> Output {
+    let mut command = prony();
     command.args(arguments).env("XDG_DATA_HOME", home.path()).current_dir(home.path());
     command.output().expect("the command is built")
 }
@@ -21,7 +22,7 @@ fn text(bytes: &[u8]) -> String {
 /// Clocks alone, which takes a moment; whatever the machine does meanwhile, there is an answer.
 fn measured(home: &TempDir, arguments: &[&str]) -> Output {
     let all = [&["limits", "clock", "--quick", "--seed", "1"], arguments].concat();
-    let output = prony(home, &all);
+    let output = prony_in(home, &all);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     output
 }
@@ -45,7 +46,7 @@ fn limits_are_kept_under_the_fingerprint_and_shown_again() {
         answer["figures"].as_array().expect("figures").iter().filter_map(|figure| figure["name"].as_str()).collect();
     assert!(names.contains(&"core") && names.contains(&"clock_gettime CLOCK_MONOTONIC"), "{names:?}");
     let shown: Value =
-        serde_json::from_slice(&prony(&home, &["limits", "show", "--json"]).stdout).expect("an answer in JSON");
+        serde_json::from_slice(&prony_in(&home, &["limits", "show", "--json"]).stdout).expect("an answer in JSON");
     let told = |answer: &Value| -> Vec<(String, f64, u64)> {
         let figures = answer["figures"].as_array().expect("figures").iter();
         let told = figures.map(|figure| {
@@ -61,10 +62,10 @@ fn limits_are_kept_under_the_fingerprint_and_shown_again() {
 fn what_was_measured_before_stays_when_something_else_is_measured() {
     let home = tempfile::tempdir().expect("a scratch directory");
     measured(&home, &[]);
-    let output = prony(&home, &["limits", "net", "--quick", "--json"]);
+    let output = prony_in(&home, &["limits", "net", "--quick", "--json"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let answer: Value =
-        serde_json::from_slice(&prony(&home, &["limits", "show", "--json"]).stdout).expect("an answer in JSON");
+        serde_json::from_slice(&prony_in(&home, &["limits", "show", "--json"]).stdout).expect("an answer in JSON");
     let figures = answer["figures"].as_array().expect("figures");
     for experiment in ["clock", "net"] {
         assert!(figures.iter().any(|figure| figure["experiment"] == experiment), "{experiment}");
@@ -75,10 +76,10 @@ fn what_was_measured_before_stays_when_something_else_is_measured() {
 fn pyperf_samples_are_what_is_kept() {
     let home = tempfile::tempdir().expect("a scratch directory");
     measured(&home, &["-o", "limits.json"]);
-    let output = prony(&home, &["stats", "limits.json"]);
+    let output = prony_in(&home, &["stats", "limits.json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     assert!(text(&output.stdout).contains("clock: core"), "{output:?}");
-    let again = prony(&home, &["limits", "clock", "--quick", "-o", "limits.json"]);
+    let again = prony_in(&home, &["limits", "clock", "--quick", "-o", "limits.json"]);
     assert_eq!(again.status.code(), Some(2));
     assert!(text(&again.stderr).contains("file exists\nhint: use --force to overwrite it"), "{again:?}");
 }
@@ -86,7 +87,7 @@ fn pyperf_samples_are_what_is_kept() {
 #[test]
 fn nothing_kept_and_a_broken_file_say_what_to_do() {
     let home = tempfile::tempdir().expect("a scratch directory");
-    let output = prony(&home, &["limits", "show"]);
+    let output = prony_in(&home, &["limits", "show"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
         text(&output.stderr).contains("no limits of this machine")
@@ -96,19 +97,19 @@ fn nothing_kept_and_a_broken_file_say_what_to_do() {
     let path = kept(&home);
     let bytes = fs::read(&path).expect("limits are kept");
     fs::write(&path, &bytes[..bytes.len() / 2]).expect("a scratch directory takes it");
-    let output = prony(&home, &["limits", "show"]);
+    let output = prony_in(&home, &["limits", "show"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("hint: the file was truncated or altered: measure again"), "{output:?}");
     // What cannot be read is replaced, and said.
     let output = measured(&home, &[]);
     assert!(text(&output.stderr).contains("warning: stored limits are replaced"), "{output:?}");
-    assert_eq!(prony(&home, &["limits", "show"]).status.code(), Some(0));
+    assert_eq!(prony_in(&home, &["limits", "show"]).status.code(), Some(0));
 }
 
 /// Samples of a command that does nothing, made by `prony bench` on this machine.
 fn benched(home: &TempDir, amount: &[&str]) {
     let all = [&["bench", "--runs", "7", "--export-json", "run.json", "true"], amount].concat();
-    let output = prony(home, &all);
+    let output = prony_in(home, &all);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
@@ -121,7 +122,7 @@ fn a_workload_of_another_machine_is_refused() {
     let mut run: Value = serde_json::from_slice(&fs::read(&path).expect("samples")).expect("JSON");
     run["prony"]["machine"]["cpu"]["model"] = "Imaginary 9000".into();
     fs::write(&path, run.to_string()).expect("a scratch directory takes it");
-    let output = prony(&home, &["limits", "compare", "run.json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.contains("error: cannot compare run.json: expected samples of machine"), "{said}");
@@ -131,10 +132,10 @@ fn a_workload_of_another_machine_is_refused() {
 #[test]
 fn a_workload_is_told_as_shares_of_what_was_measured() {
     let home = tempfile::tempdir().expect("a scratch directory");
-    let output = prony(&home, &["limits", "net", "clock", "--quick"]);
+    let output = prony_in(&home, &["limits", "net", "clock", "--quick"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     benched(&home, &["--operations", "1000"]);
-    let output = prony(&home, &["limits", "compare", "run.json", "--json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json", "--json"]);
     assert_eq!(output.status.code(), Some(0), "{output:?}");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
     let workload = &answer["workloads"][0];
@@ -146,7 +147,7 @@ fn a_workload_is_told_as_shares_of_what_was_measured() {
         let (limit, told) = (share["limit"].as_f64().expect("a limit"), share["share"].as_f64().expect("a share"));
         assert!((told - rate / limit).abs() < 1e-9 * told, "{share}");
     }
-    let output = prony(&home, &["limits", "compare", "run.json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json"]);
     // The nearest twelve, and how many more there are.
     assert_eq!(text(&output.stdout).matches(" % of ").count(), shares.len().min(12), "{output:?}");
 }
@@ -156,7 +157,7 @@ fn samples_that_say_nothing_of_their_size_are_refused_with_the_flag_that_does() 
     let home = tempfile::tempdir().expect("a scratch directory");
     measured(&home, &[]);
     benched(&home, &[]);
-    let output = prony(&home, &["limits", "compare", "run.json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("hint: measure with `prony bench --bytes N"), "{output:?}");
 }
@@ -164,13 +165,13 @@ fn samples_that_say_nothing_of_their_size_are_refused_with_the_flag_that_does() 
 #[test]
 fn curves_are_files_and_a_cpu_that_is_not_there_is_an_error() {
     let home = tempfile::tempdir().expect("a scratch directory");
-    let output = prony(&home, &["limits", "branch", "--quick", "--svg", "curves"]);
+    let output = prony_in(&home, &["limits", "branch", "--quick", "--svg", "curves"]);
     if cfg!(target_arch = "x86_64") {
         assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
         let svg = fs::read_to_string(home.path().join("curves/period.svg")).expect("a curve");
         assert!(svg.starts_with("<svg") && svg.contains("branches after which the pattern repeats"));
     }
-    let output = prony(&home, &["limits", "clock", "--quick", "--cpu", "1000"]);
+    let output = prony_in(&home, &["limits", "clock", "--quick", "--cpu", "1000"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("cannot run on CPU 1000"), "{output:?}");
     assert!(
@@ -185,7 +186,7 @@ fn curves_are_files_and_a_cpu_that_is_not_there_is_an_error() {
 fn the_json_of_a_bench_has_its_share_of_the_limits() {
     let home = tempfile::tempdir().expect("a scratch directory");
     let rates = |amount: &[&str]| {
-        let output = prony(&home, &[&["bench", "--json", "--runs", "7", "true"], amount].concat());
+        let output = prony_in(&home, &[&["bench", "--json", "--runs", "7", "true"], amount].concat());
         assert_eq!(output.status.code(), Some(0), "{output:?}");
         let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
         answer["rates"].clone()
@@ -194,13 +195,13 @@ fn the_json_of_a_bench_has_its_share_of_the_limits() {
     let unknown = rates(&["--operations", "1000"]);
     assert_eq!((&unknown[0]["unit"], &unknown[0]["share"]), (&Value::from("operations/s"), &Value::Null));
     // Others are no stand-in for what a core adds.
-    let output = prony(&home, &["limits", "net", "clock", "--quick"]);
+    let output = prony_in(&home, &["limits", "net", "clock", "--quick"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     assert_eq!(rates(&["--operations", "1000"])[0]["share"], Value::Null);
     if !cfg!(target_arch = "x86_64") {
         return;
     }
-    let output = prony(&home, &["limits", "ports", "--quick", "--only", "add r, r"]);
+    let output = prony_in(&home, &["limits", "ports", "--quick", "--only", "add r, r"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let known = rates(&["--operations", "1000"]);
     let (rate, share) = (&known[0], &known[0]["share"]);
@@ -210,10 +211,10 @@ fn the_json_of_a_bench_has_its_share_of_the_limits() {
     assert!(share["of"] == "add r, r, side by side" && share["n"].as_u64() > Some(0), "{known:#}");
     // The same work, the same limit.
     benched(&home, &["--operations", "1000"]);
-    let output = prony(&home, &["limits", "compare", "run.json", "--json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json", "--json"]);
     let compared: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
     assert_eq!(compared["workloads"][0]["share"]["of"], share["of"], "{compared:#}");
-    let output = prony(&home, &["limits", "compare", "run.json"]);
+    let output = prony_in(&home, &["limits", "compare", "run.json"]);
     assert!(text(&output.stdout).lines().nth(1).is_some_and(|line| line.contains("% of add r, r, side by side")));
 }
 
@@ -223,7 +224,7 @@ fn a_store_without_such_limits_is_no_answer() {
     measured(&home, &[]);
     benched(&home, &["--bytes", "1000"]);
     for arguments in [&["limits", "compare", "run.json"][..], &["limits", "compare", "run.json", "--json"]] {
-        let output = prony(&home, arguments);
+        let output = prony_in(&home, arguments);
         assert_eq!(output.status.code(), Some(2), "{output:?}");
         assert_eq!(text(&output.stdout), "");
         let said = text(&output.stderr);
@@ -241,7 +242,7 @@ fn the_json_of_a_loop_has_its_listing() {
         return;
     }
     let home = tempfile::tempdir().expect("a scratch directory");
-    let output = prony(&home, &["limits", "write", "--quick", "--only", "loop of dec, jnz", "--json"]);
+    let output = prony_in(&home, &["limits", "write", "--quick", "--only", "loop of dec, jnz", "--json"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{output:?}");
     let answer: Value = serde_json::from_slice(&output.stdout).expect("an answer in JSON");
     let figures = answer["figures"].as_array().expect("figures");

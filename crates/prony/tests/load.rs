@@ -1,22 +1,16 @@
 //! `prony load` against real servers on the stock library.
 
-#[path = "../../load/tests/servers/server.rs"]
-mod server;
+use std::process::Output;
 
-use std::process::{Command, Output};
-
+use prony_testing::enet::server::{Server, closed_port};
+use prony_testing::prony;
 use serde_json::Value;
-use server::{Server, closed_port};
 use tempfile::TempDir;
-
-fn prony(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_prony")).args(words).output().expect("it was just built")
-}
 
 fn load(port: u16, words: &[&str]) -> Output {
     let server = format!("127.0.0.1:{port}");
     let all: Vec<&str> = ["load", "enet", "--connect", &server].iter().chain(words).copied().collect();
-    prony(&all)
+    prony().args(all).output().expect("it was just built")
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -54,7 +48,7 @@ fn a_load_is_answered_in_json_and_kept_as_samples() {
     assert!(is_trusted || matches!(output.status.code(), Some(0 | 3)), "{answer}");
     assert!(!is_trusted || output.status.success());
 
-    let shown = prony(&["stats", &path]);
+    let shown = prony().args(["stats", &path]).output().expect("it was just built");
     assert!(shown.status.success(), "{}", text(&shown.stderr));
     for name in ["load latency p50", "load latency p99", "load connect", "load server cpu"] {
         assert!(text(&shown.stdout).contains(name), "{}", text(&shown.stdout));
@@ -110,7 +104,7 @@ fn wrong_words_are_refused_before_anything_is_sent() {
     {
         assert_eq!(load(closed_port(), words).status.code(), Some(2), "{words:?}");
     }
-    let nowhere = prony(&["load", "enet", "--connect", "127.0.0.1"]);
+    let nowhere = prony().args(["load", "enet", "--connect", "127.0.0.1"]).output().expect("it was just built");
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(text(&nowhere.stderr).contains("hint: use the form 127.0.0.1:7777"), "{}", text(&nowhere.stderr));
     let no_process = load(closed_port(), &["--server-pid", "4294967295"]);

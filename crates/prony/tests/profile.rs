@@ -4,33 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use prony_testing::{Answer, program, prony};
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What a command answered.
-struct Answer {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Answer {
-    fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {}{}", self.stdout, self.stderr))
-    }
-}
-
-fn prony(directory: &Path, arguments: &[&str]) -> Answer {
-    let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
-    // The list of demos is no business of the person's home.
-    prony.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
-    let output = prony.args(arguments).current_dir(directory).output();
-    let output = output.expect("the command is built");
-    Answer {
-        code: output.status.code(),
-        stdout: String::from_utf8(output.stdout).expect("the answer is text"),
-        stderr: String::from_utf8(output.stderr).expect("messages are text"),
-    }
+fn run(directory: &Path, arguments: &[&str]) -> Answer {
+    Answer::to(prony().args(arguments).current_dir(directory))
 }
 
 fn place() -> TempDir {
@@ -70,7 +49,7 @@ fn truth(stderr: &str) -> Value {
 fn shares_are_those_that_the_program_has_measured_itself() {
     let place = place();
     let program = compile(&place, "shares.cpp", "shares", &POINTERS);
-    let answer = prony(
+    let answer = run(
         place.path(),
         &[
             "profile",
@@ -120,7 +99,7 @@ fn shares_are_those_that_the_program_has_measured_itself() {
         serde_json::from_slice(&fs::read(place.path().join("x.json")).expect("written")).expect("it is JSON");
     assert_eq!(exported["$schema"], "https://www.speedscope.app/file-format-schema.json");
     // What is written as the text of `perf script` is read as the same stacks.
-    let again = prony(place.path(), &["profile", "fold", "x.txt"]);
+    let again = run(place.path(), &["profile", "fold", "x.txt"]);
     assert_eq!((again.code, again.stdout), (Some(0), folded));
 }
 
@@ -129,7 +108,7 @@ fn without_frame_pointers_the_tables_for_exceptions_lead_to_main() {
     let place = place();
     let program = compile(&place, "shares.cpp", "shares", &["-O2", "-g", "-fomit-frame-pointer"]);
     let program = program.to_str().expect("a path");
-    let with = prony(place.path(), &["profile", "--dwarf", "--json", "--", program, "0.5"]);
+    let with = run(place.path(), &["profile", "--dwarf", "--json", "--", program, "0.5"]);
     assert_eq!(with.code, Some(0), "{}", with.stderr);
     let main = estimate(&with.json(), "functions", "main", "inclusive");
     assert!(main > 0.95, "{main}: {}", with.stderr);
@@ -140,7 +119,7 @@ fn without_frame_pointers_the_tables_for_exceptions_lead_to_main() {
 fn a_stripped_program_keeps_what_can_be_told_and_says_so() {
     let place = place();
     let program = compile(&place, "shares.cpp", "shares", &["-O2", "-s", "-fno-omit-frame-pointer"]);
-    let answer = prony(place.path(), &["profile", "--", program.to_str().expect("a path"), "0.3"]);
+    let answer = run(place.path(), &["profile", "--", program.to_str().expect("a path"), "0.3"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     assert!(answer.stderr.contains("shares is stripped: only exported functions have names"), "{}", answer.stderr);
     assert!(answer.stderr.contains("hint: build it without -s"), "{}", answer.stderr);
@@ -152,7 +131,7 @@ fn a_program_that_was_replaced_since_is_not_given_the_names_of_another() {
     let place = place();
     compile(&place, "shares.cpp", "shares", &POINTERS);
     compile(&place, "shares.cpp", "other", &["-O0", "-g"]);
-    let answer = prony(place.path(), &["profile", "--json", "--", "sh", "-c", "./shares 0.3 && mv other shares"]);
+    let answer = run(place.path(), &["profile", "--json", "--", "sh", "-c", "./shares 0.3 && mv other shares"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     assert!(answer.stderr.contains("is not the file that ran: expected build id "), "{}", answer.stderr);
     assert!(!answer.stdout.contains("engine::physics"), "{}", answer.stdout);
@@ -161,7 +140,7 @@ fn a_program_that_was_replaced_since_is_not_given_the_names_of_another() {
 #[test]
 fn waits_are_weighed_by_their_length() {
     let place = place();
-    let answer = prony(place.path(), &["profile", "--off-cpu", "--json", "--", "sleep", "0.3"]);
+    let answer = run(place.path(), &["profile", "--off-cpu", "--json", "--", "sleep", "0.3"]);
     assert!(matches!(answer.code, Some(0 | 3)), "{}", answer.stderr);
     let found = answer.json();
     assert_eq!(found["unit"], "µs");
@@ -185,12 +164,12 @@ fn a_process_that_runs_is_sampled_until_time_is_up() {
     while computed_ns() < 100_000_000 {
         std::thread::yield_now();
     }
-    let answer = prony(place.path(), &["profile", "--attach", &pid, "--for", "2s", "--json"]);
+    let answer = run(place.path(), &["profile", "--attach", &pid, "--for", "2s", "--json"]);
     running.kill().expect("it still runs");
     running.wait().expect("it is ours");
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     assert!(estimate(&answer.json(), "functions", "main", "inclusive") > 0.9);
-    let gone = prony(place.path(), &["profile", "--attach", &pid, "--for", "1s"]);
+    let gone = run(place.path(), &["profile", "--attach", &pid, "--for", "1s"]);
     assert_eq!(gone.code, Some(2));
     let expected = format!("error: cannot sample: there is no process {pid}\nhint: `pgrep NAME` finds PIDs");
     assert!(gone.stderr.starts_with(&expected), "{}", gone.stderr);
@@ -201,12 +180,12 @@ fn slow_frames_of_a_replay_are_told_from_the_others() {
     let place = place();
     let program = compile(&place, "frames.c", "frames", &["-O1", "-g", "-fno-omit-frame-pointer"]);
     let program = program.to_str().expect("a path");
-    let recorded = prony(place.path(), &["record", "-o", "x.demo", "--", program, "200"]);
+    let recorded = run(place.path(), &["record", "-o", "x.demo", "--", program, "200"]);
     assert_eq!(recorded.code, Some(0), "{}", recorded.stderr);
     let profile = |frames: &[&str]| {
         let arguments: Vec<&str> =
             ["profile", "--json", "--demo", "x.demo", "--repeat", "20"].iter().chain(frames).copied().collect();
-        let answer = prony(place.path(), &arguments);
+        let answer = run(place.path(), &arguments);
         // Of few frames there are few samples.
         assert!(matches!(answer.code, Some(0 | 3)), "{}{}", answer.stdout, answer.stderr);
         answer.json()
@@ -226,16 +205,16 @@ fn slow_frames_of_a_replay_are_told_from_the_others() {
 #[test]
 fn what_cannot_be_sampled_is_said_in_one_line() {
     let place = place();
-    let nothing = prony(place.path(), &["profile"]);
+    let nothing = run(place.path(), &["profile"]);
     assert_eq!((nothing.code, nothing.stdout.as_str()), (Some(2), ""));
     assert!(nothing.stderr.starts_with("error: expected something to sample, found nothing\nhint: "));
-    let unknown = prony(place.path(), &["profile", "--", "./no-such-program"]);
+    let unknown = run(place.path(), &["profile", "--", "./no-such-program"]);
     assert_eq!(unknown.code, Some(2));
     assert_eq!(
         unknown.stderr,
         "error: cannot run `./no-such-program`: No such file or directory\nhint: give its path\n"
     );
-    let failed = prony(place.path(), &["profile", "--", "false"]);
+    let failed = run(place.path(), &["profile", "--", "false"]);
     assert_eq!(failed.code, Some(3));
     assert!(failed.stderr.contains("warning: `false` failed: exit status: 1\n"), "{}", failed.stderr);
 }
@@ -243,7 +222,7 @@ fn what_cannot_be_sampled_is_said_in_one_line() {
 #[test]
 fn files_that_cannot_be_written_are_told_before_anything_is_sampled() {
     let place = place();
-    let twice = prony(place.path(), &["profile", "--flame", "a", "--folded", "a", "--", "./no-such-program"]);
+    let twice = run(place.path(), &["profile", "--flame", "a", "--folded", "a", "--", "./no-such-program"]);
     assert_eq!(twice.code, Some(2));
     assert_eq!(
         twice.stderr,
@@ -251,7 +230,7 @@ fn files_that_cannot_be_written_are_told_before_anything_is_sampled() {
     );
     let pipe = place.path().join("pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo is there").success());
-    let replaced = prony(place.path(), &["profile", "--force", "--flame", "pipe", "--", "./no-such-program"]);
+    let replaced = run(place.path(), &["profile", "--force", "--flame", "pipe", "--", "./no-such-program"]);
     assert_eq!(replaced.code, Some(2));
     assert!(
         replaced.stderr.starts_with("error: cannot write pipe: expected a regular file or none"),
@@ -269,7 +248,7 @@ fn what_was_found_is_shown_even_if_a_file_of_it_cannot_be_written() {
     let mut shell = Command::new("sh");
     // No file may grow beyond some kilobytes, as on a disk that is full.
     let script = "trap '' XFSZ; ulimit -f 4; exec \"$0\" profile show x.folded --flame x.svg --folded y.folded";
-    let output = shell.args(["-c", script, env!("CARGO_BIN_EXE_prony")]).current_dir(&place).output().expect("sh runs");
+    let output = shell.args(["-c", script]).arg(program()).current_dir(&place).output().expect("sh runs");
     let (shown, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(shown.contains("n = 1,000 stack samples"), "{shown}");
@@ -280,12 +259,12 @@ fn what_was_found_is_shown_even_if_a_file_of_it_cannot_be_written() {
 #[test]
 fn a_command_that_only_waits_is_told_where_to_look() {
     let place = place();
-    let waits = prony(place.path(), &["profile", "--off-cpu", "--", "sleep", "0.05"]);
+    let waits = run(place.path(), &["profile", "--off-cpu", "--", "sleep", "0.05"]);
     assert_eq!(waits.code, Some(3), "{}", waits.stderr);
     assert!(waits.stderr.contains("wait") && !waits.stderr.contains("stack sample"), "{}", waits.stderr);
     let mut sleeper = Command::new("sleep").arg("60").spawn().expect("it runs");
     let pid = sleeper.id().to_string();
-    let idle = prony(place.path(), &["profile", "--attach", &pid, "--for", "100ms"]);
+    let idle = run(place.path(), &["profile", "--attach", &pid, "--for", "100ms"]);
     sleeper.kill().expect("it still runs");
     sleeper.wait().expect("it is ours");
     assert_eq!(idle.code, Some(3), "{}", idle.stderr);
@@ -300,13 +279,13 @@ fn a_damaged_text_of_perf_gives_what_is_whole_of_it() {
     let mut text = SCRIPT.repeat(150);
     text.push_str("garbage\nserver 7 1.0: cycles:\n\t  1 tick+0x1 (/s");
     fs::write(place.path().join("perf.txt"), text).expect("writable");
-    let shown = prony(place.path(), &["profile", "show", "perf.txt", "--flame", "x.svg"]);
+    let shown = run(place.path(), &["profile", "show", "perf.txt", "--flame", "x.svg"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     assert!(shown.stdout.starts_with("perf.txt: 150 stack samples\n"), "{}", shown.stdout);
     assert!(shown.stderr.contains("2 lines skipped, because they cannot be read: 601, 603\n"), "{}", shown.stderr);
     assert!(shown.stderr.contains("ends in the middle of a stack, which is skipped"), "{}", shown.stderr);
     fs::write(place.path().join("binary"), b"\x7fELF\0\x01\n\xff\xfe").expect("writable");
-    let refused = prony(place.path(), &["profile", "fold", "binary"]);
+    let refused = run(place.path(), &["profile", "fold", "binary"]);
     assert_eq!(refused.code, Some(2));
     assert!(refused.stderr.starts_with("error: cannot read binary: expected stacks, found something else in line 1\n"));
 }
@@ -316,7 +295,7 @@ fn two_profiles_are_compared_function_by_function() {
     let place = place();
     fs::write(place.path().join("a"), "srv;main;f 900\nsrv;main;g 100\n").expect("writable");
     fs::write(place.path().join("b"), "srv;main;f 600\nsrv;main;g 100\nsrv;main;h 300\n").expect("writable");
-    let answer = prony(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg"]);
+    let answer = run(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     insta::assert_snapshot!("diff", answer.stdout);
     let svg = fs::read_to_string(place.path().join("d.svg")).expect("written");
@@ -330,7 +309,7 @@ fn builds_in_files_of_other_names_are_compared_stack_by_stack() {
     let b = "server-new;main;core::tick::hfedcba9876543210;f 560\nserver-new;main;g 440\nworker;idle 50\n";
     fs::write(place.path().join("a"), a).expect("writable");
     fs::write(place.path().join("b"), b).expect("writable");
-    let answer = prony(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg", "--json"]);
+    let answer = run(place.path(), &["profile", "diff", "a", "b", "--flame", "d.svg", "--json"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     let answer: Value = serde_json::from_str(&answer.stdout).expect("an answer in JSON");
     assert_eq!(answer["renamed"], serde_json::json!([{ "a": "server-old", "b": "server-new" }]));
@@ -360,7 +339,7 @@ fn several_runs_of_each_build_are_files_of_a_directory() {
         }
     }
     let differs = |a: &str, b: &str| {
-        let answer = prony(place.path(), &["profile", "diff", a, b, "--json"]);
+        let answer = run(place.path(), &["profile", "diff", a, b, "--json"]);
         assert_eq!(answer.code, Some(0), "{}", answer.stderr);
         let answer: Value = serde_json::from_str(&answer.stdout).expect("an answer in JSON");
         answer["functions"][0]["differs"].clone()
@@ -372,11 +351,11 @@ fn several_runs_of_each_build_are_files_of_a_directory() {
         fs::write(place.path().join(format!("b/{run}.folded")), "srv;main;f 500\nsrv;main;g 500\n").expect("writable");
     }
     assert_eq!(differs("a", "b"), Value::Bool(true));
-    let shown = prony(place.path(), &["profile", "diff", "a", "b"]);
+    let shown = run(place.path(), &["profile", "diff", "a", "b"]);
     assert!(shown.stdout.contains("3,000 and 3,000 stack samples, of 3 and 3 runs\n"), "{}", shown.stdout);
     assert!(shown.stdout.contains("2 of 3 functions differ by more than chance (*)"), "{}", shown.stdout);
     fs::create_dir(place.path().join("none")).expect("writable");
-    let refused = prony(place.path(), &["profile", "diff", "a", "none"]);
+    let refused = run(place.path(), &["profile", "diff", "a", "none"]);
     assert_eq!(refused.code, Some(2));
     assert!(
         refused.stderr.contains("cannot read none: expected a file for each run, found none"),
@@ -390,7 +369,7 @@ fn stored_stacks_are_shown_with_components_and_intervals() {
     let place = place();
     let folded = "drv;main;rx;swift_retain 320\ndrv;main;rx 400\ndrv;main;tx;swift_release 80\ndrv;main 200\n";
     fs::write(place.path().join("x.folded"), folded).expect("writable");
-    let shown = prony(
+    let shown = run(
         place.path(),
         &["profile", "show", "x.folded", "--share", "rx=^rx$", "--share", "retain|release=swift_(retain|release)"],
     );
@@ -421,16 +400,16 @@ int main(void) {
     compiler.args(["-O2", "-DPRONY_ZONES", "-pthread", "-I"]).arg(include).arg("-o").args([&program, &file]);
     assert!(compiler.status().expect("gcc is there").success());
     assert!(Command::new(&program).current_dir(&place).status().expect("it runs").success());
-    let shown = prony(place.path(), &["profile", "zones", "prony.zones", "--json"]);
+    let shown = run(place.path(), &["profile", "zones", "prony.zones", "--json"]);
     assert_eq!(shown.code, Some(0), "{}", shown.stderr);
     let zones = &shown.json()["zones"];
     assert_eq!((&zones[0]["name"], &zones[1]["name"]), (&Value::from("tick"), &Value::from("copy")));
     assert_eq!((&zones[1]["hits"], &zones[1]["bytes"]), (&Value::from(50), &Value::from(50 << 20)));
     assert!(zones[1]["gb_per_s"].as_f64() > Some(0.1), "{zones}");
-    let text = prony(place.path(), &["profile", "zones", "prony.zones"]);
+    let text = run(place.path(), &["profile", "zones", "prony.zones"]);
     assert!(text.stdout.contains("\n  tick ") && text.stdout.contains("\n    copy "), "{}", text.stdout);
     fs::write(place.path().join("cut"), "prony-zones 1\nclock 5").expect("writable");
-    let cut = prony(place.path(), &["profile", "zones", "cut"]);
+    let cut = run(place.path(), &["profile", "zones", "cut"]);
     assert_eq!(cut.code, Some(2));
     assert!(cut.stderr.starts_with("error: cannot read cut: line 2: expected `clock TICKS NANOSECONDS`"));
 }

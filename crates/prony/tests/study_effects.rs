@@ -3,7 +3,6 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use prony_stats::Seed;
 use serde_json::Value;
@@ -74,7 +73,7 @@ impl Place {
 
     /// Standard output, standard error and the exit code of `prony study …`.
     fn study(&self, arguments: &[&str]) -> (String, String, i32) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony_testing::prony();
         let output = command.arg("study").args(arguments).current_dir(self.0.path()).output();
         let output = output.expect("the command is built");
         let text = |bytes| String::from_utf8(bytes).expect("it says text");

@@ -1,7 +1,6 @@
 //! `prony study plan`: the real command on study files.
 
 use std::fs;
-use std::process::Command;
 
 use tempfile::TempDir;
 
@@ -18,7 +17,7 @@ impl Place {
 
     /// Standard output, standard error and the exit code, with this directory's name taken out.
     fn plan(&self, arguments: &[&str]) -> (String, String, i32) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony_testing::prony();
         command.args(["study", "plan"]).arg(self.0.path().join("study.toml")).args(arguments);
         let output = command.output().expect("the command is built");
         let text = |bytes| {

@@ -55,7 +55,7 @@ fn study() -> Results {
 }
 
 fn report(dir: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    let mut command = prony_testing::prony();
     command.args(["study", "report"]).arg("study").args(arguments).current_dir(dir);
     command.output().expect("prony starts")
 }

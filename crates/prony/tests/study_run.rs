@@ -10,22 +10,20 @@ use std::process::{Command, Output, Stdio};
 use prony_stats::samples::Samples;
 use prony_study::ledger::Ledger;
 use prony_study::{Results, State};
+use prony_testing::prony;
 use tempfile::TempDir;
-
-/// Where the list of demos is, instead of in the person's home.
-const STATE_HOME: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/state");
 
 fn place() -> TempDir {
     TempDir::new().expect("the temporary directory is writable")
 }
 
 fn command(place: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-    command.arg("study").args(arguments).current_dir(place).stdin(Stdio::null()).env("XDG_STATE_HOME", STATE_HOME);
+    let mut command = prony();
+    command.arg("study").args(arguments).current_dir(place).stdin(Stdio::null());
     command
 }
 
-fn prony(place: &Path, arguments: &[&str]) -> Output {
+fn study_verb(place: &Path, arguments: &[&str]) -> Output {
     command(place, arguments).output().expect("the command is built")
 }
 
@@ -110,7 +108,7 @@ fn kill_again_and_again(place: &Path, kills: usize) -> usize {
         runner.wait().expect("it is ours");
         killed += 1;
     }
-    let output = prony(place, &["run", "study.toml"]);
+    let output = study_verb(place, &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     killed
 }
@@ -135,7 +133,7 @@ fn a_study_that_is_done_runs_nothing_again() {
     let place = place();
     study(place.path(), 2, "");
     for _ in 0..2 {
-        let output = prony(place.path(), &["run", "study.toml"]);
+        let output = study_verb(place.path(), &["run", "study.toml"]);
         assert_eq!(text(&output.stdout), "here  20 of 20 cells done\n", "{}", text(&output.stderr));
     }
     assert_eq!(every_cell_exactly_once(place.path(), &place.path().join("results"), "here"), 0);
@@ -163,7 +161,7 @@ fn an_interrupted_study_says_so_and_goes_on() {
     let done = results.cells.iter().filter(|cell| cell.state == State::Done).count();
     assert!(results.cells.iter().all(|cell| matches!(cell.state, State::Done | State::Pending)));
     assert!((3..results.cells.len()).contains(&done), "{done}");
-    let status = prony(place.path(), &["status", "results", "--json"]);
+    let status = study_verb(place.path(), &["status", "results", "--json"]);
     assert_eq!(status.status.code(), Some(3));
     let status: serde_json::Value = serde_json::from_slice(&status.stdout).expect("it is JSON");
     assert_eq!((&status["cells"]["done"], &status["complete"]), (&done.into(), &false.into()));
@@ -174,7 +172,7 @@ fn failures_stay_visible_with_their_reason_and_stop_only_their_configuration() {
     let place = place();
     study(place.path(), 4, "");
     write(place.path(), "witness", "[ $1 != b ] || { echo 'no such map' >&2; exit 3; }\n");
-    let output = prony(place.path(), &["run", "study.toml"]);
+    let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let answer = text(&output.stdout);
     assert!(answer.contains("cells: expected exit code 0, found 3: no such map\n"), "{answer}");
@@ -183,7 +181,7 @@ fn failures_stay_visible_with_their_reason_and_stop_only_their_configuration() {
     for cell in &results.cells {
         assert_eq!(cell.state == State::Done, cell.levels[0] != 1, "{cell:?}");
     }
-    let table = text(&prony(place.path(), &["export", "results", "--csv", "-"]).stdout);
+    let table = text(&study_verb(place.path(), &["export", "results", "--csv", "-"]).stdout);
     assert!(
         table.lines().next().is_some_and(|head| head.starts_with("machine,repeat,workload,size,level,role,state,"))
     );
@@ -201,7 +199,7 @@ fn a_cell_that_was_killed_runs_once_more_and_one_that_takes_too_long_is_ended() 
     );
     let study = fs::read_to_string(place.path().join("study.toml")).expect("it is there");
     write(place.path(), "study.toml", &study.replacen("seed", "cell_seconds_max = 0.5\nseed", 1));
-    let output = prony(place.path(), &["run", "study.toml"]);
+    let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let results = Results::load(&place.path().join("results")).expect("it is a study");
     let mut tried_most = 0;
@@ -224,7 +222,7 @@ fn a_cell_that_was_killed_runs_once_more_and_one_that_takes_too_long_is_ended() 
 fn a_machine_that_is_not_what_the_study_asks_for_is_refused() {
     let place = place();
     study(place.path(), 1, "[[machine]]\nname = \"n1\"\nrequire = { cores = \">= 4096\" }\n");
-    let output = prony(place.path(), &["run", "study.toml"]);
+    let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.starts_with("error: machine `n1`: cores: expected >= 4096, found "), "{said}");
@@ -243,7 +241,7 @@ fn a_sweep_stops_at_its_limit_and_finds_the_crossing() {
     let server = "late=0.001\n[ $1 -lt 100 ] || late=0.5\n\
          echo \"{\\\"metric\\\": \\\"late\\\", \\\"value\\\": $late, \\\"unit\\\": \\\"share\\\"}\" >&$PRONY_FD\n";
     write(place.path(), "server", server);
-    let output = prony(place.path(), &["run", "study.toml"]);
+    let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let results = Results::load(&place.path().join("results")).expect("it is a study");
     let numbers = results.factors[0].numbers.as_ref().expect("it is a sweep");
@@ -265,17 +263,17 @@ fn a_sweep_stops_at_its_limit_and_finds_the_crossing() {
 fn directories_of_two_machines_become_one() {
     let place = place();
     study(place.path(), 1, "[[machine]]\nname = \"n1\"\n[[machine]]\nname = \"n2\"\n");
-    let refused = prony(place.path(), &["run", "study.toml"]);
+    let refused = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains("hint: state which one this is with --machine NAME"), "{refused:?}");
     for machine in ["n1", "n2"] {
-        prony(place.path(), &["run", "study.toml", "-o", machine, "--machine", machine]);
+        study_verb(place.path(), &["run", "study.toml", "-o", machine, "--machine", machine]);
     }
-    let merged = prony(place.path(), &["merge", "n1", "n2", "-o", "both"]);
+    let merged = study_verb(place.path(), &["merge", "n1", "n2", "-o", "both"]);
     assert_eq!(merged.status.code(), Some(0), "{}", text(&merged.stderr));
-    let status = prony(place.path(), &["status", "both"]);
+    let status = study_verb(place.path(), &["status", "both"]);
     assert_eq!(text(&status.stdout), "n1  10 of 10 cells done\nn2  10 of 10 cells done\n");
-    let exported = prony(place.path(), &["export", "both", "--samples", "samples"]);
+    let exported = study_verb(place.path(), &["export", "both", "--samples", "samples"]);
     assert_eq!(exported.status.code(), Some(0), "{}", text(&exported.stderr));
     let files = fs::read_dir(place.path().join("samples")).expect("it is made").count();
     assert_eq!(files, 2 * 2 * 3, "machine × workload × level");
@@ -286,7 +284,7 @@ fn a_machine_that_a_command_leads_to_works_on_a_disk_of_its_own_and_brings_back_
     let place = place();
     let machine = "[[machine]]\nname = \"far\"\nexec = \"/bin/sh -c 'exec {command}'\"\n";
     study(place.path(), 2, machine);
-    let output = prony(place.path(), &["run", "study.toml", "--scratch", "scratch"]);
+    let output = study_verb(place.path(), &["run", "study.toml", "--scratch", "scratch"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(text(&output.stdout), "far  20 of 20 cells done\n");
     assert!(place.path().join("scratch/far/ledger-far.sqlite").exists());
@@ -297,12 +295,12 @@ fn a_machine_that_a_command_leads_to_works_on_a_disk_of_its_own_and_brings_back_
 fn a_scratch_directory_of_somebody_else_is_not_worked_in() {
     let place = place();
     study(place.path(), 1, "[[machine]]\nname = \"far\"\n");
-    let output = prony(place.path(), &["run", "study.toml", "--machine", "far"]);
+    let output = study_verb(place.path(), &["run", "study.toml", "--machine", "far"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let scratch = place.path().join("scratch");
     let work = || {
         let scratch = scratch.to_str().expect("it is text");
-        let output = prony(place.path(), &["work", "results", "--machine", "far", "--scratch", scratch]);
+        let output = study_verb(place.path(), &["work", "results", "--machine", "far", "--scratch", scratch]);
         (output.status.code(), text(&output.stderr))
     };
     // A directory that others may write to, with a ledger in it that says everything is done.
@@ -338,10 +336,10 @@ fn record_redis(place: &Path) -> u16 {
     use std::net::{TcpListener, TcpStream};
     let port =
         TcpListener::bind("127.0.0.1:0").and_then(|held| held.local_addr()).expect("there are free ports").port();
-    let mut recorder = Command::new(env!("CARGO_BIN_EXE_prony"));
+    let mut recorder = prony();
     recorder.args(["record", "-o", "redis.demo", "--", "redis-server", "--bind", "127.0.0.1", "--save", "", "--port"]);
     recorder.arg(port.to_string()).current_dir(place).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut recorder = recorder.env("XDG_STATE_HOME", STATE_HOME).spawn().expect("the command is built");
+    let mut recorder = recorder.spawn().expect("the command is built");
     let mut client = loop {
         assert_eq!(
             recorder.try_wait().expect("it is ours"),
@@ -381,7 +379,7 @@ fn cells_replay_a_real_server_and_one_build_that_diverges_says_where() {
         server(""),
     );
     write(place.path(), "study.toml", &study);
-    let output = prony(place.path(), &["run", "study.toml"]);
+    let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let directory = place.path().join("results");
     let results = Results::load(&directory).expect("it is a study");

@@ -196,7 +196,7 @@ impl Place {
     }
 
     fn prony(&self, verb: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony_testing::prony();
         command.args(verb.split(' ')).args(arguments.iter().map(|argument| named(argument)));
         // Its limits and its list of recorded demos are kept here, and nothing of this machine's is replaced.
         let place = self.0.path();
@@ -342,7 +342,7 @@ fn harm(bytes: &[u8]) -> Option<String> {
 
 /// The verbs that the help of the command lists, those of verbs among them.
 fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+    let mut command = prony_testing::prony();
     command.args(above.split_whitespace()).arg("--help").current_dir(place.0.path());
     let help = String::from_utf8(command.output().expect("the command is built").stdout).expect("help is text");
     let mut found = BTreeSet::new();

@@ -8,10 +8,7 @@ use std::time::Instant;
 
 use prony_report::Report;
 use prony_study::Results;
-
-#[allow(dead_code, reason = "each test uses a part of the studies")]
-#[path = "../tests/studies/mod.rs"]
-mod studies;
+use prony_testing::studies;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);

@@ -1,14 +1,12 @@
 //! What pages, Markdown and charts say of stored studies, and what they weigh.
 
-#[allow(dead_code, reason = "each test uses a part of the studies")]
-mod studies;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_report::Report;
 use prony_stats::Seed;
 use prony_study::{Cell, Factor, Results, Role};
+use prony_testing::studies;
 
 fn report(results: &Results) -> Report<'_> {
     Report::read(results, Path::new("results"), "1.2.3")

@@ -1,8 +1,5 @@
 //! The library in place of the stock one, under programs that were built for that.
 
-#[path = "../../tests/conversation/program.rs"]
-mod program;
-
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::net::UdpSocket;
@@ -11,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{FORMS, Program};
 use prony_enet::{Event, Received, Settings};
 use prony_enet_host::{Driver, SocketOptions};
+use prony_testing::enet::conversation::{FORMS, Program};
 use tempfile::TempDir;
 
 /// The library that was built along with this test, in a folder where programs find it.

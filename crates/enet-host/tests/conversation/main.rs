@@ -1,6 +1,5 @@
 //! Drivers over real sockets: with each other, and with programs on the stock library.
 
-mod program;
 mod transpiled;
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -10,8 +9,7 @@ use prony_enet::{
     Dropped, Event, Kind, Packet, PeerId, PeerSettings, RangeCoder, Received, Settings, State, crc32_checksum,
 };
 use prony_enet_host::{Driver, SocketOptions};
-
-use program::{FORMS, Form, Program};
+use prony_testing::enet::conversation::{FORMS, Form, Program};
 
 const CHANNELS: usize = 3;
 const PACKETS: u32 = 120;

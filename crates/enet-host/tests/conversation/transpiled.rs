@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use rusty_enet as transpiled;
 
-use crate::program::{FORMS, Form};
 use crate::{CHANNELS, Client, PACKETS, PATIENCE, driver, echo, loopback};
+use prony_testing::enet::conversation::{FORMS, Form};
 
 type Host = transpiled::Host<UdpSocket>;
 

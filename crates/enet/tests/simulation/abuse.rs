@@ -10,9 +10,9 @@ use prony_enet::{
     crc32_checksum,
 };
 
-use crate::dice::Dice;
 use crate::link::{Faults, Link, address};
-use crate::raw::{acknowledgement, connect_datagram};
+use prony_testing::enet::dice::Dice;
+use prony_testing::enet::raw::{acknowledgement, connect_datagram};
 
 fn forged(number: u64) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::from_bits(0x5000_0000 + (number / 60_000) as u32), 1 + (number % 60_000) as u16))

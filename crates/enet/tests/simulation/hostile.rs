@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use prony_enet::{Event, Host, Kind, Packet, PeerId, Settings, Statistics};
 
-use crate::raw::UDP_BYTES;
-use crate::strategies::{HostilePeer, Strategy};
+use prony_testing::enet::raw::UDP_BYTES;
+use prony_testing::enet::strategies::{HostilePeer, Strategy};
 
 /// Prices in nanoseconds: a datagram through the kernel in a batch, in and out; a step of the host's own count; an event
 /// with what a server does about it. With these, the strategies come to within a few points of a core of what a real

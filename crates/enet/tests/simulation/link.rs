@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use prony_enet::{Event, Host, PeerId};
 
-use crate::dice::Dice;
+use prony_testing::enet::dice::Dice;
 
 /// What happens to datagrams, each as a share of 65536.
 #[derive(Debug, Clone, Copy, Default)]

@@ -6,8 +6,8 @@ use prony_enet::{
     Event, Host, Kind, Packet, PeerId, PeerSettings, PeerTimeout, RangeCoder, Received, Settings, crc32_checksum,
 };
 
-use crate::dice::Dice;
 use crate::link::{Faults, Link, percent};
+use prony_testing::enet::dice::Dice;
 
 const CHANNELS: usize = 3;
 

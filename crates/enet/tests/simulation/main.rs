@@ -2,13 +2,10 @@
 
 mod abuse;
 mod cost;
-mod dice;
 mod fairness;
 mod hostile;
 mod link;
 mod lossy;
 mod peers;
 mod pieces;
-mod raw;
 mod rules;
-mod strategies;

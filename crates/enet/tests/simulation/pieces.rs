@@ -7,7 +7,7 @@ use prony_enet::wire::{Body, Command, Fragment, MUST_ACKNOWLEDGE};
 use prony_enet::{Dropped, Event, Host, Packet, Settings};
 
 use crate::link::{Faults, Link};
-use crate::raw::{RawPeer, connect_datagram};
+use prony_testing::enet::raw::{RawPeer, connect_datagram};
 
 const NOW: Duration = Duration::from_millis(1);
 

@@ -1,6 +1,5 @@
 //! Beside stock hosts, the ones of `libenet7`: under one clock, on one network that the test holds.
 
-mod compile;
 mod process;
 
 use std::cmp::Reverse;

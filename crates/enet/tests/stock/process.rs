@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use prony_enet::{Event, Host, Kind, Packet, PeerId};
 
-use crate::compile::compile;
+use prony_testing::compile::compile;
 
 /// What happened, in the words of both.
 #[derive(Debug, Clone, PartialEq, Eq)]

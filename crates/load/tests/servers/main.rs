@@ -1,13 +1,11 @@
 //! Loads on real servers over loopback: on the stock library, and on ours.
 
-mod server;
-
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::PathBuf;
 use std::time::Duration;
 
 use prony_load::{LoadError, Options, Reason, Reply, Report, Sharing, Warning, load};
-use server::{Server, closed_port};
+use prony_testing::enet::server::{Server, closed_port};
 
 /// The server on our hosts, which is built with these tests.
 fn ours(flags: &[&str]) -> Server {

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Read;
 use std::process::{Child, Stdio};
 
-use crate::{Answer, Place};
+use crate::Place;
+use prony_testing::Answer;
 
 /// What a failure says; nothing on standard output, exit code 2.
 fn failure(answer: &Answer) -> &str {

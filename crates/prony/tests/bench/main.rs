@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use prony_testing::{Answer, prony};
+
 /// A directory to work in, gone at the end of the test.
 struct Place(PathBuf);
 
@@ -48,39 +50,19 @@ impl Place {
 
     /// The command, to be run here.
     fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony();
         command.args(arguments).current_dir(&self.0);
         command
     }
 
     /// Runs the command here.
     fn prony(&self, arguments: &[&str]) -> Answer {
-        let output = self.command(arguments).output().expect("the command is built");
-        Answer {
-            code: output.status.code(),
-            stdout: String::from_utf8(output.stdout).expect("the answer is text"),
-            stderr: String::from_utf8(output.stderr).expect("messages are text"),
-        }
+        Answer::to(&mut self.command(arguments))
     }
 }
 
 impl Drop for Place {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
-/// What the command answered.
-#[derive(Debug)]
-struct Answer {
-    code: Option<i32>,
-    stdout: String,
-    stderr: String,
-}
-
-impl Answer {
-    /// Standard output as JSON.
-    fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 }

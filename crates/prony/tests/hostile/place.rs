@@ -4,22 +4,15 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use prony_demo::{Exit, FileEntry, Head, Header, ObjectEntry, Op, PartKind, Record, Trailer, Writer, WriterOptions};
+use prony_testing::{Answer, prony};
 use tempfile::TempDir;
 
 /// A directory of the test's own, gone at its end.
 pub struct Place {
     directory: TempDir,
-}
-
-/// What a command answered.
-#[derive(Debug)]
-pub struct Answer {
-    pub code: Option<i32>,
-    pub stdout: String,
-    pub stderr: String,
 }
 
 /// A demo in the making.
@@ -76,7 +69,7 @@ impl Place {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let tmp = self.path("tmp");
         fs::create_dir_all(&tmp).expect("the directory is writable");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony();
         command.args(arguments).current_dir(self.directory.path()).env("TMPDIR", tmp);
         command.env("XDG_STATE_HOME", self.path("state-home"));
         command
@@ -89,7 +82,7 @@ impl Place {
         limited.args(["--kill-after=5", "120"]).arg(command.get_program()).args(command.get_args());
         limited.current_dir(self.directory.path()).env("TMPDIR", self.path("tmp"));
         limited.env("XDG_STATE_HOME", self.path("state-home"));
-        let answer = Answer::of(&limited.output().expect("coreutils are installed"));
+        let answer = Answer::to(&mut limited);
         assert!(![Some(124), Some(137)].contains(&answer.code), "it waits for ever: {answer:?}");
         answer
     }
@@ -115,13 +108,6 @@ impl Place {
         let path = self.path(name);
         assert!(Command::new("mkfifo").arg(&path).status().expect("coreutils are installed").success());
         path
-    }
-}
-
-impl Answer {
-    fn of(output: &Output) -> Answer {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        Answer { code: output.status.code(), stdout: text(&output.stdout), stderr: text(&output.stderr) }
     }
 }
 

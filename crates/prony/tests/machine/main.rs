@@ -4,12 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use prony_testing::trees;
 use tempfile::TempDir;
-
-#[path = "../../../machine/trees/unpack.rs"]
-mod trees;
 
 const SIGKILL: i32 = 9;
 
@@ -28,7 +26,7 @@ impl Machine {
     }
 
     fn prony(&self, verb: &str, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
+        let mut command = prony_testing::prony();
         command.args(["machine", verb, "--root"]).arg(self.directory.path()).args(arguments);
         command.output().expect("the command is built")
     }

@@ -3,8 +3,8 @@
 use std::process::Output;
 
 use crate::failures::{ANSWERS, Story, story_with};
-use crate::recording::prony;
-use crate::scratch::Turn;
+use prony_testing::prony;
+use prony_testing::scratch::Turn;
 
 fn bench(story: &Story, flags: &[&str], builds: [&str; 2]) -> Output {
     let mut command = prony();

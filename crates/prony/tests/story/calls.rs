@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::proof::{Flip, prove};
-use crate::recording::{Server, Stop, record};
-use crate::scratch::{Scratch, Turn, free_address, program, run};
+use prony_testing::recording::{Server, Stop, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 /// Compiles a file of `subjects/calls` with these flags on top; returns the program.
 pub fn compiled(scratch: &Scratch, source: &str, flags: &[&str]) -> String {

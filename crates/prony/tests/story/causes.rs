@@ -11,8 +11,9 @@ use serde_json::Value;
 use crate::calls::compiled;
 use crate::failures::story;
 use crate::habits::ask;
-use crate::recording::{Recording, Replay, Server, Stop, prony, record_with, replay};
-use crate::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::prony;
+use prony_testing::recording::{Recording, Replay, Server, Stop, record_with, replay};
+use prony_testing::scratch::{Scratch, Turn, free_address, run};
 
 /// A recording of `needs.c`.
 struct Needs {

@@ -7,8 +7,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::failures::{ANSWERS, story};
-use crate::recording::{Server, prony, record_with, replay};
-use crate::scratch::{Scratch, Turn, free_address, program, run};
+use prony_testing::prony;
+use prony_testing::recording::{Server, record_with, replay};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 #[test]
 fn a_demo_opens_in_tshark_with_the_right_addresses_and_times() {

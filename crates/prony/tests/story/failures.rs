@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::calls::compiled;
-use crate::recording::{Recording, Replay, Server, Stop, record_with, replay};
-use crate::scratch::{Scratch, Turn, free_address};
+use prony_testing::recording::{Recording, Replay, Server, Stop, record_with, replay};
+use prony_testing::scratch::{Scratch, Turn, free_address};
 
 /// Answers that a recording holds; the other builds go wrong at the twentieth.
 pub const ANSWERS: u32 = 40;

@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::sync::atomic::Ordering;
 
-use crate::clients::{quake, teeworlds};
 use crate::proof::{Flip, divergence_frame, prove};
-use crate::recording::{Server, record, replay};
-use crate::scratch::{Scratch, Turn, free_address, program, run};
+use prony_testing::clients::{quake, teeworlds};
+use prony_testing::recording::{Server, record, replay};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 const PLAYERS: usize = 8;
 

@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::calls::compiled;
 use crate::proof;
-use crate::recording::{Recording, Server, Stop, prony, record_with, replay, replay_by};
-use crate::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::prony;
+use prony_testing::recording::{Recording, Server, Stop, record_with, replay, replay_by};
+use prony_testing::scratch::{Scratch, Turn, free_address, run};
 
 /// Questions that a recording holds.
 const QUESTIONS: usize = 30;

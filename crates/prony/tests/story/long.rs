@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::calls::compiled;
-use crate::recording::{Replay, Server, record_with, replay};
-use crate::scratch::{Scratch, Turn};
+use prony_testing::recording::{Replay, Server, record_with, replay};
+use prony_testing::scratch::{Scratch, Turn};
 
 /// Windows of 64 KiB, the smallest there are: those of ten rounds.
 const WINDOWS: &[&str] = &["--max-memory", "1MiB"];

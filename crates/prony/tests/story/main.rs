@@ -9,7 +9,6 @@
 mod benches;
 mod calls;
 mod causes;
-mod clients;
 mod exports;
 mod failures;
 mod games;
@@ -18,8 +17,6 @@ mod long;
 mod messages;
 mod names;
 mod proof;
-mod recording;
-mod scratch;
 mod stores;
 mod strangers;
 mod travel;

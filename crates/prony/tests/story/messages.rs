@@ -3,10 +3,10 @@
 use std::net::TcpStream;
 use std::process::Command;
 
-use crate::clients::tools::{self, Tool};
 use crate::proof::{Flip, prove};
-use crate::recording::{Server, record};
-use crate::scratch::{Scratch, Turn, free_address, program};
+use prony_testing::clients::tools::{self, Tool};
+use prony_testing::recording::{Server, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program};
 
 #[test]
 fn mosquitto_with_publishers_and_subscribers_replays_identically() {

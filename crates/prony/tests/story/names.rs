@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use crate::clients::dns;
 use crate::proof::{Flip, prove};
-use crate::recording::{Server, record};
-use crate::scratch::{Scratch, Turn, free_address, program};
+use prony_testing::clients::dns;
+use prony_testing::recording::{Server, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program};
 
 /// What every configuration below answers.
 const NAMES: &[(&str, &str, &str)] = &[

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use prony_demo::{Class, Demo, FrameEntry, Head, Op, PartKind, Parts, Writer, WriterOptions, rewrite};
 
-use crate::recording::{Replay, replay};
-use crate::scratch::Scratch;
+use prony_testing::recording::{Replay, replay};
+use prony_testing::scratch::Scratch;
 
 /// Which byte of the input a story changes.
 pub struct Flip {
@@ -88,7 +88,7 @@ fn it_replays_where_only_packages_are(scratch: &Scratch, demo: &Path) {
     let root = scratch.directory("elsewhere");
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh", &root]);
-    let output = command.arg(env!("CARGO_BIN_EXE_prony")).arg(demo).output().expect("unshare(1) is there");
+    let output = command.arg(prony_testing::program()).arg(demo).output().expect("unshare(1) is there");
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(answer["verdict"], "identical", "elsewhere: {}\n{said}", answer["divergence"]);

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use crate::clients::{memcached, tools};
 use crate::proof::{Flip, prove};
-use crate::recording::{Server, record};
-use crate::scratch::{Scratch, Turn, free_address, program};
+use prony_testing::clients::{memcached, tools};
+use prony_testing::recording::{Server, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program};
 
 #[test]
 fn redis_under_its_benchmark_replays_identically() {

@@ -9,8 +9,9 @@ use prony_demo::{Demo, Header, WriterOptions, rewrite_with};
 
 use crate::calls::compiled;
 use crate::failures::{ANSWERS, Story, ask, quit};
-use crate::recording::{Server, prony, record_with};
-use crate::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::prony;
+use prony_testing::recording::{Server, record_with};
+use prony_testing::scratch::{Scratch, Turn, free_address, run};
 
 /// A demo with a directory of state that holds a library; whoever loads that makes a file.
 struct Attack {

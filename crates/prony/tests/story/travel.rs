@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::calls::compiled;
 use crate::failures::{ANSWERS, ask, quit};
-use crate::recording::{Replay, Server, prony, record_with, replay};
-use crate::scratch::{Scratch, Turn, free_address, run};
+use prony_testing::prony;
+use prony_testing::recording::{Replay, Server, record_with, replay};
+use prony_testing::scratch::{Scratch, Turn, free_address, run};
 
 /// A recording that was made in a directory of its own.
 struct Travelled {
@@ -184,7 +185,7 @@ fn a_person_without_root_gets_the_files_too() {
     std::os::unix::fs::chown(&story.demo, Some(65534), Some(65534)).expect("run as root, as above");
     // Not every directory that leads to the command is open to everybody.
     let command = story.here.arg("prony");
-    fs::copy(env!("CARGO_BIN_EXE_prony"), &command).expect("the temporary directory is writable");
+    fs::copy(prony_testing::program(), &command).expect("the temporary directory is writable");
     let output = as_nobody(&command)
         .args(["replay", "--trust-demo", "--json"])
         .arg(&story.demo)

@@ -4,11 +4,11 @@ use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::clients::http::{self, Page};
-use crate::clients::tools;
 use crate::proof::{Flip, prove};
-use crate::recording::{Server, record};
-use crate::scratch::{Scratch, Turn, free_address, program, run};
+use prony_testing::clients::http::{self, Page};
+use prony_testing::clients::tools;
+use prony_testing::recording::{Server, record};
+use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
 /// A small, an empty and a big file, and one that is not there.
 fn site(scratch: &Scratch) -> Vec<Page> {

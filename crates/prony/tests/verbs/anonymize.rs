@@ -5,7 +5,8 @@ use std::io::{Cursor, Read};
 
 use prony_demo::{Demo, Head, Header, Op, PartKind, Record, Trailer, Writer, WriterOptions};
 
-use crate::sample::{Answer, Sample, assert_private};
+use crate::sample::{Sample, assert_private};
+use prony_testing::Answer;
 
 /// What a demo is made of.
 #[derive(Default)]
@@ -162,7 +163,7 @@ fn what_is_left_is_named_and_the_result_has_another_name() {
     assert_eq!((code, &json["file"], &json["check"]["found"]), (Some(1), &"out.demo.partial".into(), &2.into()));
     assert_eq!(json["check"]["findings"][0]["place"]["record"]["split"], true);
     assert_eq!(json["check"]["findings"][1]["form"], "base64");
-    assert!(!answer.text().contains("hunter"), "{answer:?}");
+    assert!(!answer.stdout.contains("hunter"), "{answer:?}");
 }
 
 #[test]

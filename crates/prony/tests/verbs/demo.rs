@@ -1,12 +1,13 @@
 use std::fs;
 
-use crate::sample::{Answer, FRAMES, Sample, assert_private};
+use crate::sample::{FRAMES, Sample, assert_private};
+use prony_testing::Answer;
 
 #[test]
 fn info_introduces_the_demo() {
     let sample = Sample::new();
     let answer = sample.prony(&["demo", "info", "match.demo", "--calls"]);
-    let text = answer.text();
+    let text = answer.stdout;
     assert_eq!(answer.code, Some(0));
     for expected in
         ["server --name hunter2", "2026-11-21 20:32:49 UTC", "2.00 s, 20 frames", "sendto ", "exited with 0"]
@@ -29,12 +30,12 @@ fn dump_prints_the_calls_of_the_frames_asked_for() {
     );
     let all = sample.prony(&["demo", "dump", "match.demo"]);
     let json = sample.prony(&["demo", "dump", "match.demo", "--json"]);
-    assert_eq!(all.text().lines().count(), json.text().lines().count());
+    assert_eq!(all.stdout.lines().count(), json.stdout.lines().count());
     let last: serde_json::Value =
-        serde_json::from_str(json.text().lines().last().expect("there are records")).expect("a JSON object a line");
+        serde_json::from_str(json.stdout.lines().last().expect("there are records")).expect("a JSON object a line");
     assert_eq!((&last["call"], last["frame"].as_u64()), (&"exit".into(), Some(FRAMES)));
     let rest = sample.prony(&["demo", "dump", "match.demo", "--frames", "20.."]);
-    assert_eq!(rest.text().lines().count(), 1, "what comes behind the last whole frame: {rest:?}");
+    assert_eq!(rest.stdout.lines().count(), 1, "what comes behind the last whole frame: {rest:?}");
 }
 
 #[test]
@@ -58,7 +59,7 @@ fn verify_finds_nothing_in_a_sound_demo() {
     let sample = Sample::new();
     let answer = sample.prony(&["demo", "verify", "match.demo"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
-    assert!(answer.text().starts_with("match.demo: sound\n"), "{answer:?}");
+    assert!(answer.stdout.starts_with("match.demo: sound\n"), "{answer:?}");
     assert_eq!(sample.prony(&["demo", "verify", "match.demo", "--json"]).json()["sound"], true);
 }
 
@@ -96,7 +97,7 @@ fn a_flipped_byte_is_found_wherever_it_is() {
         fs::write(sample.path("match.demo"), bytes).expect("writable");
         let answer = sample.prony(&["demo", "verify", "match.demo"]);
         assert_eq!(answer.code, Some(1), "byte {at}: {answer:?}");
-        assert!(answer.text().contains(" problem"), "byte {at}: {answer:?}");
+        assert!(answer.stdout.contains(" problem"), "byte {at}: {answer:?}");
         assert_eq!(sample.prony(&["demo", "verify", "match.demo", "--json"]).json()["sound"], false);
     }
 }
@@ -130,21 +131,22 @@ fn wrong_usage_exits_2_and_help_exits_0() {
     let help = sample.prony(&["--help"]);
     assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
     for code in ["  0  good", "  1  a finding", "  2  could not run", "  3  ran, but"] {
-        assert!(help.text().contains(code), "{code} is missing from {}", help.text());
+        assert!(help.stdout.contains(code), "{code} is missing from {}", help.stdout);
     }
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_ends_the_dump_quietly() {
     let sample = Sample::new();
-    let script = format!("set -o pipefail; {} demo dump match.demo --full | head -n 1", env!("CARGO_BIN_EXE_prony"));
+    let script =
+        format!("set -o pipefail; {} demo dump match.demo --full | head -n 1", prony_testing::program().display());
     let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(sample.path("")).output();
     let output = output.expect("bash is there");
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
 }
 
 fn records(answer: &Answer) -> Vec<serde_json::Value> {
-    answer.text().lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
+    answer.stdout.lines().map(|line| serde_json::from_str(line).expect("a JSON object a line")).collect()
 }
 
 #[test]
@@ -182,7 +184,7 @@ fn an_anonymized_demo_is_sound_and_tells_nothing_any_more() {
     assert!(payload.starts_with("pong 7 ") && payload.ends_with(client), "{payload}");
     assert!(!payload.contains("hunter2") && !payload.contains("gamebox"), "{payload}");
     let info = sample.prony(&["demo", "info", "public.demo", "--json"]);
-    assert!(!info.text().contains("SECRET_TOKEN") && !info.text().contains("hunter2"), "{}", info.text());
+    assert!(!info.stdout.contains("SECRET_TOKEN") && !info.stdout.contains("hunter2"), "{}", info.stdout);
 
     let again = sample.prony(&anonymize);
     assert_eq!(

@@ -78,7 +78,7 @@ fn tshark_follows_a_connection_from_handshake_to_goodbye() {
 #[test]
 fn a_pcap_goes_to_standard_output_as_well_and_its_summary_to_json() {
     let sample = exported();
-    let piped = sample.prony(&["demo", "pcap", "match.demo"]);
+    let piped = sample.command(&["demo", "pcap", "match.demo"]).output().expect("the command is built");
     assert_eq!(piped.stdout, std::fs::read(sample.path("match.pcap")).expect("just made"));
     let answer = sample.prony(&["demo", "pcap", "match.demo", "-o", "match.pcap", "--force", "--json"]);
     let json = answer.json();

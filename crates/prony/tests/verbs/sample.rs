@@ -3,10 +3,11 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use prony_demo::{Exit, FrameRule, Head, Header, Op, PartKind, Record, Trailer, Writer, WriterOptions};
+use prony_testing::{Answer, prony};
 
 /// When the sample's recording began: 2026-11-21 20:32:49 UTC.
 pub const RECORDED_AT_S: u64 = 1_795_293_169;
@@ -45,9 +46,14 @@ impl Sample {
 
     /// Runs `prony` in the directory.
     pub fn prony(&self, arguments: &[&str]) -> Answer {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
-        command.env("XDG_STATE_HOME", self.path("state-home"));
-        Answer::of(command.args(arguments).current_dir(&self.directory).output().expect("the command is built"))
+        Answer::to(&mut self.command(arguments))
+    }
+
+    /// The command, to be run in the directory.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = prony();
+        command.args(arguments).current_dir(&self.directory).env("XDG_STATE_HOME", self.path("state-home"));
+        command
     }
 
     /// Keeps the first `length` bytes of a file.
@@ -60,37 +66,6 @@ impl Sample {
 impl Drop for Sample {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.directory);
-    }
-}
-
-/// What a command answered.
-#[derive(Debug)]
-pub struct Answer {
-    pub code: Option<i32>,
-    pub stdout: Vec<u8>,
-    pub stderr: String,
-}
-
-impl Answer {
-    fn of(output: Output) -> Answer {
-        let stderr = String::from_utf8(output.stderr).expect("messages are text");
-        Answer { code: output.status.code(), stdout: output.stdout, stderr }
-    }
-
-    /// Standard output as text.
-    pub fn text(&self) -> &str {
-        std::str::from_utf8(&self.stdout).expect("the answer is text")
-    }
-
-    /// Standard output as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_slice(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
-    }
-
-    /// Exit code, standard output and standard error, for a snapshot.
-    pub fn whole(&self) -> String {
-        let code = self.code.map_or_else(|| "none".to_owned(), |code| code.to_string());
-        format!("exit code {code}\n--- stdout\n{}--- stderr\n{}", self.text(), self.stderr)
     }
 }
 

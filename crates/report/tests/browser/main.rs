@@ -1,9 +1,6 @@
 //! Pages in a real browser: they run, they load nothing, and what can be pressed works.
 
 mod chromium;
-#[allow(dead_code, reason = "each test uses a part of the studies")]
-#[path = "../studies/mod.rs"]
-mod studies;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +8,7 @@ use std::path::{Path, PathBuf};
 use chromium::Chromium;
 use prony_report::Report;
 use prony_study::Results;
+use prony_testing::studies;
 use serde_json::json;
 use tempfile::TempDir;
 

@@ -3,8 +3,6 @@
 mod cuts;
 mod newer;
 mod round_trips;
-mod sizes;
-mod synthetic;
 
 use std::io::Cursor;
 

@@ -1,8 +1,5 @@
 //! The C program of a conversation: compiled once, started with a library, reaped.
 
-#[path = "../../../enet/tests/stock/compile.rs"]
-mod compile;
-
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -27,7 +24,7 @@ pub const FORMS: [Form; 4] = [
 /// Compiles the program, once.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile::compile("conversation", include_str!("conversation.c")))
+    PROGRAM.get_or_init(|| crate::compile::compile("conversation", include_str!("conversation.c")))
 }
 
 /// One end of a conversation, in a process that ends with this.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 
 use prony_enet::wire::{Body, CONTROL, Command, Fragment, Header, MUST_ACKNOWLEDGE, ThrottleParameters};
 
-use crate::dice::Dice;
-use crate::raw::{RawPeer, connect_datagram};
+use super::dice::Dice;
+use super::raw::{RawPeer, connect_datagram};
 
 /// Bytes of UDP payload that a strategy fills its datagrams up to.
 const DATAGRAM_BYTES: usize = 1300;

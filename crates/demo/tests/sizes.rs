@@ -1,16 +1,19 @@
 //! Budgets of whole files. Sizes are exact for a given writer and zstd, so they can be asserted.
 
-use super::*;
+use std::io::Cursor;
+
+use prony_demo::{Demo, Head, Header, Op, PartKind, Parts, Record, Trailer, Writer, WriterOptions};
+use prony_testing::synthetic;
 
 /// Bytes of a demo of one process, which is checked to be sound.
 fn demo_bytes(records: &[Record]) -> usize {
-    let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("a vector takes all");
+    let mut writer = Writer::new(Vec::new(), &Header::default(), WriterOptions::default()).expect("a vector takes all");
     for record in records {
         writer.push(0, record.as_bytes()).expect("the record is well-formed");
     }
-    let (bytes, totals) = writer.finish(&trailer()).expect("a vector takes all");
+    let (bytes, totals) = writer.finish(&Trailer::default()).expect("a vector takes all");
     assert_eq!(totals.file_bytes, bytes.len() as u64);
-    let report = open(&bytes).verify().expect("the stream does not fail");
+    let report = Demo::open(Cursor::new(&bytes)).expect("the demo opens").verify().expect("the stream does not fail");
     assert!(report.is_sound(), "{:?}", report.problems);
     assert_eq!(report.totals.records, records.len() as u64);
     bytes.len()
@@ -18,7 +21,7 @@ fn demo_bytes(records: &[Record]) -> usize {
 
 fn payload_bytes(records: &[Record]) -> usize {
     let payload = |kind: u8| kind == PartKind::In as u8 || kind == PartKind::Out as u8;
-    let parts = records.iter().flat_map(|record| crate::Parts::new(record.as_bytes()));
+    let parts = records.iter().flat_map(|record| Parts::new(record.as_bytes()));
     parts.filter(|part| payload(part.kind)).map(|part| part.bytes.len()).sum()
 }
 
@@ -51,6 +54,10 @@ fn two_million_spins_on_an_empty_socket_cost_only_their_clock() {
     let records = synthetic::spin_on_empty_socket();
     let bytes = demo_bytes(&records);
     assert!(bytes < 1_000_000, "{bytes} bytes");
+}
+
+fn head(op: Op, ret: i64, fd: i32, aux: u32) -> Head {
+    Head { size: 0, op: op as u16, thread: 0, order: 0, time: 0, ret, fd, aux }
 }
 
 #[test]

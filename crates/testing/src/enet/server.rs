@@ -1,8 +1,5 @@
 //! Servers that answer packets, as processes that end with their test.
 
-#[path = "../../../enet/tests/stock/compile.rs"]
-mod compile;
-
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -52,7 +49,9 @@ impl Drop for Server {
 /// Compiles the server for the stock library, once.
 fn stock_program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| compile::compile("enet-echo", include_str!("../../../../subjects/enet-echo/enet-echo.c")))
+    PROGRAM.get_or_init(|| {
+        crate::compile::compile("enet-echo", include_str!("../../../../subjects/enet-echo/enet-echo.c"))
+    })
 }
 
 /// A port of this machine that nobody listens at.

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// Compiles the text of a program, in place of what was compiled under that name before.
 pub fn compile(name: &str, text: &str) -> PathBuf {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let folder = crate::target_tmp();
     // Tests of several crates may compile it at once.
     let fresh = folder.join(format!("{name}-{}", std::process::id()));
     let (program, source) = (folder.join(name), fresh.with_extension("c"));

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::prony;
 use crate::scratch::{Scratch, run};
 
 /// How long a story records; the least the demo of a real server should span.
@@ -264,13 +265,6 @@ fn become_user(command: &mut Command, scratch: &Scratch, user: Option<u32>) {
     if let Some(user) = user {
         command.uid(user).gid(user).env("XDG_STATE_HOME", scratch.arg("lists"));
     }
-}
-
-/// The `prony` command under test, which keeps its list of demos with the tests and not in the person's home.
-pub fn prony() -> Command {
-    let mut prony = Command::new(env!("CARGO_BIN_EXE_prony"));
-    prony.env("XDG_STATE_HOME", concat!(env!("CARGO_TARGET_TMPDIR"), "/state"));
-    prony
 }
 
 /// A command with its output in files, in a process group of its own that does not outlive it.

@@ -25,6 +25,12 @@ pub struct Code {
     joints: Vec<[usize; 2]>,
 }
 
+impl Default for Code {
+    fn default() -> Code {
+        Code::new()
+    }
+}
+
 impl Code {
     /// Builds the tree.
     pub fn new() -> Code {

@@ -1,15 +1,15 @@
-//! Makes a directory that imitates a machine from one of the files beside this one. A line
+//! Makes a directory that imitates a machine from a file of `trees`. A line
 //! `=== PATH` begins a file, which holds the lines up to the next such line.
 
 use std::fs;
 use std::path::Path;
 
 /// Intel on bare metal: `intel_pstate`, two cores of two threads, control groups of version 2, irqbalance.
-pub const INTEL: &str = include_str!("intel-pstate.tree");
+pub const INTEL: &str = include_str!("trees/intel-pstate.tree");
 /// AMD on bare metal: `acpi-cpufreq` with boost, two cores of one thread, cpusets of version 1.
-pub const AMD: &str = include_str!("amd-acpi-cpufreq.tree");
+pub const AMD: &str = include_str!("trees/amd-acpi-cpufreq.tree");
 /// A virtual machine with nothing to turn, and a noisy neighbour.
-pub const VIRTUAL: &str = include_str!("virtual-machine.tree");
+pub const VIRTUAL: &str = include_str!("trees/virtual-machine.tree");
 
 /// Lays the files out below `directory`.
 pub fn unpack(tree: &str, directory: &Path) {

@@ -1,12 +1,12 @@
 //! Raw records that resemble what real servers make, from a seed: for size budgets and benchmarks.
 
-use super::{HEAD_BYTES, Head, Op, PartKind, Record};
+use prony_demo::{HEAD_BYTES, Head, Op, PartKind, Record};
 
 /// SplitMix64 (Steele, Lea, Flood 2014): small, seeded, and its output does not compress.
-pub struct Random(pub u64);
+struct Random(u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,7 +14,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    pub fn below(&mut self, limit: u64) -> u64 {
+    fn below(&mut self, limit: u64) -> u64 {
         self.next() % limit
     }
 
@@ -30,8 +30,8 @@ impl Random {
 }
 
 /// A conversation under construction.
-pub struct Conversation {
-    pub records: Vec<Record>,
+struct Conversation {
+    records: Vec<Record>,
     random: Random,
     now_ns: u64,
 }

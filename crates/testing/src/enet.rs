@@ -1,0 +1,10 @@
+//! ENet servers as processes, and hostile peers.
+
+pub mod conversation;
+#[cfg(feature = "enet")]
+pub mod dice;
+#[cfg(feature = "enet")]
+pub mod raw;
+pub mod server;
+#[cfg(feature = "enet")]
+pub mod strategies;

@@ -1,0 +1,16 @@
+//! What the tests, benchmarks and examples of several crates share. A development dependency only, and never published.
+#![forbid(unsafe_code)]
+
+mod answer;
+pub mod clients;
+pub mod compile;
+pub mod enet;
+pub mod recording;
+pub mod scratch;
+#[cfg(feature = "studies")]
+pub mod studies;
+#[cfg(feature = "demo")]
+pub mod synthetic;
+pub mod trees;
+
+pub use answer::{Answer, program, prony, state_home, target_tmp};
