@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use prony_machine::process::{Counter, NoWait, RunError};
+use prony_machine::signal_name;
 use prony_stats::Interval;
 use prony_stats::judge::Outcome;
 use prony_stats::samples::{Benchmark, Samples};
@@ -173,7 +174,7 @@ pub enum Problem {
     #[error("expected exit code 0, found {0}")]
     Exited(i32),
     /// A signal ended it.
-    #[error("ended by signal {0}")]
+    #[error("ended by {}", signal_name(*.0))]
     Signalled(i32),
     /// It was ended, as it took too long.
     #[error("ended after {:?}, the time limit", .0)]

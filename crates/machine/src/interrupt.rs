@@ -10,6 +10,11 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::{flag, low_level};
 
+/// The name of a signal: `SIGKILL`; of one without a name, such as a real-time signal, `signal 40`.
+pub fn signal_name(signal: i32) -> String {
+    low_level::signal_name(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
 /// Catches signals that ask to stop, until it is dropped.
 #[derive(Debug)]
 pub struct Interrupt {

@@ -20,7 +20,7 @@ pub use check::{Check, Disturbance, Finding, State, bench_cpu, check};
 pub use contention::{Contention, Taken, Wait, wait_on};
 pub use cpus::{CpuSet, CpuSetError};
 pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
-pub use interrupt::Interrupt;
+pub use interrupt::{Interrupt, signal_name};
 pub use tree::Tree;
 pub use tune::{
     Absent, Applied, Back, Knob, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError,

@@ -17,9 +17,8 @@ use crate::report::{Progress, RecordReport, RecordWarning};
 use crate::state::{self, StateError};
 use prony_demo::{Class, Exit, FrameRule, Head, Header, ObjectEntry, Op, PartKind, Parts, Trailer};
 use prony_demo::{WriteError, Writer, WriterOptions};
-use prony_machine::Interrupt;
+use prony_machine::{Interrupt, signal_name};
 use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::low_level::signal_name;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
@@ -541,10 +540,7 @@ pub(crate) fn note_text(record: &[u8]) -> Option<String> {
 pub fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with {code}"),
-        Exit::Signal(signal) => match signal_name(signal) {
-            Some(name) => format!("was ended by {name}"),
-            None => format!("was ended by signal {signal}"),
-        },
+        Exit::Signal(signal) => format!("was ended by {}", signal_name(signal)),
         Exit::Cut => "ended".to_owned(),
     }
 }

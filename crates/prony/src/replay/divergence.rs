@@ -5,6 +5,7 @@ use std::fmt::Write;
 use prony_demo::dump::printable;
 use prony_text::printable_line;
 
+use prony_machine::signal_name;
 use prony_replay::{BeyondLimit, Cause, Detail, Difference, Doing, ThreadReport};
 
 use super::explain;
@@ -58,7 +59,7 @@ pub(super) fn detail(found: &Divergence) -> String {
             )
         }
         Detail::Signal { signal, records, of } => {
-            format!("signal {signal} ended the build after {records} of {of} records")
+            format!("{} ended the build after {records} of {of} records", signal_name(*signal))
         }
         Detail::Ended { status, records, of } => format!("the build ended ({status}) after {records} of {of} records"),
         Detail::FilesLacking(lacking) => lacking.to_string(),

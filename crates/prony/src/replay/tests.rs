@@ -424,7 +424,7 @@ fn every_detail_of_a_divergence_has_its_words() {
         (
             Difference::Class,
             Some(Detail::Signal { signal: 9, records: 12, of: 40 }),
-            "signal 9 ended the build after 12 of 40 records",
+            "SIGKILL ended the build after 12 of 40 records",
         ),
         (
             Difference::Class,

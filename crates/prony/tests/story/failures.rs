@@ -125,7 +125,7 @@ fn every_way_in_which_a_build_goes_wrong_has_its_word() {
     let killed = story.replay_build("KILLED", &[]);
     assert_diverged(&killed, "crash");
     let detail = killed.answer["divergence"]["detail"].as_str().unwrap_or_default();
-    assert!(detail.starts_with("signal 9 ended the build after "), "{killed}");
+    assert!(detail.starts_with("SIGKILL ended the build after "), "{killed}");
 }
 
 #[test]
