@@ -88,7 +88,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
 }
 
 fn rounds(rounds: usize) -> String {
-    crate::numbers::count(rounds as u64, "round")
+    prony_text::count(rounds as u64, "round")
 }
 
 fn exit(report: &Report) -> Exit {

@@ -8,9 +8,7 @@ use prony_demo::{Cause, DemoError, Truncation, WriteError};
 use prony_machine::perf::PerfError;
 use prony_profile::SamplerError;
 use prony_replay::{Foreign, ProgramError};
-use prony_text::printable_line;
-
-use crate::numbers::count;
+use prony_text::{count, printable_line};
 
 /// Why a command could not run. Prints as one `error:` line, which stays one whatever names are in it, with what a command
 /// printed below it and, where there is a next step, one `hint:` line.

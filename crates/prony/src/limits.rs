@@ -14,12 +14,12 @@ use std::time::Duration;
 
 use prony_limits::{Effort, Event, Experiment, Limits, Options, run as measure};
 use prony_machine::Interrupt;
+use prony_text::count;
 
 use crate::bench::random;
 use crate::cli::limits::{MeasureArgs, ShownArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 use crate::progress::ProgressLine;
 

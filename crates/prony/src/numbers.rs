@@ -1,37 +1,6 @@
-//! Numbers as people read them.
+//! Numbers as people write them on a command line, dates, and the spread of some values. `prony_text` writes numbers.
 
 use std::time::Duration;
-
-/// `5213` as `5,213`.
-pub fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
-/// Three significant digits, without exponents: `0.142`, `26.0`, `183`, `9,240`.
-pub fn significant(value: f64) -> String {
-    if !value.is_finite() {
-        return "?".to_owned();
-    }
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    let magnitude = value.abs().log10().floor() as i32;
-    // Rounding may add a digit: 9.996 has three digits as 10.0.
-    let rounded = (value * 10f64.powi(2 - magnitude)).round() / 10f64.powi(2 - magnitude);
-    let magnitude = rounded.abs().log10().floor() as i32;
-    if magnitude >= 3 && rounded > 0.0 {
-        return thousands(rounded as u64);
-    }
-    format!("{rounded:.*}", usize::try_from(2 - magnitude).unwrap_or(0))
-}
 
 /// Bytes as `500MB` or `4GiB`.
 ///
@@ -57,26 +26,6 @@ pub fn size(text: &str) -> Result<u64, String> {
         UNITS.iter().find_map(|&(name, unit)| Some((text.strip_suffix(name)?, unit))).ok_or_else(wrong)?;
     let number: u64 = number.trim_end().parse().map_err(|_| wrong())?;
     number.checked_mul(unit).ok_or_else(|| "expected a size below 16 EiB".to_owned())
-}
-
-/// `1.02 MB`, decimal as disks are sold.
-pub fn bytes(number: u64) -> String {
-    match number {
-        0..1_000 => format!("{number} B"),
-        1_000..1_000_000 => format!("{} kB", significant(number as f64 / 1e3)),
-        1_000_000..1_000_000_000 => format!("{} MB", significant(number as f64 / 1e6)),
-        _ => format!("{} GB", significant(number as f64 / 1e9)),
-    }
-}
-
-/// `1 frame`, `2 frames`, `2 addresses`.
-pub fn count(number: u64, what: &str) -> String {
-    let plural = match (number, what.ends_with('s')) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {what}{plural}", thousands(number))
 }
 
 /// Nanoseconds of the Unix epoch as `2026-11-21 20:32:49 UTC`.
@@ -149,18 +98,6 @@ impl Spread {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_have_three_digits_that_mean_something() {
-        let texts: Vec<String> =
-            [0.0, 0.021, 0.1424, 2.9, 9.996, 26.0, 183.4, 9239.2, 1_234_567.0, -0.5].map(significant).to_vec();
-        assert_eq!(texts, ["0", "0.0210", "0.142", "2.90", "10.0", "26.0", "183", "9,240", "1,230,000", "-0.500"]);
-        assert_eq!(
-            [thousands(0), thousands(999), thousands(5213), thousands(1_000_000)],
-            ["0", "999", "5,213", "1,000,000"]
-        );
-        assert_eq!([bytes(12), bytes(1020), bytes(999_999_999)], ["12 B", "1.02 kB", "1,000 MB"]);
-    }
 
     #[test]
     fn durations_have_units() {

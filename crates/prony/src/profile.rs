@@ -18,12 +18,11 @@ use prony_profile::{Profile, Recording, Stacks, Walk, WeightUnit};
 use crate::cli::profile::TakeArgs;
 use crate::exit::Exit;
 use crate::failure::{Failure, without_numbers};
-use crate::numbers::{count, significant, thousands};
 use crate::output;
 
 use frames::Chosen;
 use outputs::Outputs;
-use prony_text::Untrusted;
+use prony_text::{Untrusted, count, significant, thousands};
 use take::{ProfileRun, take};
 
 /// Error of every interval.

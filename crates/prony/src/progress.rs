@@ -2,9 +2,8 @@
 
 use std::io::{self, IsTerminal, Write};
 
-use prony_text::printable_line;
+use prony_text::{bytes, printable_line, thousands};
 
-use crate::numbers::{bytes, thousands};
 use crate::report::Progress;
 
 /// ECMA-48: erase in line, from the cursor to its end.

@@ -5,14 +5,13 @@ use std::io::{ErrorKind, IsTerminal};
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
 use prony_replay::{PackLimits, Reach, RecordError, RecordOptions, RecordWarning, Warning, exit_text};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, bytes, count, significant};
 use serde_json::json;
 
 use crate::cli::{RecordArgs, ReplayArgs, TrustArgs};
 use crate::demo::pack;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{bytes, count, significant};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay;

@@ -12,13 +12,13 @@ use prony_demo::Exit as ServerExit;
 use prony_demo::tolerance::{Rules, ToleranceSummary};
 use prony_machine::Interrupt;
 use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError, exit_text};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Untrusted, count, printable_line, significant, thousands};
 
 use crate::cli::ReplayArgs;
 use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{Spread, count, significant, thousands};
+use crate::numbers::Spread;
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::report::{DivergenceClass, ReplayReport, Verdict};

@@ -8,13 +8,13 @@ use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Selftest, S
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_stats::judge::Plan;
+use prony_text::thousands;
 use serde::Serialize;
 
 use crate::bench::{self, human};
 use crate::cli::{SelftestArgs, WorkArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::thousands;
 use crate::output;
 use crate::progress::ProgressLine;
 
@@ -80,7 +80,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
         output::print(&text(args, &options, &found))?;
     }
     if matches!(found.ended, Ended::Interrupted) {
-        eprintln!("warning: interrupted after {}", crate::numbers::count(found.comparisons as u64, "comparison"));
+        eprintln!("warning: interrupted after {}", prony_text::count(found.comparisons as u64, "comparison"));
         return Ok(Exit::NotTrusted);
     }
     if found.chance_of_false_alarms(args.alpha) < UNLIKELY {
@@ -146,7 +146,7 @@ fn text(args: &SelftestArgs, options: &Options, found: &Selftest) -> String {
     if found.deviation.is_finite() {
         let found_in = RESOLUTIONS_S.map(|seconds| {
             let percent = human::to_percent(found.resolution(seconds).difference);
-            format!("±{} % in {seconds} s", crate::numbers::significant(percent))
+            format!("±{} % in {seconds} s", prony_text::significant(percent))
         });
         let _ = writeln!(out, "  smallest difference detected 9 times in 10: {}", found_in.join(", "));
         let _ = writeln!(

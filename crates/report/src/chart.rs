@@ -8,9 +8,10 @@ pub mod frames;
 pub mod impact;
 pub mod sweep;
 
+use prony_text::Quantity;
+
 use crate::axis::Axis;
 use crate::drawing::{Anchor, Drawing, width};
-use crate::quantity::Quantity;
 
 /// A grid with labels at the left, for values that grow upwards, between `left` and `right`.
 fn value_grid(drawing: &mut Drawing, axis: &Axis, quantity: &Quantity, (left, right): (f64, f64)) {

@@ -1,13 +1,13 @@
 //! Which charts a study has: the page and the files show the same ones.
 
 use prony_stats::quantile::median;
+use prony_text::Quantity;
 
 use crate::Report;
 use crate::chart::frames::Panel;
 use crate::chart::{bars, dots, flame, frames, impact, sweep};
 use crate::drawing::Drawing;
 use crate::matrix::Matrix;
-use crate::quantity::Quantity;
 
 /// Charts of one kind; what is beyond is told.
 const PANELS_MAX: usize = 24;

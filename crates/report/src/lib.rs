@@ -21,7 +21,6 @@ mod matrix;
 mod page;
 mod palette;
 mod provenance;
-mod quantity;
 mod sentences;
 
 use std::path::Path;
@@ -31,7 +30,6 @@ use prony_study::Results;
 pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
 pub use limits::limits_curves;
-pub use quantity::signed;
 pub use sentences::{Chip, Tone, Verdict};
 
 use findings::Findings;

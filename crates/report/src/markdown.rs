@@ -3,12 +3,11 @@
 use std::fmt::Write;
 
 use prony_stats::quantile::median;
-use prony_text::markdown as escaped;
+use prony_text::{markdown as escaped, thousands};
 
 use crate::Report;
 use crate::chart::impact;
 use crate::figures::quantity;
-use crate::quantity::thousands;
 use crate::sentences::{self, Tone, share, span};
 
 /// Configurations up to which the medians of each machine make a readable table.

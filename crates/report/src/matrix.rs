@@ -122,7 +122,7 @@ impl<'a> Matrix<'a> {
         let metric = &self.results.metric;
         match &metric.normalise {
             Some(normalise) => {
-                format!("{} per {} {}", metric.name, crate::quantity::significant(normalise.to, 6), normalise.by)
+                format!("{} per {} {}", metric.name, prony_text::rounded(normalise.to, 6), normalise.by)
             }
             None => metric.name.clone(),
         }

@@ -5,7 +5,7 @@ use std::fmt::{Display, Write};
 use prony_stats::effects::Effect;
 use prony_stats::quantile::median;
 use prony_study::State;
-use prony_text::Markup;
+use prony_text::{Markup, Quantity, count, duration, thousands};
 use sha2::{Digest, Sha256};
 
 use crate::Report;
@@ -16,7 +16,6 @@ use crate::figures::{Figures, Series, quantity};
 use crate::limits::section;
 use crate::palette::{DARK, LIGHT};
 use crate::provenance;
-use crate::quantity::{Quantity, count, duration, thousands};
 use crate::sentences::{self, Tone, share, span};
 
 const CSS: &str = include_str!("page.css");

@@ -3,10 +3,10 @@
 use prony_stats::Interval;
 use prony_stats::effects::{Alias, Effect, Interaction, Method, Over, Size, Term, Work};
 use prony_study::{Direction, Results};
+use prony_text::{count, percent, signed, significant, thousands};
 
 use crate::findings::{ALPHA, Contrast, Findings, MARGIN};
 use crate::matrix::Matrix;
-use crate::quantity::{count, percent, signed, significant, thousands};
 
 /// Log ratios from here on are told as times, because per cent would be thousands: ln 10.
 const TIMES: f64 = std::f64::consts::LN_10;
@@ -147,7 +147,7 @@ fn better(metric: &prony_study::Metric, name: &str, first: &str, log_ratio: f64)
         && matches!(metric.unit.as_str(), "second" | "s" | "ms" | "µs" | "us" | "ns");
     let ratio = log_ratio.exp();
     match (is_time, ratio >= 1.5) {
-        (true, true) => format!("{name} is {}× as fast as {first}", significant(ratio, 3)),
+        (true, true) => format!("{name} is {}× as fast as {first}", significant(ratio)),
         (true, false) => format!("{name} is {} faster than {first}", unsigned(percent(log_ratio.exp_m1() * 100.0))),
         (false, _) => {
             let (ratio, size) = match metric.direction {
@@ -160,7 +160,7 @@ fn better(metric: &prony_study::Metric, name: &str, first: &str, log_ratio: f64)
                     unsigned(percent((ratio - 1.0) * 100.0)),
                     metric.name
                 ),
-                false => format!("{name} has {}× the {} of {first}", significant(ratio, 3), metric.name),
+                false => format!("{name} has {}× the {} of {first}", significant(ratio), metric.name),
             }
         }
     }
@@ -262,7 +262,7 @@ fn comparative(results: &Results, is_better: bool) -> &'static str {
 pub fn ratios(low: f64, high: f64) -> String {
     match low.exp() > 0.67 && high.exp() < 1.5 {
         true => span(low, high),
-        false => format!("{}–{}×", significant(low.exp(), 3), significant(high.exp(), 3)),
+        false => format!("{}–{}×", significant(low.exp()), significant(high.exp())),
     }
 }
 
@@ -272,7 +272,7 @@ pub fn span(low: f64, high: f64) -> String {
         return "–".to_owned();
     }
     if high >= TIMES {
-        return format!("{}–{}×", significant(low.exp(), 3), significant(high.exp(), 3));
+        return format!("{}–{}×", significant(low.exp()), significant(high.exp()));
     }
     let [low, high] = [low, high].map(|log| log.exp_m1() * 100.0);
     // As many decimals as the width makes sense of.
@@ -287,7 +287,7 @@ pub fn span(low: f64, high: f64) -> String {
 /// A log ratio in per cent.
 pub fn share(log_ratio: f64) -> String {
     if log_ratio >= TIMES {
-        return format!("{}×", significant(log_ratio.exp(), 3));
+        return format!("{}×", significant(log_ratio.exp()));
     }
     percent(log_ratio.exp_m1() * 100.0)
 }

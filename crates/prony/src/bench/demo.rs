@@ -7,10 +7,11 @@ use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event}
 use prony_machine::{Interrupt, Tree};
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::Plan;
+use prony_text::{Quantity, count, significant, thousands};
 use serde::Serialize;
 
 use super::exports::Exports;
-use super::human::{Scale, change, metrics, verdict};
+use super::human::{change, metrics, verdict, with_interval};
 use super::json::{Answered, answered};
 use super::live::Live;
 use super::{budget, cpu, random, tuning};
@@ -18,7 +19,6 @@ use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::limits::compare::{self as limits, Held};
-use crate::numbers::{count, significant, thousands};
 use crate::output;
 use crate::progress::ProgressLine;
 use crate::replay::divergence;
@@ -176,7 +176,7 @@ fn text(options: &DemoOptions, report: &DemoReport) -> String {
             let _ = writeln!(
                 out,
                 "{letter}  {name}  {} a frame, {}, n = {}",
-                Scale::of(build.frame_s.estimate, "second").interval(&build.frame_s),
+                with_interval(&Quantity::of(build.frame_s.estimate, "second"), &build.frame_s),
                 duration(&build, frames.frames),
                 frames.pairs,
             );
@@ -200,7 +200,7 @@ fn by_frame(out: &mut String, frames: &FrameComparison) {
             p if p >= 1.0 => "max".to_owned(),
             p => format!("p{:.0}", p * 100.0),
         };
-        let scale = Scale::of(quantile.a_s, "second");
+        let scale = Quantity::of(quantile.a_s, "second");
         let _ = writeln!(
             out,
             "    {name:4} {} → {}  {}",
@@ -215,7 +215,7 @@ fn by_frame(out: &mut String, frames: &FrameComparison) {
     let changed = count(frames.changed.len() as u64, "frame");
     let _ = writeln!(out, "  {changed} whose change differs from that of the typical frame:");
     for change in frames.changed.iter().take(LISTED) {
-        let scale = Scale::of(change.a_s, "second");
+        let scale = Quantity::of(change.a_s, "second");
         let _ = writeln!(
             out,
             "    frame {:>7}  {} → {}",

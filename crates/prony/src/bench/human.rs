@@ -7,10 +7,7 @@ use prony_stats::Interval;
 use prony_stats::histogram::Histogram;
 use prony_stats::judge::{Metric, Outcome, Verdict};
 use prony_stats::pairing::{Pairing, Trial};
-
-use crate::numbers::{count, thousands};
-
-pub use prony_report::signed;
+use prony_text::{Quantity, count, duration, plain, signed, thousands};
 
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
@@ -86,13 +83,13 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
     let _ = writeln!(out, "{}", options.subjects[0].name);
     let metric = report.samples.benchmarks[0].metric();
     let mut row = |name: &str, spread: &Spread, unit: &str| {
-        let scale = Scale::of(spread.median.estimate, unit);
+        let scale = Quantity::of(spread.median.estimate, unit);
         let _ = writeln!(
             out,
             "  {name:11} {}  σ {}, {} … {}, n = {}",
-            scale.interval(&spread.median),
+            with_interval(&scale, &spread.median),
             scale.value(spread.deviation),
-            scale.number(spread.min, 3),
+            scale.number(spread.min),
             scale.value(spread.max),
             thousands(spread.median.n as u64),
         );
@@ -104,14 +101,14 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
         }
     }
     let values: Vec<f64> = report.samples.benchmarks[0].values().collect();
-    let scale = Scale::of(summary.value.median.estimate, unit);
+    let scale = Quantity::of(summary.value.median.estimate, unit);
     if let Some(histogram) = Histogram::of(&values, BINS) {
         histogram_lines(out, &histogram, &scale);
     }
 }
 
 /// A line for each bin: where it starts, how many values it has, a bar.
-pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Scale) {
+pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Quantity) {
     let most = histogram.counts.iter().copied().max().unwrap_or(1).max(1);
     let digits = most.to_string().len();
     for (bin, &in_bin) in histogram.counts.iter().enumerate() {
@@ -130,8 +127,8 @@ pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Scale) {
 
 /// `20.13 ms [20.05, 20.31], n = 93`.
 fn typical(spread: &Spread, unit: &str) -> String {
-    let scale = Scale::of(spread.median.estimate, unit);
-    format!("{}, n = {}", scale.interval(&spread.median), thousands(spread.median.n as u64))
+    let scale = Quantity::of(spread.median.estimate, unit);
+    format!("{}, n = {}", with_interval(&scale, &spread.median), thousands(spread.median.n as u64))
 }
 
 /// The verdict in one line.
@@ -161,7 +158,7 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
                 false => "not enough data".to_owned(),
             };
             let more = match outcome.forecast.filter(|forecast| forecast.seconds_more >= 0.5) {
-                Some(forecast) => format!("; about {} more needed", about(forecast.seconds_more)),
+                Some(forecast) => format!("; about {} more needed", duration(forecast.seconds_more)),
                 None => String::new(),
             };
             format!("{of}unclear: {range}{more}, {rests_on}")
@@ -217,74 +214,16 @@ pub fn digits(width: f64) -> usize {
     }
 }
 
-/// `1`, `0.5`: without decimals that say nothing.
-fn plain(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A time that is only a forecast.
-fn about(seconds: f64) -> String {
-    match seconds {
-        seconds if seconds < 90.0 => format!("{seconds:.0} s"),
-        seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
-        seconds => format!("{:.0} h", seconds / 3600.0),
-    }
-}
-
 /// A share as `12 %`, or `0.3 %` where that says more.
 fn share(share: f64) -> String {
     let percent = share * 100.0;
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// The unit in which some values are shown.
-#[derive(Debug)]
-pub struct Scale {
-    factor: f64,
-    unit: String,
-}
-
-impl Scale {
-    /// For values around `typical`, which are of `unit`; `second` is shown as s, ms, µs or ns.
-    pub fn of(typical: f64, unit: &str) -> Scale {
-        let (factor, unit) = match unit {
-            "second" => match typical.abs() {
-                value if value >= 1.0 => (1.0, "s"),
-                value if value >= 1e-3 => (1e3, "ms"),
-                value if value >= 1e-6 => (1e6, "µs"),
-                _ => (1e9, "ns"),
-            },
-            other => (1.0, other),
-        };
-        Scale { factor, unit: unit.to_owned() }
-    }
-
-    /// A number of `digits` significant digits, without the unit.
-    fn number(&self, value: f64, digits: i32) -> String {
-        let value = value * self.factor;
-        if value == 0.0 {
-            return "0".to_owned();
-        }
-        let decimals = usize::try_from(digits - 1 - value.abs().log10().floor() as i32).unwrap_or(0);
-        format!("{value:.decimals$}")
-    }
-
-    /// A value with its unit.
-    pub fn value(&self, value: f64) -> String {
-        format!("{} {}", self.number(value, 3), self.unit)
-    }
-
-    /// `20.13 ms [20.05, 20.31]`: as many decimals as the width of the interval makes sense of.
-    pub fn interval(&self, interval: &Interval) -> String {
-        let width = interval.width() * self.factor;
-        if !width.is_finite() {
-            return format!("{} (too few for an interval)", self.value(interval.estimate));
-        }
-        let [estimate, low, high] = [interval.estimate, interval.low, interval.high].map(|value| value * self.factor);
-        let decimals = if width > 0.0 { (1.0 - width.log10().floor()).clamp(0.0, 4.0) as usize } else { 2 };
-        format!("{estimate:.decimals$} {} [{low:.decimals$}, {high:.decimals$}]", self.unit)
-    }
+/// `20.13 ms [20.05, 20.31]`.
+pub fn with_interval(quantity: &Quantity, interval: &Interval) -> String {
+    let shown = quantity.interval(interval.estimate, interval.low, interval.high);
+    shown.unwrap_or_else(|| format!("{} (too few for an interval)", quantity.value(interval.estimate)))
 }
 
 /// The next step.

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use prony_bench::{Event, Round};
 use prony_stats::Interval;
+use prony_text::{Quantity, count};
 
-use super::human::{Scale, change};
-use crate::numbers::count;
+use super::human::{change, with_interval};
 
 /// A line changes no faster than it can be read, and its writing must not disturb what is measured.
 const EVERY: Duration = Duration::from_millis(100);
@@ -47,7 +47,7 @@ fn line(round: &Round, subjects: usize, margin: f64) -> String {
     }];
     if let Some(live) = round.live.filter(|live| live.low.is_finite() && live.high.is_finite()) {
         if subjects == 1 {
-            parts.push(Scale::of(live.estimate, "second").interval(&live));
+            parts.push(with_interval(&Quantity::of(live.estimate, "second"), &live));
         } else {
             parts.push(format!("B {}", change(&live)));
             parts.push(bar(&live, margin));

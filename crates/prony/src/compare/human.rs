@@ -8,11 +8,10 @@ use prony_stats::judge::{Metric, Verdict};
 use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
 use prony_stats::samples::{Benchmark, Better, Unit};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Quantity, Table, Untrusted, count, plain, thousands};
 
 use super::{Asked, Compared};
-use crate::bench::human::{Scale, change, digits, metrics, to_percent};
-use crate::numbers::{count, thousands};
+use crate::bench::human::{change, digits, metrics, to_percent};
 
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
@@ -43,7 +42,7 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
             let _ = writeln!(out, "{}{key} = {}\n", if out.is_empty() { "" } else { "\n" }, Untrusted::new(&group));
         }
         let rows: Vec<[String; 5]> = members.iter().map(|one| row(one)).collect();
-        table(&mut out, &rows, asked.args.markdown);
+        table(&mut out, rows, asked.args.markdown);
     }
     let of = |verdict| compared.iter().filter(|one| one.verdict() == verdict).count();
     let counts = [
@@ -195,7 +194,7 @@ fn typical(benchmark: &Benchmark) -> String {
     let values: Vec<f64> = benchmark.values().collect();
     match median(&values) {
         Some(centre) => {
-            let centre = Scale::of(centre, benchmark.unit_name()).value(centre);
+            let centre = Quantity::of(centre, benchmark.unit_name()).value(centre);
             format!("{centre}, n = {}", thousands(values.len() as u64))
         }
         None => "no values".to_owned(),
@@ -221,31 +220,8 @@ fn row(one: &Compared<'_>) -> [String; 5] {
     [name, typical(one.a), typical(one.b), change, word(one, one.verdict()).to_owned()]
 }
 
-fn table(out: &mut String, rows: &[[String; 5]], markdown: bool) {
-    let head = ["benchmark", "A", "B", "change of B [interval]", "verdict"].map(str::to_owned);
-    if markdown {
-        let line = |cells: &[String; 5]| {
-            format!(
-                "| {} |\n",
-                cells.each_ref().map(|cell| printable_line(&cell.replace('|', "\\|")).into_owned()).join(" | ")
-            )
-        };
-        out.push_str(&line(&head));
-        out.push_str("|:---|---:|---:|---:|:---|\n");
-        rows.iter().for_each(|row| out.push_str(&line(row)));
-        return;
-    }
-    let all = || std::iter::once(&head).chain(rows);
-    let width = |column: usize| all().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 5] = std::array::from_fn(width);
-    for row in all() {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-    }
-}
-
-/// `1`, `0.5`: without decimals that say nothing.
-fn plain(value: f64) -> String {
-    let text = format!("{value:.2}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+fn table(out: &mut String, rows: Vec<[String; 5]>, markdown: bool) {
+    let mut table = Table::with_head(["benchmark", "A", "B", "change of B [interval]", "verdict"]);
+    rows.into_iter().for_each(|row| table.row(row));
+    out.push_str(&if markdown { table.numbers(1..4).markdown() } else { table.text() });
 }

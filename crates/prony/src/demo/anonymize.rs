@@ -13,13 +13,13 @@ use prony_demo::anonymize::{
 };
 use prony_demo::dump::call_name;
 use prony_demo::{Demo, FILES_ARCHIVE, RewriteError};
+use prony_text::count;
 use serde_json::json;
 
 use super::OpenDemo;
 use crate::cli::AnonymizeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output::{self, NewFile};
 use crate::trust;
 

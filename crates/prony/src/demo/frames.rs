@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use prony_demo::{DemoError, FrameEntry, Frames};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, count, significant, thousands};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::cli::{FrameRange, FramesArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{Spread, count, significant, thousands};
+use crate::numbers::Spread;
 use crate::output;
 
 #[derive(Debug, Serialize)]

@@ -8,14 +8,14 @@ use std::path::Path;
 use prony_demo::dump::call_name;
 use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
 use prony_replay::{SetIdFile, exit_text};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Untrusted, bytes, count, printable_line, significant, thousands};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::cli::InfoArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{bytes, count, date, significant, thousands};
+use crate::numbers::date;
 use crate::output;
 use crate::trust;
 

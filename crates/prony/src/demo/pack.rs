@@ -4,13 +4,12 @@ use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 
 use prony_replay::{LeftOut, PackError, PackLimits, PackReport, Why, pack_files};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, bytes, count};
 use serde_json::{Value, json};
 
 use crate::cli::PackArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{bytes, count};
 use crate::output::{self, NewFile};
 use crate::trust;
 

@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 
 use prony_demo::pcap::{Pcap, PcapSummary};
+use prony_text::{bytes, count};
 
 use crate::cli::PcapArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{bytes, count};
 use crate::output::{self, NewFile};
 
 /// Bytes gathered before they are written.

@@ -5,13 +5,12 @@ use std::io::BufReader;
 use std::path::Path;
 
 use prony_demo::{Demo, DemoError, Problem, VerifyReport};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, bytes, count, thousands};
 use serde_json::json;
 
 use crate::cli::VerifyArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{bytes, count, thousands};
 use crate::output;
 
 /// Problems that are printed; a damaged index may disagree in every frame.

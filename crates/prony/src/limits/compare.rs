@@ -7,6 +7,7 @@ use prony_limits::{Limits, Rate, Share, fingerprint, reference, reference_experi
 use prony_machine::Facts;
 use prony_stats::samples::{Benchmark, MetadataValue, Samples};
 use prony_stats::single_sample::median_interval;
+use prony_text::significant;
 use serde::Serialize;
 use serde_json::Number;
 
@@ -14,7 +15,6 @@ use super::{human, store, tables};
 use crate::cli::limits::CompareLimitsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::significant;
 use crate::output;
 use crate::samples::load_all;
 

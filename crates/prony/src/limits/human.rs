@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use prony_limits::{Experiment, Limits, Measured, Taint, plateaus};
+use prony_text::{count, significant, thousands};
 
 use super::code::loop_text;
-use super::tables::{ROW, Table, mark, quantity, row};
-use crate::numbers::{count, significant, thousands};
+use super::tables::{ROW, figures, mark, quantity, row};
 
 /// A loop that takes so much longer at some offset is worth a line.
 const UNLUCKY: f64 = 1.2;
@@ -115,7 +115,7 @@ fn table(experiment: Experiment, cases: &[&Measured]) -> String {
 
 /// A line a case.
 fn plain(cases: &[&Measured]) -> String {
-    let mut table = Table::new(&ROW);
+    let mut table = figures(ROW);
     cases.iter().for_each(|case| table.row(row(&case.name, case)));
     table.text()
 }
@@ -123,7 +123,7 @@ fn plain(cases: &[&Measured]) -> String {
 /// A line a case, with the page faults of a pass.
 fn with_faults(cases: &[&Measured]) -> String {
     let head: Vec<&str> = ROW.into_iter().chain(["faults"]).collect();
-    let mut table = Table::new(&head);
+    let mut table = figures(head);
     for case in cases {
         let mut cells = row(&case.name, case);
         cells.extend(case.figure().map(|figure| thousands(figure.faults.round() as u64)));
@@ -147,7 +147,7 @@ fn threads(cases: &[&Measured]) -> String {
     let others: Vec<&Measured> = cases.iter().filter(|case| case.fact("to").is_none()).copied().collect();
     let head: Vec<String> = cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
     let head: Vec<&str> = std::iter::once("ns of a line between").chain(head.iter().map(String::as_str)).collect();
-    let mut table = Table::new(&head);
+    let mut table = figures(head);
     for row in &cpus {
         let cell = |column: &u64| {
             let pair = (*row.min(column) as f64, *row.max(column) as f64);
@@ -156,7 +156,7 @@ fn threads(cases: &[&Measured]) -> String {
             let figure = case.and_then(|case| Some((case, case.figure()?)));
             figure.map_or_else(|| "–".to_owned(), |(case, figure)| significant(figure.value * 1e9) + mark(case))
         };
-        table.row(std::iter::once(format!("CPU {row}")).chain(cpus.iter().map(cell)).collect());
+        table.row(std::iter::once(format!("CPU {row}")).chain(cpus.iter().map(cell)));
     }
     plain(&others) + &table.text() + &rests_on(&lines)
 }
@@ -164,7 +164,7 @@ fn threads(cases: &[&Measured]) -> String {
 /// The least, median and most time of a pass and the time of all, with bytes a second, faults, and cycles of the measured clock
 /// beside each; then the loop.
 fn write_table(cases: &[&Measured]) -> String {
-    let mut table = Table::new(&["", "time", "bytes a second", "faults", "cycles/byte"]);
+    let mut table = figures(["", "time", "bytes a second", "faults", "cycles/byte"]);
     for case in cases.iter().filter(|case| case.fact("touch").is_some()) {
         let (Some(seconds), Some(faults)) = (case.seconds(), case.faults()) else { continue };
         table.row(vec![case.name.clone()]);
@@ -185,13 +185,13 @@ fn write_table(cases: &[&Measured]) -> String {
             format!("  all of {}{}", count(samples.len() as u64, "pass"), mark(case)),
             quantity(total, "second"),
             quantity(case.count * n / total, "B/s"),
-            thousands(samples.iter().map(|sample| sample.faults).sum()),
+            thousands(samples.iter().map(|sample| sample.faults).sum::<u64>()),
             String::new(),
         ]);
     }
     let mut out = table.text();
     let mut loops =
-        Table::new(&["loop, in the first cache", "bytes of code", "cycles", "worst offset", "cycles there", "n"]);
+        figures(["loop, in the first cache", "bytes of code", "cycles", "worst offset", "cycles there", "n"]);
     for case in cases.iter().filter(|case| case.fact("loop").is_some() && case.fact("offset").is_none()) {
         let Some(figure) = case.figure() else { continue };
         let bytes = case.listing.as_ref().map_or_else(String::new, |listing| listing.loop_bytes.to_string());
@@ -225,7 +225,7 @@ fn ports(cases: &[&Measured]) -> String {
     let mut names: Vec<&str> = cases.iter().filter_map(|case| case.fact("instruction")).collect();
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
-    let mut table = Table::new(&["", "a cycle", "cycles each", "n"]);
+    let mut table = figures(["", "a cycle", "cycles each", "n"]);
     for name in names {
         let of = |question| {
             cases.iter().find(|case| case.fact("instruction") == Some(name) && case.fact("question") == Some(question))
@@ -243,14 +243,14 @@ fn ports(cases: &[&Measured]) -> String {
 }
 
 fn decode(cases: &[&Measured]) -> String {
-    let mut nops = Table::new(&["nops of so many bytes", "nops/cycle", "bytes/cycle", "n"]);
+    let mut nops = figures(["nops of so many bytes", "nops/cycle", "bytes/cycle", "n"]);
     for case in cases {
         let (Some(length), Some(figure)) = (case.number("nop_bytes"), case.figure()) else { continue };
         let cells = [length, figure.value, figure.value * length].map(significant);
         let [_, each, bytes] = cells;
         nops.row(vec![format!("{length}"), each + mark(case), bytes, figure.n.to_string()]);
     }
-    let mut footprint = Table::new(&["loop footprint", "bytes/cycle", "n"]);
+    let mut footprint = figures(["loop footprint", "bytes/cycle", "n"]);
     for case in cases.iter().filter(|case| case.fact("footprint").is_some()) {
         let Some(figure) = case.figure() else { continue };
         footprint.row(vec![case.name.clone(), significant(figure.value) + mark(case), figure.n.to_string()]);
@@ -286,7 +286,7 @@ fn ranges(offsets: &[&str]) -> String {
 }
 
 fn branch(cases: &[&Measured]) -> String {
-    let mut table = Table::new(&["pattern", "cycles", "worst", "n"]);
+    let mut table = figures(["pattern", "cycles", "worst", "n"]);
     let cycles = |name: &str| Some(cases.iter().find(|case| case.name == name)?.figure()?.value);
     for case in cases {
         let Some(figure) = case.figure() else { continue };
@@ -344,7 +344,7 @@ fn simd(cases: &[&Measured]) -> String {
     let bits = ["32", "64", "128", "256", "512"];
     let head: Vec<String> = bits.iter().map(|bits| format!("{bits} bits")).collect();
     let head: Vec<&str> = std::iter::once("").chain(head.iter().map(String::as_str)).collect();
-    let mut table = Table::new(&head);
+    let mut table = figures(head);
     let mut rows: Vec<(&str, &str)> =
         cases.iter().filter_map(|case| Some((case.fact("way")?, case.fact("level")?))).collect();
     let mut seen = BTreeSet::new();
@@ -356,7 +356,7 @@ fn simd(cases: &[&Measured]) -> String {
             };
             best_and_median(cases.iter().find(is))
         };
-        table.row(std::iter::once(format!("{way} in {level}")).chain(bits.iter().map(cell)).collect());
+        table.row(std::iter::once(format!("{way} in {level}")).chain(bits.iter().map(cell)));
     }
     table.text() + &rests_on(cases)
 }
@@ -374,7 +374,7 @@ fn cache(cases: &[&Measured]) -> String {
     let kinds = page_kinds(cases);
     let head: Vec<String> = kinds.iter().flat_map(|kind| [format!("{kind} pages"), "cycles".to_owned()]).collect();
     let head: Vec<&str> = std::iter::once("").chain(head.iter().map(String::as_str)).collect();
-    let mut table = Table::new(&head);
+    let mut table = figures(head);
     let mut sizes: Vec<u64> = cases.iter().filter_map(|case| Some(case.number("bytes")? as u64)).collect();
     sizes.sort_unstable();
     sizes.dedup();
@@ -388,7 +388,7 @@ fn cache(cases: &[&Measured]) -> String {
             let cycles = case.and_then(|case| case.cycles_each()).map_or_else(String::new, significant);
             [best_and_median(case), cycles]
         });
-        table.row(std::iter::once(format!("{} {level}", binary(size)).trim_end().to_owned()).chain(cells).collect());
+        table.row(std::iter::once(format!("{} {level}", binary(size)).trim_end().to_owned()).chain(cells));
     }
     table.text() + &levels(cases, &kinds, "second") + &rests_on(cases)
 }
@@ -432,7 +432,7 @@ fn bandwidth(cases: &[&Measured]) -> String {
         let head: Vec<String> =
             levels.iter().map(|(level, bytes)| format!("{level}, {}", binary(*bytes as u64))).collect();
         let head: Vec<&str> = std::iter::once(title.as_str()).chain(head.iter().map(String::as_str)).collect();
-        let mut table = Table::new(&head);
+        let mut table = figures(head);
         let mut ways: Vec<&str> = of_kind.iter().filter_map(|case| case.fact("way")).collect();
         let mut seen = BTreeSet::new();
         ways.retain(|way| seen.insert(*way));
@@ -441,13 +441,13 @@ fn bandwidth(cases: &[&Measured]) -> String {
                 of_kind.iter().find(|case| case.fact("way") == Some(way) && case.fact("level") == Some(level))
             };
             let cells = levels.iter().map(|(level, _)| best_and_median(at(level)));
-            table.row(std::iter::once(way.to_owned()).chain(cells).collect());
+            table.row(std::iter::once(way.to_owned()).chain(cells));
             if levels.iter().any(|(level, _)| at(level).is_some_and(|case| case.fact("convention").is_some())) {
                 let both = levels.iter().map(|(level, _)| {
                     let figure = at(level).and_then(|case| case.figure());
                     figure.map_or_else(|| "–".to_owned(), |figure| quantity(figure.value * 2.0, "B/s"))
                 });
-                table.row(std::iter::once(format!("{way}, read + written")).chain(both).collect());
+                table.row(std::iter::once(format!("{way}, read + written")).chain(both));
             }
         }
         out += &table.text();
@@ -465,7 +465,7 @@ fn contents(cases: &[&Measured]) -> String {
     let mut seen = BTreeSet::new();
     kinds.retain(|kind| seen.insert(*kind));
     let head: Vec<&str> = std::iter::once("").chain(kinds.iter().copied()).chain(["zeros / noise"]).collect();
-    let mut table = Table::new(&head);
+    let mut table = figures(head);
     let mut rows: Vec<(&str, &str)> =
         cases.iter().filter_map(|case| Some((case.fact("way")?, case.fact("level")?))).collect();
     let mut seen = BTreeSet::new();
@@ -485,7 +485,7 @@ fn contents(cases: &[&Measured]) -> String {
         }
         let cells = kinds.iter().map(|kind| best_and_median(of(kind)));
         let ratio = ratio.map_or_else(|| "–".to_owned(), significant);
-        table.row(std::iter::once(format!("{way} in {level}")).chain(cells).chain([ratio]).collect());
+        table.row(std::iter::once(format!("{way} in {level}")).chain(cells).chain([ratio]));
     }
     let mut out = table.text();
     faster.sort_by(f64::total_cmp);

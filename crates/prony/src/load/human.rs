@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use prony_load::{Failures, Histogram, Options, Progress, Reason, Report, Warning};
-
-use crate::numbers::{bytes, count, significant, thousands};
+use prony_text::{bytes, count, significant, thousands};
 
 /// How far it is, on one line.
 pub fn progress(options: &Options, progress: Progress) -> String {

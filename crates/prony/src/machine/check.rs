@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use prony_machine::{Check, CpuSet, Disturbance, Finding, State, Tree, bench_cpu, check, facts};
+use prony_text::{count, significant};
 
 use crate::cli::machine::CheckArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, significant};
 use crate::output;
 
 /// # Errors

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use prony_machine::{Back, Knob, Restored, Restoring, Tree, restore};
+use prony_text::count;
 
 use super::undo_failure;
 use crate::cli::machine::RestoreArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 
 /// # Errors

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use prony_machine::{Facts, Frequency, Tree, facts};
+use prony_text::count;
 
 use super::line;
 use crate::cli::machine::ShowArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 
 /// # Errors

@@ -7,6 +7,7 @@ use prony_machine::{
     Absent, Applied, CpuSet, Options, Outcome, Ran, Restoring, Shield, ShieldKind, Signals, Tree, TuneError, Tuning,
     bench_cpu, tune,
 };
+use prony_text::{count, significant};
 use serde_json::json;
 
 use super::check::known;
@@ -15,7 +16,6 @@ use super::{is_root, undo_failure};
 use crate::cli::machine::TuneArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, significant};
 use crate::output;
 
 /// # Errors

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::io::Write as _;
 
 use prony_profile::{Growth, Pair, Shift, Shifts, Stacks, differential_flame_graph, pair, shifts, shortened};
+use prony_text::{count, thousands};
 use serde::Serialize;
 use serde_json::json;
 
@@ -11,7 +12,6 @@ use super::{FEWEST_SAMPLES, LEVEL, short, stored};
 use crate::cli::profile::DiffArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, thousands};
 use crate::output::{self, NewFile};
 
 /// What is compared: the names of the two, and their stacks in one vocabulary.

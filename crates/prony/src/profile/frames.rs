@@ -2,10 +2,10 @@
 
 use prony_profile::Recording;
 use prony_stats::quantile::{quantile_of_sorted, sorted};
+use prony_text::thousands;
 
 use crate::cli::profile::Frames;
 use crate::failure::Failure;
-use crate::numbers::thousands;
 use crate::report::ReplayReport;
 
 /// Frames that were chosen, and what that leaves.

@@ -7,10 +7,10 @@ use prony_profile::{
     MissingSymbols, NoSymbols, Recording, Share, Stacks, WeightUnit, component_shares, function_shares, shortened,
 };
 use prony_stats::Interval;
+use prony_text::{Table, count, significant, thousands};
 
 use super::{Found, LEVEL};
 use crate::cli::profile::AnswerArgs;
-use crate::numbers::{count, significant, thousands};
 
 /// What was sampled, and where its time went.
 pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
@@ -103,16 +103,18 @@ fn tables(out: &mut String, stacks: &Stacks, args: &AnswerArgs) {
 }
 
 fn table(out: &mut String, what: &str, shares: &[Share]) {
-    let _ = writeln!(out, "\n   self    95 %             incl.    95 %            {what}");
+    let mut table = Table::with_head(["self", "95 %", "incl.", "95 %", what]).numbers(0..1).numbers(2..3).indented(2);
     for share in shares {
-        let _ = writeln!(out, "  {}  {}   {}", percent(&share.own), percent(&share.inclusive), shortened(&share.name));
+        let ([own, own_range], [inclusive, inclusive_range]) = (percent(&share.own), percent(&share.inclusive));
+        table.row([own, own_range, inclusive, inclusive_range, shortened(&share.name).to_string()]);
     }
+    let _ = write!(out, "\n{}", table.text());
 }
 
-/// `42.1 %  (41.2–43.0)`, of one width.
-fn percent(share: &Interval) -> String {
-    let range = format!("({:.1}–{:.1})", share.low * 100.0, share.high * 100.0);
-    format!("{:>5.1} %  {range:<13}", share.estimate * 100.0)
+/// `42.1 %` and `(41.2–43.0)`.
+fn percent(share: &Interval) -> [String; 2] {
+    let [estimate, low, high] = [share.estimate, share.low, share.high].map(|share| share * 100.0);
+    [format!("{estimate:.1} %"), format!("({low:.1}–{high:.1})")]
 }
 
 /// What would give an object its names.

@@ -1,13 +1,13 @@
 //! `prony profile show`.
 
 use prony_profile::WeightUnit;
+use prony_text::count;
 
 use super::outputs::{self, Outputs};
 use super::{FEWEST_SAMPLES, human, json, short, stored};
 use crate::cli::profile::ShowArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 
 /// # Errors

@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use prony_profile::{PerfScript, Stacks, looks_like_perf_script, read_perf_script};
+use prony_text::{count, thousands};
 
 use crate::failure::Failure;
-use crate::numbers::{count, thousands};
 
 /// Larger texts are refused rather than read into memory.
 const MOST_BYTES: u64 = 16 << 30;

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use prony_profile::{Zone, Zones, read_zones};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, count, significant, thousands};
 use serde_json::json;
 
 use super::stored;
 use crate::cli::profile::ZonesArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, significant, thousands};
 use crate::output;
 
 /// Zones that take less than so many times their own cost measure mostly themselves.

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use prony_demo::dump::printable;
-use prony_text::printable_line;
 
 use prony_machine::signal_name;
 use prony_replay::{BeyondLimit, Cause, Detail, Difference, Doing, ThreadReport};
+use prony_text::{printable_line, thousands};
 
 use super::explain;
 use crate::cli::ReplayArgs;
-use crate::numbers::thousands;
 use crate::report::{Divergence, DivergenceClass, ReplayReport};
 
 /// Bytes of either side that are shown; the window of the report may be larger.

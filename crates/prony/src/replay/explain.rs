@@ -5,10 +5,9 @@ use std::io;
 
 use prony_demo::dump::errno_name;
 use prony_replay::{Cause, Difference, Doing, FailedCall, Passed, Recorded, ThreadReport};
-use prony_text::printable_line;
+use prony_text::{count, printable_line, thousands};
 
 use crate::cli::ReplayArgs;
-use crate::numbers::{count, thousands};
 use crate::report::{Divergence, DivergenceClass, ReplayReport};
 
 /// EPERM, EACCES.

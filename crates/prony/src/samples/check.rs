@@ -9,15 +9,14 @@ use prony_stats::quantile::median;
 use prony_stats::samples::{Benchmark, Measured, MetadataValue, Run, Unit};
 use prony_stats::unpaired;
 use prony_stats::{serial, sign_test};
-use prony_text::Untrusted;
+use prony_text::{Quantity, Untrusted, count, thousands};
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::human::{Scale, change, to_percent};
+use crate::bench::human::{change, to_percent};
 use crate::cli::CheckSamplesArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, thousands};
 use crate::output;
 
 /// Error of each test made here: a finding should not be chance.
@@ -159,7 +158,7 @@ fn short(benchmark: &Benchmark) -> Found {
     };
     let shortest = benchmark.runs.iter().flat_map(raw).fold(f64::INFINITY, f64::min);
     (benchmark.unit == Unit::Second && shortest < SHORTEST_S).then(|| {
-        let shortest = Scale::of(shortest, "second").value(shortest);
+        let shortest = Quantity::of(shortest, "second").value(shortest);
         (
             "short",
             format!(

@@ -2,15 +2,14 @@
 
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;
-use prony_text::Untrusted;
+use prony_text::{Quantity, Untrusted, count};
 use serde_json::{Value, json};
 
 use super::load_all;
-use crate::bench::human::{Scale, histogram_lines};
+use crate::bench::human::histogram_lines;
 use crate::cli::HistArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 
 /// # Errors
@@ -43,7 +42,7 @@ pub fn run(args: &HistArgs) -> Result<Exit, Failure> {
 fn text(file: Option<&String>, benchmark: &Benchmark, bins: usize) -> Option<String> {
     let values: Vec<f64> = benchmark.values().collect();
     let histogram = Histogram::of(&values, bins)?;
-    let scale = Scale::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
+    let scale = Quantity::of(histogram.edge(histogram.counts.len() / 2), benchmark.unit_name());
     let file = file.map_or_else(String::new, |file| format!("{}: ", Untrusted::new(file)));
     let mut out = format!("{file}{}: {}\n", Untrusted::new(&benchmark.name), count(values.len() as u64, "value"));
     histogram_lines(&mut out, &histogram, &scale);

@@ -7,15 +7,14 @@ use prony_stats::outliers::Outliers;
 use prony_stats::quantile::{median, quantile_of_sorted, robust_deviation, sorted};
 use prony_stats::samples::Benchmark;
 use prony_stats::sign_test;
-use prony_text::Untrusted;
+use prony_text::{Quantity, Untrusted, count, signed, thousands};
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::human::{Scale, signed};
+use crate::bench::human::with_interval;
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, thousands};
 use crate::output;
 
 /// Error of the interval of the centre.
@@ -93,7 +92,7 @@ impl<'a> Stats<'a> {
     }
 
     fn text(&self, several_files: bool) -> String {
-        let scale = Scale::of(self.mean, self.unit);
+        let scale = Quantity::of(self.mean, self.unit);
         let mut out = match several_files {
             true => format!("{}: {}\n", Untrusted::new(self.file), Untrusted::new(self.benchmark)),
             false => format!("{}\n", Untrusted::new(self.benchmark)),
@@ -117,7 +116,7 @@ impl<'a> Stats<'a> {
         line("holds", format!("{} of {processes}{loops}{warmups}", count(self.values as u64, "value")));
         line("metric", format!("{} in {}", Untrusted::new(self.metric), Untrusted::new(self.unit)));
         if let Some(median) = &self.median {
-            line("median", format!("{}, n = {}", scale.interval(median), thousands(median.n as u64)));
+            line("median", format!("{}, n = {}", with_interval(&scale, median), thousands(median.n as u64)));
         }
         let deviation = self.deviation.map_or_else(String::new, |deviation| {
             format!(", σ {} ({:.1} %)", scale.value(deviation), 100.0 * deviation / self.mean)

@@ -8,19 +8,18 @@ use std::path::Path;
 
 use prony_stats::samples::Samples;
 use prony_study::{Cell, Results, Role, State};
-use prony_text::csv_field;
+use prony_text::{count, csv_field};
 
 use crate::cli::study::ExportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output::{self, NewFile};
 
 /// # Errors
 /// When the study cannot be read, or an export not be written.
 pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
-    let results =
-        Results::load(&args.directory).map_err(|error| Failure::new(format!("cannot export the study: {error}")))?;
+    let results = Results::load(&args.directory)
+        .map_err(|error| Failure::new(format!("cannot export the study: {error}")))?;
     if let Some(path) = &args.csv {
         let table = table(&results);
         if path == Path::new("-") {

@@ -1,18 +1,16 @@
 //! What the verbs that look at results share: reading them, sizes in per cent, columns of text.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use prony_stats::effects::{Over, Size};
 use prony_stats::judge::Verdict;
 use prony_study::{Direction, LoadError, Metric, Results};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Table, Untrusted, signed, thousands};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::bench::human::{digits, signed, to_percent};
+use crate::bench::human::{digits, to_percent};
 use crate::failure::Failure;
-use crate::numbers::thousands;
 
 /// Reads the directory of a study; `verb`: what is to be done with it.
 ///
@@ -171,14 +169,9 @@ pub fn levels(levels: &[(String, String)]) -> String {
         .join(" ")
 }
 
-/// Rows as columns two spaces apart, the first row for heads; names of others in them stay in their cells.
+/// Rows as columns, the first row for heads.
 pub fn columns<const N: usize>(rows: &[[String; N]]) -> String {
-    let rows: Vec<[Cow<'_, str>; N]> = rows.iter().map(|row| row.each_ref().map(|cell| printable_line(cell))).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; N] = std::array::from_fn(width);
-    let line = |row: &[Cow<'_, str>; N]| {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned() + "\n"
-    };
-    rows.iter().map(line).collect()
+    let mut table = Table::new();
+    rows.iter().for_each(|row| table.row(row.clone()));
+    table.text()
 }

@@ -7,12 +7,13 @@ use std::path::Path;
 use prony_stats::change_points::ChangePoint;
 use prony_study::history::{History, Point, Series, history};
 use prony_study::{Direction, JoinError, Results};
+use prony_text::{Quantity, signed};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::diff::unfit;
 use super::found;
-use crate::bench::human::{Scale, signed, to_percent};
+use crate::bench::human::{to_percent, with_interval};
 use crate::cli::study::HistoryArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -67,7 +68,7 @@ fn text(names: &[String], history: &History) -> String {
         };
         let _ = writeln!(out, "\n{title}");
         let typical = series.points.first().map_or(1.0, |point| point.value);
-        let scale = Scale::of(typical, &history.metric.unit);
+        let scale = Quantity::of(typical, &history.metric.unit);
         let mut rows: Vec<[String; 3]> = Vec::new();
         for (at, point) in series.points.iter().enumerate() {
             let change = series.changes.iter().find(|change| change.at == at);
@@ -88,15 +89,15 @@ fn text(names: &[String], history: &History) -> String {
         // With several configurations it takes more studies than seven, as each is asked at a share of the error.
         (0, _) => writeln!(out, "\nno significant change in {studies} studies"),
         _ => {
-            let changes = crate::numbers::count(changes as u64, "change");
+            let changes = prony_text::count(changes as u64, "change");
             writeln!(out, "\n{changes} in {studies} studies: each mark is the first study after a change")
         }
     };
     out
 }
 
-fn shown(scale: &Scale, point: &Point) -> String {
-    point.interval.as_ref().map_or_else(|| scale.value(point.value), |interval| scale.interval(interval))
+fn shown(scale: &Quantity, point: &Point) -> String {
+    point.interval.as_ref().map_or_else(|| scale.value(point.value), |interval| with_interval(scale, interval))
 }
 
 /// `← +33.2 % from here on, p = 0.001: worse`.

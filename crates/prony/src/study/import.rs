@@ -5,14 +5,13 @@ use std::io::{Read, Write};
 
 use prony_study::import::{BYTES_MAX, Reading, Roles, Table, TableError, Unit, import};
 use prony_study::{RESULTS_FILE, Results, State};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, count};
 use serde_json::json;
 
 use super::found;
 use crate::cli::study::ImportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output::{self, NewFile};
 
 /// # Errors
@@ -70,7 +69,8 @@ fn write(args: &ImportArgs, results: &Results) -> Result<(), Failure> {
         .hint("choose another directory with -o"));
     }
     fs::create_dir_all(directory).map_err(|error| Failure::io("write", directory, &error))?;
-    let text = results.to_json().map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
+    let text =
+        results.to_json().map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
     let path = directory.join(RESULTS_FILE);
     let mut file = NewFile::create(&path, args.force)?;
     file.file().write_all(text.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;

@@ -5,14 +5,13 @@ use std::path::Path;
 
 use prony_study::directory::{Directory, STUDY_FILE};
 use prony_study::merge::{Merged, merge};
-use prony_text::Untrusted;
+use prony_text::{Untrusted, count};
 use serde::Serialize;
 
 use super::status;
 use crate::cli::study::MergeArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::output;
 
 #[derive(Debug, Serialize)]

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use prony_report::{Report, Tone};
+use prony_text::bytes;
 use serde_json::json;
 
 use super::found::load;
 use crate::cli::study::ReportArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::bytes;
 use crate::output::{self, NewFile};
 
 /// # Errors

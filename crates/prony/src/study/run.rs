@@ -12,13 +12,13 @@ use prony_study::file::Executor;
 use prony_study::fleet::{Fleet, FleetError, FleetEvent, FleetReport};
 use prony_study::run::Event;
 use prony_study::slurm::SlurmError;
+use prony_text::count;
 
 use super::status;
 use super::work::{failure as work_failure, told};
 use crate::cli::study::{ExecutorName, How, ResumeArgs, RunArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 use crate::progress::ProgressLine;
 
 /// How often the line changes.

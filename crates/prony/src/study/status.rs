@@ -5,13 +5,12 @@ use std::fmt::Write;
 use prony_study::directory::{Directory, DirectoryError, Progress};
 use prony_study::file::Executor;
 use prony_study::ledger::Counts;
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Untrusted, count, printable_line, thousands};
 use serde::Serialize;
 
 use crate::cli::study::StatusArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::{count, thousands};
 use crate::output;
 
 /// Reasons that are listed for each machine; --json has all.

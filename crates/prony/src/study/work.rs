@@ -12,12 +12,12 @@ use prony_study::ledger::{AfterFailure, LedgerError};
 use prony_study::merge::Publisher;
 use prony_study::run::{Event, Work, WorkError, work};
 use prony_study::slurm::{Rounds, Submission};
+use prony_text::count;
 
 use super::{run, status};
 use crate::cli::study::{CollectArgs, WorkOnArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::numbers::count;
 
 /// What a scratch directory allows: nothing to anybody else.
 const SCRATCH_MODE: u32 = 0o700;

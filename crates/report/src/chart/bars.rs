@@ -3,12 +3,12 @@
 use std::fmt::Write;
 
 use prony_stats::quantile::median;
+use prony_text::Quantity;
 
 use super::value_grid;
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing};
 use crate::matrix::Matrix;
-use crate::quantity::Quantity;
 
 const LEFT: f64 = 52.0;
 const TOP: f64 = 10.0;
@@ -65,7 +65,7 @@ fn draw_bar(
         "{name} on {}: {}, median of {}",
         matrix.results.machines[machine].name,
         quantity.value(middle),
-        crate::quantity::count(values.len(), "workload")
+        prony_text::count(values.len(), "workload")
     );
     drawing.group(&format!("k{configuration}"));
     let (zero, y) = (axis.at(0.0), axis.at(middle));

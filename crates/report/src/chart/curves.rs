@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use prony_text::{Quantity, plain};
+
 use super::{labels_below, value_grid};
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, width};
-use crate::quantity::{Quantity, plain};
 
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;

@@ -2,10 +2,11 @@
 
 use std::fmt::Write;
 
+use prony_text::Quantity;
+
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
-use crate::quantity::Quantity;
 
 use super::labels_below;
 

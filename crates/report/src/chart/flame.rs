@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use prony_text::{significant, thousands};
+
 use crate::drawing::{Anchor, Drawing};
-use crate::quantity::{significant, thousands};
 
 const WIDTH: f64 = 1080.0;
 const ROW: f64 = 17.0;
@@ -64,7 +65,7 @@ fn place(drawing: &mut Drawing, stacks: &Stacks, all: u64, per_sample: f64, left
     for (function, callee) in &stacks.callees {
         let width = callee.samples as f64 * per_sample;
         if width >= NARROWEST {
-            let share = significant(callee.samples as f64 / all as f64 * 100.0, 3);
+            let share = significant(callee.samples as f64 / all as f64 * 100.0);
             let tip = format!("{function}: {share} % of {} stack samples", thousands(all as usize));
             let y = 2.0 + ROW * depth as f64;
             drawing.rect(&format!("f{}", hue(function)), (x, y), (width, ROW), &tip);

@@ -2,12 +2,13 @@
 
 use std::fmt::Write;
 
+use prony_text::{Quantity, count, thousands};
+
 use super::{described, value_grid};
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, cut};
 use crate::frames::{QUANTILES, Trace};
 use crate::matrix::Matrix;
-use crate::quantity::{Quantity, count, thousands};
 
 /// Traces of the configurations that replayed one workload on one machine.
 #[derive(Debug)]
@@ -77,7 +78,7 @@ pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>) -> Drawing {
             let what = match QUANTILES[at] {
                 0.0 => "fastest frame".to_owned(),
                 1.0 => "slowest frame".to_owned(),
-                p => format!("{} % of frames within", crate::quantity::plain(p * 100.0)),
+                p => format!("{} % of frames within", prony_text::plain(p * 100.0)),
             };
             let tip = format!("{what} {}", quantity.value(trace.quantiles[at]));
             drawing.mark(series, (x(at), y.at(trace.quantiles[at])), &tip);

@@ -1,12 +1,12 @@
 //! What each component does: a dot a machine, a bar for the interval, a line from the least to the greatest.
 
 use prony_stats::effects::{Effect, Over, Size};
+use prony_text::{plain, signed};
 
 use super::labels_below;
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
-use crate::quantity::{plain, signed};
 use crate::sentences::{change, is_told, over, share, span};
 
 /// How wide a strip is drawn.

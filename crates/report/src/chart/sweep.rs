@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use prony_stats::quantile::median;
 use prony_study::{Role, State};
+use prony_text::{Quantity, plain};
 
 use super::{labels_below, value_grid};
 use crate::axis::{Axis, is_log_sweep};
 use crate::drawing::{Anchor, At, Drawing};
 use crate::matrix::{Group, Matrix};
-use crate::quantity::{Quantity, plain};
 
 const WIDTH: f64 = 372.0;
 const LEFT: f64 = 50.0;
@@ -248,7 +248,7 @@ fn draw_line(
             quantity.value(middle),
             quantity.number(low),
             quantity.number(high),
-            crate::quantity::count(runs, "run"),
+            prony_text::count(runs, "run"),
         );
         drawing.mark(series, (x.at(point), y.at(middle)), &tip);
     }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use prony_limits::{Experiment, Limits, Measured};
-use prony_text::Markup;
+use prony_text::{Markup, Quantity, count, thousands};
 
 use super::limits_curves;
 use crate::page::{framed, heading, put};
-use crate::quantity::{Quantity, count, thousands};
 
 /// Curves that help to read a study; the others are for whoever asks about the processor itself.
 const SHOWN: [&str; 4] = ["bandwidth", "latency", "roofline", "threads"];

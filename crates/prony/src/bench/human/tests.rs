@@ -17,7 +17,7 @@ fn commands_are_called_by_letters() {
 fn an_interval_has_the_decimals_that_its_width_makes_sense_of() {
     let text = |estimate: f64, low: f64, high: f64| {
         let interval = Interval { estimate, low, high, confidence: 0.95, n: 9 };
-        Scale::of(estimate, "second").interval(&interval)
+        with_interval(&Quantity::of(estimate, "second"), &interval)
     };
     assert_eq!(text(0.0201, 0.02004, 0.02031), "20.10 ms [20.04, 20.31]");
     assert_eq!(text(2.0, 1.5, 2.7), "2.0 s [1.5, 2.7]");

@@ -3,11 +3,10 @@
 use std::fmt::Write;
 
 use prony_stats::effects::{Effect, Interaction, Method, OTHERS_MIN, Over, Size, Work};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Untrusted, count, printable_line, signed};
 
 use super::Found;
-use crate::bench::human::{signed, to_percent};
-use crate::numbers::count;
+use crate::bench::human::to_percent;
 use crate::study::found::{bounds, columns, median, metric, range, units};
 
 /// Most terms that cannot be told apart that are listed; `--json` has all.

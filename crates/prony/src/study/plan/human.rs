@@ -5,10 +5,9 @@ use std::fmt::Write;
 use prony_stats::effects::{OTHERS_MIN, Over};
 use prony_study::file::{Factor, Study};
 use prony_study::{Alias, Basis, Direction, Edges, Effect, Estimate, Intervals, LeftOut, Plan, Reason, Role};
-use prony_text::{Untrusted, printable_line};
+use prony_text::{Untrusted, count, duration, printable_line, thousands};
 
 use super::Planned;
-use crate::numbers::{count, significant, thousands};
 
 /// Most aliases and contexts that are listed; `--json` has all.
 const MOST_LISTED: usize = 12;
@@ -139,15 +138,6 @@ fn time(study: &Study, estimate: &Estimate) -> String {
         several => {
             format!("about {} on the slowest of {} machines, {basis}", duration(estimate.seconds()), several.len())
         }
-    }
-}
-
-fn duration(seconds: f64) -> String {
-    match seconds {
-        ..120.0 => format!("{} s", significant(seconds)),
-        ..7200.0 => format!("{} min", significant(seconds / 60.0)),
-        ..172_800.0 => format!("{} h", significant(seconds / 3600.0)),
-        _ => format!("{} days", significant(seconds / 86_400.0)),
     }
 }
 
