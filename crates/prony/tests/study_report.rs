@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use prony_study::{Cell, Direction, Factor, Machine, Metric, Results, Role, State, Workload};
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn report(dir: &Path, arguments: &[&str]) -> Output {
 fn scratch() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a scratch directory");
     fs::create_dir(dir.path().join("study")).expect("a scratch directory takes it");
-    let json = study().to_json().expect("all is finite");
+    let json = prony_study::results_file::to_json(&study()).expect("all is finite");
     fs::write(dir.path().join("study/results.json"), json).expect("a scratch directory takes it");
     dir
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Output, Stdio};
 
 use prony_stats::samples::Samples;
 use prony_study::ledger::Ledger;
-use prony_study::{Results, State};
+use prony_study::{State, results_file};
 use prony_testing::prony;
 use tempfile::TempDir;
 
@@ -157,7 +157,7 @@ fn an_interrupted_study_says_so_and_goes_on() {
     runner.stderr.take().expect("it is a pipe").read_to_string(&mut said).expect("messages are text");
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("warning: interrupted\nhint: continue with `prony study resume "), "{said}");
-    let results = Results::load(&place.path().join("results")).expect("it is a study");
+    let results = results_file::load(&place.path().join("results")).expect("it is a study");
     let done = results.cells.iter().filter(|cell| cell.state == State::Done).count();
     assert!(results.cells.iter().all(|cell| matches!(cell.state, State::Done | State::Pending)));
     assert!((3..results.cells.len()).contains(&done), "{done}");
@@ -177,7 +177,7 @@ fn failures_stay_visible_with_their_reason_and_stop_only_their_configuration() {
     let answer = text(&output.stdout);
     assert!(answer.contains("cells: expected exit code 0, found 3: no such map\n"), "{answer}");
     assert!(answer.contains("5 failures of its configuration in a row\n"), "{answer}");
-    let results = Results::load(&place.path().join("results")).expect("it is a study");
+    let results = results_file::load(&place.path().join("results")).expect("it is a study");
     for cell in &results.cells {
         assert_eq!(cell.state == State::Done, cell.levels[0] != 1, "{cell:?}");
     }
@@ -201,7 +201,7 @@ fn a_cell_that_was_killed_runs_once_more_and_one_that_takes_too_long_is_ended() 
     write(place.path(), "study.toml", &study.replacen("seed", "cell_seconds_max = 0.5\nseed", 1));
     let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
-    let results = Results::load(&place.path().join("results")).expect("it is a study");
+    let results = results_file::load(&place.path().join("results")).expect("it is a study");
     let mut tried_most = 0;
     for cell in &results.cells {
         let (level, size) = (cell.levels[0], cell.workload);
@@ -243,7 +243,7 @@ fn a_sweep_stops_at_its_limit_and_finds_the_crossing() {
     write(place.path(), "server", server);
     let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let results = Results::load(&place.path().join("results")).expect("it is a study");
+    let results = results_file::load(&place.path().join("results")).expect("it is a study");
     let numbers = results.factors[0].numbers.as_ref().expect("it is a sweep");
     for repeat in 0..2 {
         let ran = results.cells.iter().filter(|cell| cell.repeat == repeat && cell.state == State::Done);
@@ -382,13 +382,13 @@ fn cells_replay_a_real_server_and_one_build_that_diverges_says_where() {
     let output = study_verb(place.path(), &["run", "study.toml"]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let directory = place.path().join("results");
-    let results = Results::load(&directory).expect("it is a study");
+    let results = results_file::load(&directory).expect("it is a study");
     for cell in &results.cells {
         match (&cell.state, cell.levels[0]) {
             (State::Failed { .. } | State::Skipped { .. }, 2) => {}
             (State::Done, 0 | 1) => {
                 assert!(cell.value.is_some_and(|value| value > 0.0), "{cell:?}");
-                let frames = results.frames(cell, &directory).expect("it has samples");
+                let frames = results_file::frames(cell, &directory).expect("it has samples");
                 assert!(frames.len() == 1 && frames[0].len() > 100, "{cell:?}");
             }
             _ => panic!("{cell:?}"),

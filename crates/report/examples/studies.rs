@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use prony_report::Report;
-use prony_study::Results;
+use prony_study::{Results, results_file};
 use prony_testing::studies;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let dir = arguments.next().ok_or("expected a directory to write to")?;
     fs::create_dir_all(&dir)?;
     if let Some(study) = arguments.next() {
-        return write(&dir, "study", &Results::load(&study)?, &study);
+        return write(&dir, "study", &results_file::load(&study)?, &study);
     }
     let machines = ["Xeon E3-1230v2", "i7-3770K", "i5-4690K", "FX-8350", "Opteron 6272", "Atom C2750"];
     let demos: Vec<String> = (1..=9).map(|demo| format!("demo {demo}")).collect();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use prony_stats::quantile::{median, quantile_of_sorted, sorted};
+use prony_study::results_file;
 
 use crate::matrix::{Matrix, counts};
 
@@ -59,7 +60,7 @@ impl Frames {
             if is_replay[cell.workload] == Some(false) {
                 continue;
             }
-            match matrix.results.frames(cell, dir) {
+            match results_file::frames(cell, dir) {
                 Ok(read) => {
                     is_replay[cell.workload] = Some(is_replay[cell.workload] == Some(true) || !read.is_empty());
                     frames.read += read.iter().map(Vec::len).sum::<usize>();

@@ -20,6 +20,7 @@ pub mod ledger;
 pub mod merge;
 mod plan;
 mod results;
+pub mod results_file;
 pub mod run;
 pub mod slurm;
 
@@ -27,7 +28,4 @@ pub use cells::{Contents, Task};
 pub use design::{Alias, Design, Edges, Effect, FactorEdges};
 pub use join::JoinError;
 pub use plan::{Basis, Block, Estimate, Intervals, LeftOut, Plan, PlanError, Planned, Reason};
-pub use results::{
-    Cell, Direction, Factor, FailureKind, LoadError, Machine, Metric, Normalise, RESULTS_FILE, Results, Role, State,
-    Workload,
-};
+pub use results::{Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload};

@@ -7,7 +7,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use prony_stats::samples::Samples;
-use prony_study::{Cell, Results, Role, State};
+use prony_study::{Cell, Results, Role, State, results_file};
 use prony_text::{count, csv_field};
 
 use crate::cli::study::ExportArgs;
@@ -18,7 +18,7 @@ use crate::output::{self, NewFile};
 /// # Errors
 /// When the study cannot be read, or an export not be written.
 pub fn run(args: &ExportArgs) -> Result<Exit, Failure> {
-    let results = Results::load(&args.directory)
+    let results = results_file::load(&args.directory)
         .map_err(|error| Failure::new(format!("cannot export the study: {error}")))?;
     if let Some(path) = &args.csv {
         let table = table(&results);

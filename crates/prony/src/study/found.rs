@@ -4,7 +4,8 @@ use std::path::Path;
 
 use prony_stats::effects::{Over, Size};
 use prony_stats::judge::Verdict;
-use prony_study::{Direction, LoadError, Metric, Results};
+use prony_study::results_file::{self, LoadError};
+use prony_study::{Direction, Metric, Results};
 use prony_text::{Table, Untrusted, signed, thousands};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -17,7 +18,7 @@ use crate::failure::Failure;
 /// # Errors
 /// With the next step.
 pub fn load(verb: &str, directory: &Path) -> Result<Results, Failure> {
-    Results::load(directory).map_err(|error| {
+    results_file::load(directory).map_err(|error| {
         let failure = Failure::new(format!("cannot {verb} {}: {error}", directory.display()));
         match error {
             LoadError::NoStudy { .. } => failure.hint(

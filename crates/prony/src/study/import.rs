@@ -4,7 +4,8 @@ use std::fs::{self, File};
 use std::io::{Read, Write};
 
 use prony_study::import::{BYTES_MAX, Reading, Roles, Table, TableError, Unit, import};
-use prony_study::{RESULTS_FILE, Results, State};
+use prony_study::results_file::{self, RESULTS_FILE};
+use prony_study::{Results, State};
 use prony_text::{Untrusted, count};
 use serde_json::json;
 
@@ -70,7 +71,7 @@ fn write(args: &ImportArgs, results: &Results) -> Result<(), Failure> {
     }
     fs::create_dir_all(directory).map_err(|error| Failure::io("write", directory, &error))?;
     let text =
-        results.to_json().map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
+        results_file::to_json(results).map_err(|error| Failure::new(format!("cannot write results: {error}")))?;
     let path = directory.join(RESULTS_FILE);
     let mut file = NewFile::create(&path, args.force)?;
     file.file().write_all(text.as_bytes()).map_err(|error| Failure::io("write", &path, &error))?;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prony_study::artifacts::digest;
 use prony_study::file::Study;
-use prony_study::{Contents, Estimate, Plan, PlanError, Results};
+use prony_study::{Contents, Estimate, Plan, PlanError, results_file};
 
 use crate::cli::study::PlanArgs;
 use crate::exit::Exit;
@@ -28,7 +28,7 @@ pub fn run(args: &PlanArgs) -> Result<Exit, Failure> {
     let directory = args.study.parent().unwrap_or(Path::new(""));
     let (contents, missing) = contents(&study, directory);
     let plan = study.plan(&contents).map_err(|error| failure(&args.study, &error))?;
-    let earlier = args.earlier.as_deref().map(Results::load).transpose();
+    let earlier = args.earlier.as_deref().map(results_file::load).transpose();
     let earlier = earlier.map_err(|error| Failure::new(format!("cannot read earlier cells: {error}")))?;
     let estimate = plan.estimate(&study, earlier.as_ref());
     let planned = Planned { study, plan, estimate };

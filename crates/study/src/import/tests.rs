@@ -1,4 +1,5 @@
 use super::*;
+use crate::results_file::{parse, to_json};
 
 fn roles() -> Roles {
     let name = |text: &str| Some(text.to_owned());
@@ -38,8 +39,8 @@ fn a_table_made_for_people_becomes_cells() {
     ];
     assert_eq!(cells, expected);
     assert_eq!(results.workloads[1].axes["Demo N"], "2");
-    let text = results.to_json().expect("numbers are finite");
-    assert_eq!(Results::from_json(&text, "results.json".as_ref()).expect("it was just written"), results);
+    let text = to_json(&results).expect("numbers are finite");
+    assert_eq!(parse(&text, "results.json".as_ref()).expect("it was just written"), results);
 }
 
 #[test]

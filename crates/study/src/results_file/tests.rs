@@ -1,7 +1,11 @@
+use std::collections::BTreeMap;
+
+use prony_stats::Interval;
 use prony_stats::samples::{Benchmark, Measured, Run};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::results::{Direction, Factor, FailureKind, Machine, Metric, Normalise, Role, State, Workload};
 
 fn results() -> Results {
     let cell = |key: &str, role, state| Cell {
@@ -44,22 +48,21 @@ fn results() -> Results {
 }
 
 fn written(change: impl FnOnce(&mut Value)) -> String {
-    let mut value: Value = serde_json::from_str(&results().to_json().expect("all is finite")).expect("it is JSON");
+    let mut value: Value = serde_json::from_str(&to_json(&results()).expect("all is finite")).expect("it is JSON");
     change(&mut value);
     value.to_string()
 }
 
 #[test]
 fn results_are_read_as_they_were_written_even_without_bounds() {
-    let text = results().to_json().expect("all is finite");
-    assert_eq!(Results::from_json(&text, Path::new("results.json")).expect("it was just written"), results());
+    let text = to_json(&results()).expect("all is finite");
+    assert_eq!(parse(&text, Path::new("results.json")).expect("it was just written"), results());
 }
 
 #[test]
 fn results_that_do_not_fit_to_each_other_say_where() {
-    let error = |change: fn(&mut Value)| {
-        Results::from_json(&written(change), Path::new("r.json")).expect_err("it does not fit").to_string()
-    };
+    let error =
+        |change: fn(&mut Value)| parse(&written(change), Path::new("r.json")).expect_err("it does not fit").to_string();
     assert_eq!(error(|all| all["format"] = json!(2)), "r.json: expected format 1, found 2");
     assert_eq!(
         error(|all| all["results"]["cells"][1]["machine"] = json!(1)),
@@ -87,7 +90,7 @@ fn results_that_do_not_fit_to_each_other_say_where() {
 #[test]
 fn a_directory_without_a_study_says_what_it_lacks() {
     let directory = tempfile::tempdir().expect("a scratch directory");
-    let error = Results::load(directory.path()).expect_err("it is empty").to_string();
+    let error = load(directory.path()).expect_err("it is empty").to_string();
     assert!(error.ends_with(": expected results.json or study.toml in it, found neither"), "{error}");
 }
 
@@ -103,10 +106,10 @@ fn frames_come_from_the_samples_file_and_from_nowhere_else() {
     fs::create_dir(directory.path().join("cells")).expect("a scratch directory takes it");
     let bytes = samples.encode().expect("it holds the rules");
     fs::write(directory.path().join("cells/a.json"), bytes).expect("a scratch directory takes it");
-    assert_eq!(results.frames(&results.cells[0], directory.path()).expect("it is there"), [[5, 7]]);
+    assert_eq!(frames(&results.cells[0], directory.path()).expect("it is there"), [[5, 7]]);
     for outside in ["/etc/passwd", "../a.json", "cells/../../a.json"] {
         results.cells[0].samples = Some(outside.to_owned());
-        let error = results.frames(&results.cells[0], directory.path()).expect_err("it lies outside").to_string();
+        let error = frames(&results.cells[0], directory.path()).expect_err("it lies outside").to_string();
         assert!(error.ends_with(": expected a samples file inside of the study"), "{error}");
     }
 }
