@@ -25,10 +25,10 @@ const DEEPEST: usize = 64;
 /// The largest list of contents that is read, in bytes.
 const CONTENTS_BYTES_MOST: u64 = 16 << 20;
 
-/// Why something could not be shipped, or is not what was.
+/// Error of adding a file to a study's directory, or of checking that it is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
-    /// What the study names cannot be read, or its copy not be written.
+    /// A file that the study names cannot be read, or its copy not be written.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
@@ -70,11 +70,11 @@ pub enum ArtifactError {
 pub struct Artifact {
     /// SHA-256 of its content, in hex.
     pub sha256: String,
-    /// Its own name, without directories.
+    /// File name without directories.
     pub name: String,
 }
 
-/// What a study ships, by the paths in its file.
+/// Files that are copied into a study's directory, by the paths in its study file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Artifacts(pub BTreeMap<String, Artifact>);
@@ -171,7 +171,7 @@ impl Artifacts {
         self.0.iter().map(|(path, artifact)| (path.clone(), artifact.sha256.clone())).collect()
     }
 
-    /// Where a path of the study file lies in the study's directory; itself when it was not shipped.
+    /// Location of a path of the study file: in the study's directory, or unchanged if it was not copied there.
     pub fn place(&self, directory: &Path, path: &str) -> String {
         let place = self.0.get(path).map(|artifact| artifact.place(directory).to_string_lossy().into_owned());
         place.unwrap_or_else(|| path.to_owned())
@@ -179,7 +179,7 @@ impl Artifacts {
 }
 
 impl Artifact {
-    /// Where it lies in the study's directory.
+    /// Path of the copy in the study's directory.
     pub fn place(&self, directory: &Path) -> PathBuf {
         directory.join(BUILDS).join(&self.sha256).join(&self.name)
     }

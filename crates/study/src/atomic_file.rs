@@ -15,7 +15,7 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     write_with_mode(path, bytes, 0o600)
 }
 
-/// As [`write()`], with these permissions.
+/// Same as [`write()`], with the permission bits `mode`.
 ///
 /// # Errors
 /// As [`write()`].

@@ -1,4 +1,4 @@
-//! What a cell runs, and the key that is the same wherever it is planned.
+//! Content of a cell, and its key, which is the same wherever the cell is planned.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use crate::results::Role;
 /// SHA-256 of what is shipped, as hex, by its path in the study file; see [`Study::paths`].
 pub type Contents = BTreeMap<String, String>;
 
-/// What a cell runs.
+/// Content of a cell: commands or demos, environment and scheduling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     /// The command as text for a splitter of words; `None`: the one that the demo recorded.
@@ -21,7 +21,7 @@ pub struct Task {
     pub trust_demo: bool,
     /// Environment variables beside those of the executor.
     pub environment: BTreeMap<String, String>,
-    /// Where and how its processes are scheduled.
+    /// CPU and real-time priority of its processes.
     pub tuning: Tuning,
 }
 
@@ -34,7 +34,7 @@ impl Study {
         builds.chain(of_workloads).map(String::as_str).collect()
     }
 
-    /// What the configuration `levels` runs on a workload.
+    /// Task that the configuration `levels` runs on a workload.
     ///
     /// `workload`, `levels`: indices into this study. `place`: where a path of the study file lies for whoever
     /// runs it. `None` when an index leads nowhere.

@@ -1,4 +1,4 @@
-//! What a design can tell, before anything runs: rank, aliases, and the edges that each effect rests on.
+//! Properties of a design before anything runs: rank, aliases, and the edges that each effect rests on.
 //!
 //! Main effects and two-factor interactions in treatment coding: a column a level beside the first, and one a pair
 //! of such levels of two factors. Blocks take the means out, so that a column for each kind of block comes first.
@@ -14,7 +14,7 @@ const ALL_PAIRS_MOST: usize = 12;
 /// Most contexts of a pair that are told.
 const MOST_CONTEXTS: usize = 4;
 
-/// What a design can tell.
+/// Effects that a design can estimate, and what they rest on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Design {
     /// Independent effects within blocks; `None` where there are too many to look at.
@@ -40,7 +40,7 @@ pub struct Effect(pub Vec<(usize, usize)>);
 /// An effect that the design cannot tell from others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alias {
-    /// The effect.
+    /// The aliased effect: a level, or a combination of levels.
     pub effect: Effect,
     /// A sum of these is the same in every block; empty: the effect never varies within a block, or never occurs.
     pub with: Vec<Effect>,
@@ -49,7 +49,7 @@ pub struct Alias {
 /// The edges of a factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FactorEdges {
-    /// Its pairs of levels, the earlier one first.
+    /// Edges for each pair of its levels, the earlier level first.
     pub pairs: Vec<Edges>,
 }
 
@@ -60,7 +60,7 @@ pub struct Edges {
     pub from: usize,
     /// The level that is compared.
     pub to: usize,
-    /// How many settings of the other factors a block holds both levels in.
+    /// Number of settings of the other factors at which a block holds both levels.
     pub count: usize,
     /// The first of them: a level index a factor; that of this factor means nothing.
     pub contexts: Vec<Vec<usize>>,
@@ -83,7 +83,7 @@ impl Grid {
         Grid { levels, strides }
     }
 
-    /// How many there are.
+    /// Number of configurations in the grid.
     pub fn len(&self) -> usize {
         self.levels.iter().product()
     }
@@ -96,7 +96,8 @@ impl Grid {
         (0..self.levels.len()).map(|factor| self.level(configuration, factor)).collect()
     }
 
-    /// The same with the first level of `factor`: what has it in common differs in that factor only.
+    /// Number of `configuration` with the first level of `factor`: configurations with the same number differ in that
+    /// factor only.
     pub fn context(&self, configuration: usize, factor: usize) -> usize {
         configuration - self.level(configuration, factor) * self.strides[factor]
     }

@@ -1,4 +1,4 @@
-//! The same study twice: what changed, for each configuration and for each effect.
+//! Differences between two runs of the same study, for each configuration and for each effect.
 
 use std::collections::BTreeSet;
 
@@ -9,24 +9,24 @@ use prony_stats::multiplicity::holm_adjusted;
 use crate::join::{JoinError, Joined};
 use crate::results::Results;
 
-/// What changed between two studies. Sizes are log speed-ups of the new one: above 0 where it is better.
+/// Differences between two studies. Sizes are log speed-ups of the new one: above 0 where it is better.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diff {
-    /// Of all configurations together.
+    /// Change over all configurations together.
     pub whole: Size,
     /// The verdict on it.
     pub verdict: Verdict,
-    /// Of each configuration that both have.
+    /// Change of each configuration that both studies have.
     pub configurations: Vec<Change>,
-    /// Of each effect: how much more it is in the new study, as the logarithm of a ratio of speed-ups.
+    /// Change of each effect: the logarithm of the ratio of its speed-ups, new over old.
     pub effects: Vec<EffectChange>,
-    /// What only one of them has, a phrase each.
+    /// Configurations and effects that only one of them has, a phrase each.
     pub left_out: Vec<String>,
-    /// How what the machine did between the two is in the changes.
+    /// Treatment of drift of the machine between the two studies.
     pub drift: Drift,
 }
 
-/// How the drift between two studies that were not run at one time is part of what is said of them.
+/// Treatment of drift of the machine between two studies that were not run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Drift {
     /// Each machine drifts by itself, which is in their spread.
@@ -55,16 +55,16 @@ impl Drift {
 pub struct Change {
     /// Factor and level.
     pub levels: Vec<(String, String)>,
-    /// Log speed-up.
+    /// Log speed-up of the new study over the old one.
     pub size: Size,
-    /// Of the new study.
+    /// Verdict on the new study, compared with the old one.
     pub verdict: Verdict,
 }
 
 /// An effect, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectChange {
-    /// The factor.
+    /// Factor of the effect, by its name.
     pub factor: String,
     /// From this level.
     pub from: String,
@@ -76,7 +76,7 @@ pub struct EffectChange {
     pub verdict: Verdict,
 }
 
-/// Compares the studies.
+/// Compares two studies at significance level `alpha` with the equivalence margin `margin`, a log ratio.
 ///
 /// `alpha`: chance to claim any change at all where there is none, of the whole, a configuration or an effect: Holm's steps
 /// over all of them. `margin`: smaller changes count as none, a log ratio. A claim is of a change beyond the margin: what a run

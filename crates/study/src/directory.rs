@@ -21,14 +21,14 @@ use crate::results::{Machine, Results};
 
 /// The study file, in its directory.
 pub const STUDY_FILE: &str = "study.toml";
-/// Where commands run.
+/// Directory below a study's directory in which commands run.
 pub const WORK: &str = "work";
 /// The fact of a ledger that lists the points which its sweeps added.
 pub(crate) const POINTS: &str = "points";
 /// The fact of a ledger that says what its machine is.
 pub(crate) const FACTS: &str = "facts";
 
-/// Why a study's directory could not be used.
+/// Error of opening or creating a study's directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
     /// A file of it.
@@ -50,10 +50,10 @@ pub enum DirectoryError {
     /// The study cannot be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// What was shipped.
+    /// A copied file cannot be read, or is not the one that was copied.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    /// A ledger.
+    /// A ledger of the study cannot be used.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
@@ -61,13 +61,13 @@ pub enum DirectoryError {
 /// A study as it lies in its directory.
 #[derive(Debug)]
 pub struct Directory {
-    /// Where it is; absolute.
+    /// Absolute path of the directory.
     pub path: PathBuf,
-    /// What was asked.
+    /// The study, as its file describes it.
     pub study: Study,
-    /// What was shipped.
+    /// Files that were copied into the directory.
     pub artifacts: Artifacts,
-    /// What runs, in which order.
+    /// Cells that run, in their order.
     pub plan: Plan,
 }
 
@@ -113,7 +113,7 @@ impl Directory {
         Directory::open(path)
     }
 
-    /// Reads a study's directory.
+    /// Opens an existing study's directory and reads its study file and plan.
     ///
     /// # Errors
     /// [`DirectoryError`] when there is no study in it.
@@ -133,7 +133,7 @@ impl Directory {
         Ok(Directory { path, study, artifacts, plan })
     }
 
-    /// Where the ledger of a machine is.
+    /// Path of the ledger of a machine.
     pub fn ledger(&self, machine: usize) -> PathBuf {
         self.path.join(ledger::file_name(&self.study.machines[machine].name))
     }
@@ -219,12 +219,12 @@ fn fill_in(results: &mut Results, machine: usize, ledger: &Ledger) -> Result<(),
     Ok(())
 }
 
-/// What a machine has of a study, to be looked at while it runs.
+/// Progress of a machine, readable while it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
-    /// Its name.
+    /// Name of the machine in the study file.
     pub machine: String,
-    /// Its cells; of a machine that has not begun, all are pending.
+    /// Number of its cells in each state; of a machine that has not begun, all are pending.
     pub counts: ledger::Counts,
     /// Seconds that a cell takes on average, when one has run.
     pub cell_s: Option<f64>,
@@ -233,7 +233,7 @@ pub struct Progress {
 }
 
 impl Directory {
-    /// How far each machine is.
+    /// Progress of each machine, in the order of the study file.
     ///
     /// # Errors
     /// [`DirectoryError`] when a ledger cannot be read.

@@ -7,7 +7,7 @@ use prony_stats::samples::Better;
 
 use crate::results::{Cell, Direction, Results, Role, State};
 
-/// What was varied and what came out: cells that are measured and done. Warm-ups and controls do not count.
+/// Factors and log values of the cells that were measured and are done. Warm-ups and controls do not count.
 pub fn design(results: &Results) -> Design {
     let of_factor = |factor: &crate::Factor| effects::Factor {
         name: factor.name.clone(),

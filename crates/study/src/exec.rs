@@ -15,13 +15,13 @@ use crate::artifacts::{self, ArtifactError, BUILDS};
 use crate::directory::{Directory, DirectoryError};
 use crate::merge::{self, MergeError};
 
-/// What comes back lies here, one directory a machine.
+/// Directory below a study's directory that receives results, with a subdirectory for each machine.
 pub const INCOMING: &str = "incoming";
 
-/// Why a command could not be made or run.
+/// Error of a command that runs cells on another machine.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The template.
+    /// A template of a command is malformed.
     #[error("`{template}`: {problem}")]
     Template {
         /// As the study says it.
@@ -50,7 +50,7 @@ pub enum ExecError {
     /// Our own program could not be shipped.
     #[error(transparent)]
     Artifact(#[from] ArtifactError),
-    /// What came back.
+    /// Results that came back cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
 }
@@ -74,7 +74,7 @@ pub fn store_program(directory: &Path) -> Result<PathBuf, ArtifactError> {
     Ok(to)
 }
 
-/// Where a machine of this study works when nothing else is said: a place that a reboot does not empty.
+/// Default working directory of a machine of this study: one that a reboot does not empty.
 pub fn scratch(directory: &Path, machine: &str) -> PathBuf {
     let hash = Sha256::digest(format!("{}\0{machine}", directory.display()));
     let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -98,7 +98,7 @@ pub fn work_command(
     words
 }
 
-/// How a machine is reached.
+/// Templates of the commands that copy files to a machine, run cells there and fetch their results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Templates {
     /// Runs `{command}` on `{machine}`.
@@ -138,7 +138,7 @@ fn fill(template: &str, with: &Filled) -> Result<Vec<String>, ExecError> {
     Ok(filled)
 }
 
-/// A machine at work. Dropping it ends the command that was started.
+/// Command that runs cells on another machine. Dropping it ends the command that was started.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -166,7 +166,7 @@ impl Running {
         Ok(Running { child, command: shell_words::join(&words) })
     }
 
-    /// Whether it has ended, and how.
+    /// True once the command has ended.
     ///
     /// # Errors
     /// [`ExecError`] when it failed, that is with another code than 0 and 1: a finding is none.

@@ -45,24 +45,24 @@ pub const MOST_BYTES: usize = 4 << 20;
 /// Most configurations of a full cross, and most cells of a plan.
 pub const MOST_CELLS: usize = 1_000_000;
 
-/// What is asked in a study file.
+/// Content of a study file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
-    /// What it is called.
+    /// Title of the study.
     pub title: String,
-    /// What is measured.
+    /// Metric of the cells, with its unit and direction.
     pub metric: Metric,
-    /// How often each block is run.
+    /// Number of repeats of each block.
     pub repeats: u32,
     /// Orders are drawn from it.
     pub seed: u64,
-    /// What a cell is expected to take, for estimates before one has run.
+    /// Expected duration of a cell in seconds, for estimates before one has run.
     pub seconds_per_cell: Option<f64>,
     /// After this time a cell is ended, and has failed.
     pub cell_seconds_max: Option<f64>,
     /// In which order blocks run.
     pub order: Order,
-    /// What is varied on purpose.
+    /// Factors: properties that are varied on purpose.
     pub factors: Vec<Factor>,
     /// Factors that go through their levels together: indices.
     pub zips: Vec<Vec<usize>>,
@@ -72,9 +72,9 @@ pub struct Study {
     pub keep: Option<Filter>,
     /// Cells that are left out, and why.
     pub skips: Vec<Skip>,
-    /// What the builds work on.
+    /// Workloads, in the order of the study file.
     pub workloads: Vec<Workload>,
-    /// Where they do it.
+    /// Machines, in the order of the study file.
     pub machines: Vec<Machine>,
 }
 
@@ -89,23 +89,23 @@ pub enum Order {
     Listed,
 }
 
-/// Something varied on purpose.
+/// Factor: a property that is varied on purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Its name.
+    /// Name of the factor.
     pub name: String,
-    /// Its levels; the first is what others are compared with.
+    /// Levels in the order of the study file; the first is the reference.
     pub levels: Vec<Level>,
-    /// Of numbers in ascending order: one a level.
+    /// Numeric values of the levels in ascending order, one for each level; of a factor that is swept.
     pub numbers: Option<Vec<f64>>,
-    /// When larger points are not run.
+    /// Condition under which larger points are not run.
     pub stop: Option<Stop>,
 }
 
 /// A level: what it changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Its name.
+    /// Name of the level.
     pub name: String,
     /// Placeholders of commands and environments, beside the factor's own.
     pub set: BTreeMap<String, String>,
@@ -113,13 +113,13 @@ pub struct Level {
     pub build: Option<String>,
     /// A command in place of the workload's.
     pub command: Option<String>,
-    /// Environment variables.
+    /// Environment variables that the level sets, by name.
     pub environment: BTreeMap<String, String>,
-    /// Where and how its processes are scheduled.
+    /// CPU and real-time priority of its processes.
     pub tuning: Tuning,
 }
 
-/// Where and how processes are scheduled.
+/// Scheduling of processes: CPU and real-time priority.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuning {
@@ -136,26 +136,26 @@ pub struct Pattern(pub Vec<Option<Vec<usize>>>);
 /// Cells that are left out, and why.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skip {
-    /// Which.
+    /// Filter of the configurations that are skipped.
     pub filter: Filter,
     /// The filter as the study says it.
     pub text: String,
-    /// Why.
+    /// Reason, as the study states it.
     pub why: String,
 }
 
-/// What the builds work on.
+/// Workload: the input that builds are measured on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// What it varies.
+    /// Properties in which workloads differ, value by name.
     pub axes: BTreeMap<String, String>,
     /// A demo that the command replays.
     pub demo: Option<String>,
     /// Run the command of that demo, and use its state, wherever it was recorded.
     pub trust_demo: bool,
-    /// What runs, with placeholders; `None` when the levels of a factor say it.
+    /// Command with placeholders; `None` if the levels of a factor define it.
     pub command: Option<String>,
     /// Environment variables of all its cells, with placeholders.
     pub environment: BTreeMap<String, String>,
@@ -163,21 +163,21 @@ pub struct Workload {
     pub files: BTreeMap<String, String>,
 }
 
-/// Where cells run.
+/// Machine on which cells run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
-    /// What it must be.
+    /// Required properties; cells are refused without them.
     pub require: Vec<Requirement>,
-    /// What runs cells there.
+    /// Way in which cells run on it.
     pub executor: Executor,
 }
 
-/// What runs cells on a machine.
+/// Way in which cells run on a machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Executor {
-    /// This process.
+    /// Cells run as children of this process.
     Local,
     /// A Slurm job a block.
     Slurm(Slurm),
@@ -185,23 +185,23 @@ pub enum Executor {
     Exec(String),
 }
 
-/// What is asked of Slurm.
+/// Options of Slurm jobs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slurm {
-    /// The node.
+    /// Node name, for `--nodelist`.
     pub node: Option<String>,
-    /// The partition.
+    /// Partition name, for `--partition`.
     pub partition: Option<String>,
     /// Features of the node.
     pub constraint: Option<String>,
-    /// As `--cpu-freq`: `2400000`, `performance`.
+    /// Value of `--cpu-freq`: `2400000`, `performance`.
     pub cpu_freq: Option<String>,
-    /// As `--account`.
+    /// Value of `--account`.
     pub account: Option<String>,
 }
 
 impl Study {
-    /// Reads a study file.
+    /// Parses and checks the text of a study file.
     ///
     /// # Errors
     /// [`StudyError`] at the first thing that is not as the format asks, unknown keys included.
@@ -217,7 +217,7 @@ impl Study {
         named.map(|level| level.name.as_str())
     }
 
-    /// The same study with one more point of the sweep `factor`; the keys of all its cells stay what they were.
+    /// Copy of the study with one more point of the sweep `factor`; the keys of its cells stay the same.
     ///
     /// `None` when the factor is no sweep, or has the point already.
     pub fn with_point(&self, factor: usize, point: f64) -> Option<Study> {

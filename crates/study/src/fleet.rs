@@ -24,7 +24,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Machines of a study, by their index, and how each is used.
 #[derive(Debug)]
 pub struct Fleet<'a> {
-    /// The study.
+    /// Directory of the study.
     pub directory: &'a Directory,
     /// The machine that this is.
     pub local: Option<usize>,
@@ -38,7 +38,7 @@ pub struct Fleet<'a> {
     pub retry_failed: bool,
     /// Directory below which other machines work; `None`: as [`exec::scratch`] says.
     pub scratch: Option<&'a Path>,
-    /// Where `/proc` and `/sys` lie, if not where they should.
+    /// Directory that holds `proc` and `sys`; `None`: the real ones.
     pub root: Option<&'a Path>,
     /// Wait for the jobs of Slurm.
     pub waits: bool,
@@ -46,12 +46,12 @@ pub struct Fleet<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// What happens while machines work.
+/// Event while machines work.
 #[derive(Debug)]
 pub enum FleetEvent<'a> {
     /// Something on this machine, whose name comes first.
     Local(&'a str, &'a Event<'a>),
-    /// How far all machines are.
+    /// Progress of all machines, in the order of the study file.
     Progress(&'a [Progress]),
     /// Number of jobs that were submitted to Slurm.
     Submitted(usize),
@@ -59,7 +59,7 @@ pub enum FleetEvent<'a> {
     Resubmitted(usize),
 }
 
-/// Why a machine did not work.
+/// Error of a machine that could not work.
 #[derive(Debug, thiserror::Error)]
 pub enum FleetError {
     /// Cells could not be run on this machine.
@@ -84,12 +84,12 @@ pub enum FleetError {
     },
 }
 
-/// How far machines came.
+/// Progress of the machines, and their errors.
 #[derive(Debug)]
 pub struct FleetReport {
-    /// How far each machine of the study is.
+    /// Progress of each machine, in the order of the study file.
     pub progress: Vec<Progress>,
-    /// Why machines did not work, or not to their end; what they measured before is kept.
+    /// Errors of machines that did not work to their end; values that they measured before are kept.
     pub errors: Vec<FleetError>,
     /// Somebody asked to stop.
     pub interrupted: bool,

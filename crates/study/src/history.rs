@@ -1,4 +1,4 @@
-//! The same study over commits: a series for each configuration, and where it changes.
+//! The same study over commits: a series for each configuration, and its change points.
 
 use std::collections::BTreeMap;
 
@@ -9,23 +9,23 @@ use prony_stats::effects::{Observation, Table, rows, student_interval};
 use crate::join::{JoinError, Joined};
 use crate::results::{Metric, Results};
 
-/// A study over commits.
+/// Series of a study over commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// What is measured.
+    /// Metric of the studies.
     pub metric: Metric,
     /// One a configuration.
     pub series: Vec<Series>,
 }
 
-/// A configuration over commits.
+/// Values of a configuration over commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
     /// Factor and level.
     pub levels: Vec<(String, String)>,
     /// The studies that have values of it, in order.
     pub points: Vec<Point>,
-    /// Where it changes; `at` counts points, `before` and `after` are in the metric's unit.
+    /// Change points; `at` counts points, `before` and `after` are in the metric's unit.
     pub changes: Vec<ChangePoint>,
     /// Some study has no machine and workload in common with others, so that points are of different work.
     pub patchy: bool,
@@ -38,7 +38,7 @@ pub struct Point {
     pub study: usize,
     /// Geometric mean over machines and workloads, in the metric's unit; missing ones are made up for.
     pub value: f64,
-    /// What repeats in one study differ by, as an interval of the value; `None` with one repeat.
+    /// Confidence interval of the value, from the repeats of one study; `None` with one repeat.
     pub interval: Option<Interval>,
 }
 

@@ -17,16 +17,16 @@ use crate::results::{
     Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload,
 };
 
-/// Why a table could not be imported.
+/// Error of importing a table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
-    /// No row.
+    /// No row below the header.
     #[error("expected {}", match columns { 0 => "a header and at least one row, found nothing", _ => "at least one row below the header, found none" })]
     Empty {
         /// Columns that the header names.
         columns: usize,
     },
-    /// Too large.
+    /// Too many bytes, rows or columns.
     #[error("expected at most {most} {what}, found more")]
     TooLarge {
         /// Bytes, rows or columns.
@@ -96,7 +96,7 @@ pub enum TableError {
         /// Its name.
         column: String,
     },
-    /// No number.
+    /// A cell that should hold a number does not.
     #[error("line {line}, column `{column}`: expected a number, found `{found}`")]
     Number {
         /// From 1.
@@ -144,16 +144,16 @@ fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// How values are to be read.
+/// Options for reading values.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
-    /// Their unit; told by the header where it is `None`.
+    /// Unit of the values; `None`: the header tells.
     pub unit: Option<Unit>,
-    /// How many frames values are stated for; a round number near their median where it is `None`.
+    /// Number of frames that values are normalised to; `None`: a round number near their median.
     pub normalise_to: Option<f64>,
     /// More is better; told by the unit where it is `None`.
     pub higher_is_better: Option<bool>,
-    /// What the study is called.
+    /// Title of the imported study.
     pub title: String,
 }
 
@@ -201,7 +201,7 @@ impl Unit {
     }
 }
 
-/// A table as results.
+/// Converts a table to results of a study.
 ///
 /// `roles`: each names a column of the table.
 ///

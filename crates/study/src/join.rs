@@ -7,10 +7,10 @@ use prony_stats::effects::{Design, Factor, Observation};
 use crate::effects::{better, done, observation};
 use crate::results::{Metric, Results, Role};
 
-/// Why studies cannot be set side by side.
+/// Error of joining studies that cannot be compared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum JoinError {
-    /// They measured different things.
+    /// The studies have different metrics.
     #[error("expected the metric {}, found {}", described(expected), described(found))]
     Metric {
         /// Which of the studies.
@@ -20,7 +20,7 @@ pub enum JoinError {
         /// That of this one.
         found: Box<Metric>,
     },
-    /// They varied different things.
+    /// The studies have different factors.
     #[error("expected the factors {}, found {}", listed(expected), listed(found))]
     Factors {
         /// Which of the studies.
@@ -59,10 +59,11 @@ fn listed(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Studies side by side.
+/// Several studies as one design.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Joined {
-    /// Which study is the first factor; the others are those of the studies, with every level of any of them.
+    /// Design in which the study is the first factor, followed by the factors of the studies with all levels of any of
+    /// them.
     pub design: Design,
     /// Names of the machines of any of them.
     pub machines: Vec<String>,

@@ -41,7 +41,7 @@ const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
 /// How long another process may hold the file while it writes.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Why a ledger could not be used.
+/// Error of using a ledger.
 #[derive(Debug, thiserror::Error)]
 pub enum LedgerError {
     /// The file, its lock or its directory.
@@ -55,7 +55,7 @@ pub enum LedgerError {
     /// The file or its lock is a link, a pipe or a device.
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
-    /// What SQLite said.
+    /// An error of SQLite, with the path of the ledger.
     #[error("{}: {error}", path.display())]
     Sqlite {
         /// The ledger.
@@ -71,7 +71,7 @@ pub enum LedgerError {
         /// What it is.
         found: String,
     },
-    /// Its pages lead in circles.
+    /// Reading takes more steps than tables of the file's size need: its pages form a cycle.
     #[error("{}: expected tables that fit into {bytes} bytes, found more", path.display())]
     Endless {
         /// The file.
@@ -87,7 +87,7 @@ pub enum LedgerError {
         /// Who, as far as it is told.
         pid: Option<u32>,
     },
-    /// It belongs to another machine.
+    /// The ledger belongs to another machine.
     #[error("{}: expected the ledger of `{expected}`, found that of `{found}`", path.display())]
     Other {
         /// The ledger.
@@ -133,26 +133,26 @@ struct Writer {
 /// A cell as a ledger knows it: by names, which mean the same on every machine and in a study that has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Its key.
+    /// Key of the cell.
     pub key: String,
     /// The number of its block in the plan of its machine.
     pub block: u64,
     /// The name of its workload.
     pub workload: String,
-    /// Its repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
     /// The name of its level of each factor.
     pub levels: Vec<String>,
-    /// What it is run for.
+    /// Purpose of the cell: measured, warm-up or control.
     pub role: Role,
 }
 
 /// A cell that we have to run now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
-    /// What it is.
+    /// Row of the claimed cell.
     pub row: Row,
-    /// Which attempt this is, from 1.
+    /// Number of this attempt, from 1.
     pub attempt: u32,
 }
 
@@ -162,36 +162,36 @@ impl Claim {
     }
 }
 
-/// What a cell that ran gave.
+/// Values of a cell that ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
     /// The metric, normalised.
     pub value: f64,
     /// Interval of the value, when there are several.
     pub spread: Option<Interval>,
-    /// How long it took.
+    /// Duration of the cell in seconds.
     pub seconds: f64,
-    /// What is needed to reproduce it.
+    /// Facts that are needed to reproduce the value, by name.
     pub provenance: BTreeMap<String, String>,
 }
 
-/// Why a cell has no value.
+/// Reason why a cell has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Whether trying again may help.
+    /// Permanent, or transient if another attempt may succeed.
     pub kind: FailureKind,
-    /// What went wrong.
+    /// Message of the error.
     pub message: String,
 }
 
-/// What a failure led to.
+/// Consequence of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
     /// The cell will run once more, at the end of its block.
     Again,
-    /// It stays failed.
+    /// The cell stays failed.
     Failed,
-    /// It stays failed, and so many further cells of its configuration are not run.
+    /// The cell stays failed, and this number of further cells of its configuration is not run.
     Stopped {
         /// Cells that are not run.
         cells: usize,
@@ -260,7 +260,7 @@ impl Ledger {
         Ok(Ledger { connection, budget, path: path.to_owned(), writer: None })
     }
 
-    /// Where it is.
+    /// Path of the ledger's file.
     pub fn path(&self) -> &Path {
         &self.path
     }

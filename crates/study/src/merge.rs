@@ -13,7 +13,7 @@ use crate::atomic_file;
 use crate::directory::{Directory, DirectoryError};
 use crate::ledger::{self, CELLS, Conflict, Ledger, LedgerError};
 
-/// Why directories could not be merged.
+/// Error of merging directories of a study.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError {
     /// The study's directory, or a file or ledger in it.
@@ -35,12 +35,12 @@ impl From<LedgerError> for MergeError {
     }
 }
 
-/// What came of a merge, of one machine.
+/// Result of a merge for one machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Merged {
-    /// The machine.
+    /// Name of the machine.
     pub machine: String,
-    /// Where its cells came from.
+    /// Directory from which its cells came.
     pub from: PathBuf,
     /// Cells that are done and were not before.
     pub done: usize,
@@ -120,7 +120,7 @@ impl Publisher {
     /// Seconds between two copies, unless copying takes long.
     const EVERY: Duration = Duration::from_secs(2);
 
-    /// Of one machine.
+    /// Publisher of the results of one machine, from a directory of its own to the study's.
     pub fn new(from: &Path, to: &Path, machine: &str) -> Publisher {
         let there = fs::read_dir(to.join(CELLS)).into_iter().flatten().flatten();
         let there = there.filter_map(|entry| Some(entry.file_name().to_str()?.strip_suffix(".json")?.to_owned()));

@@ -23,16 +23,16 @@ use crate::file::{MOST_CELLS, Order, Study};
 use crate::results::{Cell, Factor, Machine, Results, Role, State, Workload};
 use select::Selection;
 
-/// What runs, in which order.
+/// Blocks of cells in the order in which they run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Block after block, those of a machine together.
     pub blocks: Vec<Block>,
     /// Configurations that some block holds.
     pub configurations: usize,
-    /// What is left out, and why.
+    /// Cells that are left out, and the reasons.
     pub left_out: Vec<LeftOut>,
-    /// What it can tell.
+    /// Effects that the plan can estimate.
     pub design: Design,
 }
 
@@ -43,24 +43,24 @@ pub struct Block {
     pub machine: usize,
     /// Index of its workload.
     pub workload: usize,
-    /// Its repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
-    /// Its cells in the order in which they run; the warm-up comes first.
+    /// Cells in the order in which they run; the warm-up comes first.
     pub cells: Vec<Planned>,
 }
 
 /// A cell that is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// Its key.
+    /// Key of the cell.
     pub key: String,
     /// A level index for each factor.
     pub levels: Vec<usize>,
-    /// What it is run for.
+    /// Purpose of the cell: measured, warm-up or control.
     pub role: Role,
 }
 
-/// Why a study cannot be planned.
+/// Error of planning a study.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
     /// Filters leave nothing; a study that was read is not empty, but one that was put together may be.
@@ -80,7 +80,8 @@ impl Study {
         !Selection::leaves_something(self)
     }
 
-    /// Plans the study. `contents`: hashes of what is shipped; a path that is not in it stands for itself.
+    /// Plans the cells of the study and their order. `contents`: hashes of what is shipped; a path that is not in it
+    /// stands for itself.
     ///
     /// # Errors
     /// [`PlanError`] when there is nothing to run, or too much.
@@ -210,17 +211,17 @@ impl Digests<'_> {
     }
 }
 
-/// Of what the intervals of a plan's effects will speak, if all of its cells have a value.
+/// Population that the confidence intervals of a plan's effects will refer to, if all of its cells have a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Intervals {
-    /// As [`prony_stats::effects::Size::of`] has it; `None`: there will be none.
+    /// Population, as in [`prony_stats::effects::Size::of`]; `None`: there will be no intervals.
     pub of: Option<Over>,
     /// On one machine: whether there will be one for other workloads like these.
     pub others: bool,
 }
 
 impl Study {
-    /// What intervals the cells of this study will give.
+    /// Intervals that the cells of this study will give.
     pub fn intervals(&self) -> Intervals {
         let of = match (self.machines.len(), self.workloads.len(), self.repeats) {
             (2.., ..) => Some(Over::Machines),
@@ -234,7 +235,7 @@ impl Study {
 }
 
 impl Plan {
-    /// How many cells run.
+    /// Number of cells that run.
     pub fn cells(&self) -> usize {
         self.blocks.iter().map(|block| block.cells.len()).sum()
     }

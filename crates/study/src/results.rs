@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
-    /// What it is called.
+    /// Title of the study.
     pub title: String,
-    /// What is measured.
+    /// Metric of the cells.
     pub metric: Metric,
-    /// What is varied on purpose.
+    /// Factors in the order of the study file.
     pub factors: Vec<Factor>,
-    /// What the builds work on.
+    /// Workloads in the order of the study file.
     pub workloads: Vec<Workload>,
-    /// Where they do it.
+    /// Machines in the order of the study file.
     pub machines: Vec<Machine>,
     /// One a run: machine × repeat × workload × configuration, and the warm-ups and controls of each block.
     pub cells: Vec<Cell>,
@@ -25,22 +25,22 @@ pub struct Results {
     pub seed: u64,
 }
 
-/// What is measured.
+/// Metric of the cells: name, unit, direction and normalisation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metric {
-    /// Its name: `cpu`.
+    /// Name of the metric: `cpu`.
     pub name: String,
-    /// Its unit: `second`.
+    /// Unit of the values: `second`.
     pub unit: String,
-    /// Which way is better.
+    /// Direction in which values are better.
     pub direction: Direction,
-    /// What values are scaled to; `None` when they are taken as they are.
+    /// Scale of the values; `None` if they are taken as they are.
     #[serde(default)]
     pub normalise: Option<Normalise>,
 }
 
-/// Which way is better.
+/// Direction in which values are better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
@@ -54,43 +54,43 @@ pub enum Direction {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Normalise {
-    /// What is counted in each cell: `frames`.
+    /// Quantity that is counted in each cell: `frames`.
     pub by: String,
-    /// How many of it values are stated for: 120000.
+    /// Amount of it that values are stated for: 120000.
     pub to: f64,
 }
 
-/// Something varied on purpose.
+/// Factor: a property that is varied on purpose.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Factor {
-    /// Its name: `engine`.
+    /// Name of the factor: `engine`.
     pub name: String,
-    /// Its levels by name, in the order of the study file; the first is what others are compared with.
+    /// Names of its levels in the order of the study file; the first is the reference.
     pub levels: Vec<String>,
-    /// Of a sweep: one number a level, ascending.
+    /// Numeric values of its levels, ascending, one for each level; of a factor that is swept.
     #[serde(default)]
     pub numbers: Option<Vec<f64>>,
 }
 
-/// What the builds work on.
+/// Workload: the input that builds are measured on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Its name.
+    /// Name of the workload.
     pub name: String,
-    /// What the workload varies, as `map = "dm1"`, `clients = "16"`.
+    /// Properties in which workloads differ, such as `map = "dm1"`, `clients = "16"`.
     #[serde(default)]
     pub axes: BTreeMap<String, String>,
 }
 
-/// Where cells ran.
+/// Machine on which cells ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its name.
+    /// Name of the machine.
     pub name: String,
-    /// As `prony machine show --json`; null where nothing is known.
+    /// Facts about the machine, as `prony machine show --json` has them; null if nothing is known.
     #[serde(default)]
     pub facts: serde_json::Value,
     /// Disturbances seen when the cells ran, in words.
@@ -108,15 +108,15 @@ pub struct Cell {
     pub machine: usize,
     /// Index of its workload.
     pub workload: usize,
-    /// Its repeat, from 0.
+    /// Number of the repeat, from 0.
     pub repeat: u32,
     /// A level index for each factor.
     pub levels: Vec<usize>,
-    /// What it is run for.
+    /// Purpose of the cell: measured, warm-up or control.
     pub role: Role,
-    /// What came of it.
+    /// State of the cell.
     pub state: State,
-    /// How often it was claimed, from 1; 0 when never.
+    /// Number of times that it was claimed; 0 if never.
     pub attempt: u32,
     /// The metric, normalised.
     pub value: Option<f64>,
@@ -126,57 +126,57 @@ pub struct Cell {
     /// Path of its samples file, relative to the study's directory.
     #[serde(default)]
     pub samples: Option<String>,
-    /// How long it took to run.
+    /// Duration of the cell in seconds.
     #[serde(default)]
     pub seconds: Option<f64>,
-    /// What is needed to reproduce it: command, environment, hashes.
+    /// Facts that are needed to reproduce the value: command, environment, hashes.
     #[serde(default, rename = "origin")]
     pub provenance: BTreeMap<String, String>,
 }
 
-/// What a cell is run for.
+/// Purpose of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Its value counts.
+    /// The value counts.
     Measured,
-    /// It comes first in its block, and its value is discarded.
+    /// The first cell of its block; its value is discarded.
     WarmUp,
     /// One configuration of the block a second time: with its measured cell it is the block's A/A pair.
     Control,
 }
 
-/// What came of a cell.
+/// State of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It is still to run.
+    /// Not run yet.
     Pending,
     /// Somebody runs it.
     Running,
-    /// It has a value.
+    /// Run, with a value.
     Done,
-    /// It has none, and why.
+    /// Run without a value, for the reason given.
     Failed {
         /// Whether trying again may help.
         kind: FailureKind,
         /// What went wrong.
         message: String,
     },
-    /// It is not run: a sweep went far enough, or its configuration failed again and again.
+    /// Not to be run: a sweep ended before it, or its configuration failed repeatedly.
     Skipped {
         /// Why.
         why: String,
     },
 }
 
-/// Whether trying again may help.
+/// Prospect of another attempt at a cell that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// It will fail again: no such program, a replay that diverged.
+    /// Another attempt would fail too: no such program, a replay that diverged.
     Permanent,
-    /// It may go well another time: a full disk, a killed process.
+    /// Another attempt may succeed: a full disk, a killed process.
     Transient,
 }
 

@@ -17,7 +17,7 @@ const FORMAT: u64 = 1;
 /// The largest `results.json` that is read, in bytes: a million cells are some 500 MB.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why the results of a study could not be read.
+/// Error of reading the results of a study.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A file could not be read.

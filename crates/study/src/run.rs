@@ -32,12 +32,12 @@ use cell::{Build, CellContext, NoOutcome, Outcome};
 use machine::LocalMachine;
 use sweep::SweepError;
 
-/// What is to be run, and how.
+/// Cells to run on a machine, and the options for it.
 #[derive(Debug)]
 pub struct Work<'a> {
-    /// The study.
+    /// Directory of the study.
     pub directory: &'a Directory,
-    /// Where ledger and samples are written; the study's directory, or one on a disk of this machine.
+    /// Directory for the ledger and samples; the study's directory, or one on a disk of this machine.
     pub results: &'a Path,
     /// Index of the machine that this is.
     pub machine: usize,
@@ -49,11 +49,11 @@ pub struct Work<'a> {
     pub retry_failed: bool,
     /// Asks to stop.
     pub interrupt: Option<&'a Interrupt>,
-    /// Where `/proc` and `/sys` lie, if not where they should.
+    /// Directory that holds `proc` and `sys`; `None`: the real ones.
     pub root: Option<&'a Path>,
 }
 
-/// Why cells could not be run.
+/// Error that keeps cells from being run.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkError {
     /// The machine is not what the study asks for.
@@ -98,12 +98,12 @@ impl From<SweepError> for WorkError {
     }
 }
 
-/// What happens while cells run.
+/// Event while cells run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Cells that were cut short before are to run again.
     Cut(usize),
-    /// How far the machine is.
+    /// Progress of the machine, after each cell.
     Progress(Progress),
     /// A cell failed, and what that led to.
     Failed(&'a Claim, &'a Failure, AfterFailure),
@@ -111,16 +111,16 @@ pub enum Event<'a> {
     Point(f64),
 }
 
-/// How far a machine is.
+/// Progress of a machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
-    /// Its cells.
+    /// Number of its cells in each state.
     pub counts: Counts,
     /// Seconds until all have run, by what those took that did.
     pub left_s: Option<f64>,
 }
 
-/// How it ended.
+/// Summary of a machine's work: numbers of cells, and seconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Finished {
     /// The cells of the machine.
@@ -464,7 +464,7 @@ fn sweep_away_temporaries(directory: &Path) {
     }
 }
 
-/// Whether nothing is left to run on any machine.
+/// True if no cell is left to run on any machine.
 pub fn is_complete(cells: &[crate::Cell]) -> bool {
     !cells.iter().any(|cell| matches!(cell.state, State::Pending | State::Running))
 }

@@ -18,11 +18,11 @@ use crate::ledger::{Ledger, LedgerError};
 
 /// Scripts, output and the state of the rounds, in the study's directory.
 pub const DIRECTORY: &str = "slurm";
-/// How often blocks are submitted until they are given up: nodes that die each time do not get better.
+/// Number of submissions of a block after which it is given up: nodes that fail each time do not recover.
 pub const ROUNDS_MOST: u32 = 4;
 const STATE: &str = "rounds.json";
 
-/// Why jobs could not be submitted.
+/// Error of submitting jobs.
 #[derive(Debug, thiserror::Error)]
 pub enum SlurmError {
     /// `sbatch` could not be run.
@@ -47,10 +47,10 @@ impl From<LedgerError> for SlurmError {
     }
 }
 
-/// What was submitted.
+/// Jobs that were submitted for a study, round by round.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rounds {
-    /// How often, from 1.
+    /// Number of the current round, from 1.
     pub round: u32,
     /// The machines that are run so.
     pub machines: Vec<String>,
@@ -65,14 +65,14 @@ pub struct Rounds {
     pub given_up: Vec<(String, u64)>,
 }
 
-/// How jobs are submitted.
+/// Options for submitting jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission<'a> {
-    /// The study.
+    /// Directory of the study.
     pub directory: &'a Path,
     /// The program, where all nodes see it.
     pub program: &'a Path,
-    /// Where nodes work; each machine in a directory of its own below it. `None`: see [`exec::scratch`].
+    /// Parent directory of the nodes' working directories, one for each machine. `None`: see [`exec::scratch`].
     pub scratch: Option<&'a Path>,
     /// Names of the machines to run so; those of them that the study gives to nobody are asked for without more.
     pub machines: &'a [String],
@@ -161,7 +161,7 @@ impl Submission<'_> {
         flags
     }
 
-    /// What the collector does: submits what is left once more, or says that it is over.
+    /// Work of the collector job: submits the remaining cells once more, or reports that none is left.
     ///
     /// # Errors
     /// As [`Submission::submit`].
@@ -181,7 +181,7 @@ impl Submission<'_> {
     }
 }
 
-/// Whether anything of a round may still run.
+/// State of the jobs of a round in Slurm's queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Queue {
     /// A job of it runs or waits for its turn.
@@ -227,7 +227,7 @@ impl Rounds {
         let _ = command.status();
     }
 
-    /// What was submitted for a study so far.
+    /// Reads the jobs that were submitted for a study so far.
     ///
     /// # Errors
     /// [`SlurmError`] when the file cannot be read.

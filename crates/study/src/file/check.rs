@@ -1,4 +1,4 @@
-//! What only the whole file shows: names that lead nowhere, and two who say the same.
+//! Checks that need the whole file: names that refer to nothing, and duplicates.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -40,7 +40,7 @@ pub(super) fn is_template(template: &Spanned<String>, file: &str) -> Result<(), 
     }
 }
 
-/// What a filter may speak of.
+/// Names that a filter may refer to.
 pub(super) struct Names<'a> {
     pub factors: &'a [Factor],
     pub workloads: &'a [Placed],

@@ -1,8 +1,8 @@
-//! What is wrong with a study file, and where.
+//! Error in a study file, with its position.
 
 use std::ops::Range;
 
-/// What is wrong with a study file, and where.
+/// Error in a study file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {problem}")]
 pub struct StudyError {
@@ -10,7 +10,7 @@ pub struct StudyError {
     pub line: usize,
     /// Character of the line, from 1.
     pub column: usize,
-    /// What was expected and found there.
+    /// Expectation and finding at that position, as one line of text.
     pub problem: String,
     /// Kind of the problem, where it has a remedy of its own.
     pub kind: ProblemKind,
@@ -23,7 +23,7 @@ pub enum ProblemKind {
     EmptyDesign,
     /// Cells are skipped without a reason.
     NoReason,
-    /// Any other.
+    /// Any other kind of problem.
     Other,
 }
 
@@ -48,7 +48,7 @@ pub(super) fn misplaced_as<T>(
 }
 
 impl Misplaced {
-    /// What the reader of TOML or of its types found, in the words of our own messages.
+    /// Error of the TOML reader or of its types, in the words of our own messages.
     pub fn of_toml(error: &toml::de::Error) -> Misplaced {
         let problem = reworded(&error.message().replace('\n', ", "));
         Misplaced { place: error.span().unwrap_or(0..0), problem, kind: ProblemKind::Other }
@@ -102,7 +102,7 @@ fn typed(expected: &str) -> &str {
     }
 }
 
-/// Where byte `at` of a text in quotes lies in the file.
+/// Range in the file of byte `at` of a quoted text.
 ///
 /// `place`: the text with its quotes. With escapes in it the place is that of the whole text.
 pub(super) fn inside(file: &str, place: &Range<usize>, content: &str, at: usize) -> Range<usize> {

@@ -20,7 +20,7 @@ pub enum Filter {
     Or(Vec<Filter>),
     /// All of these.
     And(Vec<Filter>),
-    /// Not this.
+    /// Negation of a filter.
     Not(Box<Filter>),
     /// A name compared with a value.
     Compare(Name, Comparison, Value),
@@ -31,26 +31,26 @@ pub enum Filter {
 /// A name in a filter, and where in its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Name {
-    /// The name.
+    /// Name of a factor, axis or machine property.
     pub name: String,
-    /// Its first byte in the text of the filter.
+    /// Offset of its first byte in the text of the filter.
     pub at: usize,
 }
 
-/// How two values are compared.
+/// Comparison operator of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// `==`
+    /// `==`: equal.
     Equal,
-    /// `!=`
+    /// `!=`: not equal.
     NotEqual,
-    /// `<`
+    /// `<`: numerically less.
     Below,
-    /// `<=`
+    /// `<=`: numerically less or equal.
     AtMost,
-    /// `>`
+    /// `>`: numerically greater.
     Above,
-    /// `>=`
+    /// `>=`: numerically greater or equal.
     AtLeast,
 }
 
@@ -70,7 +70,7 @@ impl Comparison {
         Comparison::ALL.into_iter().find_map(|(sign, comparison)| Some((comparison, text.strip_prefix(sign)?)))
     }
 
-    /// As it is written.
+    /// Operator as it is written in a filter.
     pub fn sign(self) -> &'static str {
         Comparison::ALL.into_iter().find(|(_, comparison)| *comparison == self).map_or("==", |(sign, _)| sign)
     }
@@ -96,15 +96,15 @@ impl Comparison {
 /// A value in a filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Value {
-    /// As it is written, without quotes.
+    /// Text as written, without quotes.
     pub text: String,
-    /// Of a number.
+    /// Numeric value, if it is a number.
     pub number: Option<f64>,
-    /// Its first byte in the text of the filter.
+    /// Offset of its first byte in the text of the filter.
     pub at: usize,
 }
 
-/// What a name stands for in one configuration.
+/// Value of a name in one configuration.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bound<'a> {
     /// The level's name, or the axis's value.
@@ -114,7 +114,7 @@ pub struct Bound<'a> {
 }
 
 impl Filter {
-    /// Reads a filter.
+    /// Parses the text of a filter; an error has the offset in bytes and the problem.
     ///
     /// # Errors
     /// The byte of `text`, and what was expected and found there.

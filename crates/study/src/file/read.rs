@@ -107,7 +107,7 @@ struct SlurmText {
     account: Option<Spanned<String>>,
 }
 
-/// Reads a study file.
+/// Parses the text of a study file, without the checks that need the whole file.
 pub(super) fn study(text: &str) -> Result<Study, Misplaced> {
     if text.len() > MOST_BYTES {
         return misplaced(0..0, format!("expected at most {MOST_BYTES} bytes, found {}", text.len()));
@@ -334,9 +334,9 @@ fn skip(text: Spanned<SkipText>, names: &check::Names<'_>, file: &str) -> Result
 /// A workload, and where its texts stand.
 pub(super) struct Placed {
     pub workload: Workload,
-    /// Of the workload.
+    /// Byte range of the workload in the file.
     pub place: Range<usize>,
-    /// Of the command and of each environment variable.
+    /// Byte range and text of the command's template and of each environment variable's.
     pub templates: Vec<(Range<usize>, String)>,
 }
 

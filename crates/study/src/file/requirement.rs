@@ -1,4 +1,4 @@
-//! What a machine must be before a cell runs on it: refused, not warned of.
+//! Required properties of a machine: without them, cells are refused there.
 
 use std::cmp::Ordering;
 
@@ -10,13 +10,13 @@ use super::filter::{Comparison, finite};
 /// Something a machine must be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Requirement {
-    /// What is asked: `governor`.
+    /// Property of the machine, for instance `governor`.
     pub property: MachineProperty,
-    /// What it must be, as the study says it: `performance`, `>= 4`, `off`.
+    /// Required value as the study states it: `performance`, `>= 4`, `off`.
     pub expected: String,
 }
 
-/// What can be asked of a machine.
+/// Property of a machine that a study can require.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineProperty {
     /// The governor of every CPU.
@@ -25,9 +25,9 @@ pub enum MachineProperty {
     Turbo,
     /// Hyper-threads are `on` or `off`.
     Smt,
-    /// Its cores: a number, or a bound as `>= 4`.
+    /// Number of cores: an exact number, or a bound such as `>= 4`.
     Cores,
-    /// Its sockets.
+    /// Number of processor sockets: an exact number, or a bound.
     Sockets,
     /// Memory in GiB.
     MemoryGib,
@@ -41,7 +41,7 @@ pub enum MachineProperty {
     Hypervisor,
     /// A part of the processor's name.
     Model,
-    /// `x86_64`, `aarch64`.
+    /// Architecture as the kernel names it: `x86_64`, `aarch64`.
     Architecture,
     /// The clock: `tsc`.
     ClockSource,
@@ -53,11 +53,11 @@ pub enum MachineProperty {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{property}: expected {expected}, found {found}")]
 pub struct Unmet {
-    /// What was asked.
+    /// Required property, by its key in the study file.
     pub property: &'static str,
-    /// What it must be.
+    /// Required value as the study states it.
     pub expected: String,
-    /// What it is.
+    /// Actual value on this machine.
     pub found: String,
 }
 
@@ -80,7 +80,7 @@ impl MachineProperty {
         MachineProperty::Tuned,
     ];
 
-    /// Its key in the study file.
+    /// Key of the property in the study file.
     pub fn name(self) -> &'static str {
         match self {
             MachineProperty::Governor => "governor",

@@ -2,27 +2,27 @@
 
 use super::filter::{Comparison, finite};
 
-/// When a sweep is not followed any further.
+/// Condition that ends a sweep at its larger points.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stop {
     /// The metric that is watched, as a worker reports it.
     pub metric: String,
-    /// How it is compared.
+    /// Operator between the measured value and the limit.
     pub comparison: Comparison,
     /// With what, in the metric's own unit; 1 % is 0.01.
     pub limit: f64,
-    /// What happens at the first point beyond the limit.
+    /// Next step at the first point beyond the limit.
     pub then: Then,
     /// The condition as the study says it.
     pub text: String,
 }
 
-/// What happens at the first point beyond the limit.
+/// Next step at the first point beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Then {
     /// Larger points are skipped.
     Skip,
-    /// The same, and the crossing is looked for between the last two points.
+    /// No larger points are run, and the crossing is located between the last two points by bisection.
     Bisect {
         /// Until it is known this closely.
         resolution: Resolution,
@@ -33,19 +33,19 @@ pub enum Then {
     },
 }
 
-/// How closely a crossing is to be known.
+/// Precision with which a crossing is located.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Resolution {
     /// In the factor's unit.
     Distance(f64),
-    /// As a share of the lower point.
+    /// Share of the lower point: 0.1 for 10 %.
     Share(f64),
 }
 
-/// What is to be run next along a sweep.
+/// Next step along a sweep.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
-    /// This point.
+    /// Run this value of the swept factor.
     Run(f64),
     /// Nothing: the limit is crossed at or below `above`, and not yet at `below` if there is one.
     Crossed {
@@ -84,7 +84,7 @@ impl Stop {
         value.partial_cmp(&self.limit).is_some_and(|ordering| self.comparison.holds(ordering))
     }
 
-    /// What is to be run next.
+    /// Next step along a sweep, from the points that ran and whether each is beyond the limit.
     ///
     /// `sweep`: its points, ascending. `seen`: points that were run, in any order, and whether each lay
     /// beyond the limit; `None` for one that failed, which is passed over.

@@ -11,7 +11,7 @@ pub(super) enum Piece<'a> {
     Placeholder(&'a str, Range<usize>),
 }
 
-/// Takes a template apart.
+/// Splits a template into text and placeholders; an error has the offset in bytes and the problem.
 ///
 /// # Errors
 /// The byte of a brace that is alone, and what was expected.

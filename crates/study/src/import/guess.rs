@@ -1,23 +1,23 @@
-//! What the columns of a table are, from their names and what is in them.
+//! Roles of the columns of a table, guessed from their names and values.
 
 use std::collections::BTreeSet;
 
 use super::{Table, Unit};
 
-/// What each column is; names as in the header.
+/// Role of each column; names as in the header.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Roles {
-    /// What was varied on purpose, in order.
+    /// Columns of factors, in order.
     pub factors: Vec<String>,
-    /// What the builds worked on; several together name a workload.
+    /// Columns of workloads; several together name a workload.
     pub workloads: Vec<String>,
-    /// Where.
+    /// Column of the machine.
     pub machine: Option<String>,
-    /// Which repetition; without it, rows that are alike are counted.
+    /// Column of the repetition; without it, equal rows are counted.
     pub repeat: Option<String>,
-    /// What was measured.
+    /// Column of the measured value.
     pub value: Option<String>,
-    /// How much work that was: `Frames`.
+    /// Column of the amount of work: `Frames`.
     pub frames: Option<String>,
 }
 

@@ -16,16 +16,16 @@ const COLUMNS_MAX: usize = 1000;
 pub struct Table {
     /// Names of the columns, trimmed.
     pub header: Vec<String>,
-    /// Its rows; those of nothing but empty cells are left out.
+    /// Rows with at least one cell that is not empty.
     pub rows: Vec<Row>,
-    /// What stands between cells: `,`, `;`, tab or `|`.
+    /// Separator of cells: `,`, `;`, tab or `|`.
     pub separator: char,
 }
 
 /// A row of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Where it begins, from 1.
+    /// Number of its first line in the file, from 1.
     pub line: u64,
     /// One text a column, trimmed.
     pub cells: Vec<String>,

@@ -37,7 +37,7 @@ const NAMES_ANOTHER: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
 pub(super) struct Budget(Arc<AtomicU64>);
 
 impl Budget {
-    /// Begins anew. `bytes`: of the ledger. `rows`: how many are to be written.
+    /// Renews the budget of steps. `bytes`: of the ledger. `rows`: how many are to be written.
     pub(super) fn begin(&self, bytes: u64, rows: usize) {
         let steps = bytes
             .saturating_mul(STEPS_PER_BYTE)
@@ -135,7 +135,8 @@ fn objects(connection: &Connection) -> rusqlite::Result<BTreeSet<Made>> {
     rows.collect()
 }
 
-/// Whether a file's schema is exactly that of a ledger. Returns what in it is not, or is missing.
+/// Difference between a file's schema and that of a ledger: an object too many, or a missing one; `None` if they are
+/// equal.
 pub(super) fn foreign(connection: &Connection) -> rusqlite::Result<Option<String>> {
     static OURS: OnceLock<BTreeSet<Made>> = OnceLock::new();
     let ours = match OURS.get() {

@@ -1,4 +1,4 @@
-//! Who claimed a cell, so that others can tell whether that process is still there.
+//! Process that claimed a cell, identified so that others can tell whether it still exists.
 
 use std::fs;
 use std::io;
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 /// meant for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Its number.
+    /// Process number (PID).
     pub pid: u32,
-    /// When it was started, in ticks since the boot: field 22 of `/proc/PID/stat` (proc(5)).
+    /// Start time in ticks since the boot: field 22 of `/proc/PID/stat` (proc(5)).
     pub started_ticks: u64,
     /// The boot: `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
@@ -22,7 +22,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// Owner that stands for this process.
     ///
     /// # Errors
     /// Where `/proc` is not mounted.
@@ -33,7 +33,7 @@ impl Owner {
         Ok(Owner { pid, started_ticks, boot: boot()?, namespace: namespace()? })
     }
 
-    /// Whether it can no longer run cells of a ledger that `here` holds the lock of.
+    /// True if the process can no longer run cells of a ledger whose lock `here` holds.
     ///
     /// In another namespace its number means nothing here; then the lock, which it would hold if it still ran, has
     /// told already.

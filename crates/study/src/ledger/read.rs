@@ -1,4 +1,4 @@
-//! What a ledger says, to whoever asks.
+//! Queries on a ledger.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CELLS, Ledger, LedgerError, NOT_PLANNED, Row, guard};
 use crate::{FailureKind, State};
 
-/// How many cells are in which state.
+/// Number of cells in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Still to run.
@@ -17,14 +17,14 @@ pub struct Counts {
     pub running: u64,
     /// With a value.
     pub done: u64,
-    /// Without one.
+    /// Failed cells, which have no value.
     pub failed: u64,
     /// Not to be run.
     pub skipped: u64,
 }
 
 impl Counts {
-    /// Of these cells.
+    /// Counts the states of cells.
     pub fn of<'a>(states: impl Iterator<Item = &'a State>) -> Counts {
         let mut counts = Counts::default();
         for state in states {
@@ -39,7 +39,7 @@ impl Counts {
         counts
     }
 
-    /// All of them.
+    /// Total over all states.
     pub fn all(&self) -> u64 {
         self.pending + self.running + self.done + self.failed + self.skipped
     }
@@ -64,43 +64,43 @@ impl Counts {
 /// One attempt at a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
-    /// The cell.
+    /// Key of the cell.
     pub key: String,
-    /// From 1.
+    /// Number of the attempt, from 1.
     pub attempt: u32,
-    /// Who made it: [`super::Owner`] as JSON.
+    /// Process that made the attempt: [`super::Owner`] as JSON.
     pub owner: String,
-    /// When it was claimed, in seconds since 1970.
+    /// Time of the claim, in seconds since 1970.
     pub claimed_s: f64,
-    /// When it ended, in seconds since 1970.
+    /// Time of its end, in seconds since 1970.
     pub ended_s: Option<f64>,
     /// `done`, `failed` or `cut`; `None` while it runs.
     pub ended: Option<String>,
-    /// What went wrong.
+    /// Message of the error, if it failed.
     pub message: Option<String>,
 }
 
 /// A cell and what came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// What it is.
+    /// Planned cell of the entry.
     pub row: Row,
-    /// What came of it.
+    /// State of the cell.
     pub state: State,
-    /// How often it was claimed.
+    /// Number of times that it was claimed.
     pub attempt: u32,
     /// The metric, normalised; of a cell that is done.
     pub value: Option<f64>,
     /// Interval of the value, when there are several.
     pub spread: Option<Interval>,
-    /// How long it took.
+    /// Duration of the cell in seconds.
     pub seconds: Option<f64>,
-    /// What is needed to reproduce it.
+    /// Facts that are needed to reproduce the value, by name.
     pub provenance: BTreeMap<String, String>,
 }
 
 impl Entry {
-    /// Its samples file, relative to the study's directory; of a cell that is done.
+    /// Path of its samples file, relative to the study's directory; `None` unless the cell is done.
     pub fn samples(&self) -> Option<String> {
         (self.state == State::Done).then(|| format!("{CELLS}/{}.json", self.row.key))
     }
@@ -223,7 +223,7 @@ impl Ledger {
         stored.into_iter().map(entry).collect()
     }
 
-    /// How many cells are in which state.
+    /// Number of cells in each state.
     ///
     /// # Errors
     /// [`LedgerError`] when the file cannot be read.
@@ -243,7 +243,7 @@ impl Ledger {
         Ok(counts)
     }
 
-    /// How many cells of an earlier plan are not run.
+    /// Number of cells of an earlier plan that are no longer run.
     ///
     /// # Errors
     /// [`LedgerError`] when the file cannot be read.
@@ -252,7 +252,7 @@ impl Ledger {
         Ok(self.rows_with(query, &[&NOT_PLANNED], |row| row.get(0))?.into_iter().next().unwrap_or(0))
     }
 
-    /// Why cells have no value, with how many for each reason.
+    /// Reasons why cells have no value, with the number of cells for each.
     ///
     /// # Errors
     /// [`LedgerError`] when the file cannot be read.

@@ -2,9 +2,9 @@
 
 use rusqlite::Connection;
 
-/// `application_id`: the letters `PRNY`.
+/// SQLite's `application_id` of a ledger: the letters `PRNY`.
 pub const APPLICATION: i64 = 0x50_52_4e_59;
-/// `user_version`: the format. A reader refuses another one.
+/// SQLite's `user_version` of a ledger: the version of the format. A reader refuses another one.
 pub const FORMAT: i64 = 1;
 
 const TABLES: &str = "

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Entry, Ledger, LedgerError, kind_name, levels_text, role_name};
 use crate::State;
 
-/// What came of a union.
+/// Result of a union: numbers of cells and the conflicts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Union {
     /// Keys of cells that were taken, done, from the other ledger: their samples belong to it.
@@ -20,7 +20,7 @@ pub struct Union {
 /// A cell with two values.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Conflict {
-    /// The cell.
+    /// Key of the cell that is in conflict.
     pub key: String,
     /// The value that stayed.
     pub kept: f64,
@@ -39,7 +39,7 @@ fn rank(state: &State) -> u8 {
 }
 
 impl Ledger {
-    /// What taking everything from `other` would do. Nothing is changed.
+    /// Result that a union with everything from `other` would have. Nothing is changed.
     ///
     /// # Errors
     /// [`LedgerError`] when either cannot be read.

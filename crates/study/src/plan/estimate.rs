@@ -1,4 +1,4 @@
-//! How long a plan will take.
+//! Estimate of the time that a plan will take.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use super::Plan;
 use crate::file::Study;
 use crate::results::{Results, State};
 
-/// How long a plan will take.
+/// Estimated duration of a plan, in seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Estimate {
     /// Seconds of each machine, one after another; machines run side by side.
     pub machine_seconds: Vec<f64>,
-    /// What it rests on.
+    /// Basis of the estimate.
     pub basis: Basis,
 }
 
-/// What an estimate rests on.
+/// Basis of an estimate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// The study file says how long a cell takes.
     Stated,
-    /// So many cells that ran earlier; those of a workload, where there are some.
+    /// This number of cells that ran earlier; those of the same workload, where there are some.
     Earlier(usize),
 }
 
@@ -34,7 +34,7 @@ impl Estimate {
 }
 
 impl Plan {
-    /// How long it will take: by what `earlier` cells took, otherwise by what the study states.
+    /// Estimate from the durations of `earlier` cells, otherwise from what the study states.
     ///
     /// A cell takes what the median of its configuration on its workload took, by names; of one that never ran, what
     /// the median of its workload took, or of all. Configurations may differ by far, and a sweep does.

@@ -1,4 +1,4 @@
-//! Which configurations run on which workload and machine, and what is left out.
+//! Selection of the configurations that run on each workload and machine, and the reasons for leaving others out.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,20 +9,20 @@ use crate::file::{Bound, MOST_CELLS, Study};
 /// Cells that are left out for one reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Why.
+    /// Reason for leaving them out.
     pub reason: Reason,
-    /// How many values are not measured: configuration × workload × machine × repeat.
+    /// Number of values that are not measured: configuration × workload × machine × repeat.
     pub cells: usize,
 }
 
-/// Why cells are left out.
+/// Reason why cells are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
-    /// They are not in the list `only`.
+    /// The list `only` does not contain them.
     Only,
     /// `where` does not hold for them.
     Where,
-    /// They are skipped.
+    /// A `skip` of the study matches them.
     Skip {
         /// The filter as the study says it.
         filter: String,
@@ -31,7 +31,7 @@ pub enum Reason {
     },
 }
 
-/// Which configurations run where.
+/// Configurations that run on each workload and machine.
 pub(super) struct Selection {
     /// Kinds of blocks: the configurations they hold, ascending. None is empty.
     pub kinds: Vec<Vec<usize>>,
@@ -39,7 +39,7 @@ pub(super) struct Selection {
     pub of_pair: Vec<Option<usize>>,
     /// Configurations that some block holds.
     pub configurations: usize,
-    /// What is left out.
+    /// Configurations that are left out, with their reasons.
     pub left_out: Vec<LeftOut>,
 }
 

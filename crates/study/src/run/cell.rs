@@ -23,12 +23,12 @@ use crate::{FailureKind, Role};
 
 /// Variables that tell a command which cell it is.
 pub const CELL_VARIABLE: &str = "PRONY_CELL";
-/// Which attempt at the cell.
+/// Environment variable that holds the number of the attempt at the cell.
 pub const ATTEMPT_VARIABLE: &str = "PRONY_ATTEMPT";
 /// Values of workers should last at least so long, in seconds.
 const VALUE_S_MIN: f64 = 0.1;
 
-/// What a cell needs to know to run.
+/// Inputs that all cells of a machine share: study, files, facts, environment.
 #[derive(Debug)]
 pub struct CellContext<'a> {
     pub study: &'a Study,
@@ -39,14 +39,14 @@ pub struct CellContext<'a> {
     pub environment: &'a [(OsString, OsString)],
 }
 
-/// A cell that ran.
+/// Result of a cell that ran.
 #[derive(Debug)]
 pub struct Outcome {
     pub measured: Measured,
     pub samples: Samples,
 }
 
-/// Why there is none.
+/// Reason why a cell has no result.
 #[derive(Debug)]
 pub enum NoOutcome {
     /// Somebody asked to stop.
@@ -78,7 +78,7 @@ impl Build {
         Build { command, trust_demo, environment }
     }
 
-    /// How to replay `demo` against it.
+    /// Options for a replay of `demo` against this build.
     ///
     /// # Errors
     /// When the command is none.
@@ -97,7 +97,7 @@ fn missing(error: &prony_bench::CommandError) -> Failure {
 }
 
 impl CellContext<'_> {
-    /// Replays a demo. What is laid out for its build stays for other cells.
+    /// Replays the demo of a cell and measures it. What is laid out for its build stays for other cells.
     pub fn replay(&self, claim: &Claim, task: &Task, replayer: &mut Replayer) -> Result<Outcome, NoOutcome> {
         if task.tuning.fifo.is_some() {
             return Err(permanent(
@@ -133,7 +133,7 @@ impl CellContext<'_> {
         self.outcome(claim, task, Ran::Replay(&report), benchmark, seconds, warnings)
     }
 
-    /// Runs a command. `surroundings`: drawn for its block, so that all of it share them.
+    /// Runs the command of a cell and measures it. `surroundings`: drawn for its block, so that all of it share them.
     pub fn command(&self, claim: &Claim, task: &Task, surroundings: u64) -> Result<Outcome, NoOutcome> {
         let text = task.command.as_deref().unwrap_or_default();
         let command = CommandLine::split(text).map_err(|error| missing(&error))?;

@@ -1,4 +1,4 @@
-//! Which failures may go away by themselves.
+//! Classification of failures: permanent, or transient.
 
 use std::io;
 
@@ -18,7 +18,7 @@ const SIGTERM: i32 = 15;
 /// The longest message that is kept, in characters.
 const LONGEST: usize = 400;
 
-/// Of a command. `None`: it did not fail, somebody asked to stop.
+/// Failure of a command. `None`: it did not fail, somebody asked to stop.
 pub fn of_command(error: &SingleRunError) -> Option<Failure> {
     match error {
         SingleRunError::Interrupted => None,
@@ -50,7 +50,7 @@ fn of_signal(signal: i32) -> FailureKind {
     }
 }
 
-/// Of what the system says: a lack of something may end.
+/// Kind of an error of the system: a shortage may end.
 pub fn of_io(error: &io::Error) -> FailureKind {
     const ENFILE: i32 = 23;
     const EMFILE: i32 = 24;
@@ -62,7 +62,7 @@ pub fn of_io(error: &io::Error) -> FailureKind {
     if lacks { FailureKind::Transient } else { FailureKind::Permanent }
 }
 
-/// Of a replay that could not be run.
+/// Failure of a replay that could not be run.
 pub fn of_replay_error(error: &ReplayError) -> Failure {
     let kind = match error {
         ReplayError::System { error, .. } | ReplayError::Mount(error) => of_io(error),
@@ -75,7 +75,7 @@ pub fn of_replay_error(error: &ReplayError) -> Failure {
     failure(kind, &format!("cannot replay: {error}{next}"), "")
 }
 
-/// Of a build that diverged.
+/// Failure of a build that diverged.
 pub fn of_divergence(report: &ReplayReport) -> Failure {
     let Some(found) = &report.divergence else { return failure(FailureKind::Permanent, "diverged", "") };
     let what = match found.class {

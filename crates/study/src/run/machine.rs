@@ -1,4 +1,4 @@
-//! Where cells run: what the machine is, whether it may be used, and what disturbs it.
+//! The machine on which cells run: its facts, whether it meets the requirements, and sources of interference.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -21,14 +21,14 @@ const LOOKED: &str = "looked";
 #[derive(Debug)]
 pub struct LocalMachine {
     tree: Tree,
-    /// As `prony machine show --json`.
+    /// Facts about the machine, as `prony machine show --json` has them.
     pub facts: Value,
     looked: Option<Instant>,
     cells_s: f64,
 }
 
 impl LocalMachine {
-    /// What this machine is. `root`: where `/proc` and `/sys` lie, if not where they should.
+    /// Reads the facts of this machine. `root`: where `/proc` and `/sys` lie, if not where they should.
     pub fn look(root: Option<&Path>) -> LocalMachine {
         let tree = root.map_or_else(Tree::machine, Tree::at);
         let facts = serde_json::to_value(prony_machine::facts(&tree)).unwrap_or_default();

@@ -13,7 +13,7 @@ pub fn watched(stop: &Stop) -> String {
     format!("metric {}", stop.metric)
 }
 
-/// Why a sweep could not be followed.
+/// Error of following a sweep.
 #[derive(Debug, thiserror::Error)]
 pub enum SweepError {
     #[error(transparent)]

@@ -32,17 +32,17 @@ impl Number {
     }
 }
 
-/// What ran.
+/// Result of a run, from which a metric is taken.
 #[derive(Debug, Clone, Copy)]
 pub enum Ran<'a> {
-    /// A command.
+    /// Result of a command.
     Command(&'a SingleRun),
-    /// A demo.
+    /// Result of a replay of a demo.
     Replay(&'a ReplayReport),
 }
 
 impl Ran<'_> {
-    /// What the study asks for, normalised.
+    /// Value of the metric that the study asks for, normalised.
     ///
     /// # Errors
     /// When the run has no such number.
