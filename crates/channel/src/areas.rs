@@ -1,4 +1,4 @@
-//! What lies where in the files that both sides map, and under which numbers the server has them.
+//! Layout of the files that both sides map, and the descriptor numbers that the server has for them.
 
 /// Bytes of the control area.
 pub const CONTROL_BYTES: usize = 4 << 20;
@@ -9,12 +9,12 @@ pub const PROCESSES: usize = 1 << 15;
 /// Threads of one recording that may live at the same time, over all processes.
 pub const THREADS: usize = 1024;
 
-/// Where the ring of a thread slot stands in the channel's file, in bytes.
+/// Offset of the ring of a thread slot in the channel's file, in bytes.
 pub const fn ring_offset(slot: usize) -> u64 {
     CONTROL_BYTES as u64 + slot as u64 * RING_BYTES as u64
 }
 
-/// Where the frame list stands in the channel's file: behind the last ring.
+/// Offset of the frame list in the channel's file: behind the last ring.
 pub const FRAMES_OFFSET: u64 = ring_offset(THREADS);
 
 /// Turns of one process that are there at once when the tape is not held whole; a power of two.
@@ -22,12 +22,12 @@ pub const TURNS: u64 = 1 << crate::tape::TURN_TAG_SHIFT;
 /// Bytes of the turns of one process.
 pub const TURN_RING_BYTES: u64 = TURNS * size_of::<u32>() as u64;
 
-/// Where the window of a thread slot stands in the file of windows. `stride`: bytes from one to the next.
+/// Offset of the window of a thread slot in the file of windows. `stride`: bytes from one to the next.
 pub const fn window_offset(slot: usize, stride: u64) -> u64 {
     slot as u64 * stride
 }
 
-/// Where the turns of a process stand in the file of windows: behind the last window.
+/// Offset of the turns of a process in the file of windows: behind the last window.
 pub const fn turns_offset(process: u32, stride: u64) -> u64 {
     window_offset(THREADS, stride) + process as u64 * TURN_RING_BYTES
 }
@@ -45,7 +45,7 @@ pub const LIBRARY_FD: i32 = 1001;
 pub const TAPE_FD: i32 = 1002;
 /// Set for the server and taken out of its environment before `main`.
 pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
-/// What `LD_PRELOAD` names.
+/// Path of the library as `LD_PRELOAD` names it.
 pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
 /// Exit status of a server that the player ended.
 pub const PLAYER_EXIT: i32 = 0;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c5");
 
 states! {
-    /// What the library does in this server.
+    /// Task of the library in this server.
     pub enum Mode {
         /// Write down every hooked call.
         Record = 1,
@@ -23,12 +23,12 @@ states! {
 /// Bytes of the names of excluded objects.
 pub const EXCLUDED_BYTES: usize = 2048;
 
-/// The control area.
+/// Control area: settings, slots, counts and reports.
 #[repr(C)]
 pub struct Control {
-    /// [`MAGIC`].
+    /// Magic number, [`MAGIC`].
     pub magic: AtomicU64,
-    /// What the library is there for.
+    /// Task of the library in this server.
     pub mode: StateWord<Mode>,
     /// Process id of the one outside.
     pub outside_pid: AtomicI32,
@@ -70,16 +70,16 @@ pub struct Control {
     pub slot_lock: Flag,
     /// A request to have objects searched.
     pub scan: Scan,
-    /// Why the replay ended early, if it did.
+    /// Report of the divergence that ended the replay, if one did.
     pub report: Report,
     /// Replay: what the build prints through stdio is to come out line by line.
     pub line_by_line: Flag,
     /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
     /// answered with last.
     pub passed_process: AtomicU32,
-    /// The same: the thread within the process.
+    /// Replay: thread of that record, within its process.
     pub passed_thread: AtomicU32,
-    /// The same: the record.
+    /// Replay: number of that record within its thread.
     pub passed_record: AtomicU64,
     /// Replay: real calls that failed so far, each counted once for a process.
     pub failures_used: AtomicU32,
@@ -103,23 +103,23 @@ layout!(Control, 3638272, {
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);
 
 states! {
-    /// How far a process is.
+    /// State of a process in the recording.
     pub enum ProcessState {
         /// The library has not come up in it.
         NotStarted = 0,
-        /// It runs.
+        /// The process runs.
         Running = 1,
-        /// It has ended its story itself: by `exit`, or at the end of its records.
+        /// The process ended its records itself: by `exit`, or at the end of its tape.
         Ended = 2,
     }
 }
 
-/// One process under preload.
+/// Slot of one process under preload.
 #[repr(C)]
 pub struct Process {
-    /// How far it is.
+    /// State of the process in the recording.
     pub state: StateWord<ProcessState>,
-    /// Process id.
+    /// Number of the process (PID) in the kernel.
     pub pid: AtomicI32,
     /// Record run: the next global order number. Replay: the number whose turn it is.
     pub order: AtomicU64,
@@ -153,11 +153,11 @@ layout!(Process, 88, {
 });
 
 states! {
-    /// Whose a thread slot is.
+    /// State of a thread slot.
     pub enum SlotState {
-        /// Nobody's, ever.
+        /// Never used.
         Free = 0,
-        /// A thread's.
+        /// Used by a thread.
         InUse = 1,
         /// A thread's that has ended: nobody's once the reader has emptied the ring.
         Ended = 2,
@@ -165,7 +165,7 @@ states! {
 }
 
 states! {
-    /// What a thread waits for.
+    /// Object that a thread waits for.
     pub enum Waiting {
         /// Nothing that the other side could know of.
         Nothing = 0,
@@ -183,16 +183,16 @@ pub const NO_CALL: u32 = 0;
 /// In [`Thread::call`]: the thread is at the end of its records.
 pub const AT_END: u32 = u32::MAX;
 
-/// One thread under preload.
+/// Slot of one thread under preload.
 #[repr(C, align(64))]
 pub struct Thread {
-    /// Whose the slot is.
+    /// State of the slot.
     pub state: StateWord<SlotState>,
     /// Index of the process.
     pub process: AtomicU32,
     /// Thread within the process, or [`NO_THREAD`].
     pub thread: AtomicU32,
-    /// What the thread waits for. Replay: a futex.
+    /// Object that the thread waits for. Replay: a futex.
     pub waiting: StateWord<Waiting>,
     /// Replay: the number of the call before which the thread waits for its turn, [`NO_CALL`], or [`AT_END`].
     pub call: AtomicU32,
@@ -217,11 +217,11 @@ layout!(Thread, 576, {
     counts: 192, feed: 320,
 });
 
-/// What a replaying thread counts. Only the thread itself writes.
+/// Counts of a replaying thread. Only the thread itself writes.
 #[repr(C)]
 #[derive(Default)]
 pub struct Counts {
-    /// Records answered.
+    /// Number of answered records.
     pub records: AtomicU64,
     /// Calls that sent something and were compared.
     pub outputs: AtomicU64,
@@ -269,11 +269,11 @@ impl Counts {
 /// Entries of the frame list at most. Where a demo has more frames, an entry stands for several in a row.
 pub const MOST_FRAME_TIMES: u64 = 1 << 18;
 
-/// What one frame of a replay took, or several in a row.
+/// Duration of one frame of a replay, or of several in a row.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameTime {
-    /// When it began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Start of the frame, in nanoseconds of `CLOCK_MONOTONIC`.
     pub start_ns: u64,
     /// Nanoseconds from the end of one wait to the start of the next, over all of them.
     pub wall_ns: u64,

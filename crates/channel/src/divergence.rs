@@ -1,10 +1,10 @@
-//! Why a replay ended early, and calls that failed in it, as the player writes them down.
+//! Report of a divergence, and of calls that failed in a replay, as the player writes them.
 
 use crate::word::{SharedBytes, StateWord, layout, states};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 states! {
-    /// How a replay stopped following its demo.
+    /// Class of a divergence.
     pub enum Stop {
         /// Sent bytes differ, are missing or were not expected.
         Output = 1,
@@ -20,9 +20,9 @@ states! {
 }
 
 states! {
-    /// What of a [`Stop`] it was.
+    /// Kind of difference within a [`Stop`].
     pub enum What {
-        /// What its class says.
+        /// No further kind: the class says it all.
         Call = 0,
         /// A recorded output was not sent.
         NotSent = 1,
@@ -30,7 +30,7 @@ states! {
         NotRecorded = 2,
         /// Bytes or length of an output.
         Bytes = 3,
-        /// Where an output went.
+        /// Destination of an output.
         Destination = 4,
         /// The status that the build ended with.
         Status = 5,
@@ -38,13 +38,13 @@ states! {
 }
 
 states! {
-    /// How far a [`Report`] is.
+    /// State of a [`Report`].
     pub enum ReportState {
         /// There is none.
         Absent = 0,
         /// A thread is writing it.
         Begun = 1,
-        /// It is there.
+        /// The report can be read.
         Complete = 2,
     }
 }
@@ -61,11 +61,11 @@ pub const DETAIL_BYTES: usize = 512;
 /// Facts of the first divergence, written by the player.
 #[repr(C)]
 pub struct Report {
-    /// How far it is. What follows belongs to who changed it from [`ReportState::Absent`].
+    /// State of the report. What follows belongs to who changed it from [`ReportState::Absent`].
     pub state: StateWord<ReportState>,
-    /// What happened.
+    /// Class of the divergence.
     pub class: StateWord<Stop>,
-    /// What of it.
+    /// Kind of difference within the class.
     pub what: StateWord<What>,
     /// The status that the build ended with, if it called `exit`.
     pub status: AtomicI32,
@@ -75,7 +75,7 @@ pub struct Report {
     pub thread: AtomicU32,
     /// The call the build made, 0 for none.
     pub op: AtomicU32,
-    /// Its descriptor.
+    /// Descriptor of the call, or -1.
     pub fd: AtomicI32,
     /// Record of the process that was expected.
     pub record: AtomicU64,
@@ -91,13 +91,13 @@ pub struct Report {
     pub expected_len: AtomicU32,
     /// Bytes used of `found`.
     pub found_len: AtomicU32,
-    /// What the demo has around the byte.
+    /// Recorded bytes around the first differing one.
     pub expected: SharedBytes<WINDOW_BYTES>,
-    /// What the build sent there.
+    /// Bytes that the build sent there.
     pub found: SharedBytes<WINDOW_BYTES>,
     /// Bytes used of `detail`.
     pub detail_len: AtomicU32,
-    /// Callers described.
+    /// Number of callers that are described.
     pub callers: AtomicU32,
     /// A path or a short text.
     pub detail: SharedBytes<DETAIL_BYTES>,
@@ -126,7 +126,7 @@ pub struct Failure {
     pub process: AtomicU32,
     /// Thread within the process.
     pub thread: AtomicU32,
-    /// What it failed with.
+    /// `errno` of the failure.
     pub errno: AtomicI32,
     /// The descriptor that it was about, or -1.
     pub fd: AtomicI32,
@@ -134,7 +134,7 @@ pub struct Failure {
     pub path_len: AtomicU32,
     /// The record that the thread was answered with last.
     pub record: AtomicU64,
-    /// Its C name, ended by a zero byte.
+    /// C name of the call, ended by a zero byte.
     pub name: SharedBytes<32>,
     /// The path that it was about, cut where the place ends; empty for none.
     pub path: SharedBytes<184>,

@@ -4,9 +4,9 @@ use crate::word::{Flag, StateWord, layout, states};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 states! {
-    /// What is going on in a [`Scan`].
+    /// State of a [`Scan`].
     pub enum ScanState {
-        /// Nobody asks.
+        /// No request.
         Free = 0,
         /// Somebody is about to ask.
         Claimed = 1,
@@ -24,7 +24,7 @@ states! {
 /// The one request that can be under way, and its answer.
 #[repr(C)]
 pub struct Scan {
-    /// How far it is; who uses the fields below. A futex.
+    /// State of the request, which decides who uses the fields below. A futex.
     pub state: StateWord<ScanState>,
     /// Process whose objects are to be searched.
     pub pid: AtomicI32,
@@ -46,7 +46,7 @@ pub const MOST_ROOM: usize = 31;
 /// A place in the memory of a server where it asks the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
-    /// Where the instruction begins.
+    /// Address of the instruction.
     pub address: u64,
     /// Bytes of it and of what moves away with it to make room for a jump, at most [`MOST_ROOM`], 0 without; `None` if
     /// it may be no instruction, or cannot be followed.

@@ -15,7 +15,7 @@ use crate::word::layout;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TapeHead {
-    /// [`crate::MAGIC`].
+    /// Magic number, [`crate::MAGIC`].
     pub magic: u64,
     /// Number of [`TapeStream`]s.
     pub streams: u64,
@@ -46,7 +46,8 @@ layout!(TapeStream, 40, { process: 0, thread: 4, start: 8, end: 16, turns: 24, t
 /// From this bit of a turn's number on it stands in the upper half of its [`turn_entry`], as far as it fits.
 pub(crate) const TURN_TAG_SHIFT: u32 = 18;
 
-/// What stands in the list of turns: the thread that has the turn, and which of those turns it is that share a place.
+/// Entry of the list of turns: the thread that has the turn, and the number of the turn among those that share a
+/// position.
 pub const fn turn_entry(turn: u64, owner: u16) -> u32 {
     owner as u32 | ((turn >> TURN_TAG_SHIFT) as u32) << 16
 }

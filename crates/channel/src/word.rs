@@ -66,7 +66,7 @@ impl<S: State> StateWord<S> {
         self.word.load(order) == state.number()
     }
 
-    /// Changes the state.
+    /// Stores a state with this memory ordering.
     #[inline(always)]
     pub fn store(&self, state: S, order: Ordering) {
         self.word.store(state.number(), order);
@@ -94,13 +94,13 @@ impl<S: State> StateWord<S> {
 pub struct Flag(AtomicU32);
 
 impl Flag {
-    /// True for yes.
+    /// Loads the flag with this memory ordering.
     #[inline(always)]
     pub fn load(&self, order: Ordering) -> bool {
         self.0.load(order) != 0
     }
 
-    /// Changes it.
+    /// Stores the flag with this memory ordering.
     #[inline(always)]
     pub fn store(&self, yes: bool, order: Ordering) {
         self.0.store(yes.into(), order);

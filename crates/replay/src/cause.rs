@@ -1,11 +1,12 @@
-//! What may have made a build leave its recording, from what is known of both. The guide's table has a row for each.
+//! Possible causes of a divergence, derived from facts about the recording and the build. The guide's table has a row
+//! for each.
 
 use crate::report::{
     Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, ProcessorChange, Recorded, ReplayReport,
     ThreadReport,
 };
 
-/// Why a build may have left its recording.
+/// Possible cause of a divergence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// A file that was read while recording is not there.
@@ -25,9 +26,9 @@ pub enum Cause {
     Raced(u64, Option<Passed>),
     /// The server wrote these files while recording, in no state directory.
     Written(Vec<String>),
-    /// These files have another content here.
+    /// Content of these files differs from the recording.
     ChangedFiles(Vec<String>),
-    /// These libraries are not those of the recording.
+    /// Other versions of these libraries were loaded than in the recording.
     Libraries(Vec<String>),
     /// Numbers in the output that are close to the recorded ones.
     CloseNumbers,
@@ -42,7 +43,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Its name in JSON and in the guide.
+    /// Name of the cause in JSON and in the guide.
     pub fn key(&self) -> &'static str {
         match self {
             Cause::MissingFile => "missing_file",
@@ -69,8 +70,8 @@ const MOST_CALLS: usize = 3;
 /// ENOTTY: a question that is put to every output, and whose answer says only where a server prints.
 const ENOTTY: i32 = 25;
 
-/// What may have made this build diverge, the likeliest first: what failed, then what was missing or not the same, and
-/// last that it is another build.
+/// Possible causes of this divergence, the likeliest first: calls that failed, then missing or different inputs, and
+/// last that the build is another one.
 pub(crate) fn causes(report: &ReplayReport) -> Vec<Cause> {
     let Some(found) = &report.divergence else { return Vec::new() };
     if found.class == DivergenceClass::MissingFile {

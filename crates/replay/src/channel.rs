@@ -37,7 +37,7 @@ pub(crate) struct Channel {
     frame_capacity: u64,
 }
 
-/// Where a replay has its records from.
+/// Source of the records of a replay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tapes<'a> {
     /// All of them lie in memory that replays share.
@@ -49,7 +49,7 @@ pub(crate) enum Tapes<'a> {
     },
 }
 
-/// How far a recording goes.
+/// Scope of a recording: children and threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
     /// Children that run another program stay in the recording.

@@ -1,4 +1,4 @@
-//! Who made the records of a demo, and what a replay is told of each record.
+//! Processes and threads that made the records of a demo, and the facts about each record that a replay is given.
 
 use crate::order::Turns;
 use prony_channel::{FRAME_END, NO_TURN};
@@ -33,7 +33,7 @@ pub(crate) struct ProcessEntry {
 /// The records of one thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StreamEntry {
-    /// Its process, as a place in [`Directory::processes`].
+    /// Index of its process in [`Directory::processes`].
     pub(crate) process: u32,
     pub(crate) thread: u16,
     pub(crate) bytes: u64,
@@ -56,7 +56,7 @@ impl StreamEntry {
     }
 }
 
-/// Where a record belongs: places in [`Directory::processes`] and [`Directory::streams`].
+/// Process and thread of a record, as indices into [`Directory::processes`] and [`Directory::streams`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) process: u32,
@@ -69,7 +69,7 @@ impl Directory {
         (usize::from(process) * 7 + usize::from(thread)) % RECENT
     }
 
-    /// Where records of this thread belong, if it has any.
+    /// Lane of a thread's records; `None` if it has none.
     #[inline]
     pub(crate) fn find(&mut self, process: u16, thread: u16) -> Option<Lane> {
         let recent = Directory::recent(process, thread);
@@ -88,7 +88,7 @@ impl Directory {
         self.by_index.get(&index).copied()
     }
 
-    /// Where records of this thread belong; new threads are entered.
+    /// Lane of a thread's records; unknown threads are added.
     #[inline]
     pub(crate) fn enter(&mut self, process: u16, thread: u16) -> Lane {
         self.find(process, thread).unwrap_or_else(|| self.add(process, thread))
@@ -113,7 +113,7 @@ impl Directory {
     }
 }
 
-/// What a walk over the records of a process has seen.
+/// State of a walk over the records of a process: frames and turns.
 #[derive(Debug, Clone)]
 pub(crate) struct Marks {
     pub(crate) framer: Framer,
@@ -164,7 +164,7 @@ pub(crate) struct Group<'a> {
 }
 
 impl Group<'_> {
-    /// How many records it is.
+    /// Number of records in the group.
     pub(crate) fn count(&self) -> u64 {
         1 + (self.more.len() / HEAD_BYTES) as u64
     }

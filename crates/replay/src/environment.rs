@@ -187,7 +187,7 @@ pub fn loads_code(name: &[u8]) -> bool {
 
 type Pairs = Vec<(OsString, OsString)>;
 
-/// What of a recorded environment was kept from a build.
+/// Variables of a recorded environment that a build did not get.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Withheld {
     /// Variables that the build does not have.

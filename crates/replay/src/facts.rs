@@ -1,4 +1,4 @@
-//! What is told about the machine, so that a replay elsewhere can say what differs.
+//! Facts about the recording machine, with which a replay elsewhere can name differences.
 
 use prony_demo::Header;
 use std::fs;

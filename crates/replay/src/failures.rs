@@ -36,7 +36,7 @@ struct Recording {
     next: Vec<u64>,
 }
 
-/// Where a build left its recording.
+/// Position at which a build left its recording: process, thread and record.
 pub(crate) struct Place {
     pub(crate) process: u16,
     pub(crate) thread: u16,

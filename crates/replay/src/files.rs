@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const O_ACCMODE: u32 = 3;
 
-/// What was opened so far.
+/// Files that were opened so far.
 #[derive(Debug, Default)]
 pub(crate) struct Opened {
     cwd: PathBuf,
@@ -79,11 +79,11 @@ fn fingerprint(path: &Path) -> Option<(u64, [u8; 32])> {
 /// How a file of this machine differs from that of the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Difference {
-    /// It cannot be read here.
+    /// The file cannot be read here.
     Missing,
     /// Something else has its name.
     NotRegular,
-    /// It has another content.
+    /// The content is different.
     Changed,
 }
 
@@ -109,7 +109,7 @@ fn difference(path: &Path, entry: &FileEntry) -> Option<Difference> {
     }
 }
 
-/// Whether a file of this machine is the one that was recorded.
+/// True if a file of this machine is the one that was recorded.
 pub(crate) fn is_as_recorded(path: &Path, entry: &FileEntry) -> bool {
     difference(path, entry).is_none()
 }
@@ -158,12 +158,12 @@ impl Assets {
     }
 }
 
-/// How the files of this machine differ from those of the recording.
+/// Differences between the files of this machine and those of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
     /// Files that the server read and that cannot be read here.
     pub(crate) missing: Vec<String>,
-    /// Those in whose place something else stands: a directory, a pipe, a device.
+    /// Files in whose place there is something else: a directory, a pipe, a device.
     pub(crate) not_regular: Vec<String>,
     /// Files that have another content.
     pub(crate) changed: Vec<String>,

@@ -1,4 +1,4 @@
-//! Where the code of an object begins and ends, as its own tables tell: unwind information, symbols, relocations.
+//! Starts and ends of the functions of an object, from its own tables: unwind information, symbols, relocations.
 
 use crate::program::code_sections;
 use object::elf::{R_X86_64_IRELATIVE, R_X86_64_RELATIVE};
@@ -19,7 +19,7 @@ pub(crate) struct Functions {
 }
 
 impl Functions {
-    /// What the tables of an object tell.
+    /// Functions of an object, from its tables.
     pub(crate) fn of(bytes: &ReadCache<File>) -> Functions {
         let Ok(object) = ElfFile64::<Endianness, _>::parse(bytes) else { return Functions::default() };
         let mut whole = Vec::new();
@@ -62,7 +62,7 @@ impl Functions {
     }
 }
 
-/// Sorted, each once.
+/// Sorts the starts and removes duplicates.
 pub(crate) fn in_order(mut starts: Vec<u64>) -> Vec<u64> {
     starts.sort_unstable();
     starts.dedup();

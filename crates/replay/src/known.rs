@@ -1,4 +1,4 @@
-//! Which demos this user recorded on this machine: a list of hashes in a file of the user's own.
+//! Demos that this user recorded on this machine: a list of hashes in a file of the user's own.
 //!
 //! `docs/formats/recorded.md` draws the file. What cannot be believed (another owner, a mode that lets others write, a
 //! symbolic link) is as good as an empty list.
@@ -12,7 +12,7 @@ use prony_machine::own::{self, NotOurs, Whose};
 use rustix::fs::{FlockOperation, flock, ftruncate};
 use rustix::process::geteuid;
 
-/// Why the list cannot be used.
+/// Error of using the list.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
     /// There is no place for it.

@@ -27,13 +27,13 @@ pub(crate) struct Launch<'a> {
     pub(crate) argv: &'a [OsString],
     /// The file to run.
     pub(crate) executable: &'a Path,
-    /// Its whole environment.
+    /// Complete environment of the server.
     pub(crate) environment: &'a [(OsString, OsString)],
-    /// Its working directory.
+    /// Working directory of the server.
     pub(crate) cwd: &'a Path,
-    /// What to mount, in a mount namespace of the server's own.
+    /// Mounts to make in a mount namespace of the server's own.
     pub(crate) mounts: &'a [Mount],
-    /// Where its output goes; `None` for where ours goes.
+    /// File for its standard output and error; `None`: inherited from this process.
     pub(crate) output: Option<&'a File>,
     /// Give it our standard input; `/dev/null` otherwise.
     pub(crate) input: bool,

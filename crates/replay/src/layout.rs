@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why an archive could not be laid out.
+/// Error of unpacking an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     /// The archive cannot be read, or holds what is not laid out.
@@ -31,7 +31,7 @@ pub enum LayoutError {
     Interrupted,
 }
 
-/// How an archive is laid out.
+/// Options for unpacking an archive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Manner<'a> {
     /// Files belong to whom the archive says; only root may do that.

@@ -1,4 +1,4 @@
-//! What a demo may take of this machine before anything of it runs.
+//! Limits on the resources that a demo may use, checked before anything of it runs.
 
 /// A few bytes of a demo may stand for gigabytes. What it states is compared with these before anything is laid out, and
 /// what it has, with both.

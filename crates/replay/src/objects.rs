@@ -64,7 +64,8 @@ pub(crate) fn is_ordinary(path: &Path) -> bool {
     ["libc.so.", "ld-linux", "libpthread.so."].iter().any(|ordinary| name.starts_with(ordinary))
 }
 
-/// Where a process asks the processor. Objects whose names begin with one of `excluded` are not the server's.
+/// Instructions in the code of a process that read time or random numbers from the processor. Objects whose names begin
+/// with one of `excluded` are not the server's.
 pub(crate) fn sites(code: &[Mapping], excluded: &[&[u8]]) -> Vec<Site> {
     let mut sites = Vec::new();
     for mapping in code.iter().filter(|mapping| !is_ordinary(&mapping.path)) {

@@ -1,4 +1,4 @@
-//! Which records of a process with several threads need a turn.
+//! Selection of the records that need a turn, in a process with several threads.
 //!
 //! The records of a process stand in one order. A thread that makes several calls in a row needs
 //! only be let in once: the first of them waits for a turn, and the turn lasts until the thread

@@ -15,7 +15,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// What a replay is to find that this machine lacks.
+/// Files and directories of a replay that this machine lacks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     /// Names in the archive of files, and under which paths they are seen.
@@ -35,7 +35,7 @@ pub(crate) struct Overlay {
     pub(crate) mounts: Vec<Mount>,
 }
 
-/// Why the files of a demo cannot be put in their places.
+/// Error of placing the files of a demo.
 #[derive(Debug, thiserror::Error)]
 pub enum OverlayError {
     /// Nothing can be put there.
@@ -133,7 +133,7 @@ impl Plan {
         self.packed.is_empty() && self.assets.is_empty() && self.directories.is_empty()
     }
 
-    /// How many files it puts somewhere.
+    /// Number of files that the plan places.
     pub(crate) fn files(&self) -> usize {
         self.packed.values().map(Vec::len).sum::<usize>() + self.assets.len()
     }
@@ -236,7 +236,7 @@ fn name_of(member: &Member) -> PathBuf {
     member.path.iter().map(|name| OsString::from_vec(name.clone())).collect()
 }
 
-/// What a file has beside its content.
+/// Permissions and modification time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attributes {
     /// Permissions, as in `chmod`.
@@ -246,7 +246,7 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
-    /// Whether a file of this machine has these.
+    /// True if a file of this machine has these attributes.
     pub(crate) fn are_those_of(self, path: &Path) -> bool {
         path.metadata().is_ok_and(|data| {
             data.permissions().mode() & 0o7777 == self.mode & 0o7777
@@ -255,7 +255,7 @@ impl Attributes {
     }
 }
 
-/// Those of the members of the archive of files, by name.
+/// Attributes of the members of the archive of files, by name.
 pub(crate) fn attributes<R: Read + Seek>(
     demo: &mut Demo<R>,
     limits: ArchiveLimits,
@@ -339,8 +339,8 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Whether the kernel can merge a directory of this file system into others (overlayfs.rst of Linux): it must not be
-/// such a merge itself, as the root of a container is, and must take writes.
+/// True if a directory of this file system can be the upper layer of an overlay (overlayfs.rst of Linux): it must not
+/// be an overlay itself, as the root of a container is, and must be writable.
 pub(crate) fn can_be_upper(path: &Path) -> bool {
     /// `OVERLAYFS_SUPER_MAGIC` of Linux.
     const OVERLAY: FsWord = 0x794c_7630;

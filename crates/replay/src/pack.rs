@@ -13,7 +13,7 @@ use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Component, Path, PathBuf};
 
-/// Which of the files that a server only read go into its demo.
+/// Limits on the files that go into a demo, of those that a server only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackLimits {
     /// Bytes of one file.
@@ -36,7 +36,7 @@ impl Default for PackLimits {
     }
 }
 
-/// What of a server's files is in its demo.
+/// Files that went into a demo, and those that were left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PackReport {
     /// Files that were put in.
@@ -50,22 +50,22 @@ pub struct PackReport {
 /// A file that the server read and its demo does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its size.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
-    /// Why.
+    /// Reason for leaving it out.
     pub why: Why,
 }
 
-/// Why a file is not in a demo.
+/// Reason why a file is not in a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     /// Not everybody may read it.
     Private,
-    /// It is larger than one file may be, or the others have left too little room.
+    /// The file exceeds the limit for one file, or the room that others left.
     Large,
-    /// It is not here, or is not what was recorded any more.
+    /// The file is missing, or is no longer the one that was recorded.
     Gone,
 }
 
@@ -207,7 +207,7 @@ fn append<W: Write>(archive: &mut tar::Builder<W>, name: &Path, content: &Conten
     archive.append_data(&mut header, name, content.bytes.as_slice())
 }
 
-/// Why files could not be packed into a demo.
+/// Error of packing files into a demo.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     /// The demo cannot be read.

@@ -20,7 +20,7 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// Opens the pipe.
+    /// Opens the pipe and starts the thread that reads it.
     pub(crate) fn start() -> io::Result<Printed> {
         let (mut reader, writer) = io::pipe()?;
         let (done, kept) = channel();
@@ -38,7 +38,7 @@ impl Printed {
         Ok(Printed { file: File::from(OwnedFd::from(writer)), kept })
     }
 
-    /// Where the build prints.
+    /// Write end of the pipe, for the build's output.
     pub(crate) fn file(&self) -> &File {
         &self.file
     }

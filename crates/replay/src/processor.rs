@@ -12,10 +12,10 @@ use object::read::ReadCache;
 use std::fs::File;
 use std::ops::Range;
 
-/// An instruction.
+/// Position of an instruction, and the room around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
-    /// Its address, as the tables of its object use them.
+    /// Address in the terms of its object's tables.
     pub(crate) address: u64,
     /// Bytes of it and of what may move away with it, if that is room for a jump; 0 if not.
     pub(crate) room: u8,
@@ -24,7 +24,7 @@ pub(crate) struct Place {
 /// The instructions of an object.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Asking {
-    /// Surely instructions.
+    /// Positions that are certainly instructions.
     pub(crate) sure: Vec<Place>,
     /// Whole code by its looks that nothing is known to lead to.
     pub(crate) doubtful: Vec<u64>,

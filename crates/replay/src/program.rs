@@ -1,4 +1,4 @@
-//! What kind of program a command runs, and whether its calls can be hooked.
+//! Kinds of programs, and whether their calls can be hooked.
 
 use crate::regular::{self, FileError};
 use object::elf::{self, FileHeader64};
@@ -11,7 +11,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Why a command cannot be run under preload.
+/// Reason why a command cannot be run under preload.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// There is no command at all.
@@ -28,7 +28,7 @@ pub enum ProgramError {
         /// Why.
         error: FileError,
     },
-    /// Its runtime does not call libc, or in no order that could be repeated.
+    /// The runtime does not call libc, or not in an order that can be repeated.
     #[error("`{path}` {what}")]
     Runtime {
         /// The program.
@@ -170,7 +170,7 @@ pub(crate) fn code_sections(bytes: &ReadCache<File>) -> Vec<(u64, &[u8])> {
         .collect()
 }
 
-/// Where in the file the byte of this address stands.
+/// Offset in the file of the byte at this address.
 pub(crate) fn file_offset(bytes: &ReadCache<File>, address: u64) -> Option<u64> {
     let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;

@@ -30,10 +30,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// What to record and how.
+/// Options of a recording.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
-    /// Where the demo goes.
+    /// Path of the demo.
     pub output: PathBuf,
     /// Replace what has that name, and what an earlier recording that was cut has left.
     pub replace: bool,
@@ -41,23 +41,23 @@ pub struct RecordOptions {
     pub command: Vec<OsString>,
     /// Directories to archive at the start.
     pub state: Vec<PathBuf>,
-    /// When to end the recording.
+    /// Duration after which the recording ends.
     pub limit: Option<Duration>,
-    /// Which of the files that the server only read go into the demo.
+    /// Limits on the files that go into the demo, of those that the server only read.
     pub pack: PackLimits,
-    /// Where frames end.
+    /// Rule for the ends of frames.
     pub frame_rule: FrameRule,
     /// Beginnings of the names of further objects whose calls are not the server's.
     pub exclude_objects: Vec<String>,
     /// Level of zstd.
     pub level: i32,
-    /// What belongs to the recording, and how exactly.
+    /// Scope of the recording: children and threads.
     pub reach: Reach,
-    /// What the server prints on its standard output goes to our standard error.
+    /// True if the server's standard output goes to our standard error.
     pub output_to_stderr: bool,
 }
 
-/// Why a recording could not be made.
+/// Error of making a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The command cannot be run under preload.
@@ -118,7 +118,7 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
     move |error| RecordError::System { what, error }
 }
 
-/// What the kernel says of a descriptor above the limit.
+/// The kernel's error for a descriptor above the limit.
 pub(crate) const EBADF: i32 = 9;
 /// How long the recorder sleeps when there was nothing to gather.
 const IDLE: Duration = Duration::from_millis(5);
@@ -530,13 +530,13 @@ fn sent_bytes(record: &[u8]) -> u64 {
     Parts::new(record).filter(|part| part.kind == PartKind::Out as u8).map(|part| part.bytes.len() as u64).sum()
 }
 
-/// What a note says.
+/// Text of a note's record; `None` for other records.
 pub(crate) fn note_text(record: &[u8]) -> Option<String> {
     let part = Parts::new(record).find(|part| part.kind == PartKind::Path as u8)?;
     Some(String::from_utf8_lossy(part.bytes).into_owned())
 }
 
-/// How a server ended, in words: `exited with 1`, `was ended by SIGTERM`.
+/// End of a server as a phrase: `exited with 1`, `was ended by SIGTERM`.
 pub fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exited with {code}"),

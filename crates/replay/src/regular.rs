@@ -9,7 +9,7 @@ use std::path::Path;
 /// Largest program or library that is looked into; those with all their debug information stay below.
 pub(crate) const MOST_OBJECT_BYTES: u64 = 4 << 30;
 
-/// Why a file is not read.
+/// Reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     /// The system said so.
@@ -41,7 +41,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, Metadata), FileError> {
     if data.is_file() { Ok((file, data)) } else { Err(FileError::NotRegular) }
 }
 
-/// The same for a program or library.
+/// Opens a program or library, if it is a regular file of limited size.
 pub(crate) fn open_object(path: &Path) -> Result<File, FileError> {
     let (file, data) = open(path)?;
     match data.len() {

@@ -41,20 +41,20 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-/// What to replay and how.
+/// Options of a replay.
 #[derive(Debug)]
 pub struct ReplayOptions {
-    /// The demo.
+    /// Path of the demo.
     pub demo: PathBuf,
     /// The build and its arguments; empty for the recorded command.
     pub command: Vec<OsString>,
     /// Variables that are set over those of the recording.
     pub environment: Vec<(OsString, OsString)>,
-    /// How often.
+    /// Number of replays.
     pub repeat: u32,
     /// Rules for outputs that may differ a little.
     pub tolerance: Option<Rules>,
-    /// How long a replay may get nowhere.
+    /// Time without progress after which a replay is ended.
     pub watchdog: Duration,
     /// Replay a demo that was cut.
     pub allow_truncated: bool,
@@ -70,9 +70,9 @@ pub struct ReplayOptions {
     pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
     pub ignore_environment: bool,
-    /// Where the files come from that the server only read.
+    /// Source of the files that the server only read.
     pub files: FileOptions,
-    /// What the demo may take of this machine.
+    /// Limits on the resources that the demo may use.
     pub limits: Limits,
     /// Files of the state keep their bits for set-user-id and set-group-id.
     pub restore_set_ids: bool,
@@ -80,7 +80,7 @@ pub struct ReplayOptions {
     pub stop: Option<Arc<AtomicBool>>,
 }
 
-/// Where the files come from that the recorded server only read, where those of this machine are missing or differ.
+/// Source of the files that the recorded server only read, if those of this machine are missing or differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileOptions {
     /// Nowhere: the build reads what is here.
@@ -116,7 +116,7 @@ impl ReplayOptions {
     }
 }
 
-/// Why a replay could not be run.
+/// Error of running a replay.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
     /// The demo cannot be read.
@@ -167,7 +167,7 @@ pub enum ReplayError {
     },
 }
 
-/// What only a demo may do that the user recorded, or trusts.
+/// Privilege that only demos have which the user recorded or trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Foreign {
     /// Choose the program and its arguments.
@@ -177,7 +177,7 @@ pub enum Foreign {
 }
 
 impl Foreign {
-    /// What a demo with this header would do; `build`: the user names a command.
+    /// Privilege that a demo with this header needs, if any; `build`: the user names a command.
     pub fn of(header: &Header, build: bool) -> Option<Foreign> {
         let os = |texts: &[Vec<u8>]| texts.iter().map(|text| program::os(text)).collect::<Vec<_>>();
         match (build, header.state_directories.is_empty()) {
@@ -272,7 +272,7 @@ impl<'a> Planned<'a> {
 /// What killed replays have left is looked for once.
 static SWEPT: Once = Once::new();
 
-/// Replays a demo. `progress` is called a few times a second.
+/// Replays a demo as often as `options` asks and compares the replays. `progress` is called a few times a second.
 ///
 /// # Errors
 /// [`ReplayError`] when nothing could be run; a build that diverges is no error.

@@ -1,4 +1,4 @@
-//! What a recording and a replay found, as the verbs show it.
+//! Results of a recording and of a replay, as the verbs show them.
 
 mod detail;
 mod warning;
@@ -12,10 +12,10 @@ use crate::pack::PackReport;
 use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
 
-/// What a recording left.
+/// Results of a recording.
 #[derive(Debug, Clone, Default)]
 pub struct RecordReport {
-    /// How long it took, in seconds.
+    /// Duration of the recording in seconds.
     pub recorded_s: f64,
     /// Processes that have records.
     pub processes: u64,
@@ -31,20 +31,20 @@ pub struct RecordReport {
     pub threads_waited_s: f64,
     /// Size of the demo.
     pub file_bytes: u64,
-    /// How the server ended.
+    /// Exit status or signal of the server.
     pub exit: Exit,
-    /// What of the files that the server only read is in the demo.
+    /// Files in the demo that the server only read, and those left out.
     pub packed: PackReport,
-    /// What should be looked at before the demo is relied on.
+    /// Warnings that qualify the demo.
     pub warnings: Vec<RecordWarning>,
 }
 
-/// What the replays of a demo found.
+/// Results of the replays of a demo.
 #[derive(Debug, Clone)]
 pub struct ReplayReport {
-    /// The answer.
+    /// Verdict: identical, tolerant, weak or diverged.
     pub verdict: Verdict,
-    /// Frames replayed.
+    /// Number of frames that were replayed.
     pub frames: u64,
     /// Counters of the player; of outputs, those that a tolerance rule excused are among them.
     pub counted: Counted,
@@ -52,12 +52,12 @@ pub struct ReplayReport {
     pub wall_s: Vec<f64>,
     /// CPU time of each replay, in seconds.
     pub cpu_s: Vec<f64>,
-    /// How long the recording took, in seconds.
+    /// Duration of the recording in seconds.
     pub recorded_s: f64,
     /// Frames that each time below is of: 1, but of a demo with more than 262,144 of them as many in a row as leave that
     /// many times.
     pub frames_in_each: u64,
-    /// When each frame began, in nanoseconds of `CLOCK_MONOTONIC`.
+    /// Start of each frame, in nanoseconds of `CLOCK_MONOTONIC`.
     pub frame_start_ns: Vec<u64>,
     /// Wall time of each frame, in nanoseconds.
     pub frame_wall_ns: Vec<u64>,
@@ -65,9 +65,9 @@ pub struct ReplayReport {
     pub frame_cpu_ns: Vec<u64>,
     /// The signal that ended the build after its last record, as it had ended the recorded server.
     pub crashed_as_recorded: Option<i32>,
-    /// Where the build left the recording.
+    /// Divergence that ended the replay, if any.
     pub divergence: Option<Divergence>,
-    /// What should be looked at before the verdict is relied on.
+    /// Warnings that qualify the verdict.
     pub warnings: Vec<Warning>,
     /// Variables of the recording that choose code and that the build did not get as they were recorded.
     pub variables_withheld: Vec<String>,
@@ -75,17 +75,18 @@ pub struct ReplayReport {
     pub files_laid_over: u64,
     /// Files that the demo has, that differ here, and that the build did not get, as the demo is not trusted.
     pub files_withheld: u64,
-    /// What the rules of `--tolerance` excused.
+    /// Differences that the rules of `--tolerance` excused.
     pub tolerance: Option<ToleranceSummary>,
-    /// What is known of the build and its surroundings before it runs.
+    /// Facts about the build and its surroundings, known before it runs.
     pub surroundings: Surroundings,
-    /// Of a build that diverged: calls made for real that fail here and did not while recording, the latest first.
+    /// Calls that were made for real and failed here but not while recording, the latest first; of a build that
+    /// diverged.
     pub failed_calls: Vec<FailedCall>,
-    /// The same the other way round: calls that failed while recording, of which none failed here.
+    /// Calls that failed while recording and never failed here.
     pub unfailed_calls: Vec<FailedCall>,
     /// The thread that was passed last although it was its turn, where any was.
     pub passed: Option<Passed>,
-    /// What may have made it diverge, the likeliest first.
+    /// Possible causes of the divergence, the likeliest first.
     pub causes: Vec<Cause>,
     /// The last lines that it printed, where they were asked for.
     pub printed: Vec<String>,
@@ -140,7 +141,7 @@ pub struct Passed {
     pub call: String,
 }
 
-/// What is known of a build and its surroundings before it runs.
+/// Facts about a build and its surroundings, known before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The build is the very program that was recorded; `None` where that cannot be told.
@@ -153,11 +154,11 @@ pub struct Surroundings {
     pub changed: Vec<String>,
     /// Libraries that are not those of the recording.
     pub libraries: Vec<String>,
-    /// What of the processor is not as it was.
+    /// Difference between this processor and that of the recording.
     pub processor: Option<ProcessorChange>,
-    /// What the recorder could not record.
+    /// Descriptions of calls that the recorder could not record.
     pub missed: Vec<String>,
-    /// What else the recording says of itself.
+    /// Further notes of the recording about itself.
     pub notes: Vec<String>,
 }
 
@@ -168,28 +169,28 @@ pub struct FailedCall {
     pub process: u16,
     /// Thread within the process.
     pub thread: u16,
-    /// Its C name.
+    /// C name of the call.
     pub call: String,
     /// The path that it was about; empty for none.
     pub path: String,
     /// The descriptor that it was about, or -1; of `syscall` its number.
     pub fd: i32,
-    /// What it failed with.
+    /// `errno` of the failure.
     pub errno: i32,
     /// The last recorded call before it.
     pub after_record: u64,
-    /// What the recording has in its place.
+    /// Result of the same call in the recording.
     pub recorded: Recorded,
 }
 
-/// What a recording has of a call that failed elsewhere.
+/// Result in a recording of a call that failed elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
-    /// It succeeded, in this record.
+    /// The call succeeded, in this record.
     Succeeded(u64),
-    /// It failed with another error.
+    /// The call failed with this other `errno`.
     FailedWith(i32),
-    /// It did not fail there: it succeeded, or was not made.
+    /// The call did not fail: it succeeded, or was not made.
     NotFailed,
     /// The recording is older than the notes of failures, or has too many of them.
     NotNoted,
@@ -208,20 +209,20 @@ pub enum Verdict {
     Weak(Vec<WeakReason>),
 }
 
-/// How a build left the recording.
+/// Class of a divergence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DivergenceClass {
-    /// It sent other bytes.
+    /// The build sent different bytes.
     Output,
-    /// It made its calls in another order.
+    /// The build made its calls in a different order.
     Order,
-    /// It made a call that the recording does not have.
+    /// The build made a call that the recording does not have.
     UnrecordedCall,
     /// A thread waited for a turn that did not come.
     Starvation,
-    /// It ended before the recording did.
+    /// The build ended before the recording did.
     EarlyExit,
-    /// It went on after the recording ended.
+    /// The build continued after the end of the recording.
     LateExit,
     /// A file that it opened is not there, or is another one.
     MissingFile,
@@ -229,10 +230,10 @@ pub enum DivergenceClass {
     Crash,
 }
 
-/// Where and how a build left the recording.
+/// Divergence of a build: class, position and evidence.
 #[derive(Debug, Clone)]
 pub struct Divergence {
-    /// How.
+    /// Class of the divergence.
     pub class: DivergenceClass,
     /// Index of the process.
     pub process: u16,
@@ -244,34 +245,34 @@ pub struct Divergence {
     pub frame: u64,
     /// The call that the build made.
     pub call: String,
-    /// Its descriptor, or -1.
+    /// Descriptor of the call, or -1.
     pub fd: i32,
     /// First byte of the output that differs.
     pub byte: Option<u64>,
     /// Place in the output at which both windows below begin.
     pub window_from: u64,
-    /// What was recorded around that byte.
+    /// Recorded bytes around that byte.
     pub expected: Vec<u8>,
-    /// What the build sent around that byte.
+    /// Bytes that the build sent around that byte.
     pub found: Vec<u8>,
     /// The recorded call.
     pub expected_call: String,
     /// The last calls before it, oldest first.
     pub recent: Vec<String>,
-    /// Where in the build the call was made, innermost first.
+    /// Callers of the call in the build, innermost first.
     pub backtrace: Vec<String>,
-    /// What else is known.
+    /// Further facts that are specific to the divergence.
     pub detail: Option<Detail>,
-    /// What of its class it was.
+    /// Kind of difference within the class.
     pub difference: Difference,
-    /// What each thread was doing, where one starved.
+    /// State of each thread, if one starved.
     pub threads: Vec<ThreadReport>,
 }
 
-/// What of its class a divergence was.
+/// Kind of difference within the class of a divergence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// What the class says.
+    /// No further kind: the class says it all.
     Class,
     /// Bytes of an output, of the same length or not.
     Bytes,
@@ -279,7 +280,7 @@ pub enum Difference {
     NotSent,
     /// An output that was not recorded.
     NotRecorded,
-    /// Where an output went.
+    /// Destination of an output.
     Destination,
     /// The status that the build ended with.
     Status {
@@ -290,7 +291,7 @@ pub enum Difference {
     },
 }
 
-/// What a thread of a build was doing when it was given up.
+/// State of a thread of a build when the build was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadReport {
     /// Index of the process.
@@ -305,11 +306,11 @@ pub struct ThreadReport {
     pub waits_for: Option<u64>,
     /// The turn that its process has reached is its own; false where the process has one thread, and no turns.
     pub is_its_turn: bool,
-    /// What it was doing.
+    /// Activity of the thread.
     pub doing: Doing,
 }
 
-/// What a thread was doing.
+/// Activity of a thread.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
     /// Waiting for its turn.
@@ -323,13 +324,13 @@ pub enum Doing {
         /// What the descriptor that it is about leads to; empty without one.
         at: String,
     },
-    /// It has no records left.
+    /// The thread has no records left.
     Finished,
     /// There is no such thread: it was not started, or has ended.
     Gone,
 }
 
-/// How far a recording or a series of replays has got, for a progress line.
+/// Progress of a recording or of a series of replays, for a progress line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Progress {
     /// Recording: seconds so far, bytes the server's threads wrote, bytes of the demo.

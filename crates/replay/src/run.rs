@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-/// What to run, the same for every repetition.
+/// Inputs of a replay that are the same for every repetition.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     pub(crate) argv: &'a [std::ffi::OsString],
@@ -33,13 +33,13 @@ pub(crate) struct Setup<'a> {
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
     pub(crate) watchdog: Duration,
-    /// What the build prints comes out line by line.
+    /// True if the build flushes standard output after each line.
     pub(crate) line_by_line: bool,
     /// Set when somebody asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 
-/// Why a replay was not brought to an end.
+/// Reason why a replay was not completed.
 #[derive(Debug)]
 pub(crate) enum Broken {
     System(io::Error),
@@ -86,12 +86,12 @@ impl From<DrainError> for Broken {
 pub(crate) struct Observed {
     pub(crate) process: u16,
     pub(crate) record: u64,
-    /// Which of the messages of one call.
+    /// Number of the message within one call.
     pub(crate) message: u32,
     pub(crate) bytes: Vec<u8>,
 }
 
-/// What one replay came to.
+/// Result of one replay.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) wall_s: f64,
@@ -123,7 +123,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Starved {
     /// Threads with records left, and what they do.
     pub(crate) threads: Vec<(ThreadState, Doing)>,
-    /// What the process does that was started.
+    /// Activity of the process that was started.
     pub(crate) process: Doing,
 }
 
@@ -132,7 +132,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// A build that computes for longer than this many watchdog times in one call is given up too.
 const BUSY_FACTOR: u32 = 12;
 
-/// Runs the build once.
+/// Runs the build once against the tape.
 pub(crate) fn run_once(
     setup: &Setup,
     tape: &Tape,

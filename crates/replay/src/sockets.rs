@@ -1,5 +1,5 @@
-//! Files of Unix sockets. A replay makes them where the build binds a socket to a path, and they outlive it; the next
-//! replay is to find what the recording found.
+//! Socket files of Unix sockets. A replay makes them where the build binds a socket to a path, and they outlive it; the
+//! next replay is to find what the recording found.
 
 use prony_demo::{Head, Op, PartKind, Parts};
 use std::ffi::OsStr;
@@ -28,7 +28,7 @@ pub(crate) fn bound_path(head: &Head, record: &[u8]) -> Option<PathBuf> {
 pub(crate) struct Free(Vec<PathBuf>);
 
 impl Free {
-    /// Those of `paths`; relative ones are looked for from `cwd`.
+    /// Socket files among `paths` that do not exist now; relative paths start at `cwd`.
     pub(crate) fn of(paths: &[PathBuf], cwd: &Path) -> Free {
         Free(paths.iter().map(|path| cwd.join(path)).filter(|path| fs::symlink_metadata(path).is_err()).collect())
     }

@@ -17,7 +17,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Why state could not be kept or brought back.
+/// Error of storing or restoring state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// A state directory cannot be archived.
@@ -164,9 +164,9 @@ pub(crate) fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: Sys
 /// A program in the state of a demo that runs as its owner or group, whoever starts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetIdFile {
-    /// Where it would be.
+    /// Intended path of the file.
     pub path: PathBuf,
-    /// Its permissions, as in `chmod`.
+    /// Permission bits, as `chmod` takes them.
     pub mode: u32,
 }
 
@@ -236,16 +236,16 @@ const MOST_DIRECTORIES: usize = 256;
 pub(crate) struct Restored {
     _scratch: Option<Scratch>,
     _overlay: Option<Overlay>,
-    /// What to mount where.
+    /// Mounts that place the restored state.
     pub(crate) mounts: Vec<Mount>,
     /// Files that lost their bits for set-user-id or set-group-id.
     pub(crate) set_ids_taken: u64,
 }
 
-/// How state is brought back.
+/// Options for restoring state.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Restoring<'a> {
-    /// Those that are laid out in the real directory instead of in a scratch place to be mounted over it.
+    /// Directories that are unpacked in their real place instead of in a scratch directory that is mounted over them.
     pub(crate) in_place: &'a [PathBuf],
     pub(crate) limits: Limits,
     pub(crate) set_ids: bool,
@@ -306,7 +306,7 @@ impl Restored {
     }
 }
 
-/// What the files of a demo have beside their content.
+/// Permissions and modification times of the files of a demo, by name.
 pub(crate) fn file_attributes<R: Read + Seek>(
     demo: &mut Demo<R>,
     limits: &Limits,

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Why a demo could not be laid out.
+/// Error of unpacking the records of a demo.
 #[derive(Debug, thiserror::Error)]
 pub enum TapeError {
     /// The demo cannot be read.
@@ -75,7 +75,7 @@ pub enum TapeError {
     Empty,
 }
 
-/// What a replay walks over, and what is known of it.
+/// Records that a replay walks over, and facts about them.
 #[derive(Debug)]
 pub(crate) struct Tape {
     pub(crate) source: Source,
@@ -89,15 +89,15 @@ pub(crate) struct Tape {
     pub(crate) recorded_ns: u64,
     /// Bytes that were sent, over all processes.
     pub(crate) output_bytes: u64,
-    /// What the recorder could not record, as far as that speaks against the demo.
+    /// Descriptions of calls that the recorder could not record and that weaken the demo.
     pub(crate) uncovered: Vec<String>,
-    /// What the processor was asked is recorded.
+    /// True if instructions that read time or random numbers from the processor were recorded.
     pub(crate) processor: bool,
     /// Paths that Unix sockets were bound to.
     pub(crate) sockets: Vec<PathBuf>,
 }
 
-/// Where the records are.
+/// Place of the records: in memory, or read as the replay proceeds.
 #[derive(Debug)]
 pub(crate) enum Source {
     /// All of them in memory, for many replays.

@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What replays need to know of a demo that they unpack as they go.
+/// Facts about a demo that replays need when they unpack it as they proceed.
 #[derive(Debug)]
 pub(crate) struct Plan {
     directory: Directory,
@@ -107,7 +107,7 @@ fn most_at_once(streams: impl Iterator<Item = ((u64, u64), u64)>) -> u64 {
     most
 }
 
-/// Why a replay was left without records.
+/// Reason why a replay was left without records.
 #[derive(Debug)]
 pub(crate) enum Unfed {
     Tape(TapeError),
@@ -171,7 +171,7 @@ impl Feeding {
         self.blocks.load(Ordering::Relaxed)
     }
 
-    /// Why it does not go on, if so.
+    /// Reason why feeding stopped; `None` while it continues.
     pub(crate) fn failed(&self) -> Option<Unfed> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -11,7 +11,7 @@ pub(crate) struct Moment {
 }
 
 impl Moment {
-    /// Now.
+    /// Current moment: the time-stamp counter together with `CLOCK_MONOTONIC`.
     pub(crate) fn now() -> Moment {
         let before = ticks();
         let time = clock_gettime(ClockId::Monotonic);
@@ -26,7 +26,7 @@ impl Moment {
         (u128::from(at.saturating_sub(self.ticks)) * u128::from(ns) / u128::from(ticks)) as u64
     }
 
-    /// Nanoseconds between two moments.
+    /// Nanoseconds since an earlier moment.
     pub(crate) fn ns_since(&self, earlier: &Moment) -> u64 {
         self.ns.saturating_sub(earlier.ns)
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 /// A thread that wants a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Its slot.
+    /// Index of its slot in the control area.
     pub(crate) slot: usize,
     /// Index of its process.
     pub(crate) process: u16,
@@ -41,7 +41,7 @@ pub(crate) struct Offer {
     pub(crate) ordered: bool,
 }
 
-/// What came of putting records or turns where their readers are.
+/// Result of copying records or turns to their readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Filled {
     /// Bytes or turns that are there now.
@@ -78,7 +78,7 @@ struct Turns {
     filled: u64,
 }
 
-/// Wakes the filling end.
+/// Handle that wakes the filling end from another thread.
 #[derive(Debug, Clone)]
 pub(crate) struct Bell {
     control: Arc<Mapped>,
@@ -107,7 +107,7 @@ impl Channel {
 }
 
 impl Feeder {
-    /// What wakes this end while it sleeps.
+    /// Handle that wakes this end while it sleeps.
     pub(crate) fn bell(&self) -> Bell {
         Bell { control: Arc::clone(&self.control) }
     }
@@ -314,7 +314,7 @@ impl Feeder {
         self.control().feeder_sleeps.store(true, Ordering::SeqCst);
     }
 
-    /// This end looks by itself again.
+    /// Marks this end as awake, so that readers need not wake it.
     pub(crate) fn rise(&self) {
         self.control().feeder_sleeps.store(false, Ordering::SeqCst);
     }

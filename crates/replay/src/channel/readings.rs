@@ -1,4 +1,4 @@
-//! What a server says of itself in the control area, as the process outside reads it.
+//! Counts and states that a server keeps in the control area, as the process outside reads them.
 
 use super::Channel;
 use super::memory::Mapped;
@@ -35,7 +35,7 @@ impl Channel {
         self.counted().records.wrapping_add(self.control().frames.load(Ordering::Relaxed))
     }
 
-    /// What all threads have counted.
+    /// Counts of a replay, summed over all threads.
     pub(crate) fn counted(&self) -> Counted {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         let ended = std::iter::once(&self.control().ended_counts);
@@ -58,12 +58,12 @@ impl Channel {
         }
     }
 
-    /// How often a recorded thread ran on while another was let in.
+    /// Number of times that a recorded thread continued while another one was let in.
     pub(crate) fn overlapped(&self) -> u64 {
         self.slots().iter().map(|process| u64::from(process.overlapped.load(Ordering::Relaxed))).sum()
     }
 
-    /// How long recorded threads were ready and waited for each other, all of them together.
+    /// Time that recorded threads were ready and waited for each other, summed over all threads.
     pub(crate) fn threads_waited(&self) -> Duration {
         Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())
     }
@@ -74,7 +74,7 @@ impl Channel {
         &self.control().processes[..used.min(PROCESSES)]
     }
 
-    /// What each live thread of a replay is doing.
+    /// State of each live thread of a replay.
     pub(crate) fn threads(&self) -> Vec<ThreadState> {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         let live = self.control().threads[..used].iter().filter(|slot| {
@@ -99,7 +99,7 @@ impl Channel {
         .collect()
     }
 
-    /// Frames so far.
+    /// Number of frames so far.
     pub(crate) fn frames(&self) -> u64 {
         self.control().frames.load(Ordering::Acquire)
     }
@@ -119,7 +119,7 @@ impl Channel {
         Ok((0..count).map(|entry| mapped.frame_time(entry)).collect())
     }
 
-    /// What the build prints through stdio comes out line by line, so that nothing of it is lost when the replay ends.
+    /// Makes the build flush standard output after each line, so that no output is lost when the replay ends.
     pub(crate) fn print_line_by_line(&self) {
         self.control().line_by_line.store(true, Ordering::Relaxed);
     }
@@ -155,12 +155,12 @@ impl Channel {
     }
 }
 
-/// What a replay has counted.
+/// Counts of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
-    /// Records answered.
+    /// Records that were answered.
     pub records: u64,
-    /// Outputs compared.
+    /// Outputs that were compared.
     pub outputs: u64,
     /// Bytes compared and found equal.
     pub output_bytes: u64,
@@ -189,9 +189,9 @@ pub(crate) struct ThreadState {
     pub thread: u32,
     /// Kernel's thread id.
     pub tid: i32,
-    /// It waits for its turn.
+    /// True while the thread waits for its turn.
     pub waiting: bool,
-    /// It has no records left.
+    /// True if the thread has no records left.
     pub finished: bool,
     /// The record it was answered with last, or stands before while it waits.
     pub record: u64,
@@ -208,13 +208,13 @@ pub(crate) struct FailedCall {
     pub process: u32,
     /// Thread within the process.
     pub thread: u32,
-    /// Its C name.
+    /// C name of the call.
     pub name: String,
     /// The path that it was about, cut at 184 bytes; empty for none.
     pub path: Vec<u8>,
     /// The descriptor that it was about, or -1.
     pub fd: i32,
-    /// What it failed with.
+    /// `errno` of the failure.
     pub errno: i32,
     /// The record that its thread had been answered with last.
     pub record: u64,
@@ -247,9 +247,9 @@ fn text(bytes: &[u8]) -> String {
 /// Facts of a divergence as the player wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Divergence {
-    /// What happened.
+    /// Class of the divergence.
     pub class: Stop,
-    /// What of it.
+    /// Kind of difference within the class.
     pub what: What,
     /// The status that the build ended with, if it called `exit`.
     pub status: i32,
@@ -259,7 +259,7 @@ pub(crate) struct Divergence {
     pub thread: u32,
     /// Number of the call the build made.
     pub op: u16,
-    /// Its descriptor.
+    /// Descriptor of the call, or -1.
     pub fd: i32,
     /// Record of the process that was expected.
     pub record: u64,
@@ -269,7 +269,7 @@ pub(crate) struct Divergence {
     pub expected_bytes: u64,
     /// Bytes the build sent.
     pub found_bytes: u64,
-    /// Where the two windows start.
+    /// Offset in the output at which both windows start.
     pub window_start: u64,
     /// The recorded bytes in the window.
     pub expected: Vec<u8>,

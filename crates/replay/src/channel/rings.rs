@@ -1,4 +1,4 @@
-//! What the threads of a server have written down, as the recorder reads it.
+//! Records of a server's threads as the recorder reads them from the rings.
 
 use super::Channel;
 use super::memory::Mapped;
@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 /// Something in the shared memory that the library does not write: the server did, by mistake or on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// The value.
+    /// Name of the value.
     pub what: &'static str,
     /// Slot of the thread that it belongs to.
     pub slot: usize,
@@ -29,12 +29,12 @@ impl std::fmt::Display for Fault {
 
 impl std::error::Error for Fault {}
 
-/// Why the rings could not be read.
+/// Error of reading the rings.
 #[derive(Debug)]
 pub(crate) enum DrainError {
     /// The system said so.
     System(io::Error),
-    /// They hold what no recorder writes.
+    /// Content of the rings that no recorder writes.
     Fault(Fault),
 }
 

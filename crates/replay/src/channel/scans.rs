@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// What a server wants to know.
+/// Request of a server to have its objects searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanRequest {
     /// Process whose objects are to be searched.
     pub pid: i32,
-    /// It has loaded something while it runs.
+    /// True if the server loaded an object while running.
     pub loaded: bool,
 }
 
-/// The answering end.
+/// The end that answers requests for searches.
 #[derive(Debug, Clone)]
 pub(crate) struct Scans {
     control: Arc<Mapped>,
@@ -67,8 +67,8 @@ impl Scans {
         wake_all(word.word());
     }
 
-    /// Answers the request. `raw_calls`: an object makes system calls of its own. Sites past [`SITES`] are not handed
-    /// over; returns how many.
+    /// Answers the request; returns the number of sites past [`SITES`], which are not handed over. `raw_calls`: an
+    /// object makes system calls of its own.
     pub(crate) fn answer(&self, raw_calls: bool, sites: &[Site]) -> usize {
         let scan = self.scan();
         let given = sites.len().min(SITES);

@@ -26,7 +26,7 @@ impl Launched {
         self.child.id() as i32
     }
 
-    /// How the started process ended, if it has.
+    /// Exit status of the started process; `None` while it runs.
     ///
     /// # Errors
     /// When the kernel no longer knows the process.

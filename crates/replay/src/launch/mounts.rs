@@ -1,4 +1,4 @@
-//! What a server finds mounted in a mount namespace of its own.
+//! Mounts of a server in a mount namespace of its own.
 
 use super::{c_string, check};
 use std::ffi::{CString, OsString};
@@ -30,7 +30,7 @@ pub(crate) enum Mount {
     },
 }
 
-/// What to mount as the kernel takes it, with room for what is known only in the child.
+/// Mounts in the form that the kernel takes, with room for values that are known only in the child.
 pub(super) struct Mounts {
     /// Each with a descriptor, where one is needed.
     binds: Vec<(CString, CString, RawFd)>,

@@ -1,10 +1,10 @@
-//! What is known of a divergence beyond its class and its place.
+//! Facts about a divergence beyond its class and position.
 
 use super::Doing;
 use std::fmt;
 use std::process::ExitStatus;
 
-/// What is known of a divergence beyond its class and its place.
+/// Facts about a divergence beyond its class and position.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Detail {
     /// Lengths of an output, in bytes, where they differ.
@@ -56,7 +56,7 @@ pub struct BeyondLimit {
     pub field: String,
     /// First byte of the field in the output.
     pub offset: usize,
-    /// Recorded value.
+    /// Value in the recording.
     pub recorded: f64,
     /// Value of the replay.
     pub replayed: f64,
@@ -69,14 +69,14 @@ pub struct FilesLacking {
     pub first: String,
     /// Number of the others.
     pub more: usize,
-    /// What there is instead.
+    /// State of what is in their place.
     pub lack: Lack,
 }
 
-/// What there is in the place of a file.
+/// State of what is in the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
-    /// Nothing.
+    /// Nothing has this name.
     NotThere,
     /// Something that is not a regular file.
     NotRegular,

@@ -1,4 +1,4 @@
-//! What to look at before a demo or a replay is relied on.
+//! Warnings that qualify a demo or the result of a replay.
 
 use crate::known::KnownError;
 use std::fmt;
@@ -64,7 +64,7 @@ impl fmt::Display for Warning {
     }
 }
 
-/// How the processor differs from that of the recording.
+/// Difference between this processor and that of the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessorChange {
     /// Another architecture; both as [`std::env::consts::ARCH`] has them.
@@ -91,7 +91,7 @@ impl fmt::Display for ProcessorChange {
     }
 }
 
-/// Why a replay that did not diverge says little of its build.
+/// Reason why a replay that did not diverge is weak evidence about its build.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WeakReason {
     /// Another processor than that of the recording.
