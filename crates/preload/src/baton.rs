@@ -42,7 +42,7 @@ pub fn put_to_use() {
     }
 }
 
-/// This process has one thread: it was just forked.
+/// Takes the baton out of use in a process that has one thread, having just been forked.
 pub fn put_aside() {
     IN_USE.store(false, Ordering::Relaxed);
 }

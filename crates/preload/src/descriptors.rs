@@ -1,11 +1,11 @@
-//! Which descriptors belong to the recorded conversation, and their stand-ins during a replay.
+//! Descriptors that belong to the recorded conversation, and their stand-ins during a replay.
 
 use super::failures;
 use super::thread::REPLAYING;
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
-/// What a descriptor is to the recording.
+/// Role of a descriptor in the recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -36,7 +36,7 @@ fn entry(fd: i32) -> Option<&'static AtomicU8> {
     TABLE.get(usize::try_from(fd).ok()?)
 }
 
-/// What this descriptor is.
+/// Role of the descriptor `fd` in the recording.
 #[inline(always)]
 pub fn kind(fd: i32) -> Kind {
     match entry(fd).map_or(0, |entry| entry.load(Ordering::Relaxed)) & KIND {
@@ -121,7 +121,7 @@ pub struct Inherited {
 }
 
 impl Inherited {
-    /// Both numbers.
+    /// Both descriptor numbers, recorded and real.
     pub fn numbers(self) -> [i32; 2] {
         [self.fd, self.bits as i32]
     }
@@ -204,14 +204,14 @@ const STAND_IN_SOCKET: i32 = TAPE_FD + 1;
 const STAND_IN_OTHER: i32 = TAPE_FD + 2;
 const STAND_IN_PIPE: i32 = TAPE_FD + 3;
 
-/// What a recorded descriptor looks like to calls that are not hooked, such as `fstat`.
+/// Kind of file that stands in for a recorded descriptor in calls that are not hooked, such as `fstat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
     /// An unconnected socket.
     Socket,
     /// A pipe that nobody writes to.
     Pipe,
-    /// `/dev/null`.
+    /// `/dev/null`, for any other kind.
     Other,
 }
 

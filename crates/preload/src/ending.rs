@@ -54,7 +54,7 @@ const ROUNDS: u32 = 1000;
 const YIELDS: u32 = 20;
 const PAUSE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 20_000 };
 
-/// This process was forked, with one thread.
+/// Forgets threads that were ending, in a process that was just forked and has one thread.
 pub fn forget() {
     for place in &ENDING {
         place.store(0, Ordering::Relaxed);

@@ -14,8 +14,8 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-/// Which epoll instance: the process that made it in the upper half, its number within that process
-/// from 1 in the lower, so that it has the same name in a replay.
+/// Name of an epoll instance: the process that made it in the upper half, its number within that process from 1 in the
+/// lower, so that it has the same name in a replay.
 pub type Instance = u64;
 
 struct Registration {
@@ -52,7 +52,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 /// How many of them a forked child has as well.
 static INHERITED: AtomicU32 = AtomicU32::new(0);
 
-/// Maps the table. Once, when the program starts: its children by `fork` share it.
+/// Maps the shared table of epoll instances. Once, when the program starts: its children by `fork` share it.
 pub fn map_table() {
     // SAFETY: nothing else is mapped at that address, or the call fails.
     unsafe {
@@ -173,7 +173,7 @@ pub fn registered(number: u64) -> (Instance, i32, u64) {
     (registration.epoll.load(Ordering::Relaxed), fd, data)
 }
 
-/// What the server attached to `fd` in an epoll instance.
+/// Data that the server attached to `fd` in an epoll instance, the `epoll_data` of `epoll_ctl`.
 ///
 /// Processes have no common order: what another one registers may not be there yet in a replay, and
 /// is waited for, a second at the most.

@@ -1,4 +1,4 @@
-//! Which modules of the library use which: by layers, in the order of `lib.rs`, and never in a circle.
+//! Dependencies between the modules of the library: layers in the order of `lib.rs`, without circles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

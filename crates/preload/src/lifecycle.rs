@@ -28,7 +28,7 @@ pub fn attach_thread(index: u16) {
     }
 }
 
-/// The calling thread ends.
+/// Detaches the calling thread, which ends.
 pub fn detach_thread() {
     let thread = thread::this();
     // SAFETY: the block is the calling thread's own; what an attached thread has is mapped until here.
@@ -85,7 +85,7 @@ pub fn become_child(index: u32) {
     }
 }
 
-/// This process goes on as a program that is not recorded.
+/// Marks this process as ended: it continues as a program that is not recorded.
 pub fn ended() {
     slot().state.store(ProcessState::Ended, Ordering::Release);
 }

@@ -1,4 +1,4 @@
-//! What the recorder itself says: to the person at once, and in the demo to whoever replays it.
+//! Notes of the recorder itself: printed at once, and kept in the demo for its replays.
 
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
@@ -11,7 +11,7 @@ pub fn uncovered(text: &[&[u8]]) {
     note(Op::NoteUnrecordable, ANYTHING, text);
 }
 
-/// The same of the system call with this number.
+/// Notes a system call, by its number, that is not recorded.
 pub fn uncovered_call(number: u32, text: &[&[u8]]) {
     note(Op::NoteUnrecordable, if number == 0 { ANYTHING } else { number }, text);
 }

@@ -41,14 +41,14 @@ pub fn known(recorded: pid_t) -> Option<pid_t> {
     found.map(|pair| pair.real.load(Ordering::Acquire)).filter(|&real| real > 0)
 }
 
-/// The child is gone.
+/// Forgets a child that was waited for.
 pub fn forget(recorded: pid_t) {
     if let Some(place) = place_of(recorded) {
         place.real.store(0, Ordering::Relaxed);
     }
 }
 
-/// What the kernel is to be asked for when the server says `pid`. Zero and what is negative have meanings of their own.
+/// Process number to give the kernel when the server names `pid`. Zero and what is negative have meanings of their own.
 pub fn real(pid: pid_t) -> pid_t {
     known(pid).unwrap_or(pid)
 }

@@ -1,5 +1,5 @@
-//! What the server asks the processor itself: time stamps (`RDTSC`, `RDTSCP`), randomness (`RDRAND`, `RDSEED`), and
-//! which processor it runs on (`RDPID`, `RDTSCP`, and the leaves of `CPUID` that number processors).
+//! Instructions of the server that read from the processor: time stamps (`RDTSC`, `RDTSCP`), randomness (`RDRAND`,
+//! `RDSEED`), and the number of the processor (`RDPID`, `RDTSCP`, and the leaves of `CPUID` that number processors).
 //!
 //! The process outside finds the instructions in the objects of this one. The first byte of each is replaced by a
 //! breakpoint, and the handler of SIGTRAP does what the instruction would have done, or answers from the tape. It is an

@@ -1,12 +1,12 @@
-//! What the server asks the processor itself is followed on x86-64 only.
+//! Substitute for the module `processor` on other architectures than x86-64, where instructions are not followed.
 
-/// Nothing is followed.
+/// Does nothing: instructions are not followed here.
 pub fn follow() {}
 
 /// Nothing is said of it.
 pub fn watched() {}
 
-/// Plugins neither.
+/// Does nothing: plugins are not followed either.
 pub fn watch_loading() {}
 
 /// No signal is taken over.

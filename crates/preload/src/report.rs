@@ -1,4 +1,4 @@
-//! How the library says that it cannot go on: facts into the control area, then the end.
+//! Report of a divergence: its facts go into the control area, then the process ends.
 
 use super::state::{control, index};
 use super::thread::{ASIDE, Thread};
@@ -7,7 +7,7 @@ use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
 
-/// What was expected and what was found.
+/// Expected and found values of a divergence.
 pub struct Finding<'a> {
     op: Op,
     fd: i32,
@@ -46,7 +46,7 @@ impl<'a> Finding<'a> {
         }
     }
 
-    /// The same, and what of it.
+    /// Copy of the finding with its kind within the class.
     pub fn of(self, what: What) -> Finding<'a> {
         Finding { what, ..self }
     }
@@ -192,14 +192,14 @@ pub fn put_caller(text: &mut Text) {
 
 /// Text in a fixed place, cut where the place ends.
 pub struct Text<'a> {
-    /// Where it goes.
+    /// Buffer that receives the text.
     pub to: &'a mut [u8],
     /// Bytes so far.
     pub used: usize,
 }
 
 impl Text<'_> {
-    /// Adds bytes.
+    /// Appends bytes, up to the end of the buffer.
     pub fn put(&mut self, bytes: &[u8]) {
         let length = bytes.len().min(self.to.len() - self.used);
         self.to[self.used..self.used + length].copy_from_slice(&bytes[..length]);

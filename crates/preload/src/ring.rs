@@ -26,7 +26,7 @@ pub enum Piece {
 }
 
 impl Piece {
-    /// A plain value.
+    /// Piece with the bytes of a plain value.
     pub fn value<T>(value: &T) -> Piece {
         Piece::Bytes(PartKind::Value, (value as *const T).cast(), size_of::<T>())
     }

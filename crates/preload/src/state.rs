@@ -1,4 +1,4 @@
-//! What this process is to the recording: the shared control area, its slot there, its mode; and `errno`.
+//! State of this process in the recording: the shared control area, its slot there, its mode; and `errno`.
 //!
 //! Everything else of the library rests on this, and this on nothing but the block of the thread.
 
@@ -15,21 +15,21 @@ static THREADED: AtomicBool = AtomicBool::new(false);
 /// This process was forked from one of the recording, so it is not the one that was started.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
-/// This process is number `index` of the recording. `control`: the control area, mapped for good.
+/// Joins this process to the recording as number `index`. `control`: the control area, mapped for good.
 pub fn join(control: &'static Control, index: u32, mode: Mode) {
     CONTROL.store((&raw const *control).cast_mut(), Ordering::Relaxed);
     INDEX.store(index, Ordering::Relaxed);
     MODE.store(mode as u8, Ordering::Relaxed);
 }
 
-/// This process was just forked, and is number `index` of the recording. It has one thread.
+/// Joins a process that was just forked to the recording as number `index`. It has one thread.
 pub fn join_as_child(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
     THREADED.store(false, Ordering::Relaxed);
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// This process takes part no more.
+/// Ends this process's part in the recording.
 pub fn leave() {
     MODE.store(thread::ASIDE, Ordering::Relaxed);
 }
@@ -44,8 +44,8 @@ pub fn is_started_one() -> bool {
     !FORKED.load(Ordering::Relaxed)
 }
 
-/// The control area. It is there once [`join`] has run, which the first check of every hook ensures: no thread is
-/// attached before.
+/// Shared control area of the recording. It is there once [`join`] has run, which the first check of every hook
+/// ensures: no thread is attached before.
 #[inline(always)]
 pub fn control() -> &'static Control {
     // SAFETY: `join` was given a reference for good; all of the area is atomics, so that whatever the other side writes

@@ -1,11 +1,11 @@
-//! When a thread that others wait for is given up.
+//! Criterion for giving up a thread that others wait for.
 //!
 //! A thread may wait for one that waits for it, without a call that is hooked: for a lock inside libc
 //! or of its own make, or in a loop that looks at a variable.
 
 use libc::timespec;
 
-/// How often a thread that waits looks after the one it waits for.
+/// Interval at which a waiting thread examines the one it waits for.
 pub const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 /// Looks in a row that find it making no call. It may be busy with something long, or the machine
 /// with something else, and the end of a thread can take a tenth of a second; each look too few would
@@ -14,7 +14,7 @@ const LOOKS: u32 = 60;
 /// Of those, the ones in a row after which a thread that does not run is given up.
 const LOOKS_ASLEEP: u32 = 40;
 
-/// What the looks after a thread have found since it last got on.
+/// Result of the examinations of a thread since it last made progress.
 #[derive(Default)]
 pub struct Stuck {
     place: Option<(u64, u64)>,
@@ -24,8 +24,8 @@ pub struct Stuck {
 }
 
 impl Stuck {
-    /// Looks once more. `place` changes whenever the thread gets on, and is `None` when nobody is to
-    /// be waited for; `tid` is the thread, `None` when it has a reason to be slow.
+    /// Examines the thread once more. `place` changes whenever the thread gets on, and is `None` when nobody is to be
+    /// waited for; `tid` is the thread, `None` when it has a reason to be slow.
     pub fn look(&mut self, place: Option<(u64, u64)>, tid: Option<i32>) {
         if place.is_none() || place != self.place {
             *self = Stuck { place, ..Stuck::default() };

@@ -1,4 +1,4 @@
-//! What the library keeps for each thread, in static thread-local storage.
+//! Block of each thread in static thread-local storage.
 //!
 //! The block is declared in assembly: `thread_local!` in a shared object goes through
 //! `__tls_get_addr`, which costs more than the rest of a clock hook and may allocate on first
@@ -37,9 +37,9 @@ global_asm!(
     ".text",
 );
 
-/// Whether hooked calls of a thread are the server's.
+/// Mode in which hooked calls of a thread are not the server's and pass through.
 pub const ASIDE: u8 = 0;
-/// Calls are written down.
+/// Mode in which calls are recorded.
 pub const RECORDING: u8 = channel::Mode::Record as u8;
 /// Calls are answered from the tape.
 pub const REPLAYING: u8 = channel::Mode::Replay as u8;
@@ -51,7 +51,7 @@ pub struct Thread {
     pub live: u8,
     /// True while a real call that may block is under way and a handler may run at once.
     pub blocking: bool,
-    /// What `live` is outside of the library.
+    /// Value of `live` outside of the library.
     pub mode: u8,
     /// Attached as a thread of the server.
     pub attached: bool,
@@ -126,7 +126,7 @@ pub struct Thread {
 
 const _: () = assert!(size_of::<Thread>() <= BLOCK_BYTES);
 
-/// The calling thread's block.
+/// Address of the calling thread's block.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn this() -> *mut Thread {
@@ -144,7 +144,7 @@ pub fn this() -> *mut Thread {
     block
 }
 
-/// The calling thread's block.
+/// Address of the calling thread's block.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn this() -> *mut Thread {

@@ -1,5 +1,5 @@
-//! Reading and writing descriptors. Ordinary files go straight to the kernel; what is written to
-//! the inherited output is a log.
+//! Hooks that read and write descriptors. Ordinary files go straight to the kernel; what is written to the inherited
+//! output is a log.
 
 use super::super::descriptors::{Kind, is_recorded, kind};
 use super::super::failures::at_descriptor;

@@ -1,6 +1,6 @@
-//! Opening files. An ordinary file is the server's asset or state: it is opened for real, and its
-//! name is noted. What the kernel makes up (`/proc`, `/sys`) is read once, recorded, and given to
-//! the server as a file in memory. Devices are part of the conversation.
+//! Hooks that open files. An ordinary file is the server's asset or state: it is opened for real, and its name is
+//! noted. Files that the kernel makes up (`/proc`, `/sys`) are read once, recorded, and given to the server as a file
+//! in memory. Devices are part of the conversation.
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
 use super::super::failures::{at_descriptor, at_path};

@@ -1,4 +1,4 @@
-//! Who and where the server is, and its randomness.
+//! Hooks for identity and location of the server, and for randomness.
 
 use super::super::failures::at_descriptor;
 use super::super::notes;
@@ -243,7 +243,7 @@ fn meant(number: c_long, mut arguments: [usize; 6]) -> [usize; 6] {
     arguments
 }
 
-/// What a server asks the kernel without a function of libc in between.
+/// System calls that a server makes through `syscall`, without a function of libc for each.
 pub(in super::super) unsafe fn raw(
     number: c_long,
     [a, b, c, d, e, f]: [usize; 6],

@@ -1,4 +1,4 @@
-//! Loading plugins. What they call must come through the hooks as well, from their constructors on.
+//! Hooks that load plugins. What they call must come through the hooks as well, from their constructors on.
 //!
 //! The loader finds a plugin by the RUNPATH and `$ORIGIN` of the object that calls `dlopen`, which it
 //! knows from the return address. So the hooks here run in front of the real function and then jump

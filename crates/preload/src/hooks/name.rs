@@ -1,5 +1,5 @@
-//! Name resolution. The results are lists in memory of the resolver; here every list is one block
-//! from `malloc`, in record and replay, so the matching `free…` function has one thing to free.
+//! Hooks of name resolution. The results are lists in memory of the resolver; here every list is one block from
+//! `malloc`, in record and replay, so the matching `free…` function has one thing to free.
 
 use super::super::player;
 use super::super::player::Answer;

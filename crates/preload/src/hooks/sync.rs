@@ -137,9 +137,9 @@ fn had(result: c_int) -> Option<c_int> {
 
 /// What became of an acquisition that was made without a record, if it may have none.
 enum Attempt {
-    /// It is over, with this result.
+    /// The attempt is over, with this result.
     Made(c_int),
-    /// It needs a record: not tried yet, or tried in vain, or had with a result that says more than success.
+    /// The attempt needs a record: it was not made yet, failed, or had a result that says more than success.
     Recorded(Option<Option<c_int>>),
 }
 

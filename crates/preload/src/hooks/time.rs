@@ -1,4 +1,4 @@
-//! Clocks. The hot ones keep to a handful of instructions around the real call.
+//! Hooks of clocks. The hot ones keep to a handful of instructions around the real call.
 
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};

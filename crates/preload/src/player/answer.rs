@@ -1,9 +1,9 @@
-//! What a call is answered with: a record of the tape, or a part of its bytes.
+//! Answer of a call: a record of the tape, or a part of its bytes.
 
 use super::super::state::returned;
 use super::{Head, PartKind, Parts, Thread, done};
 
-/// What a call is answered with.
+/// Record that answers a call.
 #[derive(Clone, Copy)]
 pub struct Answer {
     pub(super) head: *const Head,
@@ -21,14 +21,14 @@ impl Answer {
         unsafe { (*self.head).op == 0 }
     }
 
-    /// The recorded result.
+    /// Recorded return value.
     #[inline(always)]
     pub fn ret(self) -> i64 {
         // SAFETY: points at a record of the tape or of the thread's scratch, both alive.
         unsafe { (*self.head).ret }
     }
 
-    /// What the recorded call was asked.
+    /// Recorded argument word of the call.
     #[inline(always)]
     pub fn aux(self) -> u32 {
         // SAFETY: as in `ret`.
@@ -85,27 +85,27 @@ impl Answer {
     }
 }
 
-/// What the call is given of the bytes of an input record.
+/// Part of an input record's bytes that the call is given.
 ///
 /// A build that asks for fewer bytes of a stream than were recorded gets the rest with its next
 /// calls, as from a real socket; of a datagram the rest is lost.
 pub struct Given {
     pub(super) answer: Answer,
-    /// The bytes.
+    /// Bytes for the call, in the tape's memory.
     pub bytes: &'static [u8],
-    /// These are not all bytes of the record.
+    /// True if these are not all bytes of the record.
     pub(super) some: bool,
     /// The record has more, which a later call gets.
     pub(super) more: bool,
 }
 
 impl Given {
-    /// The record behind it.
+    /// Record that the bytes belong to.
     pub fn answer(&self) -> Answer {
         self.answer
     }
 
-    /// What the call returns: fewer bytes than recorded when there was no room for them.
+    /// Return value of the call: fewer bytes than recorded if the caller's buffer is smaller.
     pub fn value(&self) -> isize {
         // With `MSG_TRUNC` a call returns more than it gives, and did so when it was recorded.
         if self.some { self.bytes.len() as isize } else { self.answer.value() }

@@ -9,7 +9,7 @@ use prony_channel::{Stop, What};
 use prony_demo::{Op, PartKind};
 use std::sync::atomic::Ordering;
 
-/// Where one run of sent bytes lies.
+/// Run of sent bytes: address and length.
 pub type Run = (*const u8, usize);
 
 /// Compares what is being sent with the record, and returns what the call returns.

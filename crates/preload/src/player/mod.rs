@@ -347,7 +347,7 @@ pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> G
     }
 }
 
-/// The build calls `exit`.
+/// Compares a call of `exit` with the recording and ends the replay.
 pub unsafe fn exiting(thread: *mut Thread, status: i32) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {

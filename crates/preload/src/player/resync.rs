@@ -1,5 +1,4 @@
-//! What happens when a call does not meet its record at the cursor: the policies for builds that
-//! behave a little differently.
+//! Policies for calls that do not meet their record at the cursor, made by builds that behave a little differently.
 
 use super::clocks::skip_clocks;
 use super::turns::{leave_turn, wait_turn};

@@ -14,7 +14,7 @@ use prony_channel::{Stop, TAKEN};
 use prony_demo::{Class, Head, Op};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What a record calls the object of a synchronising call: its address in units of 8 bytes.
+/// Name of the object of a synchronising call in records: its address in units of 8 bytes.
 pub fn name_of<T>(object: *const T) -> u32 {
     (object as usize >> 3) as u32
 }

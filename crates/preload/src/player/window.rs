@@ -1,4 +1,4 @@
-//! Which records of a thread are in memory: all of them, or those in a window that moves over them.
+//! Records of a thread that are in memory: all of them, or those in a window that moves over them.
 //!
 //! The process outside fills the window ([`channel::Feed`]) while the thread walks over it. `cursor` and `end` stand in
 //! the window; behind `end` there may be more. Up to `end`, nothing here is called. From there:
@@ -118,7 +118,7 @@ pub unsafe fn close(thread: *mut Thread) {
     }
 }
 
-/// Where a record stands, in bytes from the first one of the thread on.
+/// Position of a record, in bytes from the first record of the thread.
 #[inline(always)]
 pub(super) unsafe fn place_of(thread: *const Thread, record: *const Head) -> u64 {
     // SAFETY: the block is the calling thread's own.

@@ -74,7 +74,7 @@ pub unsafe fn make(site: usize, room: usize) -> Option<usize> {
 
 /// `RDTSC`.
 const RDTSC: usize = 2;
-/// A jump.
+/// Length in bytes of a relative jump instruction.
 pub const JUMP: usize = 5;
 
 /// The jump from one place to another within reach.
