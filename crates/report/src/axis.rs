@@ -69,7 +69,7 @@ impl Axis {
         axis
     }
 
-    /// The same axis, wide enough for these values too.
+    /// Copy of the axis, widened so that it includes these values.
     pub fn reaching(mut self, values: impl IntoIterator<Item = f64>) -> Axis {
         for value in values.into_iter().filter(|value| value.is_finite() && (!self.log || *value > 0.0)) {
             (self.low, self.high) = (self.low.min(value), self.high.max(value));
@@ -77,7 +77,7 @@ impl Axis {
         self
     }
 
-    /// The same axis with more room below and above, as a share of its length.
+    /// Copy of the axis with more room below and above, as a share of its length.
     pub fn with_room(mut self, share: f64) -> Axis {
         if self.log {
             let room = (self.high / self.low).powf(share);
@@ -104,18 +104,19 @@ impl Axis {
         &self.ticks
     }
 
-    /// Where it begins and ends, as values.
+    /// Lowest and highest value of the axis.
     pub fn ends(&self) -> (f64, f64) {
         (self.low, self.high)
     }
 
-    /// Whether equal ratios have equal length.
+    /// True if the axis is logarithmic.
     pub fn is_log(&self) -> bool {
         self.log
     }
 }
 
-/// Whether the points of a sweep belong on a logarithmic axis: all above 0, and nearer to equal ratios than to equal steps.
+/// True if the points of a sweep suit a logarithmic axis: all above 0, and closer to a geometric than to an arithmetic
+/// series.
 pub fn is_log_sweep(points: &[f64]) -> bool {
     if points.len() < 3 || points.iter().any(|&point| point <= 0.0 || !point.is_finite()) {
         return false;

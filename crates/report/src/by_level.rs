@@ -9,7 +9,7 @@ use crate::matrix::Matrix;
 pub struct ByLevel {
     /// With the name of the factor in braces there; empty where nothing else is in the text.
     pub template: String,
-    /// What each level puts there: `allocator = jemalloc` and `LD_PRELOAD=…`.
+    /// Text of each level in the place of the braces: `allocator = jemalloc` and `LD_PRELOAD=…`.
     pub parts: Vec<(String, String)>,
 }
 

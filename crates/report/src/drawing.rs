@@ -11,7 +11,7 @@ use crate::palette::{DARK, LIGHT, SERIES};
 /// Rules for what is inside of charts; the page has them once, a file of its own each.
 pub const CHART_CSS: &str = include_str!("chart.css");
 
-/// One chart.
+/// Drawing of one chart, in SVG.
 #[derive(Debug)]
 pub struct Drawing {
     width: f64,
@@ -35,7 +35,7 @@ impl Display for At {
     }
 }
 
-/// Where a text is held.
+/// Anchor of a text: the end that has the given position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
     /// At its left end.
@@ -62,7 +62,7 @@ impl Drawing {
         Drawing { width, height, label: label.to_owned(), attributes: String::new(), body: String::new() }
     }
 
-    /// Its width, in units that are pixels where it is not scaled.
+    /// Width in units, which are pixels unless the drawing is scaled.
     pub fn width(&self) -> f64 {
         self.width
     }
@@ -72,7 +72,7 @@ impl Drawing {
         let _ = write!(self.attributes, " {name}=\"{}\"", Markup(value));
     }
 
-    /// A straight line.
+    /// Draws a straight line between two points.
     pub fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
         let _ = match (x1 == x2, y1 == y2) {
             (true, _) => write!(self.body, "<path class=\"{class}\" d=\"M{} {}V{}\"/>", At(x1), At(y1), At(y2)),
@@ -148,7 +148,7 @@ impl Drawing {
         self.body.push('>');
     }
 
-    /// Ends a group.
+    /// Ends the innermost group.
     pub fn end(&mut self) {
         self.body.push_str("</g>");
     }
@@ -215,7 +215,8 @@ pub fn key(series: usize) -> String {
     )
 }
 
-/// As much of a text as fits into `width`, with an ellipsis: letters of 12 units are some 6.3 wide on average.
+/// Beginning of a text that fits into `width`, with an ellipsis if it is cut: letters of 12 units are some 6.3 wide on
+/// average.
 pub fn cut(text: &str, width: f64) -> String {
     let most = (width / 6.3).max(2.0) as usize;
     if text.chars().count() <= most {
@@ -224,7 +225,7 @@ pub fn cut(text: &str, width: f64) -> String {
     text.chars().take(most - 1).chain(['…']).collect()
 }
 
-/// How wide a text will be, roughly.
+/// Approximate width of a text, in units.
 pub fn width(text: &str) -> f64 {
     text.chars().count() as f64 * 6.3
 }

@@ -1,4 +1,4 @@
-//! What lies beside the results in a study's directory and belongs on the page.
+//! Files beside the results in a study's directory that belong on the page.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,22 +15,22 @@ const PROFILE_BYTES: u64 = 64 << 20;
 /// Profiles on a page.
 const PROFILES_MAX: usize = 6;
 
-/// What a study's directory holds besides its results.
+/// Content of a study's directory besides its results.
 #[derive(Debug, Default)]
 pub struct Extras {
     /// The version of prony that makes the page.
     pub version: String,
     /// The study's directory, as the commands to reproduce it name it.
     pub directory: String,
-    /// Whether the study file and what it ships are there: an imported study has neither.
+    /// True if the study file and the files that it copied exist: an imported study has neither.
     pub can_run_again: bool,
     /// Frame times of replays.
     pub frames: Frames,
     /// Profiles by name.
     pub profiles: Vec<(String, Stacks)>,
-    /// What the hardware can do at best.
+    /// Limits of the hardware, as `prony limits` measured them.
     pub limits: Option<Limits>,
-    /// What could not be read, and why.
+    /// Files that could not be read, with the reasons.
     pub problems: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Which charts a study has: the page and the files show the same ones.
+//! Selection of a study's charts: the page and the files show the same ones.
 
 use prony_stats::quantile::median;
 use prony_text::Quantity;
@@ -19,25 +19,25 @@ const STRETCH_BYTES: usize = 22;
 /// A chart and what stands above it.
 #[derive(Debug)]
 pub struct Figure {
-    /// Its heading.
+    /// Heading above the chart.
     pub name: String,
-    /// The chart.
+    /// Drawing of the chart.
     pub chart: Drawing,
 }
 
-/// Charts of one kind.
+/// Charts of one kind, and their number.
 #[derive(Debug, Default)]
 pub struct Series {
-    /// Those that are shown.
+    /// Charts that are shown.
     pub figures: Vec<Figure>,
-    /// How many there would be.
+    /// Number of charts that there could be.
     pub all: usize,
 }
 
 /// All charts of a study.
 #[derive(Debug)]
 pub struct Figures {
-    /// What each component does.
+    /// Chart of the effects.
     pub impact: Option<Drawing>,
     /// All machines beside each other.
     pub bars: Option<Drawing>,
@@ -49,7 +49,7 @@ pub struct Figures {
     pub quantiles: Series,
     /// Each frame's time.
     pub traces: Series,
-    /// Flame graphs.
+    /// Flame graphs, one for each profile.
     pub flames: Series,
 }
 
@@ -60,7 +60,7 @@ pub fn quantity(matrix: &Matrix<'_>) -> Quantity {
 }
 
 impl Figures {
-    /// Draws them.
+    /// Draws all charts of a report.
     pub fn of(report: &Report<'_>) -> Figures {
         let matrix = &report.matrix;
         let quantity = quantity(matrix);

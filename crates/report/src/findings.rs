@@ -1,4 +1,4 @@
-//! What the statistics say of a study: computed once, by `prony-stats`, and only put into words and places elsewhere.
+//! Statistical results of a study: computed once, by `prony-stats`, and put into words elsewhere.
 
 use prony_stats::Interval;
 use prony_stats::effects::{Design, Effects, Factor, Observation, Over, Size, Work, effects};
@@ -13,27 +13,27 @@ pub const ALPHA: f64 = 0.05;
 /// Differences below this are called the same, as in `prony bench`.
 pub const MARGIN: f64 = 0.01;
 
-/// What is known.
+/// Statistical results of a study.
 #[derive(Debug)]
 pub struct Findings {
-    /// What each level of each factor does.
+    /// Effect of each level of each factor.
     pub effects: Effects,
     /// Every other configuration against the first.
     pub against_first: Vec<Contrast>,
-    /// The same configuration twice in a block: what is found where there is nothing.
+    /// Difference between two runs of one configuration in a block, as a control: it should be 0.
     pub control: Option<Size>,
-    /// How far the cells are.
+    /// Number of cells in each state.
     pub progress: Progress,
 }
 
 /// One configuration against the first.
 #[derive(Debug)]
 pub struct Contrast {
-    /// Which.
+    /// Index of the configuration.
     pub configuration: usize,
     /// Log speed-up over the first; the intervals of all contrasts hold together.
     pub size: Size,
-    /// Whether both did the same work.
+    /// True if both configurations did the same work.
     pub same_work: bool,
     /// Machine × workload pairs in which it was better, and how many there are; of machines where no workload is shared.
     pub better: (usize, usize),
@@ -42,14 +42,14 @@ pub struct Contrast {
     pub on_each: Option<(f64, f64)>,
 }
 
-/// How far the cells are.
+/// Number of cells in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Cells that count when they are done.
     pub measured: usize,
-    /// Of those, done.
+    /// Number of measured cells that are done.
     pub done: usize,
-    /// Of those, left out on purpose.
+    /// Number of measured cells that were left out on purpose.
     pub skipped: usize,
     /// Cells that failed, of any role.
     pub failed: usize,
@@ -58,7 +58,7 @@ pub struct Progress {
 }
 
 impl Findings {
-    /// Asks the statistics.
+    /// Computes the statistics of a matrix.
     pub fn of(matrix: &Matrix<'_>) -> Findings {
         let results = matrix.results;
         let whole = design(results);

@@ -28,7 +28,7 @@ pub struct Frames {
 /// Frame times of one configuration on one machine and workload. Times are seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Replays.
+    /// Number of replays.
     pub runs: usize,
     /// Frames of the longest replay.
     pub frames: usize,
@@ -122,7 +122,7 @@ impl Trace {
         })
     }
 
-    /// The same trace in `most` parts at most: no spike is lost.
+    /// Copy of the trace with at most `most` parts; the extremes of each part are kept.
     pub fn reduced(&self, most: usize) -> Vec<Part> {
         let count = self.parts.len().min(most.max(1));
         let join = |part: usize| {

@@ -44,13 +44,14 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Of results alone, without what lies beside them.
+    /// Report on results without the files beside them.
     pub fn of(results: &'a Results, extras: Extras) -> Report<'a> {
         let matrix = Matrix::of(results);
         Report { findings: Findings::of(&matrix), matrix, extras }
     }
 
-    /// Of results and their directory: frame times, profiles and limits that lie in it are shown too. `version`: of prony.
+    /// Report on results and their directory, with the frame times, profiles and limits that lie in it. `version`: of
+    /// prony.
     pub fn read(results: &'a Results, dir: &Path, version: &str) -> Report<'a> {
         let matrix = Matrix::of(results);
         let extras = Extras::read(&matrix, dir, version);
@@ -72,7 +73,7 @@ impl<'a> Report<'a> {
         sentences::remarks(&self.matrix, &self.findings)
     }
 
-    /// What could not be read of the study's directory, and why.
+    /// Files of the study's directory that could not be read, with the reasons.
     pub fn problems(&self) -> &[String] {
         &self.extras.problems
     }

@@ -1,4 +1,4 @@
-//! What the hardware can do at best, as curves, and as a part of a page.
+//! Limits of the hardware as curves, and as a section of a page.
 
 pub mod section;
 

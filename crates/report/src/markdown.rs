@@ -13,7 +13,7 @@ use crate::sentences::{self, Tone, share, span};
 /// Configurations up to which the medians of each machine make a readable table.
 const COLUMNS_MAX: usize = 8;
 
-/// Writes it.
+/// Renders a report as Markdown.
 pub fn markdown(report: &Report<'_>) -> String {
     let mut out = String::new();
     let matrix = &report.matrix;

@@ -1,4 +1,4 @@
-//! What was measured, in the order in which it is shown: configurations, their series, and the values of each group.
+//! Measured values in the order in which they are shown: configurations, their series, and the values of each group.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use prony_study::{Cell, Results, Role, State};
 /// The measured values of a study by configuration, machine and workload.
 #[derive(Debug)]
 pub struct Matrix<'a> {
-    /// Of whom this is.
+    /// Results of the study.
     pub results: &'a Results,
     /// Every configuration that has a cell, by its levels: the first is what others are compared with.
     pub configurations: Vec<Configuration>,
-    /// What is drawn in one colour: configurations that differ in the sweep only.
+    /// Names of the series: configurations that differ in the swept factor only have one colour.
     pub series: Vec<String>,
     /// The factor that is drawn along an axis; `None` without a factor of at least three numbers.
     pub sweep: Option<usize>,
@@ -36,11 +36,12 @@ pub struct Configuration {
 /// All measured values of one configuration on one workload and machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Group {
-    /// Ascending.
+    /// Measured values in ascending order.
     pub values: Vec<f64>,
     /// The middle one, or the mean of the middle two.
     pub median: f64,
-    /// Of the value: of the cell where there is one only, of the median over cells otherwise; unbounded under 6 values.
+    /// Confidence interval of the value: of the cell if there is only one, otherwise of the median over cells;
+    /// unbounded under 6 values.
     pub interval: Option<Interval>,
 }
 
@@ -101,23 +102,23 @@ impl<'a> Matrix<'a> {
         self.groups().filter(move |group| group.1 == machine).map(|(_, _, _, group)| group.median)
     }
 
-    /// How often each group was to be run.
+    /// Number of repeats that were planned for each group.
     pub fn repeats(&self) -> usize {
         self.results.cells.iter().map(|cell| cell.repeat as usize + 1).max().unwrap_or(0)
     }
 
-    /// How many configurations a full cross would have; saturates.
+    /// Number of configurations of a full cross; saturates.
     pub fn full_cross(&self) -> usize {
         self.results.factors.iter().fold(1usize, |product, factor| product.saturating_mul(factor.levels.len()))
     }
 
-    /// How the names of the factors are joined, as those of the levels are: `engine/dll/plugins`.
+    /// Names of the factors, joined as those of the levels are: `engine/dll/plugins`.
     pub fn factors(&self) -> String {
         let names: Vec<&str> = self.results.factors.iter().map(|factor| factor.name.as_str()).collect();
         names.join("/")
     }
 
-    /// What a value is: `cpu time per 120,000 frames`.
+    /// Description of the values: `cpu time per 120,000 frames`.
     pub fn metric(&self) -> String {
         let metric = &self.results.metric;
         match &metric.normalise {
@@ -148,13 +149,13 @@ impl Group {
             .map_or(ends, |interval| (interval.low, interval.high))
     }
 
-    /// Whether [`Group::bounds`] are those of an interval.
+    /// True if [`Group::bounds`] are those of an interval.
     pub fn has_interval(&self) -> bool {
         self.interval.is_some_and(|interval| interval.width().is_finite())
     }
 }
 
-/// Whether the value of a cell is one of those that are reported.
+/// True if the value of a cell is one of those that are reported.
 pub fn counts(cell: &Cell) -> bool {
     cell.role == Role::Measured && cell.state == State::Done && cell.value.is_some_and(f64::is_finite)
 }

@@ -7,14 +7,14 @@
 
 use std::fmt::Write;
 
-/// What is drawn in which colour, under one scheme.
+/// Colour scheme of the page.
 #[derive(Debug)]
 pub struct Scheme {
-    /// Behind everything.
+    /// Background of the page.
     pub page: &'static str,
     /// Behind tables and charts.
     pub card: &'static str,
-    /// Text.
+    /// Colour of text.
     pub ink: &'static str,
     /// Text that may be passed over.
     pub soft: &'static str,
@@ -22,11 +22,11 @@ pub struct Scheme {
     pub rule: &'static str,
     /// Links and what can be pressed.
     pub link: &'static str,
-    /// What became better.
+    /// Colour of improvements.
     pub good: &'static str,
-    /// What became worse, or failed.
+    /// Colour of regressions and failures.
     pub bad: &'static str,
-    /// What makes a result doubtful.
+    /// Colour of warnings.
     pub warn: &'static str,
     /// One a configuration, in their order, again from the first when there are more.
     pub series: [&'static str; SERIES],
@@ -35,7 +35,7 @@ pub struct Scheme {
 /// Configurations that differ in colour; after as many they differ in shape only.
 pub const SERIES: usize = 8;
 
-/// On white.
+/// Colour scheme on white.
 pub const LIGHT: Scheme = Scheme {
     page: "#fbfbfd",
     card: "#ffffff",
@@ -49,7 +49,7 @@ pub const LIGHT: Scheme = Scheme {
     series: ["#6e6e78", "#0451bc", "#b88800", "#0b843e", "#9153a0", "#3c92f7", "#aa1803", "#262630"],
 };
 
-/// On near black.
+/// Colour scheme on near black.
 pub const DARK: Scheme = Scheme {
     page: "#121217",
     card: "#1a1a21",

@@ -1,4 +1,4 @@
-//! Where numbers come from: machines, and what made each configuration.
+//! Origin of the values: machines, and the facts about each configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,18 @@ const VALUE_LETTERS: usize = 400;
 /// Values that are listed of one key.
 const VALUES_MAX: usize = 64;
 
-/// What is the same for all cells, for those of a level, or for all of a configuration.
+/// Fact that holds for all cells, for those of a level, or for all of a configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// `command`, `sha256`, an environment variable.
     pub key: String,
     /// A level, `allocator = jemalloc`, or the name of a configuration; empty: of all.
     pub of: String,
-    /// What it was; of a command that levels change, with `{allocator}` where they do.
+    /// Value of the fact; in a command that levels change, with `{allocator}` in the place that they change.
     pub value: String,
 }
 
-/// What the cells were made with, as far as it is not different for each cell.
+/// Facts about the origin of the cells, unless they differ for each cell.
 pub fn entries(matrix: &Matrix<'_>) -> Vec<Entry> {
     // By key and configuration; `None` once a second value was seen.
     let mut seen: BTreeMap<&str, BTreeMap<usize, Option<&str>>> = BTreeMap::new();
@@ -90,7 +90,7 @@ pub fn quoted(path: &str) -> String {
     }
 }
 
-/// What a reader must know of a machine, in a few words; empty where nothing is known.
+/// Facts about a machine as pairs of name and value; empty if nothing is known.
 pub fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
     let facts = &machine.facts;
     let text = |path: &str| match facts.pointer(path) {

@@ -13,7 +13,7 @@ const TIMES: f64 = std::f64::consts::LN_10;
 /// Combinations of levels that are named.
 const COMBINATIONS_MAX: usize = 4;
 
-/// How something is to be taken.
+/// Tone of a statement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Better, or as it should be.
@@ -22,16 +22,16 @@ pub enum Tone {
     Bad,
     /// Look at this before you trust the result.
     Warn,
-    /// Neither.
+    /// Neither good nor bad.
     Plain,
 }
 
 /// The answer of a study in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// How it is meant.
+    /// Tone of the claim.
     pub tone: Tone,
-    /// Who is what.
+    /// Claim of the verdict, as a clause.
     pub claim: String,
     /// Range and certainty, in brackets behind it.
     pub basis: String,
@@ -40,11 +40,11 @@ pub struct Verdict {
 /// One reason to trust the result, or not to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chip {
-    /// How it is meant.
+    /// Tone of the statement.
     pub tone: Tone,
     /// A few words.
     pub text: String,
-    /// What they mean.
+    /// Explanation of the text, as a sentence.
     pub tip: String,
 }
 
@@ -66,7 +66,7 @@ pub fn shape(matrix: &Matrix<'_>, findings: &Findings) -> String {
     )
 }
 
-/// The answer.
+/// Verdict of a study, as a sentence.
 pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     let progress = &findings.progress;
     let plain = |claim: String, basis: &str| Verdict { tone: Tone::Plain, claim, basis: basis.to_owned() };
@@ -216,7 +216,7 @@ fn basis(matrix: &Matrix<'_>, findings: &Findings, best: &Contrast) -> String {
     parts.join("; ")
 }
 
-/// Whether the interval speaks of these very workloads, of which there are several.
+/// True if the interval refers to these very workloads, of which there are several.
 pub fn is_of_these(size: &Size) -> bool {
     size.over == Over::Workloads && size.of == Over::Repeats
 }
@@ -292,7 +292,7 @@ pub fn share(log_ratio: f64) -> String {
     percent(log_ratio.exp_m1() * 100.0)
 }
 
-/// What counts once.
+/// Name of the unit of replication: `machine`, `workload` or `repeat`.
 pub fn over(over: Over) -> &'static str {
     match over {
         Over::Machines => "machine",
@@ -366,7 +366,7 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
     chips
 }
 
-/// `−0.1 % [−0.4, +0.3]`.
+/// Estimate with its interval, for instance `−0.1 % [−0.4, +0.3]`.
 pub fn with_interval(interval: &Interval) -> String {
     match interval.width().is_finite() {
         true => format!(
@@ -379,10 +379,10 @@ pub fn with_interval(interval: &Interval) -> String {
     }
 }
 
-/// What stands beside effects that are not told from 0, as in `prony study effects`.
+/// Label of effects that are not significant, as in `prony study effects`.
 pub const NOT_TOLD: &str = "not significant";
 
-/// Whether an effect is more than chance explains, all questions together (Holm 1979).
+/// True if an effect is significant, with correction for all questions together (Holm 1979).
 pub fn is_told(effect: &Effect) -> bool {
     effect.size.is_found(ALPHA)
 }
@@ -393,7 +393,7 @@ pub fn change(results: &Results, effect: &Effect) -> (String, String) {
     (factor.name.clone(), format!("{} → {}", factor.levels[effect.from], factor.levels[effect.to]))
 }
 
-/// What the table of effects does not say: on what effects depend, and on how little some rest.
+/// Remarks beside the table of effects: interactions, and effects that rest on few edges.
 pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
     let results = matrix.results;
     let effects = &findings.effects;

@@ -20,7 +20,7 @@ const STEPS: usize = 8;
 /// More points than this are a line without marks.
 const MARKED_MOST: usize = 40;
 
-/// What lies along the axis below.
+/// Scale and unit of the horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Along {
     /// Sizes in bytes, at equal ratios.
@@ -31,16 +31,16 @@ pub enum Along {
     Steps,
 }
 
-/// A chart of curves.
+/// Chart of one or more curves.
 #[derive(Debug, Clone)]
 pub struct Curves {
-    /// What it shows, in words.
+    /// Title for screen readers and above the chart.
     pub title: String,
-    /// What is varied, in words.
+    /// Horizontal axis: its scale, and a label of the varied quantity.
     pub along: (Along, String),
     /// The unit of the values: `B/s`, `second`, `cycles`.
     pub unit: String,
-    /// Whether equal ratios of values are equally high.
+    /// True if the vertical axis is logarithmic.
     pub log: bool,
     /// The lines, in the order of the legend.
     pub lines: Vec<Curve>,
@@ -48,21 +48,21 @@ pub struct Curves {
     pub marks: Vec<(f64, String)>,
 }
 
-/// One line.
+/// Curve with a name and a point for each value of the varied quantity.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// Its name.
+    /// Name in the legend.
     pub name: String,
-    /// Its points from left to right.
+    /// Points from left to right.
     pub points: Vec<Point>,
 }
 
 /// A point of a line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Its place along the axis.
+    /// Position on the horizontal axis.
     pub at: f64,
-    /// Its value.
+    /// Value on the vertical axis.
     pub value: f64,
     /// The least and the greatest value seen there; both the value where there is no spread.
     pub range: (f64, f64),

@@ -13,7 +13,7 @@ const NARROWEST: f64 = 1.6;
 /// Deeper calls are left out.
 const DEEPEST: usize = 60;
 
-/// Calls below one caller.
+/// Tree of calls with the number of stack samples at each caller.
 #[derive(Debug, Default)]
 pub struct Stacks {
     /// Stack samples in this function and what it calls.

@@ -22,7 +22,7 @@ pub struct Panel<'t> {
 }
 
 impl Panel<'_> {
-    /// `dm1 on i7-3770K`.
+    /// Title of the panel, for instance `dm1 on i7-3770K`.
     pub fn name(&self, matrix: &Matrix<'_>) -> String {
         let (machine, workload) = (&matrix.results.machines[self.machine], &matrix.results.workloads[self.workload]);
         match matrix.results.machines.len() {

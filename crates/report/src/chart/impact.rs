@@ -1,4 +1,4 @@
-//! What each component does: a dot a machine, a bar for the interval, a line from the least to the greatest.
+//! Chart of the effects: a dot for each machine, a bar for the interval, a line from the least to the greatest.
 
 use prony_stats::effects::{Effect, Over, Size};
 use prony_text::{plain, signed};

@@ -18,12 +18,12 @@ const TOP: f64 = 12.0;
 const BOTTOM: f64 = 206.0;
 const HEIGHT: f64 = 244.0;
 
-/// What lies along the axis.
+/// Quantity along the horizontal axis of a sweep.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Along {
     /// Name of the factor, or of the workloads' axis.
     pub name: String,
-    /// Its points, ascending.
+    /// Values along the axis, ascending.
     pub points: Vec<f64>,
     source: Source,
 }
@@ -42,7 +42,7 @@ pub struct Panel {
     pub machine: usize,
     /// The workloads that are shown in it.
     pub workloads: Vec<usize>,
-    /// What it is called.
+    /// Title of the panel.
     pub name: String,
 }
 
