@@ -51,7 +51,7 @@ pub struct Cli {
     pub verb: Verb,
 }
 
-/// Reads the command line. What is wrong with it is printed, as are help and version; the error is the exit code then.
+/// Parses the command line. What is wrong with it is printed, as are help and version; the error is the exit code then.
 ///
 /// # Errors
 /// When there is nothing more to do.
@@ -263,7 +263,7 @@ impl ReplayArgs {
     }
 }
 
-/// Where the files of a demo come from: the same for all verbs that replay one.
+/// Source of the files of a demo: options of all verbs that replay one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FileArgs {
     /// Use the local files even where the demo has others, to measure another configuration
@@ -280,7 +280,7 @@ impl From<&FileArgs> for prony_replay::FileOptions {
     }
 }
 
-/// What a demo may choose: the same for all verbs that replay one.
+/// Permissions of a demo: options of all verbs that replay one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TrustArgs {
     /// Treat the demo as recorded by you on this machine: run its command and use its state directories
@@ -291,7 +291,7 @@ pub struct TrustArgs {
     pub keep_code_variables: bool,
 }
 
-/// What a demo may take of this machine.
+/// Limits on the resources that a demo may use.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct DemoLimits {
     /// Memory for the records of a demo; longer demos are unpacked during the replay
@@ -516,7 +516,7 @@ pub struct VerifyArgs {
 /// Some frames that follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameRange {
-    /// The first.
+    /// First frame of the range.
     pub first: u64,
     /// The one after the last; `None`: to the end.
     pub end: Option<u64>,

@@ -1,26 +1,27 @@
-//! What the exit code says; `prony --help` says the same.
+//! Exit codes and their meaning; `prony --help` lists the same.
 
 use std::process::ExitCode;
 
 use prony_stats::judge::Verdict;
 
-/// How a command ended.
+/// Result of a command, as its exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     /// All is as it should be: 0.
     Good,
-    /// It ran and found something: 1.
+    /// The command ran and found something: 1.
     Finding,
-    /// It could not run: usage, file, permission: 2, also clap's code for wrong usage.
+    /// The command could not run (usage, file, permission): 2, which is also clap's code for wrong usage.
     CouldNotRun,
-    /// It ran, and what it found means little: 3.
+    /// The command ran, but its result cannot be trusted: 3.
     NotTrusted,
     /// A recorded server ended with this code; `prony record` keeps it.
     Server(u8),
 }
 
 impl Exit {
-    /// Of all verdicts of one answer: slower is a finding whatever else is found; unclear is no reason to trust the rest.
+    /// Exit code for all verdicts of one answer: slower is a finding whatever else is found; unclear means that the
+    /// rest cannot be trusted.
     pub fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Exit {
         verdicts.into_iter().fold(Exit::Good, |exit, verdict| match (exit, verdict) {
             (_, Verdict::Slower) | (Exit::Finding, _) => Exit::Finding,

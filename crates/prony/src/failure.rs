@@ -1,4 +1,4 @@
-//! What went wrong, and what to do next.
+//! Errors of a command, with the next step.
 
 use std::fmt;
 use std::io;
@@ -10,8 +10,8 @@ use prony_profile::SamplerError;
 use prony_replay::{Foreign, ProgramError};
 use prony_text::{count, printable_line};
 
-/// Why a command could not run. Prints as one `error:` line, which stays one whatever names are in it, with what a command
-/// printed below it and, where there is a next step, one `hint:` line.
+/// Error because of which a command could not run. Prints as one `error:` line, which stays one whatever names are in
+/// it, with what a command printed below it and, where there is a next step, one `hint:` line.
 #[derive(Debug)]
 pub struct Failure {
     error: String,
@@ -32,7 +32,7 @@ impl Failure {
         self
     }
 
-    /// Adds the next step.
+    /// Adds a next step, printed as the `hint:` line.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self

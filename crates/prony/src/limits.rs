@@ -29,7 +29,7 @@ const FULL_S: u64 = 300;
 /// Above this share of disturbed cases the numbers are the neighbours' as much as the hardware's.
 const DISTURBED_MOST: f64 = 0.5;
 
-/// Measures, keeps and shows.
+/// Measures the limits, stores them and shows them.
 ///
 /// # Errors
 /// What kept it from running, or from writing what was measured.

@@ -70,20 +70,20 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Median, lowest and highest of some values, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The lowest.
+    /// Lowest of the values.
     pub min: f64,
     /// The middle one, or the mean of the middle two.
     pub median: f64,
     /// The nearest-rank 99th percentile.
     pub p99: f64,
-    /// The highest.
+    /// Highest of the values.
     pub max: f64,
-    /// How many.
+    /// Number of values.
     pub n: usize,
 }
 
 impl Spread {
-    /// `None` without values.
+    /// Spread of values; `None` if there are none.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Spread> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_by(f64::total_cmp);

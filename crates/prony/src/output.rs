@@ -1,4 +1,4 @@
-//! Where answers go: standard output, and files that are whole or not there.
+//! Destinations of answers: standard output, and files that are either complete or absent.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -104,7 +104,7 @@ impl NewFile {
         self.sync()
     }
 
-    /// As [`NewFile::finish`], under another name in the same directory.
+    /// Finishes the file under another name in the same directory; see [`NewFile::finish`].
     ///
     /// # Errors
     /// As [`NewFile::finish`].

@@ -25,7 +25,7 @@ use outputs::Outputs;
 use prony_text::{Untrusted, count, significant, thousands};
 use take::{ProfileRun, take};
 
-/// Error of every interval.
+/// Error rate of every confidence interval.
 pub const LEVEL: f64 = 0.05;
 /// With fewer samples even the largest shares are hardly known: 100 give ± 10 points.
 const FEWEST_SAMPLES: u64 = 100;
@@ -69,13 +69,13 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     Ok(if doubts.is_empty() { Exit::Good } else { Exit::NotTrusted })
 }
 
-/// What the answer is made of.
+/// Sources of the answer.
 pub struct Found<'a> {
-    /// What was sampled.
+    /// Name of the sampled program.
     pub name: &'a str,
-    /// As it was sampled.
+    /// Samples as they were recorded.
     pub recording: &'a Recording,
-    /// With names.
+    /// Stacks with the names of functions.
     pub profile: &'a Profile,
     /// Frames of a replay, where not all of it counts.
     pub chosen: Option<&'a Chosen>,

@@ -1,4 +1,4 @@
-//! How far a recording or a replay is, on standard error and only where somebody watches.
+//! Progress of a recording or a replay, on standard error if that is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 

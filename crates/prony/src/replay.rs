@@ -232,7 +232,7 @@ fn changes(out: &mut String, report: &ReplayReport) {
     }
 }
 
-/// The next step.
+/// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     match (&report.verdict, &report.divergence) {
         (Verdict::Weak(_), _) if report.counted.output_bytes == 0 => {

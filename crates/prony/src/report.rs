@@ -1,3 +1,3 @@
-//! What a recording and a replay found, in the words of the crate that found it.
+//! Results of a recording and of a replay.
 
 pub use prony_replay::{Divergence, DivergenceClass, Progress, RecordReport, ReplayReport, Verdict};

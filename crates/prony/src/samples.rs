@@ -17,11 +17,11 @@ use crate::failure::Failure;
 /// A file that was read.
 #[derive(Debug)]
 pub struct Loaded {
-    /// Its path as given.
+    /// Path of the file as given.
     pub name: String,
-    /// Who wrote it.
+    /// Format in which the file was written.
     pub format: Format,
-    /// What it holds.
+    /// Samples of the file.
     pub samples: Samples,
 }
 

@@ -1,4 +1,4 @@
-//! Whether a demo may do what only one may that the user recorded: run its own command, bring its own files.
+//! Permission of a demo to do what only trusted demos may: run its own command, bring its own files.
 
 use std::fmt::Write;
 use std::fs::File;

@@ -16,7 +16,7 @@ const DUET_S: f64 = 0.05;
 /// Cells of its longest bar.
 const BAR: usize = 56;
 
-/// The answer.
+/// Text of the whole answer, for people.
 pub fn text(options: &Options, report: &Report) -> String {
     let mut out = String::new();
     let unit = report.samples.benchmarks.first().map_or("second", |benchmark| benchmark.unit_name());
@@ -220,13 +220,13 @@ fn share(share: f64) -> String {
     if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
 }
 
-/// `20.13 ms [20.05, 20.31]`.
+/// Median with its interval, for instance `20.13 ms [20.05, 20.31]`.
 pub fn with_interval(quantity: &Quantity, interval: &Interval) -> String {
     let shown = quantity.interval(interval.estimate, interval.low, interval.high);
     shown.unwrap_or_else(|| format!("{} (too few for an interval)", quantity.value(interval.estimate)))
 }
 
-/// The next step.
+/// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(options: &Options, report: &Report) -> Option<String> {
     let unclear = report.comparisons.iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
     // Runs that get some turns each while the machine is in one state.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::human::{letter, to_percent};
 use crate::limits::compare::Held;
 
-/// The whole answer.
+/// JSON document of the answer.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// Of B relative to A; only with exactly two commands. See `comparisons` for more.

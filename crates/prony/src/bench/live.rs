@@ -13,14 +13,14 @@ const EVERY: Duration = Duration::from_millis(100);
 /// Cells of the bar on either side of zero.
 const HALF_BAR: usize = 10;
 
-/// What was shown when.
+/// State of the live display: the lines shown and when.
 #[derive(Debug)]
 pub struct Live {
     last: Option<Instant>,
 }
 
 impl Live {
-    /// Nothing yet.
+    /// Display that shows nothing yet.
     pub fn new() -> Live {
         Live { last: None }
     }

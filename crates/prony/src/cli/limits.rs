@@ -1,4 +1,4 @@
-//! Flags of `prony limits`.
+//! Command-line flags of `prony limits`.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub enum LimitsVerb {
     Compare(CompareLimitsArgs),
 }
 
-/// What to measure.
+/// Options of a measurement of limits.
 #[derive(Debug, Args)]
 pub struct MeasureArgs {
     /// Experiments to measure [default: all]
@@ -74,7 +74,7 @@ pub struct MeasureArgs {
     pub shown: ShownArgs,
 }
 
-/// How limits are shown.
+/// Options for showing limits.
 #[derive(Debug, Args)]
 pub struct ShownArgs {
     /// Write the curves to this directory, one SVG file each

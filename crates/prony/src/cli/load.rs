@@ -1,4 +1,4 @@
-//! Flags of `prony load`.
+//! Command-line flags of `prony load`.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Flags of `prony machine`.
+//! Command-line flags of `prony machine`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ pub enum MachineVerb {
     Restore(RestoreArgs),
 }
 
-/// Where the machine is.
+/// Root of the machine's `/proc` and `/sys`.
 #[derive(Debug, Args)]
 pub struct Root {
     /// Take this directory for the machine, with its own proc and sys; for tests

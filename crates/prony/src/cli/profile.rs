@@ -1,4 +1,4 @@
-//! Flags of `prony profile`.
+//! Command-line flags of `prony profile`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -57,7 +57,7 @@ pub enum ProfileVerb {
     Zones(ZonesArgs),
 }
 
-/// What to sample, and how.
+/// Options for taking a profile.
 #[derive(Debug, Args)]
 pub struct TakeArgs {
     /// Command, or with --demo the build, and its arguments
@@ -118,7 +118,7 @@ pub struct TakeArgs {
     pub perf_script: Option<PathBuf>,
 }
 
-/// What is shown and written of stacks.
+/// Options for showing and writing stacks.
 #[derive(Debug, Args)]
 pub struct AnswerArgs {
     /// Show the combined share of the matching functions under this name; may be repeated
@@ -235,7 +235,7 @@ pub struct ZonesArgs {
 /// Some frames of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Frames {
-    /// Those that took at least as long as this quantile of all, 0 to 1.
+    /// Frames that took at least as long as this quantile of all, 0 to 1.
     Slowest(f64),
     /// By their numbers.
     Range(FrameRange),

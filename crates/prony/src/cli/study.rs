@@ -1,4 +1,4 @@
-//! Flags of `prony study`.
+//! Command-line flags of `prony study`.
 
 mod report;
 mod results;

@@ -1,4 +1,4 @@
-//! What differs between two measurements besides what is compared: machine, kernel, build, tuning.
+//! Differences between two measurements besides the compared one: machine, kernel, build, tuning.
 
 use std::collections::BTreeSet;
 

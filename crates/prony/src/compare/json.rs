@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::{Asked, Compared};
 use crate::bench::human::to_percent;
 
-/// The whole answer.
+/// JSON document of the answer.
 #[derive(Debug, Serialize)]
 pub struct Answered {
     /// The worst of all comparisons.
@@ -43,7 +43,7 @@ struct Side {
     values: usize,
 }
 
-/// The answer.
+/// JSON document of the answer, from the comparisons.
 pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]) -> Answered {
     let any = |verdict| compared.iter().any(|one| one.verdict() == verdict);
     let order = [Verdict::Slower, Verdict::Unclear, Verdict::Faster, Verdict::Same];

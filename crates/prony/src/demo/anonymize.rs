@@ -1,4 +1,4 @@
-//! `prony demo anonymize`.
+//! Verb `prony demo anonymize`: rewrites a demo without addresses and names.
 
 use std::collections::hash_map::RandomState;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! `prony demo dump`.
+//! Verb `prony demo dump`: prints records.
 
 use std::io::Write;
 

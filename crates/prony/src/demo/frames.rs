@@ -1,4 +1,4 @@
-//! `prony demo frames`.
+//! Verb `prony demo frames`: prints the times of frames.
 
 use std::io::{self, Write};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `prony demo info`.
+//! Verb `prony demo info`: prints facts about a demo.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

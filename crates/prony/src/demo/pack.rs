@@ -50,7 +50,7 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
     Ok(if report.left_out.is_empty() { Exit::Good } else { Exit::Finding })
 }
 
-/// What is in and what is not, for people.
+/// Appends the packed files and those left out, as text for people.
 pub fn lines(out: &mut String, report: &PackReport) {
     if report.files > 0 {
         let _ = writeln!(
@@ -83,7 +83,7 @@ fn why(file: &LeftOut) -> &'static str {
     }
 }
 
-/// The same for `--json`.
+/// JSON value of the packed files and those left out.
 pub fn answer(report: &PackReport) -> Value {
     let word = |file: &LeftOut| match file.why {
         Why::Private => "private",

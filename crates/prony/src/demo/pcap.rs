@@ -1,4 +1,4 @@
-//! `prony demo pcap`.
+//! Verb `prony demo pcap`: writes the traffic as a pcap file.
 
 use std::io::{self, IsTerminal, Write};
 

@@ -1,4 +1,4 @@
-//! `prony demo verify`.
+//! Verb `prony demo verify`: checks that a demo is complete.
 
 use std::fs::File;
 use std::io::BufReader;

@@ -20,12 +20,12 @@ use crate::samples::load_all;
 
 /// Metadata of a benchmark: what `prony bench --bytes` and `--operations` were told.
 pub const BYTES: &str = "bytes_a_run";
-/// As above.
+/// Name of the metadata that counts operations per run.
 pub const OPERATIONS: &str = "operations_a_run";
 /// Limits that a workload is held against unless all are asked for with `--json`.
 const SHOWN: usize = 12;
 
-/// What a benchmark does in a second: the median with its interval.
+/// Rate of a benchmark: the median with its interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
     pub name: String,
@@ -61,7 +61,7 @@ struct Answered {
     shares: Vec<ShareOut>,
 }
 
-/// What is said of a workload that does a known amount, here and by `prony bench`: its rate, and what share of one limit that is.
+/// Rate of a workload of known amount and its share of one limit, as shown here and by `prony bench`.
 #[derive(Debug, Serialize)]
 pub struct Held {
     #[serde(flatten)]
@@ -147,7 +147,7 @@ fn same_machine(path: &Path, samples: &Samples, limits: &Limits) -> Result<(), F
     .hint("measure the limits there, or give them with --from FILE"))
 }
 
-/// What a benchmark does in a second, if it says how much a run is.
+/// Rate of a benchmark; `None` if the amount of work per run is unknown.
 pub fn workload(benchmark: &Benchmark) -> Option<Workload> {
     let values: Vec<f64> = benchmark.values().collect();
     let interval = median_interval(&values, 0.05)?;
@@ -254,8 +254,8 @@ pub fn note(samples: &mut Samples, bytes: Option<f64>, operations: Option<f64>) 
     }
 }
 
-/// What the commands of `prony bench` do in a second, where it was told how much a run is, held against what moves
-/// memory, or what a core adds.
+/// Rates of the commands of `prony bench` with a known amount of work per run, compared with the limits of memory
+/// bandwidth or of a core's additions.
 pub fn held(samples: &Samples) -> Vec<Held> {
     let workloads: Vec<Workload> = samples.benchmarks.iter().filter_map(workload).collect();
     if workloads.is_empty() {
@@ -274,7 +274,7 @@ fn held_against(workload: &Workload, limits: Option<&Limits>) -> Held {
     }
 }
 
-/// The same for people, a line each.
+/// Lines of text for people, one for each rate.
 pub fn lines(held: &[Held]) -> String {
     let mut missing: Vec<&str> = held.iter().filter(|held| held.share.is_none()).map(|held| held.measured_by).collect();
     missing.sort_unstable();

@@ -16,7 +16,7 @@ const ZEROS_ARE_OTHERS: f64 = 1.25;
 /// A branch whose pattern costs less than this share of what chance costs has been learned.
 const LEARNED: f64 = 0.5;
 
-/// All asked experiments.
+/// Text of all requested experiments.
 pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
     let mut out = head(limits);
     for experiment in Experiment::ALL.into_iter().filter(|experiment| asked.contains(experiment)) {
@@ -510,7 +510,7 @@ fn binary(bytes: u64) -> String {
     }
 }
 
-/// What a rate is of some limits, a line each.
+/// Appends the shares that a rate has of some limits, one on each line.
 pub fn share_lines(out: &mut String, shares: &[prony_limits::Share], unit: &str) {
     for share in shares {
         let disturbed = if share.contaminated > 0.5 { ", mostly disturbed" } else { "" };

@@ -1,4 +1,4 @@
-//! Limits as curves.
+//! Drawing of limits as curves, in SVG files.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! `prony limits show`.
+//! Verb `prony limits show`: prints stored limits.
 
 use prony_limits::Experiment;
 

@@ -1,4 +1,4 @@
-//! Where limits are kept, and reading them again.
+//! File in which limits are kept, and reading it.
 
 use std::env;
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use prony_machine::{Tree, facts};
 use crate::failure::Failure;
 use crate::output::NewFile;
 
-/// Where limits will be kept.
+/// Path at which limits will be kept.
 #[derive(Debug)]
 pub struct Place {
     path: PathBuf,

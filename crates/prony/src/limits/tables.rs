@@ -1,4 +1,4 @@
-//! Columns of figures.
+//! Columns of figures in the tables of limits.
 
 use prony_limits::{Figure, Measured};
 use prony_text::{Quantity, Table};
@@ -33,7 +33,7 @@ pub fn row(name: &str, measured: &Measured) -> Vec<String> {
     ]
 }
 
-/// The head of [`row`].
+/// Column titles of [`row`].
 pub const ROW: [&str; 6] = ["", "best", "median", "worst", "n", "disturbed"];
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use prony_load::{Failures, Histogram, Options, Progress, Reason, Report, Warning};
 use prony_text::{bytes, count, significant, thousands};
 
-/// How far it is, on one line.
+/// Progress of a load on one line.
 pub fn progress(options: &Options, progress: Progress) -> String {
     let Progress { connected, failed, measured_s } = progress;
     let failed = if failed > 0 { format!(", {} failed", thousands(failed)) } else { String::new() };
@@ -30,7 +30,7 @@ fn percent(share: f64) -> String {
     format!("{} %", significant(share * 100.0))
 }
 
-/// Why clients have no connection, and how many.
+/// Reasons why clients have no connection, with the number of clients for each.
 pub fn failures(failures: &Failures) -> String {
     let parts = Reason::ALL.into_iter().filter(|&reason| failures.of(reason) > 0).map(|reason| {
         let why = match reason {
@@ -49,7 +49,7 @@ fn quantiles(histogram: &Histogram<u64>, of: &[(&str, f64)]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The whole answer.
+/// Text of the whole answer, for people.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| {
@@ -189,7 +189,7 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
     }
 }
 
-/// What to know before the numbers are trusted.
+/// Text of a warning that qualifies the numbers.
 pub fn warning(warning: &Warning) -> String {
     match *warning {
         Warning::GeneratorBusy { share } => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prony_load::{Failures, Histogram, Reason, Report, Sharing, Usage};
 use serde::Serialize;
 
-/// The whole answer. Times are seconds, shares are of one core or of all packets.
+/// JSON document of the answer. Times are seconds, shares are of one core or of all packets.
 #[derive(Debug, Serialize)]
 pub struct Answer {
     /// Everything that was asked for came about, but for the loss that is allowed.

@@ -1,4 +1,4 @@
-//! `prony machine check`.
+//! Verb `prony machine check`: lists sources of interference.
 
 use std::fmt::Write;
 

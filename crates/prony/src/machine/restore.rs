@@ -1,4 +1,4 @@
-//! `prony machine restore`.
+//! Verb `prony machine restore`: restores settings that `tune` changed.
 
 use std::fmt::Write;
 
@@ -24,7 +24,7 @@ pub fn run(args: &RestoreArgs) -> Result<Exit, Failure> {
     Ok(if restoring.left().next().is_some() { Exit::Finding } else { Exit::Good })
 }
 
-/// The answer for people.
+/// Text of the answer, for people.
 pub fn text(restoring: &Restoring) -> String {
     let restored = match restoring {
         Restoring::Nothing => {
@@ -89,7 +89,7 @@ fn by_hand(knob: Knob, place: &str, before: &str) -> String {
     }
 }
 
-/// What the kernel said, in lower case and without its number; what stands before it stays.
+/// Reason from the kernel in lower case and without its error number; the text before it is unchanged.
 pub fn lower(reason: &str) -> String {
     let reason = reason.split(" (os error ").next().unwrap_or_default();
     let (before, said) = reason.rfind(": ").map_or(("", reason), |colon| reason.split_at(colon + 2));

@@ -1,4 +1,4 @@
-//! `prony machine show`.
+//! Verb `prony machine show`: prints facts about the machine.
 
 use std::fmt::Write;
 

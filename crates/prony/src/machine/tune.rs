@@ -1,4 +1,4 @@
-//! `prony machine tune`.
+//! Verb `prony machine tune`: reduces interference.
 
 use std::fmt::Write;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `prony profile diff`.
+//! Verb `prony profile diff`: compares two profiles.
 
 use std::fmt::Write;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! `prony profile fold`.
+//! Verb `prony profile fold`: converts profiles to folded stacks.
 
 use super::stored;
 use crate::cli::profile::FoldArgs;

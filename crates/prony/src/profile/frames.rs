@@ -11,15 +11,15 @@ use crate::report::ReplayReport;
 /// Frames that were chosen, and what that leaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
-    /// How many frames.
+    /// Number of selected frames.
     pub frames: u64,
-    /// Of how many, over all replays.
+    /// Number of frames over all replays.
     pub of_frames: u64,
     /// Wall time of the shortest of them, in nanoseconds.
     pub shortest_ns: u64,
     /// Samples in them.
     pub samples: u64,
-    /// Of how many.
+    /// Number of samples over all replays.
     pub of_samples: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Answers for people.
+//! Profiles as text for people.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use prony_text::{Table, count, significant, thousands};
 use super::{Found, LEVEL};
 use crate::cli::profile::AnswerArgs;
 
-/// What was sampled, and where its time went.
+/// Text of a profile that was taken: its source, functions and components.
 pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
     let Found { name, recording, profile, chosen } = found;
     let mut out = format!("{name}: {}\n", how(recording, profile.stacks.observations()));
@@ -31,7 +31,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs) -> String {
     out
 }
 
-/// Stacks of a file.
+/// Text of a file of stacks: functions and components.
 pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> String {
     let mut out = format!("{name}: {}\n", counted(stacks.observations(), stacks.weight_unit()));
     tables(&mut out, stacks, args);
@@ -117,7 +117,7 @@ fn percent(share: &Interval) -> [String; 2] {
     [format!("{estimate:.1} %"), format!("({low:.1}–{high:.1})")]
 }
 
-/// What would give an object its names.
+/// Next step that would give an object its symbols; `None` if none is known.
 pub fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
     Some(match &missing_symbols.why {
         NoSymbols::Bulky(_) => "functions have names, inlined calls do not".to_owned(),

@@ -1,4 +1,4 @@
-//! Answers in JSON.
+//! Profiles as JSON.
 
 use prony_profile::{Share, Stacks, Walk, WeightUnit, component_shares, function_shares};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Found, LEVEL};
 use crate::cli::profile::AnswerArgs;
 
-/// What was sampled.
+/// JSON value of a profile that was taken.
 pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
     let Found { name, recording, profile, chosen } = found;
     let mut answer = stored(name, &profile.stacks, args);
@@ -34,7 +34,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
     answer
 }
 
-/// Stacks of a file.
+/// JSON value of a file of stacks.
 pub fn stored(name: &str, stacks: &Stacks, args: &AnswerArgs) -> Value {
     json!({
         "name": name,

@@ -22,6 +22,8 @@ impl Outputs {
         Ok(outputs)
     }
 
+    /// Adds an output file of this kind; does nothing without a path.
+    ///
     /// # Errors
     /// As [`Outputs::create`].
     pub fn add(&mut self, kind: &'static str, path: Option<&Path>, force: bool) -> Result<(), Failure> {

@@ -1,4 +1,4 @@
-//! `prony profile show`.
+//! Verb `prony profile show`: prints functions and components of stored stacks.
 
 use prony_profile::WeightUnit;
 use prony_text::count;

@@ -22,15 +22,15 @@ const GRACE: Duration = Duration::from_secs(3);
 /// How long a replay may get nowhere; as `prony replay` has it.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
-/// What was sampled.
+/// Recorded samples of a run, with what is known of the run.
 pub struct ProfileRun {
-    /// As people call it.
+    /// Name of the program for people.
     pub name: String,
-    /// The samples.
+    /// Samples as they were recorded.
     pub recording: Recording,
-    /// What the replay found, if it was one.
+    /// Report of the replay, if the program was a replay.
     pub replay: Option<ReplayReport>,
-    /// Why the result would mean little.
+    /// Reasons why the result is weak.
     pub doubts: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `prony profile zones`.
+//! Verb `prony profile zones`: prints the times of a program's zones.
 
 use std::fmt::Write;
 

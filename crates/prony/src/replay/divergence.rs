@@ -38,7 +38,7 @@ pub fn in_short(found: &Divergence) -> String {
     [name(found.class), what].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// What is known beyond class and place; empty where that is nothing.
+/// Facts about the divergence beyond class and position, as text; empty if there are none.
 pub(super) fn detail(found: &Divergence) -> String {
     let difference = match found.difference {
         Difference::NotSent => Some("not sent".to_owned()),

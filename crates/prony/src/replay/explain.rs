@@ -1,4 +1,4 @@
-//! Why a build left its recording: each cause in words, with its next step.
+//! Explanation of a divergence: each possible cause in words, with the next step.
 
 use std::fmt::Write;
 use std::io;
@@ -176,7 +176,7 @@ pub(super) fn sentence(cause: &Cause) -> String {
     }
 }
 
-/// What to do about a cause.
+/// Next step for a cause, as a sentence.
 pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence, cause: &Cause) -> String {
     let demo = args.demo.display();
     match cause {
@@ -287,7 +287,7 @@ fn step_for_build(args: &ReplayArgs, found: &Divergence) -> String {
     }
 }
 
-/// What of its class the divergence was, as JSON has it.
+/// Kind of difference within the class of a divergence, as JSON has it.
 pub(super) fn difference(difference: Difference) -> &'static str {
     match difference {
         Difference::Class => "class",

@@ -1,4 +1,4 @@
-//! `prony hist`.
+//! Verb `prony hist`: draws histograms.
 
 use prony_stats::histogram::Histogram;
 use prony_stats::samples::Benchmark;

@@ -1,4 +1,4 @@
-//! `prony stats`.
+//! Verb `prony stats`: prints centre and spread.
 
 use std::fmt::Write;
 

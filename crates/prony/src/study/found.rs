@@ -1,4 +1,4 @@
-//! What the verbs that look at results share: reading them, sizes in per cent, columns of text.
+//! Functions that the verbs on results share: reading results, sizes in per cent, columns of text.
 
 use std::path::Path;
 
@@ -33,7 +33,7 @@ pub fn load(verb: &str, directory: &Path) -> Result<Results, Failure> {
     })
 }
 
-/// How large something is, in per cent of speed-up.
+/// Size of an effect in per cent of speed-up.
 #[derive(Debug, Serialize)]
 pub struct Percent {
     pub usual_pct: f64,
@@ -44,16 +44,17 @@ pub struct Percent {
     pub low_pct: Option<f64>,
     pub high_pct: Option<f64>,
     pub confidence: f64,
-    /// What counted once.
+    /// Unit of replication of the size.
     pub over: Over,
-    /// How many of them.
+    /// Number of these units.
     pub n: usize,
-    /// What the interval takes for drawn anew: with `repeats` it speaks of these very workloads.
+    /// Unit that the interval takes as drawn at random: with `repeats` it refers to these very workloads.
     pub of: Over,
     /// The interval for other workloads like these, where the other one speaks of these.
     pub like_these_pct: Option<[f64; 2]>,
     pub p: Option<f64>,
-    /// Of all questions together; null up to ten, but of `diff`, whose changes are beyond the margin.
+    /// Adjusted p-value over all questions together (Holm); null up to ten questions, except of `diff`, whose changes
+    /// exceed the margin.
     pub p_holm: Option<f64>,
     /// Away from 0 by more than chance explains.
     pub found: bool,
@@ -94,7 +95,7 @@ pub fn by_unit(size: &Size, machines: &[String], workloads: &[String]) -> Map<St
     size.units.iter().map(named).collect()
 }
 
-/// `+96 %`.
+/// Median of an effect in per cent, for instance `+96 %`.
 pub fn median(size: &Size) -> String {
     format!("{} %", signed(to_percent(size.median), spread_digits(size)))
 }
@@ -109,7 +110,7 @@ pub fn range(size: &Size) -> String {
     }
 }
 
-/// `[+78, +108]`, or `none`.
+/// Bounds of an interval, for instance `[+78, +108]`, or `none`.
 pub fn bounds(size: &Size) -> String {
     let [low, high] = [size.interval.low, size.interval.high];
     if !low.is_finite() || !high.is_finite() {
@@ -133,7 +134,7 @@ pub fn units(size: &Size) -> &'static str {
     }
 }
 
-/// What is said of the later of two: rates are higher or lower, all else faster or slower.
+/// Word for the later of two: rates are higher or lower, all else faster or slower.
 pub fn word(verdict: Verdict, metric: &Metric) -> &'static str {
     match (verdict, metric.unit.as_str(), metric.direction) {
         (Verdict::Same, ..) => "same",
@@ -161,7 +162,7 @@ pub fn metric(metric: &Metric) -> String {
     format!("{} in {}{normalised}, {better}", Untrusted::new(&metric.name), Untrusted::new(&metric.unit))
 }
 
-/// `Engine=Opt Plugins=Stock`.
+/// Levels of a configuration, for instance `Engine=Opt Plugins=Stock`.
 pub fn levels(levels: &[(String, String)]) -> String {
     levels
         .iter()

@@ -40,6 +40,8 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     go(directory, &args.how, false)
 }
 
+/// Resumes an interrupted study.
+///
 /// # Errors
 /// As [`run`].
 pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {

@@ -43,7 +43,7 @@ pub fn exit(progress: &[Progress]) -> Exit {
     }
 }
 
-/// All machines together.
+/// Total of the counts of all machines.
 pub fn total(progress: &[Progress]) -> Counts {
     progress.iter().fold(Counts::default(), |all, one| all.and(one.counts))
 }

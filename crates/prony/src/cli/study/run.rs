@@ -51,7 +51,7 @@ pub struct ResumeArgs {
     pub how: How,
 }
 
-/// What runs cells.
+/// Executor of cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum ExecutorName {
     /// This process
@@ -62,7 +62,7 @@ pub enum ExecutorName {
     Slurm,
 }
 
-/// How cells are run.
+/// Options for running cells.
 #[derive(Debug, Args)]
 pub struct How {
     /// Only this machine of the study; may be repeated

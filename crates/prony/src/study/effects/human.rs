@@ -12,7 +12,7 @@ use crate::study::found::{bounds, columns, median, metric, range, units};
 /// Most terms that cannot be told apart that are listed; `--json` has all.
 const ALIASES_MOST: usize = 8;
 
-/// The answer.
+/// Text of the whole answer, for people.
 pub fn text(found: &Found) -> String {
     let mut out = format!("{}: {}\n", Untrusted::new(&found.results.title), metric(&found.results.metric));
     let (_, done) = found.cells();

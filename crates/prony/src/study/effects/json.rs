@@ -11,7 +11,7 @@ use super::Found;
 use crate::bench::human::to_percent;
 use crate::study::found::{Percent, by_unit};
 
-/// The whole answer.
+/// JSON document of the answer.
 #[derive(Debug, Serialize)]
 pub struct Answered<'a> {
     title: &'a str,
@@ -112,7 +112,7 @@ struct Alias {
     same_as: Vec<(String, f64)>,
 }
 
-/// The answer.
+/// JSON document of the effects.
 pub fn answer(found: &Found) -> Answered<'_> {
     let (cells, done) = found.cells();
     let all = found.effects.effects.iter().chain(&found.effects.conditional);

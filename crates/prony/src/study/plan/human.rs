@@ -1,4 +1,4 @@
-//! A plan for people.
+//! Plan of a study as text for people.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! A plan for programs.
+//! Plan of a study as JSON.
 
 use prony_study::file::Study;
 use prony_study::{Basis, Design, Effect, Reason};
