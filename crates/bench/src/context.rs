@@ -28,7 +28,7 @@ const TAIL_LINES: usize = 10;
 /// Reasons why nothing could be measured at all.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// No commands.
+    /// The list of commands is empty.
     #[error("no command to measure")]
     NoCommand,
     /// A duet is of two commands, on a CPU that is named.
@@ -58,7 +58,7 @@ pub enum MeasureError {
 pub struct Observation {
     pub run: Run,
     pub values: Vec<Value>,
-    /// It shared its CPU with the other command.
+    /// True if the command shared its CPU with the other one.
     pub duet: bool,
 }
 

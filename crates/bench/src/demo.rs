@@ -31,7 +31,7 @@ pub struct Build {
 /// Options of a comparison of replays.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
-    /// The demo.
+    /// Path of the demo.
     pub demo: PathBuf,
     /// Limits on memory and disk of the demo.
     pub limits: Limits,
@@ -68,7 +68,7 @@ impl DemoOptions {
         self.within(self.plan.budget_s)
     }
 
-    /// The same, with this time in the place of the planned one.
+    /// Copy with this time in the place of the planned one.
     pub fn within(&self, budget_s: f64) -> Circumstances {
         circumstances(&self.machine, &self.tuning, self.seed, self.runs.is_none().then_some(budget_s))
     }
@@ -92,7 +92,7 @@ fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
 pub enum DemoEnded {
     /// All is known, or time was up, or the runs asked for are done.
     Complete,
-    /// Somebody asked.
+    /// A signal asked to stop.
     Interrupted,
     /// A replay could not be run.
     Replay(usize, ReplayError),
@@ -105,7 +105,7 @@ pub enum DemoEnded {
 pub struct DemoReport {
     /// Every replay, whatever came of it.
     pub samples: Samples,
-    /// Of B relative to A; `None` without a pair.
+    /// Outcome of B relative to A; `None` without a pair.
     pub outcome: Option<Outcome>,
     /// Frame by frame; `None` without a pair, or with other numbers of frames, and the reason.
     pub frames: Result<FrameComparison, frames::FrameError>,

@@ -28,20 +28,20 @@ pub struct Subject {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Standard input of commands.
+/// Standard input of the commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Input {
-    /// Nothing.
+    /// Standard input is empty: `/dev/null`.
     #[default]
     Null,
-    /// This file, from its beginning in each run.
+    /// Standard input is this file, from its beginning in each run.
     File(PathBuf),
 }
 
-/// Standard output of commands.
+/// Standard output of the commands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Output {
-    /// Nowhere.
+    /// Standard output is discarded: `/dev/null`.
     #[default]
     Null,
     /// Into a pipe that is emptied: programs that notice `/dev/null` do their work.
@@ -52,7 +52,7 @@ pub enum Output {
     File(PathBuf),
 }
 
-/// Options of a bench.
+/// Options of a benchmark.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The commands; all others are compared with the first.
@@ -91,7 +91,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// The same in a duet on `cpu`.
+    /// Copy of the options for a duet on `cpu`.
     #[must_use]
     pub fn in_duet(&self, cpu: usize) -> Options {
         let mut options = Options { duet: true, duet_tried_on: None, ..self.clone() };

@@ -40,7 +40,7 @@ impl Randomization {
         }
     }
 
-    /// Surroundings as they are.
+    /// Randomization that changes nothing.
     pub fn none() -> Randomization {
         Randomization { padding_bytes: 0, hash_seed: 0, depth: 0 }
     }

@@ -13,7 +13,7 @@ use crate::summary::Summary;
 use crate::trial::Tried;
 use crate::worker::LineError;
 
-/// Result of a bench.
+/// Result of a benchmark.
 #[derive(Debug)]
 pub struct Report {
     /// Every run, whatever came of it.
@@ -45,7 +45,7 @@ pub struct Report {
 pub struct Comparison {
     /// Index among the commands.
     pub subject: usize,
-    /// Of it, relative to the first.
+    /// Outcome of the command relative to the first one.
     pub outcome: Outcome,
 }
 
@@ -54,7 +54,7 @@ pub struct Comparison {
 pub enum Ended {
     /// All is known, or time was up, or the runs asked for are done.
     Complete,
-    /// Somebody asked.
+    /// A signal asked to stop.
     Interrupted,
     /// A command failed.
     Failed(Failed),
@@ -154,7 +154,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// A command that failed.
+/// Failure of a command, with its output.
 #[derive(Debug)]
 pub struct Failed {
     /// Name of the command in reports.
@@ -167,19 +167,19 @@ pub struct Failed {
     pub stderr_tail: String,
 }
 
-/// Problems of a command.
+/// Problem of a command that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// It ended with this code.
+    /// The command exited with this code.
     #[error("expected exit code 0, found {0}")]
     Exited(i32),
     /// A signal ended it.
     #[error("ended by {}", signal_name(*.0))]
     Signalled(i32),
-    /// It was ended, as it took too long.
+    /// The command was ended, since it took longer than this.
     #[error("ended after {:?}, the time limit", .0)]
     TimedOut(Duration),
-    /// It could not be run.
+    /// The command could not be run.
     #[error(transparent)]
     Run(#[from] RunError),
     /// The input or output file could not be opened, or the shell not be started.
@@ -192,7 +192,7 @@ pub enum Problem {
         /// Error of the kernel.
         error: std::io::Error,
     },
-    /// It wrote something else than values.
+    /// The command wrote a line that is not a value.
     #[error(transparent)]
     Line(#[from] LineError),
     /// It wrote values, which a worker takes by its own clock, while another command had its CPU in turns.
@@ -201,10 +201,10 @@ pub enum Problem {
          the other command's slices"
     )]
     WorkerInDuet,
-    /// It wrote values of warm-ups only.
+    /// The command wrote values of warm-ups only.
     #[error("expected a value on $PRONY_FD, found only warm-ups")]
     NoValue,
-    /// It wrote other metrics or units than another command.
+    /// The command wrote other metrics or units than another one.
     #[error("expected values of {expected}, as from the first command, found {found}")]
     OtherMetric {
         /// Metrics and units of the first command.
@@ -226,7 +226,7 @@ pub enum Event<'a> {
     Round(Round, &'a [Benchmark]),
 }
 
-/// Progress of a bench.
+/// Progress of a benchmark, after each round.
 #[derive(Debug, Clone, Copy)]
 pub struct Round {
     /// Both ways of pairing were tried, and runs are in a duet.

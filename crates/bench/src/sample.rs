@@ -38,7 +38,7 @@ impl Times {
         }
     }
 
-    /// This run as the second of a pair.
+    /// Pair of this run as the second and `first` as the first.
     pub fn against(&self, first: &Times) -> Pair {
         Pair {
             cpu: Ratio::of(first.cpu_s, self.cpu_s),
@@ -66,7 +66,7 @@ impl Measure {
         Measure { metric: metric.to_owned(), unit: "s".to_owned(), judged: "cpu".to_owned() }
     }
 
-    /// Of an observation: wall time if there is one, otherwise the first metric.
+    /// Measure of an observation: wall time if there is one, otherwise the first metric.
     pub fn of(observation: &Observation) -> Measure {
         let values = &observation.values;
         let Some(first) = values.iter().find(|value| value.metric == "wall").or(values.first()) else {
@@ -77,7 +77,7 @@ impl Measure {
         Measure { metric: first.metric.clone(), unit: first.unit.clone(), judged }
     }
 
-    /// Of an observation: this metric if the worker wrote it, otherwise as [`Measure::of`].
+    /// Measure of an observation: this metric if the worker wrote it, otherwise as [`Measure::of`].
     pub fn of_metric(observation: &Observation, metric: &str) -> Measure {
         match observation.values.iter().find(|value| value.metric == metric) {
             Some(value) if !matches!(metric, "cpu" | "net") => {

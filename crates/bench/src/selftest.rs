@@ -17,11 +17,11 @@ const PAIRS_OF_ONE_DEVIATION: f64 = 14.0;
 /// Result of comparing a command with itself.
 #[derive(Debug)]
 pub struct Selftest {
-    /// Comparisons made.
+    /// Number of comparisons made.
     pub comparisons: usize,
-    /// Of those, with a difference claimed.
+    /// Number of those in which a difference was claimed.
     pub false_alarms: usize,
-    /// Of those, called the same.
+    /// Number of those called the same.
     pub same: usize,
     /// Pairs of all comparisons.
     pub pairs: usize,

@@ -33,9 +33,9 @@ pub struct SingleRun {
 pub enum SingleRunError {
     /// Somebody asked to stop.
     Interrupted,
-    /// It failed.
+    /// The command ran and failed.
     Failed(Box<Failed>),
-    /// It could not even be tried.
+    /// The command could not even be started.
     Bench(BenchError),
 }
 
@@ -89,7 +89,7 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// From [`Deadline::start`] on.
+    /// Deadline that counts from [`Deadline::start`] on.
     pub fn new(interrupt: Option<BorrowedFd>, limit: Duration) -> std::io::Result<Deadline> {
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
         let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;

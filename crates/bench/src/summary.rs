@@ -6,7 +6,7 @@ use prony_stats::{Interval, quantile};
 
 use crate::sample::of_runs;
 
-/// One command by itself.
+/// Summary of one command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// The value that a worker gave, or wall time, in the benchmark's unit.
@@ -22,18 +22,18 @@ pub struct Summary {
 pub struct Spread {
     /// The median with its interval; the bounds are infinite where there are too few values.
     pub median: Interval,
-    /// Mean.
+    /// Mean of the values.
     pub mean: f64,
     /// Standard deviation of a sample; 0 of one value.
     pub deviation: f64,
-    /// The lowest.
+    /// Lowest of the values.
     pub min: f64,
-    /// The highest.
+    /// Highest of the values.
     pub max: f64,
 }
 
 impl Spread {
-    /// Of `values`; the interval errs with probability `alpha`. `None` without values.
+    /// Spread of `values`; the interval errs with probability `alpha`. `None` without values.
     pub fn of(values: &[f64], alpha: f64) -> Option<Spread> {
         let sorted = quantile::sorted(values);
         let (&min, &max) = (sorted.first()?, sorted.last()?);
@@ -47,7 +47,7 @@ impl Spread {
 }
 
 impl Summary {
-    /// Of all runs of a benchmark that have values.
+    /// Summary of all runs of a benchmark that have values.
     pub fn of(benchmark: &Benchmark, alpha: f64) -> Option<Summary> {
         let values: Vec<f64> = benchmark.values().collect();
         let (cpu, uncontended) = of_runs(benchmark);

@@ -33,7 +33,7 @@ pub const MOST_BYTES: usize = 1 << 20;
 /// The worker of `--python`: what `pyperf timeit` does in its worker processes.
 pub const PYTHON: &str = include_str!("worker/timeit.py");
 
-/// One measured value.
+/// Value that a worker wrote.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
@@ -48,7 +48,7 @@ pub struct Value {
     /// Loops it was measured over; at least 1.
     #[serde(default = "one")]
     pub loops: u64,
-    /// It came first and does not count.
+    /// True for a warm-up, which does not count.
     #[serde(default)]
     pub warmup: bool,
 }

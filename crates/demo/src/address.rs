@@ -3,14 +3,14 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-/// `AF_UNIX`.
+/// `AF_UNIX` of Linux, an address family.
 pub const FAMILY_UNIX: u16 = 1;
-/// `AF_INET`.
+/// `AF_INET` of Linux, an address family.
 pub const FAMILY_INET: u16 = 2;
-/// `AF_INET6`.
+/// `AF_INET6` of Linux, an address family.
 pub const FAMILY_INET6: u16 = 10;
 
-/// Address in a `sockaddr`.
+/// Address that a `sockaddr` holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Address {
     /// IPv4 or IPv6, with port. Flow label and scope of IPv6 are left out.

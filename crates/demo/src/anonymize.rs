@@ -88,7 +88,7 @@ pub struct Replacement {
 /// A replacement that cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplacementError {
-    /// It would move the bytes after it.
+    /// The replacement would move the bytes after it.
     #[error("replacement of `{}`: expected {} bytes, found {}", .old.escape_ascii(), .old.len(), .found)]
     Length {
         /// The string to replace.
@@ -119,7 +119,7 @@ pub struct TooMany {
 pub struct AnonymizeReport {
     /// Different addresses that got another.
     pub addresses: u64,
-    /// Those of them that stand nowhere but in text, a version number of four parts among them.
+    /// Number of addresses that occur in text only, a version number of four parts among them.
     pub addresses_in_text_only: u64,
     /// Different hardware addresses that got another.
     pub hardware_addresses: u64,
@@ -133,7 +133,7 @@ pub struct AnonymizeReport {
     pub addresses_rewritten: u64,
     /// Texts rewritten: addresses, names and strings in payloads, values, paths and the header.
     pub texts_rewritten: u64,
-    /// Variables dropped.
+    /// Number of environment variables that were dropped.
     pub variables_dropped: u64,
 }
 
@@ -178,7 +178,7 @@ impl Learner {
         })
     }
 
-    /// Looks at a record.
+    /// Collects addresses and names from a record.
     pub fn learn(&mut self, record: &[u8]) {
         let Some(head) = Head::from_bytes(record) else { return };
         let op = Op::from_number(head.op);
@@ -326,7 +326,7 @@ impl Learner {
         }
     }
 
-    /// Chooses the replacements.
+    /// Chooses a replacement for everything that was collected.
     ///
     /// # Errors
     /// [`TooMany`] when there is more to replace than memory is kept for.
@@ -433,7 +433,7 @@ pub struct Anonymizer {
 }
 
 impl Anonymizer {
-    /// Rewrites a record.
+    /// Replaces addresses and names in a record.
     pub fn rewrite(&mut self, record: &mut [u8]) {
         let Some(head) = Head::from_bytes(record) else { return };
         let op = Op::from_number(head.op);

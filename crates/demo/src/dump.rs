@@ -44,7 +44,7 @@ impl<'a> Line<'a> {
         Some(Line { process, frame, head: Head::from_bytes(record)?, full: false, record })
     }
 
-    /// Shows every byte.
+    /// Line that shows every byte if `full`, otherwise an excerpt.
     pub fn in_full(mut self, full: bool) -> Line<'a> {
         self.full = full;
         self

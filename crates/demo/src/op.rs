@@ -37,7 +37,7 @@ pub enum Class {
 
 macro_rules! ops {
     ($($number:literal $variant:ident $name:literal $class:ident;)*) => {
-        /// A recorded call. The number is part of the demo file format and never changes meaning.
+        /// Call that a record describes. The number is part of the demo file format and never changes meaning.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         pub enum Op {

@@ -49,7 +49,7 @@ pub struct PcapSummary {
     pub packets: u64,
     /// UDP datagrams among them.
     pub datagrams: u64,
-    /// TCP connections.
+    /// Number of TCP connections.
     pub connections: u64,
     /// Bytes of payload over all packets.
     pub payload_bytes: u64,

@@ -134,7 +134,7 @@ pub struct Part<'a> {
     pub kind: u8,
     /// Start of the content, in bytes from the record's first byte.
     pub offset: usize,
-    /// The content.
+    /// Content of the part.
     pub bytes: &'a [u8],
 }
 
@@ -179,7 +179,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// A record without parts. `head.size` is set here.
+    /// Record without parts. `head.size` is set here.
     pub fn new(mut head: Head) -> Record {
         head.size = HEAD_BYTES as u32;
         Record { head, bytes: head.to_bytes().to_vec() }

@@ -71,10 +71,10 @@ pub enum ArchiveError {
     },
 }
 
-/// Kinds of archive members.
+/// Kind of an archive member.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberKind {
-    /// A directory.
+    /// Member that is a directory.
     Directory,
     /// A regular file, whose content [`StateArchiveWalk::next_run`] gives.
     File {

@@ -37,7 +37,7 @@ struct Arena {
     bytes: [Bytes; BATCH],
 }
 
-/// Datagrams as they came.
+/// Batch of received datagrams.
 pub(crate) struct Received {
     arena: NonNull<Arena>,
     /// Entries that hold a datagram.
@@ -71,7 +71,7 @@ impl Received {
         Received { arena, count: 0, used: BATCH }
     }
 
-    /// Forgets what was read.
+    /// Empties the batch after it was read.
     pub fn clear(&mut self) {
         self.count = 0;
     }
@@ -153,10 +153,10 @@ impl Drop for Received {
     }
 }
 
-/// A datagram to send.
+/// Datagram that is to be sent.
 #[derive(Debug, Clone)]
 pub struct Datagram {
-    /// To whom.
+    /// Destination address.
     pub to: SocketAddr,
     /// Payload; at most 65,507 bytes over IPv4.
     pub bytes: Vec<u8>,
@@ -166,7 +166,7 @@ pub struct Datagram {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     pub datagrams: u64,
-    /// Of these, cut by the kernel from trains.
+    /// Number of these that the kernel cut from trains.
     pub in_trains: u64,
     pub would_block: u64,
     pub failed: u64,
@@ -178,7 +178,7 @@ const SEGMENT_BYTES_MIN: usize = 512;
 /// Largest payload of an IPv4 datagram, and thus of a train, in bytes.
 const TRAIN_BYTES_MAX: usize = 65_507;
 
-/// Arguments of sendmmsg.
+/// Arguments of `sendmmsg`, kept between calls.
 ///
 /// Long datagrams to one address, as the fragments of a packet, are given to the kernel as one train, which it cuts into
 /// datagrams of one size: generic segmentation offload, `UDP_SEGMENT` in udp(7). The way through the kernel is

@@ -39,14 +39,14 @@ impl Default for SocketOptions {
 /// Bytes of a buffer: asked for, and had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferSize {
-    /// Asked for.
+    /// Requested size in bytes.
     pub requested: usize,
-    /// Had. Only the privileged get more than `net.core.rmem_max` and `net.core.wmem_max`.
+    /// Actual size in bytes. Only the privileged get more than `net.core.rmem_max` and `net.core.wmem_max`.
     pub actual: usize,
 }
 
 impl BufferSize {
-    /// It is less than was asked for.
+    /// True if the actual size is less than the requested one.
     pub fn is_cut(&self) -> bool {
         self.actual < self.requested
     }
@@ -72,7 +72,7 @@ pub enum OpenError {
 /// Counts of the traffic of a socket and of its losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Datagrams read.
+    /// Number of datagrams read.
     pub received: u64,
     /// System calls that read.
     pub receive_calls: u64,
@@ -80,9 +80,9 @@ pub struct Traffic {
     pub overflowed: u64,
     /// Errors of others that reading told of: a port that nobody listens on, a network that is down.
     pub receive_errors: u64,
-    /// Datagrams written.
+    /// Number of datagrams written.
     pub sent: u64,
-    /// Of these, part of trains that the kernel cut into datagrams: see UDP_SEGMENT in udp(7).
+    /// Number of these that were part of trains, which the kernel cuts into datagrams: see UDP_SEGMENT in udp(7).
     pub sent_in_trains: u64,
     /// System calls that wrote.
     pub send_calls: u64,
@@ -109,7 +109,7 @@ impl Traffic {
     }
 }
 
-/// A UDP socket.
+/// UDP socket that reads and writes batches.
 pub struct Socket {
     socket: OwnedFd,
     receive_buffer: BufferSize,
@@ -179,12 +179,12 @@ impl Socket {
         Ok(getsockname(&self.socket)?.try_into()?)
     }
 
-    /// The receive buffer.
+    /// Size of the receive buffer.
     pub fn receive_buffer(&self) -> BufferSize {
         self.receive_buffer
     }
 
-    /// The send buffer.
+    /// Size of the send buffer.
     pub fn send_buffer(&self) -> BufferSize {
         self.send_buffer
     }
@@ -274,7 +274,7 @@ impl Socket {
         self.received.datagram(entry)
     }
 
-    /// Sends `datagrams`. What cannot be sent is counted, and lost like others on their way.
+    /// Sends a batch of datagrams. What cannot be sent is counted, and lost like others on their way.
     pub fn send(&mut self, datagrams: &[Datagram]) {
         let sent = self.sending.write(self.socket.as_fd(), datagrams);
         self.traffic.sent += sent.datagrams;

@@ -43,7 +43,7 @@ pub(crate) struct Charge {
 pub(crate) struct Account {
     /// Within the budgets.
     pub held: usize,
-    /// Beyond them.
+    /// Bytes that do not count for the budgets.
     pub exempt: usize,
     has_reliable: bool,
     has_unreliable: bool,
@@ -62,7 +62,7 @@ struct Share {
 pub(crate) struct Budget {
     /// Within the budget.
     pub held: usize,
-    /// Beyond it.
+    /// Bytes that do not count for the budget.
     pub exempt: usize,
     shares: Vec<Share>,
     free: Vec<u32>,
@@ -113,7 +113,7 @@ impl Budget {
         *account = Account { share: account.share, ..Account::default() };
     }
 
-    /// Ends an account.
+    /// Returns the bytes of an account to the budget.
     pub fn close(&mut self, account: &mut Account) {
         self.empty(account);
         let Some(at) = account.share.take() else { return };
@@ -128,12 +128,12 @@ impl Budget {
 
 /// Bytes waiting for one peer and for all, against their limits.
 pub(crate) struct ReceiveQuota<'a> {
-    /// Of this peer, until the application takes it.
+    /// Packets of this peer that the application has not taken yet.
     pub delivered: &'a mut VecDeque<Received>,
     pub waiting: &'a mut usize,
-    /// Of this peer, until what is missing before it came.
+    /// Bytes of this peer that wait for missing packets before them.
     pub account: &'a mut Account,
-    /// Of all peers together.
+    /// Budget of all peers together.
     pub budget: &'a mut Budget,
     pub waiting_limit: usize,
     pub held_limit: usize,

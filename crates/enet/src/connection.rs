@@ -53,7 +53,7 @@ const LATE_PING_PART: u32 = 4;
 /// Acknowledgements that wait to be sent, above which commands are taken for lost.
 pub(crate) const ACKS_MAX: usize = 1 << 14;
 
-/// An acknowledgement to send.
+/// Acknowledgement that is to be sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ack {
     pub channel: u8,
@@ -126,7 +126,7 @@ pub(crate) struct Connection {
 pub enum DisconnectReason {
     /// The peer ended it.
     ByPeer,
-    /// It was ended here, and the peer knows.
+    /// This host ended the connection, and the peer was told.
     ByUs,
     /// Nothing was heard for too long.
     TimedOut,
@@ -174,7 +174,7 @@ impl Connection {
         }
     }
 
-    /// As the application sees it: not connected before it was told.
+    /// State as the application sees it: disconnected until it was told of the connection.
     pub fn shown_state(&self) -> State {
         match (self.state, self.arrival, self.side) {
             (State::Connected, Some(_), Side::Initiator) => State::ConnectionSucceeded,

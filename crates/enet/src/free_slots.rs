@@ -12,7 +12,7 @@ pub(crate) struct FreeSlots {
 }
 
 impl FreeSlots {
-    /// All numbers below `slots`.
+    /// Set of all numbers below `slots`.
     pub fn all(slots: usize) -> FreeSlots {
         let mut levels = Vec::new();
         let mut bits = slots.max(1);

@@ -14,7 +14,7 @@ use crate::wire::ConnectParameters;
 #[derive(Debug, Clone)]
 pub(crate) struct HalfOpen {
     pub address: SocketAddr,
-    /// As the address sent it.
+    /// Parameters of the connect command as the address sent them.
     pub connect: ConnectParameters,
     /// For the application.
     pub data: u32,

@@ -65,7 +65,7 @@ impl PeerId {
     }
 }
 
-/// Events of a host.
+/// Event for the application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A connection is made, by either end.
@@ -196,7 +196,7 @@ impl Host {
         &self.settings
     }
 
-    /// The same, to change: it holds for what comes after.
+    /// Settings of the host for changes, which apply from then on.
     pub fn settings_mut(&mut self) -> &mut Settings {
         &mut self.settings
     }
@@ -208,12 +208,12 @@ impl Host {
         statistics
     }
 
-    /// Slots there are.
+    /// Number of slots for peers.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Slots that are free.
+    /// Number of slots that are free.
     pub fn free_slots(&self) -> usize {
         self.free.len()
     }
@@ -228,7 +228,7 @@ impl Host {
         self.connected.iter().map(|slot| self.id(slot))
     }
 
-    /// Number of connected peers.
+    /// Number of peers that are connected.
     #[inline]
     pub fn connected_peers(&self) -> usize {
         self.connected.len()
@@ -249,7 +249,7 @@ impl Host {
         self.budget.held
     }
 
-    /// The same of packets that are next in order, and put together beyond all budgets.
+    /// Bytes of all peers' packets that are next in order and were reassembled beyond all budgets.
     pub fn exempt_bytes(&self) -> usize {
         self.budget.exempt
     }
@@ -346,7 +346,8 @@ impl Host {
         self.ready.push_back(slot);
     }
 
-    /// Does what is due. Call it at [`Host::poll_timeout`], or as often as is convenient.
+    /// Performs the work that is due at `now`: timeouts, resends, pings. Call it at [`Host::poll_timeout`], or as often
+    /// as is convenient.
     #[inline]
     pub fn handle_timeout(&mut self, now: Duration) {
         self.advance(now);

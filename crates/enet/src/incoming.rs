@@ -70,7 +70,7 @@ impl Incoming {
         self.place(sequence) != Place::Closed { is_acknowledged: false }
     }
 
-    /// Takes a reliable packet.
+    /// Accepts a reliable packet and delivers those that are in order.
     pub fn reliable(
         &mut self,
         channel: u8,
@@ -135,7 +135,7 @@ impl Incoming {
         Ok(())
     }
 
-    /// Takes an unreliable packet.
+    /// Accepts an unreliable packet, unless it is late.
     pub fn unreliable(
         &mut self,
         channel: u8,

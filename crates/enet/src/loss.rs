@@ -5,7 +5,7 @@ pub const SCALE: u32 = 1 << 16;
 /// Interval between recomputations of the shares, in milliseconds.
 const INTERVAL_MS: u64 = 10_000;
 
-/// Losses of one peer.
+/// Packet loss of one peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Loss {
     /// Smoothed share of commands sent again, in 65536ths.
@@ -14,7 +14,7 @@ pub struct Loss {
     pub variance: u32,
     /// Commands sent in the interval that goes on.
     pub sent: u32,
-    /// Of those, sent again.
+    /// Number of those that were sent again.
     pub lost: u32,
     epoch: Option<u64>,
 }

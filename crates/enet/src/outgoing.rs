@@ -154,7 +154,7 @@ impl Default for PeerTimeout {
 /// Contents of a filled datagram.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Filled {
-    /// Commands.
+    /// Number of commands in the datagram.
     pub commands: usize,
     /// Something must be acknowledged: the header tells the time.
     pub must_acknowledge: bool,

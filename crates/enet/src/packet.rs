@@ -22,7 +22,7 @@ impl Payload {
         Payload(Bytes::Owner(Arc::new(owner)))
     }
 
-    /// The bytes.
+    /// Content as a slice of bytes.
     pub fn as_bytes(&self) -> &[u8] {
         match &self.0 {
             Bytes::Shared(bytes) => bytes,
@@ -55,16 +55,17 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A packet to send. Without a flag it may be lost, but is never delivered behind a later one of its channel.
+/// Packet for the peer's application. Without a flag it may be lost, but is never delivered behind a later one of its
+/// channel.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Delivered bytes.
+    /// Bytes that are delivered.
     pub payload: Payload,
-    /// It arrives, in the order of its channel. Wins over the others.
+    /// Delivery is guaranteed, in the order of the channel. Wins over the others.
     pub reliable: bool,
-    /// It may be lost and overtaken.
+    /// Delivery may fail, and may be out of order.
     pub unsequenced: bool,
-    /// If it is too long for a datagram, its pieces may be lost, and the packet with them.
+    /// Fragments of a packet that is too long for a datagram may be lost, and the packet with them.
     ///
     /// Long packets are sent reliably otherwise.
     pub fragments_unreliable: bool,
@@ -90,7 +91,7 @@ impl Packet {
 /// Delivery kind of a received packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// Reliably.
+    /// Reliable, in the order of the channel.
     Reliable,
     /// Unreliably, in one datagram.
     Unreliable,
@@ -100,12 +101,12 @@ pub enum Kind {
     Unsequenced,
 }
 
-/// A packet that came.
+/// Packet that the peer sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Received {
     /// Channel it was sent on.
     pub channel: u8,
-    /// Delivery kind.
+    /// Delivery guarantee of the packet.
     pub kind: Kind,
     /// Contents of the packet.
     pub payload: Vec<u8>,

@@ -51,7 +51,7 @@ struct Placed {
 pub(crate) enum Piece {
     New,
     Known,
-    /// Of another packet than the pieces before.
+    /// Piece of another packet than the pieces before.
     Foreign,
 }
 

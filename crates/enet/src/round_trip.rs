@@ -6,7 +6,7 @@ const INITIAL_MS: u32 = 500;
 /// Round trip times of one peer, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoundTrip {
-    /// Smoothed time.
+    /// Smoothed round-trip time in milliseconds.
     pub mean_ms: u32,
     /// Smoothed distance of samples from it.
     pub variance_ms: u32,

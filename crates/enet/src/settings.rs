@@ -41,8 +41,8 @@ pub enum WireProfile {
     /// told when it changed; pings are spread over their interval, and leave early with a packet.
     #[default]
     Hardened,
-    /// As the stock library does it: numbers of a handshake can be guessed, every connection and every end of one
-    /// tells all peers the bandwidth once more. For comparisons.
+    /// Wire format of the stock library: numbers of a handshake can be guessed, and each connection and its end send
+    /// the bandwidth to all peers again. For comparisons.
     Stock,
 }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-/// No piece.
+/// Index that stands for no piece.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Pieces by number; the numbers of those that were taken out are used again.
@@ -23,7 +23,7 @@ impl<T> Slab<T> {
         Slab { pieces: Vec::new(), free: NONE, used: 0 }
     }
 
-    /// Pieces in use.
+    /// Number of pieces in use.
     pub fn len(&self) -> usize {
         self.used
     }
@@ -84,7 +84,7 @@ impl List {
         (self.head != NONE).then_some(self.head)
     }
 
-    /// The piece behind `at`.
+    /// Index of the piece after `at`; `None` at the end.
     pub fn after<T>(&self, slab: &Slab<T>, at: u32) -> Option<u32> {
         let next = slab.pieces[at as usize].next;
         (next != NONE).then_some(next)

@@ -11,7 +11,7 @@ pub enum Dropped {
     UnknownPeer,
     /// To a peer whose end is not delivered yet.
     EndedPeer,
-    /// Of another use of the same slot.
+    /// Datagram of an earlier connection in the same slot.
     OldSession,
     /// Compressed, and not expandable here.
     Compression,
@@ -78,11 +78,11 @@ impl Dropped {
 pub struct Statistics {
     /// Datagrams given in.
     pub datagrams_received: u64,
-    /// Their bytes.
+    /// Bytes of the received datagrams, without headers of UDP and below.
     pub bytes_received: u64,
     /// Datagrams given out.
     pub datagrams_sent: u64,
-    /// Their bytes.
+    /// Bytes of the sent datagrams, without headers of UDP and below.
     pub bytes_sent: u64,
     /// Commands sent again.
     pub resent: u64,

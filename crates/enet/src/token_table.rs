@@ -10,7 +10,7 @@ use core::hash::{BuildHasher, Hasher};
 use crate::endpoint::Endpoint;
 use crate::keyed::Keyed;
 
-/// Meaning of an entry. Two bits less than a `u32` has.
+/// Target of an entry: a slot, or a half-open connection. Two bits less than a `u32` has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Target {
     Slot(u32),
@@ -55,7 +55,8 @@ impl Entry {
     }
 }
 
-/// Targets by key. Collisions go to the next place that is free (linear probing); removal closes the gaps.
+/// Hash table of targets by key. Collisions go to the next place that is free (linear probing); removal closes the
+/// gaps.
 pub(crate) struct TokenTable {
     keyed: Keyed,
     /// A power of two, at most half of them used.

@@ -19,10 +19,10 @@ pub const MTU_MAX: u32 = 4096;
 /// Commands in a datagram, when sending. A receiver takes any number.
 pub const COMMANDS_MAX: usize = 32;
 
-/// Smallest window, in bytes.
+/// Smallest window of reliable data, in bytes.
 pub const WINDOW_MIN: u32 = 4096;
 
-/// Largest window, in bytes.
+/// Largest window of reliable data, in bytes.
 pub const WINDOW_MAX: u32 = 65536;
 
 /// Fragments that one packet may be cut into.
@@ -41,7 +41,7 @@ pub const UNSEQUENCED: u8 = 0x40;
 
 const CODE: u8 = 0x0f;
 
-/// Header of a datagram.
+/// Protocol header of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Token of the sender at the receiver, [`NO_PEER`] while it has none.
@@ -88,7 +88,7 @@ impl Header {
         }
     }
 
-    /// Bytes that [`Header::encode`] appends.
+    /// Number of bytes that [`Header::encode`] appends.
     pub fn length(&self) -> usize {
         if self.sent_time.is_some() { 4 } else { 2 }
     }
@@ -143,7 +143,7 @@ pub struct Fragment {
     pub start: u16,
     /// Pieces of the packet.
     pub count: u32,
-    /// This piece, from 0.
+    /// Number of this fragment, from 0.
     pub number: u32,
     /// Bytes of the packet.
     pub total: u32,
@@ -151,7 +151,7 @@ pub struct Fragment {
     pub offset: u32,
 }
 
-/// Contents of a command.
+/// Content of a protocol command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
     /// 1: a command arrived.

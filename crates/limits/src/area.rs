@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Pages of 2 MiB begin at multiples of it.
 const HUGE_BYTES: usize = 2 << 20;
 
-/// Of which pages memory is made.
+/// Kind of pages that memory is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PageKind {
@@ -52,7 +52,7 @@ impl fmt::Display for PageKind {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes of {kind} pages: {error}")]
 pub struct AreaError {
-    /// Requested size.
+    /// Requested size in bytes.
     pub bytes: usize,
     /// On which pages.
     pub kind: PageKind,
@@ -151,7 +151,7 @@ impl Area {
         Ok(area)
     }
 
-    /// Writes to every page.
+    /// Writes to every page, so that the kernel provides it.
     pub fn touch(&mut self) {
         for byte in self.iter_mut().step_by(4096) {
             // SAFETY: `byte` is ours; volatile, so that the write is made.
@@ -165,7 +165,7 @@ impl Area {
         unsafe { libc::madvise(self.mapping.as_ptr().cast(), self.mapped, libc::MADV_DONTNEED) };
     }
 
-    /// Requested kind of pages.
+    /// Kind of pages that was requested.
     pub fn kind(&self) -> PageKind {
         self.kind
     }

@@ -16,7 +16,7 @@ use crate::tester::{Sample, Series};
 pub struct Unsupported(pub String);
 
 impl Unsupported {
-    /// With the reason.
+    /// Unsupported case, with the reason.
     pub fn because(reason: impl Into<String>) -> Unsupported {
         Unsupported(reason.into())
     }
@@ -50,9 +50,9 @@ pub enum Measure {
     SecondsEach(f64),
     /// Cycles each; a pass is so many.
     CyclesEach(f64),
-    /// So many of this a pass, told for a cycle.
+    /// Amount of this unit in a pass, reported per cycle.
     EachCycle(f64, &'static str),
-    /// So many of this a pass, told for a second.
+    /// Amount of this unit in a pass, reported per second.
     EachSecond(f64, &'static str),
     /// Cycles a second of something that takes so many cycles a pass.
     Hertz(f64),
@@ -94,7 +94,7 @@ impl Measure {
         }
     }
 
-    /// Direction of improvement.
+    /// Direction in which values are better.
     pub fn better(self) -> Better {
         match self {
             Measure::SecondsEach(_) | Measure::CyclesEach(_) => Better::Lower,
@@ -103,7 +103,7 @@ impl Measure {
     }
 }
 
-/// Results of a case.
+/// Outcome of a case: measured, or unsupported.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
     /// Samples of the case.
@@ -116,7 +116,7 @@ pub struct Outcome {
 
 type Run = Box<dyn Fn(&mut CaseContext) -> Result<Outcome, Unsupported>>;
 
-/// One thing to measure.
+/// Case of an experiment: one loop to measure.
 pub struct Case {
     /// Experiment of the case.
     pub experiment: Experiment,
@@ -131,7 +131,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Without facts yet.
+    /// Case without facts yet.
     pub fn new(
         experiment: Experiment,
         name: impl Into<String>,
@@ -141,7 +141,7 @@ impl Case {
         Case { experiment, name: name.into(), measure, facts: BTreeMap::new(), run: Box::new(run) }
     }
 
-    /// Adds what is varied.
+    /// Adds a fact: the name and value of a varied property.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl ToString) -> Case {
         self.facts.insert(name.to_owned(), value.to_string());
@@ -149,7 +149,7 @@ impl Case {
     }
 }
 
-/// A measured case.
+/// Case with its measured samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Experiment of the case.
@@ -181,7 +181,7 @@ pub struct Figure {
     pub best: f64,
     /// The middle one.
     pub median: f64,
-    /// The worst.
+    /// Worst of the undisturbed samples.
     pub worst: f64,
     /// Number of values.
     pub n: usize,

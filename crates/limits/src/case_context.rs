@@ -37,8 +37,8 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// What no cache holds, and at most an eighth of the memory that is available: there are two areas of each kind of page, and the
-    /// machine has others.
+    /// Size of an area that no cache holds, in bytes, at most an eighth of the available memory: there are two areas of
+    /// each kind of page, and the machine has other users.
     pub fn area_bytes(available: Option<u64>, caches: &[Cache], thorough: bool) -> usize {
         let last = caches.iter().map(|cache| cache.size_bytes as usize).max().unwrap_or(32 << 20);
         let wanted = if thorough { AREA_MAX } else { last.saturating_mul(4).clamp(256 << 20, AREA_MAX) };
@@ -62,7 +62,7 @@ impl Setting {
     }
 }
 
-/// Resources of running cases.
+/// Resources that running cases share.
 #[derive(Debug)]
 pub struct CaseContext {
     /// Facts about the machine.

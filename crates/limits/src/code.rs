@@ -31,7 +31,7 @@ pub enum CodeError {
 
 /// Emitted code: instructions, and the bounds of the innermost loop.
 pub struct Emit {
-    /// Takes instructions.
+    /// Assembler that takes instructions.
     pub asm: CodeAssembler,
     pad: usize,
     start: Option<CodeLabel>,

@@ -13,7 +13,7 @@ pub enum Contents {
     Noise,
     /// One byte that is not zero, again and again.
     OneValue,
-    /// Zeros.
+    /// Zeros only.
     Zeros,
 }
 
@@ -24,7 +24,7 @@ impl Contents {
     /// All, the usual one first.
     pub const ALL: [Contents; 3] = [Contents::Noise, Contents::OneValue, Contents::Zeros];
 
-    /// As names and tables have it.
+    /// Word for names of cases and tables.
     pub fn word(self) -> &'static str {
         match self {
             Contents::Noise => "noise",
@@ -33,7 +33,8 @@ impl Contents {
         }
     }
 
-    /// Fills memory. The first byte of noise is not zero either: `rep stosb` stores nothing but the first byte.
+    /// Fills memory with this content. The first byte of noise is not zero either: `rep stosb` stores nothing but the
+    /// first byte.
     pub fn fill(self, bytes: &mut [u8], seed: &mut Seed) {
         match self {
             Contents::Zeros => bytes.fill(0),

@@ -1,4 +1,4 @@
-//! Experiments and their cases.
+//! Experiments, each with its cases.
 
 mod bandwidth;
 #[cfg(target_arch = "x86_64")]
@@ -42,19 +42,19 @@ pub enum Experiment {
     Decode,
     /// Branches by their pattern.
     Branch,
-    /// The same work in registers of other widths.
+    /// Equal work in registers of different widths.
     Simd,
     /// Latency of a load by how much memory it is chosen from.
     Cache,
     /// Bytes a second by how many there are, and how they are moved.
     Bandwidth,
-    /// The same by what is moved: zeros, one value, noise.
+    /// Equal copies of different contents: zeros, one value, noise.
     Contents,
     /// Several cores: scaling, and what it costs to talk.
     Threads,
-    /// Page faults.
+    /// Costs of page faults.
     Fault,
-    /// Reading files.
+    /// Rates of reading files.
     File,
     /// Datagrams on loopback, and system calls.
     Net,
@@ -78,7 +78,7 @@ impl Experiment {
         Experiment::Net,
     ];
 
-    /// As it is asked for.
+    /// Word that selects the experiment on the command line.
     pub fn word(self) -> &'static str {
         match self {
             Experiment::Clock => "clock",
@@ -97,7 +97,7 @@ impl Experiment {
         }
     }
 
-    /// From the word.
+    /// Experiment that the word selects; `None` if none.
     pub fn from_word(word: &str) -> Option<Experiment> {
         Experiment::ALL.into_iter().find(|experiment| experiment.word() == word)
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// One instruction.
+/// Disassembled instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// Address in memory.

@@ -5,7 +5,7 @@
 pub struct Level {
     /// The first size that belongs to it, in bytes.
     pub from: f64,
-    /// The last.
+    /// Last size of the level.
     pub to: f64,
     /// The middle value of its points.
     pub value: f64,

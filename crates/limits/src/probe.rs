@@ -22,7 +22,7 @@ const NOP_TURNS: u64 = 25;
 /// The least of so many is what counts: an interrupt takes some microseconds, and seldom comes twice.
 const TRIES: usize = 3;
 
-/// Values of the probes.
+/// Results of the probes: clock rate in hertz, and nops in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Cycles a second.
@@ -31,7 +31,7 @@ pub struct Reading {
     pub nops_per_cycle: f64,
 }
 
-/// The two loops.
+/// Two probe loops, which measure the clock rate and the nops in a cycle.
 #[derive(Debug)]
 pub struct Probe {
     #[cfg(target_arch = "x86_64")]
@@ -43,7 +43,7 @@ pub struct Probe {
 
 #[cfg(target_arch = "x86_64")]
 impl Probe {
-    /// Emits them.
+    /// Emits the machine code of both loops.
     ///
     /// # Errors
     /// When there is no memory for code.

@@ -1,4 +1,4 @@
-//! Plans, shuffles, runs, collects.
+//! Order of a run: plan, shuffle, measure, collect.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -15,12 +15,12 @@ use crate::fingerprint::{Fingerprint, fingerprint};
 use crate::probe::Probe;
 use crate::tester::{Effort, Tester};
 
-/// Options of a run.
+/// Options of a measurement of limits.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Requested experiments, in any order.
     pub experiments: Vec<Experiment>,
-    /// Of them the cases alone whose names contain this; `None`: all.
+    /// Words that the names of measured cases contain; `None`: all cases.
     pub only: Option<String>,
     /// Time limits of each case.
     pub effort: Effort,
@@ -37,7 +37,7 @@ pub struct Options {
 /// Number of attempts at disturbed cases: interference often ends, such as a neighbour that computes for some seconds.
 const ROUNDS: usize = 6;
 
-/// Progress of a run.
+/// Progress of a measurement, before each case.
 #[derive(Debug, Clone, Copy)]
 pub struct Event<'a> {
     /// 0 for the first time, then what was disturbed is tried again.
@@ -63,7 +63,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Limits of a machine.
+/// Measured limits of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// Fingerprint of the machine.
@@ -107,7 +107,7 @@ impl Limits {
         self.skipped.sort_by_key(|skipped| skipped.experiment);
     }
 
-    /// Everything of one experiment.
+    /// Measured cases of one experiment.
     pub fn of(&self, experiment: Experiment) -> impl Iterator<Item = &Measured> + Clone {
         self.measured.iter().filter(move |measured| measured.experiment == experiment)
     }
@@ -141,7 +141,7 @@ pub enum RunError {
     Code(String),
 }
 
-/// Measures. `stop`: asked before each case; `tell`: called before each case.
+/// Measures the cases of the chosen experiments. `stop`: asked before each case; `tell`: called before each case.
 ///
 /// # Errors
 /// [`RunError`]; a case that cannot run here is [`Limits::skipped`], not an error.

@@ -5,7 +5,7 @@ use prony_stats::samples::Better;
 use crate::case::Measured;
 use crate::experiments::Experiment;
 
-/// Rate of a workload.
+/// Rate of a workload, in bytes or operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
     /// Bytes a second, moved in whatever way.

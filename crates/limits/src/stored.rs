@@ -35,10 +35,10 @@ const CORE_HZ: &str = "core_hz";
 /// Errors of a limits file.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum StoredError {
-    /// It is no samples file, or cannot be one.
+    /// The file is not a samples file, or cannot be one.
     #[error("{0}")]
     Samples(#[from] SamplesError),
-    /// It is a samples file that `prony limits` did not write.
+    /// The samples file was not written by `prony limits`.
     #[error("expected limits, found samples without `prony.machine.limits`")]
     NotLimits,
     /// A part of it is not what is written there.
@@ -85,15 +85,16 @@ struct AboutCase {
     listing: Option<Listing>,
 }
 
-/// Where limits of a machine are kept: below `$XDG_DATA_HOME`, or `~/.local/share` (XDG Base Directory Specification 0.8, which says
-/// that relative paths do not count). `None` without either.
+/// Path of the limits of a machine: below `$XDG_DATA_HOME`, or `~/.local/share` (XDG Base Directory Specification 0.8,
+/// which says that relative paths do not count). `None` without either.
 pub fn path(data_home: Option<&OsStr>, home: Option<&OsStr>, fingerprint: Fingerprint) -> Option<PathBuf> {
     let absolute = |path: &OsStr| Some(Path::new(path)).filter(|path| path.is_absolute()).map(Path::to_owned);
     let data = data_home.and_then(absolute).or_else(|| Some(home.and_then(absolute)?.join(".local/share")))?;
     Some(data.join("prony/limits").join(format!("{fingerprint}.json")))
 }
 
-/// The file. [`decode`] gives back equal values bit for bit; clocks are rounded to a hertz, and the whole time to a microsecond.
+/// Content of a limits file, which is a samples file. [`decode`] gives back equal values bit for bit; clocks are
+/// rounded to a hertz, and the whole time to a microsecond.
 ///
 /// # Errors
 /// [`StoredError::Samples`] where nothing was measured.
@@ -162,7 +163,7 @@ fn full_name(measured: &Measured) -> String {
     format!("{}: {}", measured.experiment, measured.name)
 }
 
-/// Reads what [`encode`] wrote.
+/// Parses the content that [`encode`] wrote.
 ///
 /// # Errors
 /// [`StoredError`]

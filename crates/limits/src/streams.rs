@@ -5,7 +5,7 @@ use iced_x86::code_asm::*;
 
 use crate::code::{Code, CodeError, Emit};
 
-/// Register widths.
+/// Width of the registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 64 bits in general registers.
@@ -18,12 +18,12 @@ pub enum Width {
     Zmm,
 }
 
-/// Operations on memory.
+/// Operation on memory: load, store, copy and others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Reads a.
+    /// Load: reads a.
     Load,
-    /// Writes b.
+    /// Store: writes b.
     Store,
     /// Reads a, writes b.
     Copy,

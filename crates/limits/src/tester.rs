@@ -49,7 +49,7 @@ impl Effort {
         thorough: false,
     };
 
-    /// Some minutes for everything.
+    /// Effort of a full measurement, which takes some minutes for everything.
     pub const FULL: Effort = Effort {
         patience: Duration::from_millis(80),
         most: Duration::from_millis(600),
@@ -67,7 +67,7 @@ pub enum Taint {
     ClockMoved,
     /// Fewer nops a cycle than this core can do.
     SharedCore,
-    /// It waited for the CPU, or was made to yield it.
+    /// The thread waited for the CPU, or was made to yield it.
     Waited,
 }
 
@@ -75,7 +75,7 @@ impl Taint {
     /// All, in the order in which they are looked for.
     pub const ALL: [Taint; 3] = [Taint::ClockMoved, Taint::SharedCore, Taint::Waited];
 
-    /// As it stands in files.
+    /// Word for the cause in files.
     pub fn word(self) -> &'static str {
         match self {
             Taint::ClockMoved => "clock moved",
@@ -90,7 +90,7 @@ impl Taint {
     }
 }
 
-/// One sample.
+/// Sample of a case: one timed series of passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// Seconds of one pass.
@@ -108,7 +108,7 @@ pub struct Sample {
 pub struct Series {
     /// Number of passes per sample.
     pub passes: u64,
-    /// The samples.
+    /// Samples in the order of their measurement.
     pub samples: Vec<Sample>,
     /// Share of the case's time that the hypervisor gave to others; `None` where the kernel does not count it.
     pub steal: Option<f64>,
@@ -129,16 +129,16 @@ impl Series {
 /// Number of passes per sample, fixed or calibrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passes {
-    /// As often as a sample of the right length needs.
+    /// Number of passes that a sample of the right length needs.
     Calibrated,
     /// Once: the second time would be another thing, as the first touch of memory.
     Once,
 }
 
-/// Repeats work between probes.
+/// Tester that repeats work between probes.
 #[derive(Debug)]
 pub struct Tester {
-    /// Time limits.
+    /// Time limits of the tester.
     pub effort: Effort,
     probe: Probe,
     overhead_ns: u64,

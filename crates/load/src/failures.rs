@@ -16,7 +16,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// All there are.
+    /// Array of all reasons.
     pub const ALL: [Reason; 4] = [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit];
 
     /// The reason as a word for exports.
@@ -45,17 +45,17 @@ impl From<DisconnectReason> for Reason {
 pub struct Failures([u64; Reason::ALL.len()]);
 
 impl Failures {
-    /// One more.
+    /// Counts one more failure.
     pub fn add(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
     }
 
-    /// For this reason.
+    /// Number of failures for this reason.
     pub fn of(&self, reason: Reason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// For all reasons.
+    /// Number of failures for all reasons.
     pub fn total(&self) -> u64 {
         self.0.iter().sum()
     }

@@ -74,7 +74,7 @@ pub(crate) struct Settled {
     pub outcome: Result<(), Reason>,
 }
 
-/// Results of one thread.
+/// Results of one generator thread.
 pub(crate) struct Part {
     pub meter: Meter,
     pub settled: Vec<Settled>,
@@ -98,7 +98,7 @@ struct Client {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Clients connect.
+    /// Clients connect, batch by batch.
     Ramp,
     /// All are settled; what counts begins soon.
     Lead(Span),
@@ -106,14 +106,14 @@ enum Phase {
     Measure(Span),
     /// Nothing new is sent; answers may come.
     Drain(Span),
-    /// Clients disconnect.
+    /// Clients disconnect, and the server is given time to answer.
     Leave {
         until_ns: u64,
     },
     Done,
 }
 
-/// One thread of clients.
+/// Generator thread with its clients.
 pub(crate) struct Generator<'a> {
     options: &'a Options,
     run_state: &'a RunState,

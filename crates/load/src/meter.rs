@@ -20,7 +20,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Length in nanoseconds.
+    /// Length of the span in nanoseconds.
     pub fn length_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -53,11 +53,11 @@ impl Span {
 /// Packets that count, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Sent.
+    /// Number of packets sent.
     pub sent: u64,
-    /// That should have been sent, by a client that was connected, and were not before the run was given up.
+    /// Number of packets that a connected client should have sent, and did not before the run was given up.
     pub unsent: u64,
-    /// That the client's host did not take: its connection ended.
+    /// Number of packets that the client's host refused, since its connection had ended.
     pub disconnected: u64,
     /// Answered in time.
     pub answered: u64,
@@ -99,7 +99,7 @@ impl Counts {
 /// Packets of one window, by the time at which they should have been sent.
 #[derive(Debug, Clone)]
 pub struct Window {
-    /// Sent.
+    /// Number of packets sent.
     pub sent: u64,
     /// Times to their answers, in nanoseconds from the intended time on.
     pub latency: Histogram<u64>,
@@ -225,12 +225,12 @@ impl Meter {
         self.counts.lost()
     }
 
-    /// So far.
+    /// Counts of the load so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// So far, by intended time.
+    /// Windows of the load so far, by intended time of sending.
     pub fn windows(&self) -> &[Window] {
         &self.windows
     }

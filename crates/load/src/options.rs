@@ -1,14 +1,14 @@
-//! Options of the load.
+//! Options of a load on a server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::stamp::STAMP_BYTES;
 
-/// Options of the load.
+/// Options of a load on a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// The server.
+    /// Address of the server.
     pub target: SocketAddr,
     /// Clients, at least 1.
     pub clients: usize,
@@ -50,11 +50,11 @@ pub struct Options {
 /// Answer requested from the server for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// Nothing.
+    /// No reply is expected.
     None,
-    /// As many bytes as the packet has.
+    /// Reply with as many bytes as the packet has.
     Echo,
-    /// So many bytes, at least [`STAMP_BYTES`].
+    /// Reply with this number of bytes, at least [`STAMP_BYTES`].
     Bytes(u32),
 }
 
@@ -90,7 +90,7 @@ impl Options {
         self.clients.div_ceil(self.batch.max(1))
     }
 
-    /// Clients of batch `batch`.
+    /// Number of clients of batch `batch`.
     pub fn batch_clients(&self, batch: usize) -> usize {
         let size = self.batch.max(1);
         self.clients.saturating_sub(batch * size).min(size)

@@ -1,4 +1,4 @@
-//! Results of a load.
+//! Results of a load on a server.
 
 use hdrhistogram::Histogram;
 use prony_enet::{Dropped, Statistics};
@@ -14,7 +14,7 @@ const BUSY: f64 = 0.85;
 /// From this lateness on, a packet in a hundred is sent when the server should have had it long ago.
 const LATE_NS: u64 = 1_000_000;
 
-/// Results of a load.
+/// Results of a load on a server.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// Options of the load.
@@ -36,31 +36,31 @@ pub struct Report {
     pub server_drops: Option<u64>,
     /// The generator's own CPU time.
     pub generator: GeneratorUse,
-    /// It was ended before its time.
+    /// True if the load was ended before its time.
     pub is_interrupted: bool,
 }
 
-/// Clients that connected together.
+/// Batch of clients that connected together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
     /// Number of clients.
     pub clients: usize,
     /// Time to each connection, from when the batch began, in ascending order.
     pub times_ns: Vec<u64>,
-    /// Those that got none.
+    /// Failures of those without a connection.
     pub failures: Failures,
 }
 
-/// Traffic of hosts.
+/// Traffic of hosts, in datagrams and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wire {
-    /// Datagrams sent.
+    /// Number of datagrams sent.
     pub datagrams_sent: u64,
-    /// Their bytes, without headers of UDP and below.
+    /// Bytes of the sent datagrams, without headers of UDP and below.
     pub bytes_sent: u64,
-    /// Datagrams received.
+    /// Number of datagrams received.
     pub datagrams_received: u64,
-    /// Their bytes.
+    /// Bytes of the received datagrams, without headers of UDP and below.
     pub bytes_received: u64,
     /// Commands sent again as no acknowledgement came in time.
     pub resent: u64,
@@ -143,7 +143,7 @@ impl ServerUse {
 /// The generator's own CPU time while it was measured.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GeneratorUse {
-    /// Of each thread; empty where the kernel does not account.
+    /// Usage of each thread; empty where the kernel does not account for it.
     pub threads: Vec<Usage>,
 }
 
@@ -180,7 +180,7 @@ pub enum Warning {
         /// Number of threads that ended.
         threads: u64,
     },
-    /// It was ended before its time.
+    /// The load was ended before its time.
     Interrupted,
 }
 
@@ -219,7 +219,7 @@ impl Report {
         self.meter.counts().reply_ratio().filter(|_| self.options.reply != Reply::None)
     }
 
-    /// Seconds that were measured.
+    /// Duration of the measurement in seconds.
     pub fn seconds(&self) -> f64 {
         self.span.map_or(0.0, |span| span.length_ns() as f64 / 1e9)
     }

@@ -50,7 +50,7 @@ pub enum LoadError {
     Generator(#[from] GeneratorError),
 }
 
-/// Progress of a run.
+/// Progress of a load, for a progress line.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Clients that are connected so far.

@@ -11,7 +11,7 @@ const LEAD: Duration = Duration::from_millis(50);
 /// No time yet.
 const NEVER: u64 = u64::MAX;
 
-/// State of the run.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub(crate) struct RunState {
     started: Instant,

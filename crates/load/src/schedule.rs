@@ -25,8 +25,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// Of all `clients`, those that `is_ours` tells. A client's phase depends on `seed` and its number alone, so that
-    /// however they are shared out, they send at the same times.
+    /// Schedule of those of `clients` for which `is_ours` is true. A client's phase depends on `seed` and its number
+    /// alone, so that however they are shared out, they send at the same times.
     pub fn new(seed: u64, clients: usize, period_ns: u64, is_ours: impl Fn(usize) -> bool) -> Schedule {
         let mut seed = Seed::new(seed);
         let period = usize::try_from(period_ns).unwrap_or(usize::MAX).max(1);

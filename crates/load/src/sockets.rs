@@ -24,10 +24,10 @@ const DATAGRAM_BYTES: usize = 4097;
 /// Reasons why a socket is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketError {
-    /// It could not be made.
+    /// The socket could not be made.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// It could not be made, or there is no way to the server.
+    /// The socket could not be made, or there is no route to the server.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -91,7 +91,7 @@ fn socket_of(address: SocketAddr) -> Option<usize> {
 pub(crate) type Failed = (usize, SocketError);
 
 impl Sockets {
-    /// As many as `clients` need.
+    /// Opens as many sockets as `clients` need.
     pub fn open(options: &Options, clients: usize) -> Result<Sockets, Failed> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(|errno| (0, io::Error::from(errno).into()))?;
         let wanted = clients.div_ceil(clients_a_socket(options.sharing));

@@ -16,7 +16,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Difference to `earlier`.
+    /// Difference from an `earlier` usage.
     pub fn since(self, earlier: Usage) -> Usage {
         Usage {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
@@ -24,12 +24,12 @@ impl Usage {
         }
     }
 
-    /// Both together.
+    /// Sum of two usages.
     pub fn plus(self, other: Usage) -> Usage {
         Usage { cpu_ns: self.cpu_ns + other.cpu_ns, waited_ns: self.waited_ns + other.waited_ns }
     }
 
-    /// Of the calling thread; `None` where the kernel does not account.
+    /// Usage of the calling thread; `None` where the kernel does not account for it.
     pub(crate) fn of_this_thread(tree: &Tree) -> Option<Usage> {
         parse(&tree.read("/proc/thread-self/schedstat").ok()?)
     }

@@ -28,7 +28,7 @@ pub fn set_allowed(cpus: &CpuSet) -> io::Result<()> {
     set(None, cpus)
 }
 
-/// The same for another thread.
+/// Restricts another thread to these CPUs.
 pub(crate) fn set_allowed_of(thread: Pid, cpus: &CpuSet) -> io::Result<()> {
     set(Some(thread), cpus)
 }

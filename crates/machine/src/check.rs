@@ -16,7 +16,7 @@ use look::Window;
 /// asked to tell unless it is asked for another.
 const NOTICEABLE: f64 = 0.01;
 
-/// Sources of interference.
+/// Source of interference with measurements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Disturbance {
@@ -68,13 +68,13 @@ pub enum Disturbance {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// It does not disturb.
+    /// No interference from this source.
     Good,
-    /// It does.
+    /// Interference from this source.
     Disturbs,
-    /// This kernel does not tell.
+    /// Unknown: this kernel does not report it.
     Unknown,
-    /// This machine has no such thing.
+    /// Absent: this machine has no such source.
     #[serde(rename = "not-here")]
     Unsupported,
 }
@@ -94,7 +94,7 @@ pub struct Finding {
     pub unit: Option<&'static str>,
 }
 
-/// Result of a check.
+/// Result of a check for one source of interference.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
     /// The CPU of the benchmark.

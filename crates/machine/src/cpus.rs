@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The kernel's own limit, `CONFIG_NR_CPUS` with `MAXSMP`: a list that names more is no list of CPUs.
 const CPUS_MAX: u32 = 8192;
 
-/// Some CPUs, by number.
+/// Set of CPUs by their numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CpuSet(BTreeSet<u32>);
 
@@ -74,17 +74,17 @@ impl CpuSet {
         self.0.contains(&cpu)
     }
 
-    /// The CPUs in order.
+    /// Iterator over the CPUs in ascending order.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
         self.0.iter().copied()
     }
 
-    /// Those of this set that are not in `others`.
+    /// Difference of sets: CPUs of this set that are not in `others`.
     pub fn without(&self, others: &CpuSet) -> CpuSet {
         CpuSet(self.0.difference(&others.0).copied().collect())
     }
 
-    /// Those of this set that are also in `others`.
+    /// Intersection of sets: CPUs of this set that are also in `others`.
     pub fn within(&self, others: &CpuSet) -> CpuSet {
         CpuSet(self.0.intersection(&others.0).copied().collect())
     }

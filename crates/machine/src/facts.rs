@@ -14,12 +14,12 @@ pub use settings::{Frequency, Idle, IdleState, Settings};
 
 use crate::Tree;
 
-/// Facts about a machine. Values that this kernel does not report are `None` or empty.
+/// Facts about a machine: hardware, kernel and settings. Values that this kernel does not report are `None` or empty.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// Host name.
+    /// Host name of the machine.
     pub host: Option<String>,
-    /// Processors.
+    /// Facts about the processors.
     pub cpu: Cpu,
     /// Memory and the CPUs near to it, by node.
     pub nodes: Vec<Node>,
@@ -27,7 +27,7 @@ pub struct Facts {
     pub memory_bytes: Option<u64>,
     /// Swap in bytes.
     pub swap_bytes: Option<u64>,
-    /// The kernel.
+    /// Facts about the kernel.
     pub kernel: Kernel,
     /// On which hypervisor it runs; `None` on bare metal, as far as can be seen from inside.
     pub hypervisor: Option<String>,
@@ -45,7 +45,7 @@ pub struct Facts {
     pub tuned: bool,
 }
 
-/// A NUMA node.
+/// NUMA node with its CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
     /// Number of the node.
@@ -56,12 +56,12 @@ pub struct Node {
     pub memory_bytes: Option<u64>,
 }
 
-/// The running kernel.
+/// Release and version of the running kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
-    /// As `uname -r`.
+    /// Release, as `uname -r` prints it.
     pub release: Option<String>,
-    /// As `uname -v`: number, preemption model and date of the build.
+    /// Version, as `uname -v` prints it: number, preemption model and date of the build.
     pub version: Option<String>,
     /// Kernel command line.
     pub command_line: Option<String>,

@@ -14,7 +14,7 @@ use rustix::rand::{GetRandomFlags, getrandom};
 /// Reasons why something does not belong to this user alone.
 #[derive(Debug, thiserror::Error)]
 pub enum NotOurs {
-    /// It could not be made, opened or looked at.
+    /// The file could not be made, opened or examined.
     #[error("{}: {error}", path.display())]
     Io {
         /// The path.
@@ -98,7 +98,7 @@ pub fn check_directory(path: &Path, mode: u32) -> Result<(), NotOurs> {
 /// Permitted owners of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
-    /// This user's only.
+    /// The file belongs to this user, and nobody else can change it.
     Ours,
     /// Anybody's, who may write to a directory that this user chose.
     Anybodys,

@@ -21,7 +21,7 @@ use event::{
     THIS_THREAD, USE_CLOCK, WATERMARK,
 };
 
-/// Triggers of samples.
+/// Trigger of samples: a timer, cycles, or switches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trigger {
     /// A timer that runs while the thread has the CPU: `PERF_COUNT_SW_CPU_CLOCK`.
@@ -32,12 +32,12 @@ pub enum Trigger {
     Switches,
 }
 
-/// Whom an event follows.
+/// Tasks that an event follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// This thread, and what it starts from now on. There is no "from its `execve` on" that would hold for a second
-    /// child: the kernel exchanges the events of a thread and its child at a switch between them, and the flag is
-    /// spent with the first `execve`.
+    /// This thread, and the tasks that it starts from now on. There is no "from its `execve` on" that would hold for a
+    /// second child: the kernel exchanges the events of a thread and its child at a switch between them, and the flag
+    /// is spent with the first `execve`.
     ThisThread,
     /// A thread that runs, and what it starts from now on.
     Thread(i32),

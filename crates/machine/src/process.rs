@@ -51,7 +51,7 @@ pub struct Process<'a> {
     pub program: &'a Path,
     /// Program name and arguments, as `main` gets them.
     pub arguments: &'a [OsString],
-    /// Complete environment.
+    /// Complete environment of the process.
     pub environment: &'a [(OsString, OsString)],
     /// Working directory; the current one if `None`.
     pub directory: Option<&'a Path>,
@@ -70,8 +70,8 @@ pub struct Placement {
     pub cpu: Option<usize>,
     /// Under `SCHED_FIFO` with this priority.
     pub fifo_priority: Option<u8>,
-    /// As [`slice::shorten`] has it, inherited by what the process starts. Kernels that know no slices (before 6.12) go on as
-    /// they are.
+    /// Time slice in nanoseconds, as [`slice::shorten`] sets it, inherited by children. Kernels that know no slices
+    /// (before 6.12) go on as they are.
     pub slice_ns: Option<u64>,
 }
 
@@ -82,7 +82,7 @@ pub struct Drain {
     pub from: File,
     /// Keep at most so many bytes; the rest is thrown away.
     pub keep_bytes: usize,
-    /// Bytes read.
+    /// Bytes that were read.
     pub bytes: Vec<u8>,
 }
 
@@ -137,7 +137,7 @@ pub enum RunError {
         /// Error of the kernel.
         error: io::Error,
     },
-    /// It ran, and could not be watched or accounted for.
+    /// The process ran, but could not be watched or accounted for.
     #[error("cannot watch `{}`: {error}", program.display())]
     Watch {
         /// The program.
@@ -161,9 +161,9 @@ pub enum Ended {
 /// Threads and children of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SpawnedTasks {
-    /// It had more than one thread.
+    /// True if the process had more than one thread.
     pub threads: bool,
-    /// It waited for children.
+    /// True if the process waited for children.
     pub children: bool,
 }
 

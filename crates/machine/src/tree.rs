@@ -38,7 +38,7 @@ impl Tree {
         self.imitation.is_none()
     }
 
-    /// Real path of `path`.
+    /// Real path of the tree's `path`.
     pub fn place(&self, path: &str) -> PathBuf {
         self.directory.join(path.trim_start_matches('/'))
     }
@@ -94,7 +94,7 @@ impl Tree {
         OpenOptions::new().write(true).truncate(self.imitation.is_some()).open(place)?.write_all(text.as_bytes())
     }
 
-    /// Makes a control group.
+    /// Creates a control group below the tree's root.
     ///
     /// # Errors
     /// The kernel's.
@@ -107,7 +107,7 @@ impl Tree {
         }
     }
 
-    /// Removes a control group.
+    /// Removes a control group below the tree's root.
     ///
     /// # Errors
     /// The kernel's: a group with processes in it stays.

@@ -55,30 +55,30 @@ pub struct Tuning<'a> {
     _lock: Lock,
 }
 
-/// Outcome of a change.
+/// Outcome of one change of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// Knob of the change.
     pub knob: Knob,
     /// Changed object: a file, a process, a control group.
     pub place: String,
-    /// Previous value.
+    /// Value before the change.
     pub before: String,
-    /// Requested value.
+    /// Value that was requested.
     pub asked: String,
-    /// Value afterwards.
+    /// Value read back after the change.
     pub found: String,
     /// Result of the change.
     pub result: Applied,
 }
 
-/// Results of a change.
+/// Result of applying a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
 pub enum Applied {
     /// The requested value is in force.
     Yes,
-    /// It was so before.
+    /// The value was the requested one before.
     Already,
     /// The kernel made something else of it.
     Clamped,
@@ -289,7 +289,7 @@ impl Tuning<'_> {
         Ok(())
     }
 
-    /// Puts everything back.
+    /// Restores all settings that were changed.
     ///
     /// # Errors
     /// When the undo file cannot be removed.

@@ -49,20 +49,20 @@ pub struct Change {
     pub knob: Knob,
     /// Stage of the change.
     pub stage: Stage,
-    /// The thing.
+    /// Resource that is changed: a file, an interrupt, a thread.
     #[serde(flatten)]
     pub resource: Resource,
 }
 
-/// Stages of a change.
+/// Stage of a change in the undo file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
     /// Nothing was written yet.
     Planned,
-    /// It is being written; if the process ended here, nobody knows whether it was.
+    /// The value is being written; if the process ended here, it is unknown whether it was.
     Begun,
-    /// It was written and read again.
+    /// The value was written and read back.
     Done,
     /// The kernel did not take it.
     Refused,
@@ -106,7 +106,7 @@ pub enum Resource {
 /// The CPUs to which a thread is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Affinity {
-    /// The thread.
+    /// Number of the thread (TID).
     pub thread: u32,
     /// Start time, in ticks since boot.
     pub start_ticks: u64,
@@ -117,7 +117,7 @@ pub struct Affinity {
 /// Errors of the undo file.
 #[derive(Debug, thiserror::Error)]
 pub enum UndoError {
-    /// It could not be read or written.
+    /// The undo file could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
         /// The file.
@@ -125,7 +125,7 @@ pub enum UndoError {
         /// The kernel's reason.
         error: io::Error,
     },
-    /// It is not what `tune` writes.
+    /// The content is not what `tune` writes.
     #[error("{}: expected an undo file, found {problem}", path.display())]
     Damaged {
         /// The file.
@@ -157,9 +157,9 @@ pub enum UndoError {
 pub(crate) enum Found {
     /// There is none.
     Nothing,
-    /// It is from an earlier boot, whose values are gone.
+    /// The undo file is from an earlier boot, whose values are gone.
     EarlierBoot,
-    /// It is to be applied.
+    /// The undo file is to be applied.
     Undo(Undo),
 }
 

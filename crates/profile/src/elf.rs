@@ -34,9 +34,9 @@ const NAMES_MOST: u64 = 4;
 pub struct Bulky {
     /// The file, or a part of it.
     pub what: &'static str,
-    /// So much is read.
+    /// Limit on the bytes that are read.
     pub most: u64,
-    /// So much is there.
+    /// Size of the file in bytes.
     pub found: u64,
 }
 
@@ -106,7 +106,7 @@ impl Segments {
 pub(crate) struct Function {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// As the linker knows it.
+    /// Name of the function as the linker knows it.
     pub(crate) name: String,
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Function {
 pub(crate) struct Functions(Vec<Function>);
 
 impl Functions {
-    /// Of the symbol table, or of the dynamic one where the file is stripped.
+    /// Functions of the symbol table, or of the dynamic one if the file is stripped.
     ///
     /// `bytes`: the length of the file. A table whose symbols share long names is read as far as they fit.
     pub(crate) fn of(file: &object::File<'_>, bytes: u64) -> Functions {
@@ -205,7 +205,7 @@ pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     read_opened(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
 }
 
-/// As [`read_file`], of one that is open.
+/// Reads an open file, as [`read_file`] does.
 pub(crate) fn read_opened(file: File) -> io::Result<Vec<u8>> {
     let facts = file.metadata()?;
     if !facts.is_file() {

@@ -1,4 +1,4 @@
-//! Profiles for other viewers.
+//! Export of profiles for other viewers.
 
 use std::fmt::Write;
 

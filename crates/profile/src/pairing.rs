@@ -22,9 +22,9 @@ const HASH_DIGITS: usize = 8;
 /// The profiles of two builds, in one vocabulary.
 #[derive(Debug)]
 pub struct Pair {
-    /// Those of the first build, one a run.
+    /// Stacks of the first build, one entry for each run.
     pub a: Vec<Stacks>,
-    /// Those of the second.
+    /// Stacks of the second build, one entry for each run.
     pub b: Vec<Stacks>,
     /// Roots and objects without symbols that are taken for the same: their names in the first and in the second. In the
     /// profiles they are called `first → second`.

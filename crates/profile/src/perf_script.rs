@@ -44,7 +44,7 @@ pub fn looks_like_perf_script(text: &[u8]) -> bool {
     Head::read(first).is_some() && frame(second).is_some()
 }
 
-/// Reads a whole text. Nothing in it is an error: what means nothing is counted.
+/// Parses the text that `perf script` prints. Nothing in it is an error: what means nothing is counted.
 pub fn read_perf_script(text: &[u8]) -> PerfScript {
     let mut reader = Reader::default();
     let mut rest = text;

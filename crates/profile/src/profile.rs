@@ -1,4 +1,4 @@
-//! A recording with names.
+//! Profile: a recording with the names of functions.
 
 use rustc_hash::FxHashMap;
 
@@ -21,7 +21,7 @@ pub struct Profile {
     pub shallow: u64,
 }
 
-/// One sample.
+/// Sample with its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedSample {
     /// Nanoseconds of `CLOCK_MONOTONIC`.

@@ -5,7 +5,7 @@ use prony_machine::perf::{Sampling, Trigger};
 use crate::sampler::Walk;
 use crate::space::{Object, Place};
 
-/// Everything one sampler found.
+/// Everything that one sampler recorded.
 #[derive(Debug)]
 pub struct Recording {
     /// In the order of their times.
@@ -49,7 +49,7 @@ pub struct StackSample {
     pub tid: i32,
     /// Name of the thread, in [`Recording::names`].
     pub name: u32,
-    /// In [`Recording::stacks`].
+    /// Index in [`Recording::stacks`].
     pub stack: u32,
     /// 1, or how long it waited there.
     pub weight: u64,
@@ -58,7 +58,7 @@ pub struct StackSample {
 /// Units of the numbers behind stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WeightUnit {
-    /// Stack samples.
+    /// Number of stack samples.
     #[default]
     Samples,
     /// Microseconds without a CPU.

@@ -1,10 +1,10 @@
 //! The records of a ring, decoded: `enum perf_event_type` of include/uapi/linux/perf_event.h, for the samples
 //! that `prony_machine::perf` asks for.
 
-/// One record.
+/// Record of the kernel's ring buffer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Record<'a> {
-    /// A stack.
+    /// Sample with a call stack.
     Sample(Sample<'a>),
     /// A file, or memory of another kind, was mapped to be executed.
     Map(Map<'a>),
@@ -14,7 +14,7 @@ pub(crate) enum Record<'a> {
     Fork { pid: i32, parent: i32 },
     /// A thread left the CPU, or came back.
     Switch { tid: i32, out: bool },
-    /// So many records found no place in the ring.
+    /// Number of records that found no room in the ring buffer.
     Lost(u64),
     /// Nothing that is used here.
     Other,
@@ -40,7 +40,7 @@ pub(crate) struct UserStack<'a> {
     pub(crate) bytes: &'a [u8],
 }
 
-/// A mapping.
+/// Mapping of a file or of anonymous memory.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Map<'a> {
     pub(crate) pid: i32,
@@ -60,7 +60,7 @@ pub(crate) enum Identity<'a> {
     Inode(u64),
 }
 
-/// Eight-byte words.
+/// Slice of bytes as words of eight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Words<'a>(&'a [u8]);
 

@@ -25,7 +25,7 @@ pub enum ProfileMode {
     OffCpu,
 }
 
-/// Options of sampling.
+/// Options of a sampler.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Kind of stacks to sample.
@@ -80,7 +80,7 @@ pub enum SamplerError {
     Collect(io::Error),
 }
 
-/// A sampler at work.
+/// Sampler that records until it is stopped.
 #[derive(Debug)]
 pub struct Sampler {
     collector: JoinHandle<io::Result<Recording>>,
@@ -121,7 +121,7 @@ impl Sampler {
         Sampler::start(options, &targets, spaces, names(pid))
     }
 
-    /// Samples whatever runs.
+    /// Sampler of all processes of the machine.
     ///
     /// # Errors
     /// As [`Sampler::of_children`]; it takes more rights.

@@ -27,11 +27,11 @@ const SCATTER_SAMPLES: f64 = 5.0;
 /// A function in two profiles. Shares are parts of 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
-    /// The function.
+    /// Name of the function.
     pub name: String,
-    /// Of the samples that ended in it.
+    /// Change of the share of samples that ended in the function.
     pub own: Growth,
-    /// Of the samples in which it or something that it called was running.
+    /// Change of the share of samples in which the function, or one that it called, was running.
     pub inclusive: Growth,
     /// Seen in interrupts alone, which belong to whoever caused them: not judged.
     pub is_interrupt: bool,
@@ -42,7 +42,7 @@ pub struct Shift {
 pub struct Growth {
     /// Samples in the first and in the second.
     pub samples: [u64; 2],
-    /// The shares.
+    /// Shares in the first and the second profile, from 0 to 1.
     pub shares: [f64; 2],
     /// By how much it grew. Its level is that of all intervals together.
     pub growth: Interval,
@@ -95,8 +95,8 @@ struct Function {
     outside_interrupts: bool,
 }
 
-/// How the shares of functions differ; `level`: the two-sided error of all intervals together. Each side is one run or more; the two
-/// are in one vocabulary, as [`crate::pair`] makes it.
+/// Changes of the shares of functions; `level`: the two-sided error of all intervals together. Each side is one run or
+/// more; the two are in one vocabulary, as [`crate::pair`] makes it.
 ///
 /// Bonferroni's correction, over the questions alone that could have been answered with yes at all (Tarone 1990): a function in
 /// so few samples that even all of them on one side would be chance takes no error from others. Functions that the same samples count

@@ -31,12 +31,12 @@ pub struct Object {
     pub file: Option<File>,
 }
 
-/// Kinds of objects.
+/// Kind of a mapped object.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// The kernel and its modules.
     Kernel,
-    /// A file.
+    /// File with this path.
     File(PathBuf),
     /// Memory in which a process made code itself.
     Made(i32),
@@ -53,7 +53,7 @@ pub enum FileIdentity {
     BuildId(Vec<u8>),
     /// The number of its inode.
     Inode(u64),
-    /// It is no file.
+    /// Identity of a mapping that is not a file's.
     None,
 }
 
@@ -155,7 +155,7 @@ impl Spaces {
         space.version += 1;
     }
 
-    /// Something was mapped.
+    /// Records a new mapping.
     pub(crate) fn map(&mut self, map: &Map<'_>) {
         let identity = match map.identity {
             Identity::BuildId(id) => FileIdentity::BuildId(id.to_vec()),

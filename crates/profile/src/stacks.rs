@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::recording::WeightUnit;
 
-/// Number of a name.
+/// Index of a name.
 pub type NameId = u32;
 
 /// Different stacks and how often each was seen.
@@ -32,7 +32,7 @@ impl Stacks {
         Stacks { weight_unit, ..Stacks::default() }
     }
 
-    /// Unit of the numbers.
+    /// Unit of the weights.
     pub fn weight_unit(&self) -> WeightUnit {
         self.weight_unit
     }
@@ -42,7 +42,7 @@ impl Stacks {
         self.total
     }
 
-    /// Stack samples, or waits.
+    /// Number of stack samples, or of waits.
     pub fn observations(&self) -> u64 {
         self.observations
     }
@@ -79,7 +79,7 @@ impl Stacks {
         &self.names[name as usize]
     }
 
-    /// All names.
+    /// Names of all functions, by [`NameId`].
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -118,7 +118,7 @@ impl Stacks {
         self.stacks.iter().map(|(stack, weight)| (&**stack, *weight))
     }
 
-    /// As text, a line each, sorted.
+    /// Folded stacks as text, one on each line, sorted.
     pub fn folded(&self) -> String {
         let mut lines: Vec<String> = self
             .iter()
@@ -139,7 +139,7 @@ impl Stacks {
         lines.concat()
     }
 
-    /// Reads folded stacks. Also returns the numbers of the lines that are none, which are passed over.
+    /// Parses folded stacks. Also returns the numbers of the lines that are none, which are passed over.
     pub fn from_folded(text: &[u8]) -> (Stacks, Vec<u64>) {
         let mut stacks = Stacks::default();
         let mut odd = Vec::new();

@@ -23,7 +23,7 @@ use object_file::ObjectFile;
 /// Reasons why places of an object have no names, or fewer than possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSymbols {
-    /// It is not there, or cannot be read.
+    /// The file does not exist, or cannot be read.
     Unreadable(String),
     /// At its path lies another file by now: which was mapped, and which is there.
     Replaced {
@@ -34,7 +34,7 @@ pub enum NoSymbols {
     },
     /// Debug information that would fill the memory: inlined calls have no names.
     Bulky(Bulky),
-    /// It has no symbol table beyond what it exports.
+    /// The file has no symbol table beyond its exported symbols.
     Stripped,
     /// The kernel hides its addresses: `kernel.kptr_restrict` is not 0, or it has no list.
     Hidden,
@@ -64,7 +64,7 @@ pub struct MissingSymbols {
     pub object: String,
     /// Path of the file, if it is one.
     pub path: Option<PathBuf>,
-    /// Reason.
+    /// Reason why they are missing.
     pub why: NoSymbols,
 }
 

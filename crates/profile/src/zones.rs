@@ -18,18 +18,18 @@ pub struct Zones {
     pub zones: Vec<Zone>,
 }
 
-/// One zone below another.
+/// Zone with its position below another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
     /// Name of the zone.
     pub name: String,
-    /// Nesting depth.
+    /// Nesting depth, from 0.
     pub depth: usize,
     /// Number of ends of the zone.
     pub hits: u64,
     /// Seconds with what ran inside it.
     pub inclusive_s: f64,
-    /// Seconds without.
+    /// Seconds in the zone without those in zones below it.
     pub exclusive_s: f64,
     /// Bytes it worked on; 0 where it says nothing of them.
     pub bytes: u64,
@@ -45,7 +45,7 @@ impl Zone {
 /// Errors of a zones file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ZonesError {
-    /// It does not begin as one.
+    /// The file does not begin as a zones file.
     #[error("expected `prony-zones 1` in line 1, found {0}")]
     NoZones(String),
     /// A line means nothing.
@@ -73,7 +73,7 @@ struct Node {
 /// Deeper zones are cut: a zone is never inside itself, so real ones are as deep as a program has names.
 const DEPTH_MAX: usize = 200;
 
-/// Reads a file.
+/// Parses the text of a zones file.
 ///
 /// # Errors
 /// [`ZonesError`], with the line that is wrong.

@@ -49,7 +49,7 @@ pub struct Design {
     pub comparable_workloads: bool,
 }
 
-/// Something varied on purpose.
+/// Factor: a property that is varied on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
     /// Name of the factor.
@@ -78,9 +78,9 @@ pub struct Observation {
 /// All effects of a design.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effects {
-    /// Of each factor: neighbouring levels, and each level with the first (of a sweep, the last only).
+    /// Effects of each factor: neighbouring levels, and each level with the first (of a sweep, the last only).
     pub effects: Vec<Effect>,
-    /// The same with another factor held at one level, where there is more than one.
+    /// Effects with another factor held at one level, if it has more than one.
     pub conditional: Vec<Effect>,
     /// Dependence of the effect of one factor on another.
     pub interactions: Vec<Interaction>,
@@ -123,7 +123,7 @@ pub struct Size {
     pub median: f64,
     /// The least of any unit, on any edge.
     pub min: f64,
-    /// The greatest.
+    /// Greatest of the log speed-ups.
     pub max: f64,
     /// Student's interval of the mean of the units; without bounds where nothing scatters: one unit only, never repeated.
     pub interval: Interval,
@@ -145,7 +145,7 @@ pub struct Size {
     pub freedom: f64,
     /// Chance of a mean so far from 0 when there is no effect; `None` where there is no interval.
     pub p: Option<f64>,
-    /// The same for all questions together, by Holm's steps: set where there are more than 10.
+    /// Adjusted p-value for all questions together, by Holm's steps: set if there are more than 10.
     pub p_holm: Option<f64>,
     /// Each unit and its value.
     pub units: Vec<(usize, f64)>,
@@ -175,7 +175,7 @@ pub struct Edge {
     pub median: f64,
     /// The least of them.
     pub min: f64,
-    /// The greatest.
+    /// Greatest of the log speed-ups.
     pub max: f64,
 }
 
@@ -198,7 +198,7 @@ pub enum Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Method {
-    /// Along edges.
+    /// Means along the edges of the design.
     Edges,
     /// There is no edge: by least squares within blocks, as if factors did not depend on each other.
     Model,
@@ -300,7 +300,8 @@ impl Effects {
 }
 
 impl Size {
-    /// The same between two runs of a study that were not made at one time: one repeat of the one against one of the other.
+    /// Size between two runs of a study that were not made at the same time: one repeat of one run against one of the
+    /// other.
     ///
     /// A machine has moods: it is faster for some minutes and slower for others. Inside a run all configurations meet
     /// the same, block by block, and what is compared there is free of them. Two runs met different ones, and with one

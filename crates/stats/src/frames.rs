@@ -70,10 +70,10 @@ pub struct QuantileChange {
     pub ratio: Interval,
 }
 
-/// A frame that differs.
+/// Frame whose times differ between the builds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FrameChange {
-    /// From 0.
+    /// Number of the frame, from 0.
     pub frame: usize,
     /// Median over the replays of A.
     pub a_s: f64,

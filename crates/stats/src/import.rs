@@ -22,7 +22,7 @@ use crate::samples::{Benchmark, Metadata, MetadataValue, Run, Samples, SamplesEr
 pub struct Import {
     /// Format of the file.
     pub format: Format,
-    /// The samples.
+    /// Samples with the values of the file.
     pub samples: Samples,
     /// Notes about skipped or suspicious parts, one sentence each.
     pub notes: Vec<String>,
@@ -100,7 +100,7 @@ pub enum ImportError {
 }
 
 impl Format {
-    /// The tool's name.
+    /// Name of the tool for people.
     pub fn name(self) -> &'static str {
         match self {
             Format::Samples => "pyperf",

@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 pub struct Interval {
     /// Best single value.
     pub estimate: f64,
-    /// Lower bound.
+    /// Lower bound of the interval.
     #[serde(deserialize_with = "lower_bound")]
     pub low: f64,
-    /// Upper bound.
+    /// Upper bound of the interval.
     #[serde(deserialize_with = "upper_bound")]
     pub high: f64,
     /// Confidence level, 0 to 1.
@@ -45,12 +45,12 @@ impl Interval {
         self.high.abs().max(self.low.abs())
     }
 
-    /// Distance between the bounds.
+    /// Distance between the bounds, in the unit of the values.
     pub fn width(&self) -> f64 {
         self.high - self.low
     }
 
-    /// The same interval of `f(value)`, for an `f` that never falls, such as `exp`.
+    /// Interval of `f(value)`, for an `f` that never decreases, such as `exp`.
     pub fn map(&self, f: impl Fn(f64) -> f64) -> Interval {
         Interval { estimate: f(self.estimate), low: f(self.low), high: f(self.high), ..*self }
     }

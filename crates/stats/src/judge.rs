@@ -82,7 +82,7 @@ pub struct Plan {
 /// One run of A and one of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// CPU time.
+    /// Ratio of the CPU times.
     pub cpu: Ratio,
     /// Wall time minus the wait for a core; `None` where that cannot be told.
     pub uncontended: Option<Ratio>,
@@ -93,14 +93,14 @@ pub struct Pair {
 /// Difference between two runs, and the slowness of the machine during both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// ln(B/A).
+    /// Natural logarithm of B/A.
     pub log: f64,
     /// Mean of ln A and ln B, the same whichever is A.
     pub level: f64,
 }
 
 impl Ratio {
-    /// Of two positive times.
+    /// Ratio of two positive times.
     pub fn of(a: f64, b: f64) -> Ratio {
         Ratio { log: (b / a).ln(), level: 0.5 * (a.ln() + b.ln()) }
     }
@@ -183,7 +183,7 @@ impl Looks {
 }
 
 impl Judge {
-    /// No pairs yet.
+    /// Judge that has seen no pairs yet.
     pub fn new(plan: Plan) -> Judge {
         let metrics = if plan.metric.is_some() { 1.0 } else { 2.0 };
         let series = |test, metrics| Series::new(test, plan.alpha, metrics);
@@ -197,7 +197,8 @@ impl Judge {
         }
     }
 
-    /// Adds a pair. A ratio that is not finite, as of a run without CPU time, is left out of its metric and counted.
+    /// Adds a pair of runs. A ratio that is not finite, as of a run without CPU time, is left out of its metric and
+    /// counted.
     pub fn push(&mut self, pair: Pair) {
         self.pairs.push(pair);
         self.cpu.push(pair.cpu);
@@ -223,7 +224,7 @@ impl Judge {
         }
     }
 
-    /// Pairs so far.
+    /// Number of pairs so far.
     pub fn pairs(&self) -> usize {
         self.pairs.len()
     }

@@ -3,7 +3,7 @@
 use crate::Seed;
 use crate::judge::{Pair, Ratio};
 
-/// Kinds of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
+/// Kind of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
     /// Each run by itself, 1 %.
@@ -36,7 +36,7 @@ pub const NOISES: [Noise; 7] = [
     Noise::HeavyTails,
 ];
 
-/// Times of one run.
+/// Times of one simulated run, in seconds.
 #[derive(Debug, Clone, Copy)]
 pub struct Run {
     pub cpu_s: f64,

@@ -29,7 +29,7 @@ impl Outliers {
         Outliers { below: places(&|value| value < centre - limit), above: places(&|value| value > centre + limit) }
     }
 
-    /// Number of outliers.
+    /// Number of outliers on both sides.
     pub fn count(&self) -> usize {
         self.below.len() + self.above.len()
     }

@@ -27,14 +27,14 @@ pub struct Question<'a> {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Answer {
-    /// From pairs.
+    /// Comparison of pairs of runs.
     Paired(Box<Outcome>),
-    /// Between processes.
+    /// Comparison between processes without pairs.
     Unpaired(Box<Comparison>),
 }
 
 impl Answer {
-    /// Of B relative to A.
+    /// Verdict on B relative to A.
     pub fn verdict(&self) -> Verdict {
         match self {
             Answer::Paired(outcome) => outcome.verdict,

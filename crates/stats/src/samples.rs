@@ -49,7 +49,7 @@ pub struct Samples {
 pub struct Benchmark {
     /// One line, not empty.
     pub name: String,
-    /// Of all values and warm-ups.
+    /// Unit of all values and warm-ups.
     pub unit: Unit,
     /// Inner repetitions of the code under test; at least 1.
     pub inner_loops: u64,
@@ -61,7 +61,7 @@ pub struct Benchmark {
     pub subject: Option<Subject>,
 }
 
-/// One process.
+/// Values of one process.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Number of loops per value; at least 1.
@@ -76,7 +76,7 @@ pub struct Run {
     pub measured: Option<Measured>,
 }
 
-/// A discarded value.
+/// Discarded value of a warm-up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Warmup {
     /// Number of loops; at least 1.
@@ -88,10 +88,10 @@ pub struct Warmup {
 /// Unit of the values.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// Seconds.
+    /// Times in seconds.
     #[default]
     Second,
-    /// Bytes.
+    /// Sizes in bytes.
     Byte,
     /// A plain number, or a unit that pyperf does not know: see [`Subject::unit`].
     Integer,
@@ -104,7 +104,7 @@ pub struct PronyVersion;
 /// Circumstances of the measurement of a whole file: `prony` at the root.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Circumstances {
-    /// Of the format.
+    /// Version of prony's additions to the format.
     pub version: PronyVersion,
     /// The prony that measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -156,14 +156,14 @@ pub struct Subject {
     pub parameters: BTreeMap<String, String>,
 }
 
-/// Direction of improvement.
+/// Direction in which values are better.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
-    /// As of times.
+    /// Lower values are better, as of times.
     #[default]
     Lower,
-    /// As of rates.
+    /// Higher values are better, as of rates.
     Higher,
 }
 
@@ -194,10 +194,10 @@ pub struct Measured {
     /// On a CPU in the kernel, as its ticks sampled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_s: Option<f64>,
-    /// Page faults.
+    /// Number of page faults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
-    /// Context switches.
+    /// Number of context switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
     /// Moves from one CPU to another.
@@ -222,16 +222,16 @@ pub struct Measured {
 pub struct Faults {
     /// Served from memory.
     pub minor: u64,
-    /// That waited for a disk.
+    /// Faults that waited for a disk.
     pub major: u64,
 }
 
 /// Context switches of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switches {
-    /// It waited for something.
+    /// Switches because the task waited for something.
     pub voluntary: u64,
-    /// It was made to yield.
+    /// Switches because the task was made to yield.
     pub involuntary: u64,
 }
 
@@ -244,7 +244,7 @@ impl Samples {
         json::decode(bytes)
     }
 
-    /// The file. `decode` gives back an equal value.
+    /// Content of a samples file. `decode` gives back an equal value.
     ///
     /// # Errors
     /// When pyperf would not read it: the rule of the format that is broken, and where.
@@ -309,7 +309,7 @@ impl Benchmark {
         self.subject.as_ref().and_then(|subject| subject.metric.as_deref()).unwrap_or("wall")
     }
 
-    /// The same runs with this time as their value; runs of which it was not measured are left out.
+    /// Copy of the runs with this time as their value; runs in which it was not measured are left out.
     #[must_use]
     pub fn by(&self, metric: Metric) -> Benchmark {
         if self.metric() == metric.name() {
@@ -344,7 +344,7 @@ impl Run {
 }
 
 impl Measured {
-    /// One of its times.
+    /// Time of this metric in seconds; `None` if it was not measured.
     pub fn time_s(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Cpu => self.cpu_s,

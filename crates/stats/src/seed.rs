@@ -7,12 +7,12 @@ pub struct Seed {
 }
 
 impl Seed {
-    /// Equal `seed`, equal numbers.
+    /// Sequence of random numbers that `seed` determines.
     pub fn new(seed: u64) -> Seed {
         Seed { state: seed }
     }
 
-    /// 64 random bits.
+    /// Number of 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.state;
@@ -26,7 +26,7 @@ impl Seed {
         ((u128::from(self.bits()) * limit as u128) >> 64) as usize
     }
 
-    /// True or false, evenly.
+    /// Random boolean, true with probability 1/2.
     pub fn coin(&mut self) -> bool {
         self.bits() >> 63 == 1
     }

@@ -14,9 +14,9 @@ use crate::seed::Seed;
 /// Times of a piece of work in either build, in one unit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
-    /// In A.
+    /// Value of the pair in A.
     pub a: f64,
-    /// In B.
+    /// Value of the pair in B.
     pub b: f64,
 }
 

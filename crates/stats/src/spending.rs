@@ -38,7 +38,7 @@ struct Density {
 }
 
 impl Boundary {
-    /// Nothing spent yet.
+    /// Boundary with nothing of `alpha` spent.
     pub fn new(alpha: f64) -> Boundary {
         Boundary { alpha, spent: 0.0, inside: None }
     }

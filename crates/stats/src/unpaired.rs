@@ -27,7 +27,7 @@ use crate::serial;
 /// B relative to A, from samples.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Of B relative to A.
+    /// Verdict on B relative to A.
     pub verdict: Verdict,
     /// Log ratio ln(B/A) of a typical process; `n` counts the processes of both.
     pub interval: Interval,

@@ -1,4 +1,4 @@
-//! Cells of CSV files.
+//! Escaping of cells in CSV files.
 
 use crate::output::printable_line;
 

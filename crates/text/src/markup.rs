@@ -53,8 +53,8 @@ pub fn markdown(text: &str) -> String {
     out
 }
 
-/// The same as code, whatever it holds: a fence longer than any run of backticks inside, and no bar that would end a
-/// cell.
+/// Inline code for a Markdown table, whatever the text holds: a fence longer than any run of backticks inside, and no
+/// bar that would end a cell.
 pub fn markdown_code(text: &str) -> String {
     let text = text.replace('|', "\\|").replace(['\n', '\r', '\t'], " ");
     let text = printable_line(&text);

@@ -12,7 +12,7 @@ pub fn significant(value: f64) -> String {
     rounded(value, 3)
 }
 
-/// As many significant digits as wanted (1 to 15), without exponents between 1e-12 and 1e15.
+/// Number with this many significant digits (1 to 15), without exponents between 1e-12 and 1e15.
 pub fn rounded(value: f64, digits: u32) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -33,7 +33,7 @@ pub fn rounded(value: f64, digits: u32) -> String {
     fixed(shown, decimals)
 }
 
-/// So many decimals, grouped, with a minus sign where it is negative: `1,234.50`.
+/// Number with this many decimals, grouped, with a minus sign if it is negative: `1,234.50`.
 pub fn fixed(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "–".to_owned();
@@ -97,7 +97,7 @@ pub fn bytes(number: u64) -> String {
     crate::Quantity::of(number as f64, "byte").value(number as f64)
 }
 
-/// How long something takes, to two digits: `12 s`, `3.5 min`, `2.1 h`, `3.0 days`.
+/// Duration to two digits: `12 s`, `3.5 min`, `2.1 h`, `3.0 days`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
         ..90.0 => format!("{} s", rounded(seconds, 2)),

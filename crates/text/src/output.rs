@@ -13,7 +13,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, |character| matches!(character, '\n' | '\t'))
 }
 
-/// The same for one line: an end of a line in it is `\n`.
+/// Text for one line: an end of a line in it is `\n`, other harmful characters are escaped as in [`printable`].
 pub fn printable_line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }

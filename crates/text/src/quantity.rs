@@ -1,4 +1,4 @@
-//! Numbers with their units.
+//! Numbers together with their units.
 
 use crate::number::{fixed, plain, significant};
 

@@ -1,4 +1,4 @@
-//! Tables of text.
+//! Tables of text with aligned columns.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -16,12 +16,12 @@ pub struct Table {
 }
 
 impl Table {
-    /// Without a head.
+    /// Table without a head.
     pub fn new() -> Table {
         Table::default()
     }
 
-    /// With a head.
+    /// Table with a head: the titles of the columns.
     pub fn with_head<S: Into<String>>(head: impl IntoIterator<Item = S>) -> Table {
         let mut table = Table::new();
         table.row(head);
@@ -47,7 +47,7 @@ impl Table {
         self.rows.push(cells.collect());
     }
 
-    /// Whether it has no row but the head.
+    /// True if the table has no row but the head.
     pub fn is_empty(&self) -> bool {
         self.rows.len() <= usize::from(self.has_head)
     }
@@ -77,7 +77,7 @@ impl Table {
         self.rows.iter().map(line).collect()
     }
 
-    /// The same in Markdown; needs a head.
+    /// Table in Markdown; needs a head.
     pub fn markdown(&self) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         let line = |row: &Vec<String>| {

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use crate::character::{is_harmful, write_byte, write_escape};
 
-/// Text of others. Its [`Display`] is one line that does nothing but show itself.
+/// Text from an untrusted source. Its [`Display`] is one line that does nothing but show itself.
 ///
 /// Harmful characters are `\n`, `\r`, `\t`, `\x1b`, `\u{202e}`; bytes that are no UTF-8 are `\xff`. What is shown can be
 /// read in one way only: a backslash that could begin such an escape is doubled, and any other stays as it is, so

@@ -10,10 +10,10 @@ use std::sync::atomic::Ordering;
 use crate::ticks;
 use crate::tree::{BEGAN, Node, THREADS, cost_ticks};
 
-/// What [`write_to_end`] did.
+/// File that [`write_to_end`] wrote.
 #[derive(Debug)]
 pub struct Written {
-    /// Where.
+    /// Path of the file that was written.
     pub path: PathBuf,
 }
 

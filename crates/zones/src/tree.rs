@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::ticks;
 
-/// One zone below another.
+/// Zone below another one, with its counts.
 #[derive(Debug)]
 pub struct Node {
     pub(crate) name: &'static str,
@@ -32,7 +32,7 @@ pub(crate) struct Thread {
     pub(crate) root: &'static Node,
 }
 
-/// When the first zone of the program began: ticks, and the clock to compare them with.
+/// Start of the program's first zone: ticks, and the clock to compare them with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Began {
     pub(crate) ticks: u64,
@@ -46,12 +46,12 @@ thread_local! {
     static CURRENT: Cell<Option<&'static Node>> = const { Cell::new(None) };
 }
 
-/// What a place in the code found the last time: below this node, that one.
+/// Cache of a place in the code: the parent node that it saw last, and the node found below it.
 #[derive(Debug)]
 pub struct Cache(Cell<Option<(&'static Node, &'static Node)>>);
 
 impl Cache {
-    /// Nothing found yet.
+    /// Cache that holds nothing yet.
     #[allow(clippy::new_without_default, reason = "a constant, which `default` cannot be")]
     pub const fn new() -> Cache {
         Cache(Cell::new(None))
@@ -68,7 +68,7 @@ pub struct Scope {
     began: u64,
 }
 
-/// Enters a zone.
+/// Enters a zone that ends when the scope is dropped.
 #[inline(always)]
 pub fn enter(cache: &Cache, name: &'static str, bytes: u64) -> Scope {
     let (parent, node) = match (CURRENT.get(), cache.0.get()) {
@@ -158,7 +158,7 @@ impl Node {
     }
 }
 
-/// What a zone costs, in ticks: the least of some that hold nothing.
+/// Cost of a zone in ticks: the least of several empty ones.
 pub(crate) fn cost_ticks() -> u64 {
     let root = Node::below("", None);
     let cache = Cache::new();

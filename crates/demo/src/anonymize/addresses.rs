@@ -16,7 +16,7 @@ pub(super) struct AddressMap {
 }
 
 impl AddressMap {
-    /// `kept`: addresses that stay.
+    /// Map without replacements yet; `kept`: addresses that stay.
     pub(super) fn new(seed: u64, map_loopback: bool, kept: BTreeSet<IpAddr>) -> AddressMap {
         AddressMap { seed, map_loopback, kept, given: BTreeMap::new(), taken: BTreeSet::new() }
     }
@@ -145,7 +145,7 @@ fn assemble(like: IpAddr, choices: &[RangeInclusive<u16>], digits: &[usize]) -> 
 enum Scope {
     /// Not an address of one machine.
     Kept,
-    /// So many octets say the scope.
+    /// This number of leading octets determines the scope.
     Prefix(usize),
     Public,
 }

@@ -110,21 +110,21 @@ pub enum Kind {
     HardwareAddress,
 }
 
-/// Encodings of a secret.
+/// Encoding in which a secret was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
-    /// As text.
+    /// Text as it is spelled.
     Text,
-    /// As the bytes of an address, in the order of the network.
+    /// Bytes of an address in network order.
     Bytes,
-    /// As these bytes the other way round.
+    /// Bytes of an address in reverse order.
     BytesReversed,
     /// Inside of base64.
     Base64,
-    /// As hexadecimal digits.
+    /// Text of hexadecimal digits.
     Hexadecimal,
-    /// As UTF-16, its low bytes first.
+    /// Text in UTF-16, little-endian.
     Utf16,
 }
 
@@ -160,7 +160,7 @@ struct Search<'a> {
 /// Characters that a text may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
-    /// Anything.
+    /// Payload bytes of any kind.
     Payload,
     /// Text; four bytes of it are no address.
     Text,

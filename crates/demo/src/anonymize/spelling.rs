@@ -22,7 +22,7 @@ pub(super) struct Digits {
 /// An address in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Spelled {
-    /// Four numbers. `alone`: with full stops, and not a part of a longer row of numbers.
+    /// IPv4 address of four numbers. `alone`: with full stops, and not a part of a longer row of numbers.
     Ip4 { address: Ipv4Addr, octets: [Digits; 4], alone: bool },
     /// Groups by their place among the eight. Where the last four bytes are written as an IPv4
     /// address they are left out, and zero in `address`: that one is found for itself.
@@ -50,7 +50,7 @@ impl Spelled {
         }
     }
 
-    /// As [`Spelled::write4`], for the groups of an IPv6 address.
+    /// Writes an IPv6 address into its groups, as [`Spelled::write4`] does.
     pub(super) fn write6(groups: &[(usize, Digits)], new: Ipv6Addr, text: &mut [u8]) {
         let capitals = has_capitals(groups.iter().map(|(_, digits)| digits), text);
         for (place, digits) in groups {
@@ -58,7 +58,7 @@ impl Spelled {
         }
     }
 
-    /// As [`Spelled::write4`], for a hardware address.
+    /// Writes a hardware address into its pairs, as [`Spelled::write4`] does.
     pub(super) fn write_hardware(pairs: &[Digits; 6], new: [u8; 6], text: &mut [u8]) {
         let capitals = has_capitals(pairs.iter(), text);
         for (digits, byte) in pairs.iter().zip(new) {

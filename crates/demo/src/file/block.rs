@@ -18,7 +18,7 @@ pub(crate) const MAX_BLOCK_BYTES: usize = super::MAX_RECORD_BYTES + (4 << 20);
 const SHORTEST_PACKED: usize = 32;
 const MARKER: [u8; 4] = *b"PBLK";
 
-/// Kind of a block. Readers skip unknown kinds.
+/// Kind of a block in a demo file. Readers skip unknown kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind(pub(crate) u16);
 

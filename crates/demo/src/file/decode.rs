@@ -28,7 +28,7 @@ struct Run {
     process: u16,
 }
 
-/// A place in [`Decoded`].
+/// Position of a record in [`Decoded`].
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Cursor {
     at: usize,
@@ -99,8 +99,8 @@ const fn wrong(what: &'static str) -> BlockProblem {
     BlockProblem::Content { what }
 }
 
-/// Decodes a block. `column`: the bytes of a column, empty when the block has none. On an error
-/// `into` is empty: records before the place of the error may be wrong already.
+/// Decodes the records of a block. `column`: the bytes of a column, empty when the block has none. On an error `into`
+/// is empty: records before the place of the error may be wrong already.
 pub(crate) fn decode<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> Result<(), BlockProblem> {
     into.clear();
     let decoded = decode_columns(column, into);

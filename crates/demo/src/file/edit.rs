@@ -39,7 +39,7 @@ pub fn rewrite<R: Read + Seek, W: Write>(
     rewrite_with(demo, out, WriterOptions::default(), &header, &trailer, edit)
 }
 
-/// As [`rewrite`], with another header and trailer.
+/// Copies a demo as [`rewrite`] does, with another header and trailer.
 ///
 /// # Errors
 /// [`RewriteError`] from either side.

@@ -85,8 +85,8 @@ impl Encoder {
         self.raw_bytes
     }
 
-    /// Appends a record. `record`: as long as its head says. `place`: where its process stands
-    /// before it; the time that the demo keeps for it is put there.
+    /// Appends a record to the block. `record`: as long as its head says. `place`: where its process stands before it;
+    /// the time that the demo keeps for it is put there.
     pub(crate) fn push(&mut self, process: u16, record: &[u8], head: &Head, place: &mut Place) {
         let process = self.process_index(process, place);
         let mut template = Template {

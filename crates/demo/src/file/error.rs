@@ -58,7 +58,7 @@ pub enum DemoError {
     },
 }
 
-/// Problems of one block.
+/// Problem of one block of a demo file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockProblem {
     /// The file ends inside it.

@@ -28,7 +28,7 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Number of frames.
+    /// Number of frames in the list.
     pub fn len(&self) -> usize {
         self.count
     }
@@ -38,7 +38,7 @@ impl Frames {
         self.count == 0
     }
 
-    /// The last one.
+    /// Last frame of the list; `None` if it is empty.
     pub fn last(&self) -> Option<&FrameEntry> {
         self.last.as_ref()
     }
@@ -53,7 +53,7 @@ impl Frames {
         self.iter().nth(number)
     }
 
-    /// Appends a frame. It begins where the one before ends.
+    /// Appends a frame to the list. It begins where the one before ends.
     pub(crate) fn push(&mut self, frame: &FrameEntry) {
         put_frame(&mut self.deltas, self.last.as_ref(), frame);
         self.last = Some(FrameEntry { first_record: begins_behind(self.last.as_ref()), ..*frame });
@@ -70,7 +70,7 @@ impl<'a> IntoIterator for &'a Frames {
     }
 }
 
-/// See [`Frames::iter`].
+/// Iterator over frames; see [`Frames::iter`].
 #[derive(Debug, Clone)]
 pub struct FramesIter<'a> {
     deltas: Input<'a>,

@@ -24,11 +24,11 @@ pub(crate) const RET_LOW: u16 = 9;
 pub(crate) const RET_HIGH: u16 = 10;
 /// Column of values that do not fit a pair of low and high byte.
 pub(crate) const WIDE: u16 = 11;
-/// `aux`.
+/// Column of the values of `aux`.
 pub(crate) const AUX: u16 = 12;
 /// Lengths of parts and of opaque bodies.
 pub(crate) const LENGTHS: u16 = 13;
-/// Numbers of dictionary entries.
+/// Column of the numbers of dictionary entries.
 pub(crate) const WORDS: u16 = 14;
 /// New dictionary entries behind their lengths.
 pub(crate) const WORD_BYTES: u16 = 15;
@@ -36,7 +36,7 @@ pub(crate) const WORD_BYTES: u16 = 15;
 pub(crate) const PAYLOAD_IN: u16 = 16;
 /// Payload that left the server.
 pub(crate) const PAYLOAD_OUT: u16 = 17;
-/// All other bytes.
+/// Column of all other bytes.
 pub(crate) const OTHER: u16 = 18;
 
 /// Most templates, shapes and dictionary entries of a block, so that an index fits `u16`.
@@ -54,12 +54,12 @@ pub(crate) const MAX_PERIOD: usize = 8;
 pub(crate) const RET_CONST: u8 = 0;
 /// `ret` stands in its column.
 pub(crate) const RET_COLUMN: u8 = 1;
-/// `ret` is a clock.
+/// Bit of a template: `ret` is a clock.
 pub(crate) const RET_CLOCK: u8 = 2;
 pub(crate) const RET_MASK: u8 = 3;
 /// `aux` stands in its column.
 pub(crate) const AUX_COLUMN: u8 = 1 << 2;
-/// `aux` equals `ret`.
+/// Bits of a template: `aux` equals `ret`.
 pub(crate) const AUX_RET: u8 = 2 << 2;
 pub(crate) const AUX_MASK: u8 = 3 << 2;
 /// The record keeps its time.
@@ -74,7 +74,7 @@ pub(crate) const KNOWN_FLAGS: u8 = RET_MASK | AUX_MASK | TIMED | OPAQUE;
 pub(crate) enum Mode {
     /// Length in its column, bytes in the column of the kind.
     Length = 0,
-    /// As long as `ret` says, bytes in the column of the kind.
+    /// As many bytes as `ret` says, in the column of the kind.
     Ret = 1,
     /// An entry of the dictionary.
     Word = 2,

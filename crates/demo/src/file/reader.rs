@@ -18,7 +18,7 @@ use crate::Head;
 /// Bytes of the commit marker: a block with one stored column of 24 bytes.
 pub(crate) const COMMIT_BYTES: u64 = (BLOCK_HEAD_BYTES + COLUMN_HEAD_BYTES + 24) as u64;
 
-/// An open demo.
+/// Demo file that is open for reading.
 ///
 /// Opening reads the header, the trailer and the index; a demo without a commit marker is read
 /// once as a whole instead. Records are checked and decoded block by block as they are asked for.
@@ -125,7 +125,7 @@ impl<R: Read + Seek> Demo<R> {
         &self.frames
     }
 
-    /// Size of the file.
+    /// Size of the file in bytes.
     pub fn file_bytes(&self) -> u64 {
         self.file_bytes
     }
@@ -422,7 +422,7 @@ pub struct RecordBlocks {
 }
 
 impl RecordBlocks {
-    /// Number of blocks.
+    /// Number of blocks of records.
     pub fn count(&self) -> usize {
         self.blocks.len()
     }

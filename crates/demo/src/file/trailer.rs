@@ -24,7 +24,7 @@ pub struct Trailer {
 /// A file that the server opened.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FileEntry {
-    /// Absolute path.
+    /// Absolute path of the file.
     pub path: Vec<u8>,
     /// Size in bytes.
     pub size_bytes: u64,
@@ -91,9 +91,9 @@ pub struct ObjectEntry {
 /// Ways in which a recorded server ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Exit {
-    /// It exited with this code.
+    /// The server exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// This signal ended the server.
     Signal(i32),
     /// The recording ended first.
     #[default]

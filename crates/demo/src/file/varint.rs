@@ -25,7 +25,7 @@ pub(crate) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// The inverse of [`zigzag`].
+/// Inverse of [`zigzag`]: the signed value.
 pub(crate) const fn unzigzag(value: u64) -> i64 {
     (value >> 1) as i64 ^ -((value & 1) as i64)
 }
@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         T::try_from(self.number()?).ok()
     }
 
-    /// Bytes behind their length.
+    /// Bytes that follow their length, which is a varint; `None` if they are cut.
     pub(crate) fn prefixed(&mut self) -> Option<&'a [u8]> {
         let length = self.fitting::<usize>()?;
         self.bytes(length)

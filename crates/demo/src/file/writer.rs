@@ -139,7 +139,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Bytes written so far.
+    /// Number of bytes written so far.
     pub fn file_bytes(&self) -> u64 {
         self.out.offset
     }

@@ -89,7 +89,7 @@ pub struct Growth {
 }
 
 impl Drift {
-    /// Nothing judged yet.
+    /// Drift of which no pair was added yet.
     pub fn new() -> Drift {
         Drift::default()
     }

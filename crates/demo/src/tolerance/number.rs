@@ -19,7 +19,7 @@ macro_rules! kinds {
                 match self { $(NumberKind::$variant => $name,)* }
             }
 
-            /// Bytes it takes.
+            /// Size of the number in bytes.
             pub const fn width(self) -> usize {
                 match self { $(NumberKind::$variant => size_of::<$type>(),)* }
             }
@@ -61,7 +61,7 @@ impl NumberKind {
         NumberKind::ALL.iter().copied().find(|kind| kind.name() == name)
     }
 
-    /// True for the floats.
+    /// True for floating-point numbers, false for integers.
     pub const fn is_float(self) -> bool {
         matches!(self, NumberKind::F32Le | NumberKind::F32Be | NumberKind::F64Le | NumberKind::F64Be)
     }

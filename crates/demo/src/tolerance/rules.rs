@@ -70,7 +70,7 @@ fn misplaced<T>(place: Range<usize>, problem: impl Into<String>) -> Result<T, Mi
 }
 
 impl Rules {
-    /// Reads a tolerance file.
+    /// Parses the text of a tolerance file.
     ///
     /// # Errors
     /// [`RuleError`] at the first thing that is not as the format asks, unknown keys included.

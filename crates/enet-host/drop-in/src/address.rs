@@ -1,4 +1,4 @@
-//! Addresses and their names. IPv4 only, as the structs are.
+//! Conversion of addresses and host names. IPv4 only, as the structs are.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -8,12 +8,12 @@ use crate::exported;
 use crate::layout::Address;
 
 impl Address {
-    /// As hosts have it.
+    /// Address in the form that hosts use.
     pub fn to_socket_address(self) -> SocketAddr {
         SocketAddr::from((Ipv4Addr::from(self.host.to_ne_bytes()), self.port))
     }
 
-    /// As the program has it; an IPv6 address is none here.
+    /// Address in the form that programs use; an IPv6 address becomes none.
     pub fn from_socket_address(address: SocketAddr) -> Address {
         let ip = match address.ip() {
             IpAddr::V4(ip) => ip,
@@ -22,7 +22,7 @@ impl Address {
         Address { host: u32::from_ne_bytes(ip.octets()), port: address.port() }
     }
 
-    /// As the kernel has it.
+    /// Address in the form that the kernel uses.
     pub fn to_name(self) -> libc::sockaddr_in {
         libc::sockaddr_in {
             sin_family: libc::AF_INET as libc::sa_family_t,

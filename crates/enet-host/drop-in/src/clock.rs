@@ -9,7 +9,7 @@ use crate::exported;
 /// What is added to the time since the first call.
 static OFFSET_MS: AtomicU32 = AtomicU32::new(0);
 
-/// The first call.
+/// Time of the first call.
 pub fn started() -> Instant {
     static STARTED: OnceLock<Instant> = OnceLock::new();
     *STARTED.get_or_init(Instant::now)

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 const COMMANDS: usize = 32;
 const BUFFERS: usize = 1 + 2 * COMMANDS;
 const COMMAND_BYTES: usize = 48;
-/// Longest datagram.
+/// Greatest length of a datagram in bytes.
 pub const DATAGRAM_BYTES: usize = 4096;
 
 /// A link of a list, and a list: its first and last, or itself when there is none.

@@ -1,4 +1,4 @@
-//! Where memory of packets comes from, and the version that programs see.
+//! Allocator of packet memory, and the library version that programs see.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;

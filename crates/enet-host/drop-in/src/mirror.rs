@@ -1,4 +1,4 @@
-//! What programs see of peers: written where it changed, and read again where they may write.
+//! Structs of peers that programs see: written when the host changes them, and read again where programs may write.
 
 use std::mem::offset_of;
 use std::ptr::{addr_of_mut, from_ref, null_mut};
@@ -21,7 +21,7 @@ const THROTTLE_STEP: u32 = 2;
 const THROTTLE_INTERVAL_MS: u32 = 5000;
 const ROUND_TRIP_MS: u32 = 500;
 
-/// What was written last of what a program may write.
+/// Values written last into fields that a program may write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Shown {
     settings: PeerSettings,
@@ -31,7 +31,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Of a slot without a connection.
+    /// Values of a slot without a connection.
     pub const NOTHING: Shown = Shown {
         settings: PeerSettings {
             ping_interval_ms: PING_INTERVAL_MS,
@@ -51,7 +51,7 @@ pub struct Mirror {
     pub peers: *mut layout::Peer,
     pub shown: Box<[Shown]>,
     pub limited_peers: usize,
-    /// What is added to the host's milliseconds to make them the program's.
+    /// Milliseconds to add to the host's time to obtain the program's.
     pub offset_ms: u32,
     pub mtu: u32,
 }

@@ -37,13 +37,13 @@ impl Done {
         self.is_any.store(true, Ordering::Relaxed);
     }
 
-    /// Whether there is one to free.
+    /// True if there is a packet to free.
     #[inline]
     pub fn is_any(&self) -> bool {
         self.is_any.load(Ordering::Relaxed)
     }
 
-    /// Frees them all.
+    /// Frees all packets of the list.
     pub unsafe fn free(&self) {
         while self.is_any() {
             self.is_any.store(false, Ordering::Relaxed);

@@ -25,12 +25,12 @@ pub struct PeerSettings {
 }
 
 impl Peer<'_> {
-    /// State of the connection.
+    /// State of the connection to the peer.
     pub fn state(&self) -> State {
         self.connection.shown_state()
     }
 
-    /// Address of the peer.
+    /// Network address of the peer.
     pub fn address(&self) -> SocketAddr {
         self.connection.address
     }
@@ -50,7 +50,7 @@ impl Peer<'_> {
         (self.connection.incoming_session, self.connection.outgoing_session)
     }
 
-    /// Channels, from 0 on.
+    /// Number of channels, which are numbered from 0.
     pub fn channels(&self) -> usize {
         self.connection.sender.channels()
     }
@@ -80,7 +80,7 @@ impl Peer<'_> {
         self.connection.account.held
     }
 
-    /// The same of packets that are next in order, and put together beyond all budgets.
+    /// Bytes of packets that are next in order and were reassembled beyond all budgets.
     pub fn exempt_bytes(&self) -> usize {
         self.connection.account.exempt
     }
@@ -100,7 +100,7 @@ impl Peer<'_> {
         self.connection.round_trip
     }
 
-    /// Packet loss.
+    /// Packet loss of the connection.
     pub fn loss(&self) -> Loss {
         self.connection.loss
     }
@@ -162,7 +162,7 @@ impl Host {
         self.queue_control(slot, Kind::ThrottleConfigure(parameters));
     }
 
-    /// Tries a connection now.
+    /// Sends a ping to a peer now.
     pub fn ping(&mut self, peer: PeerId) {
         if let Some(slot) = self.slot_of(peer) {
             self.queue_control(slot, Kind::Ping);

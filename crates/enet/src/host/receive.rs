@@ -1,4 +1,4 @@
-//! Datagrams that arrive.
+//! Handling of datagrams that arrive.
 
 use core::net::SocketAddr;
 use core::time::Duration;

@@ -1,4 +1,4 @@
-//! Datagrams that leave.
+//! Assembly of datagrams that are sent.
 
 use core::net::SocketAddr;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use crate::wire::COMMANDS_MAX;
 pub struct Transmit {
     /// To this address.
     pub to: SocketAddr,
-    /// Of this peer, if the datagram is part of a connection.
+    /// Peer that the datagram belongs to, if it is part of a connection.
     pub peer: Option<PeerId>,
 }
 

@@ -16,15 +16,15 @@ const BRANCHES: usize = 128 << 10;
 /// Patterns of taken branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
-    /// Never.
+    /// Branch that is never taken.
     Never,
-    /// Always.
+    /// Branch that is always taken.
     Always,
     /// Every so many times.
     Every(usize),
-    /// As a coin fell so many times, again and again.
+    /// Branch with a random pattern that repeats after this number of branches.
     Period(usize),
-    /// As a coin falls.
+    /// Branch that is taken at random.
     Random,
 }
 

@@ -1,4 +1,4 @@
-//! The same sum and the same copy in registers of 64, 128, 256 and 512 bits.
+//! Cases of SIMD widths: a sum and a copy in registers of 64, 128, 256 and 512 bits.
 
 use crate::case::{Case, Measure, Outcome, Unsupported};
 use crate::case_context::{CaseContext, Setting};

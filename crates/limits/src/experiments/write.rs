@@ -19,7 +19,7 @@ const SWEPT_BYTES: usize = 8 << 10;
 enum Loop {
     /// Store, increment, compare, jump: what a compiler makes of `for (i = 0; i < n; i++) p[i] = i`.
     Store,
-    /// The same without the store.
+    /// Loop without the store.
     NoStore,
     /// Count down and jump.
     Down,

@@ -19,7 +19,7 @@ pub(super) struct Look {
     pub(super) throttled: Option<u64>,
 }
 
-/// Changes between two looks.
+/// Difference between two readings of the counters.
 #[derive(Debug)]
 pub(super) struct Window {
     pub(super) cpu: u32,

@@ -1,4 +1,4 @@
-//! Settings that cause interference.
+//! Settings of the machine that cause interference.
 
 use super::look::Window;
 use super::{Disturbance, Finding, State};

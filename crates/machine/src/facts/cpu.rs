@@ -11,13 +11,13 @@ const CPUS: &str = "/sys/devices/system/cpu";
 /// The processors of a machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cpu {
-    /// As the processor names itself.
+    /// Model name that the processor reports.
     pub model: Option<String>,
     /// The instruction set: `x86_64`, `aarch64`.
     pub architecture: String,
     /// The microcode in force.
     pub microcode: Option<String>,
-    /// Sockets.
+    /// Number of processor sockets.
     pub sockets: usize,
     /// Cores of all sockets.
     pub cores: usize,
@@ -44,7 +44,7 @@ pub struct Cache {
     pub shared_by: String,
 }
 
-/// CPUs that run tasks.
+/// CPUs on which the kernel runs tasks.
 pub(crate) fn online(tree: &Tree) -> CpuSet {
     tree.value(&format!("{CPUS}/online")).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ pub struct Frequency {
     pub energy_preference: Option<String>,
 }
 
-/// Idle states of CPUs.
+/// Idle states of the CPUs, and their driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
     /// `intel_idle`, `acpi_idle`, `haltpoll`.
@@ -58,19 +58,19 @@ pub struct Settings {
     pub transparent_hugepage: Option<String>,
     /// Action of a page fault to get a huge page.
     pub transparent_hugepage_defrag: Option<String>,
-    /// `kernel.sched_autogroup_enabled`.
+    /// Value of `kernel.sched_autogroup_enabled`.
     pub sched_autogroup_enabled: Option<String>,
-    /// `kernel.numa_balancing`.
+    /// Value of `kernel.numa_balancing`.
     pub numa_balancing: Option<String>,
-    /// `kernel.perf_event_paranoid`.
+    /// Value of `kernel.perf_event_paranoid`.
     pub perf_event_paranoid: Option<String>,
-    /// `kernel.perf_event_max_sample_rate`.
+    /// Value of `kernel.perf_event_max_sample_rate`.
     pub perf_event_max_sample_rate: Option<String>,
-    /// `kernel.nmi_watchdog`.
+    /// Value of `kernel.nmi_watchdog`.
     pub nmi_watchdog: Option<String>,
     /// `vm.stat_interval` in seconds.
     pub vm_stat_interval: Option<String>,
-    /// `vm.swappiness`.
+    /// Value of `vm.swappiness`.
     pub swappiness: Option<String>,
 }
 

@@ -123,7 +123,7 @@ fn process_clock_ns(pid: libc::pid_t) -> Option<u64> {
     read_clock(clock)
 }
 
-/// The monotonic clock.
+/// Time of `CLOCK_MONOTONIC` in nanoseconds.
 pub(super) fn now_ns() -> u64 {
     read_clock(libc::CLOCK_MONOTONIC).unwrap_or(0)
 }
@@ -160,7 +160,7 @@ pub(super) fn parse_migrations(text: &str) -> Option<u64> {
 pub(super) struct OwnWait(File);
 
 impl OwnWait {
-    /// For the calling thread.
+    /// Opens the accounting of the calling thread's waits.
     pub(super) fn open() -> io::Result<OwnWait> {
         File::open("/proc/thread-self/schedstat").map(OwnWait)
     }

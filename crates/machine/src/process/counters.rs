@@ -12,7 +12,7 @@ use crate::perf::event::{
 /// Hardware events that can be counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Counter {
-    /// Instructions retired.
+    /// Number of retired instructions.
     Instructions,
     /// Cycles at the frequency of the moment.
     Cycles,
@@ -62,7 +62,7 @@ pub(super) struct Counters(Vec<(Counter, File)>);
 type Reading = [u64; 3];
 
 impl Counters {
-    /// Those this machine has.
+    /// Counters that this machine has.
     pub(super) fn available() -> Vec<Counter> {
         Counter::ALL.into_iter().filter(|counter| open(PERF_TYPE_HARDWARE, counter.config()).is_ok()).collect()
     }

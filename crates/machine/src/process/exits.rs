@@ -35,7 +35,7 @@ const MESSAGE_BYTES: usize = 4096;
 const HEADER_BYTES: usize = 16;
 const GENERIC_HEADER_BYTES: usize = 4;
 
-/// Both sockets, listening.
+/// Two sockets that listen for exits of tasks.
 #[derive(Debug)]
 pub(super) struct Exits {
     events: OwnedFd,
@@ -43,7 +43,7 @@ pub(super) struct Exits {
 }
 
 impl Exits {
-    /// Listens from now on.
+    /// Opens both sockets and listens from now on.
     pub(super) fn open() -> io::Result<Exits> {
         let records = socket(libc::NETLINK_GENERIC, 0)?;
         let family = family_id(&records)?;

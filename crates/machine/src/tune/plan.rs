@@ -1,4 +1,4 @@
-//! Values that reduce interference.
+//! Values of settings that reduce interference.
 
 use std::fmt;
 
@@ -68,7 +68,7 @@ impl Knob {
         Knob::Shield,
     ];
 
-    /// Name of the knob.
+    /// Name of the knob in options and output.
     pub fn name(self) -> &'static str {
         match self {
             Knob::Autogroup => "autogroup",
@@ -101,7 +101,7 @@ impl fmt::Display for Knob {
     }
 }
 
-/// Options of tuning.
+/// Options for tuning the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The CPUs of the benchmark.
@@ -110,7 +110,7 @@ pub struct Options {
     pub skip: Vec<Knob>,
 }
 
-/// Planned changes.
+/// Changes to make, and settings that this machine does not have.
 #[derive(Debug, Clone)]
 pub struct Plan {
     /// The changes, in order.
@@ -124,9 +124,9 @@ pub struct Plan {
 /// A knob that this machine does not have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Absent {
-    /// The knob.
+    /// Knob that this machine does not have.
     pub knob: Knob,
-    /// Missing item.
+    /// Reason: the missing item.
     pub reason: String,
 }
 

@@ -12,7 +12,7 @@ use crate::undo::{self, Found, Lock, Resource, Stage, Undo, UndoError};
 /// Some values take another with them: a limit may be refused until another is back.
 const PASSES: u32 = 3;
 
-/// Outcome of restoring.
+/// Outcome of restoring settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "undo", content = "changes")]
 pub enum Restoring {
@@ -20,7 +20,7 @@ pub enum Restoring {
     Nothing,
     /// The undo file was of an earlier boot, whose values are gone; it was dropped.
     EarlierBoot,
-    /// It was applied.
+    /// The undo file was applied, with these results.
     Applied(Vec<Restored>),
 }
 
@@ -43,7 +43,7 @@ pub struct Restored {
     pub before: String,
     /// Value that `tune` left.
     pub tuned: String,
-    /// Current value.
+    /// Value after restoring.
     pub now: String,
     /// Result of restoring the item.
     pub back: Back,
@@ -53,13 +53,13 @@ pub struct Restored {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "state", content = "reason")]
 pub enum Back {
-    /// It was as before already.
+    /// The value was as before already.
     Same,
-    /// It is as before, byte for byte.
+    /// The value was restored, byte for byte.
     Put,
     /// Somebody else changed it meanwhile: left as it is.
     Foreign,
-    /// It is there no more.
+    /// The setting no longer exists.
     Gone,
     /// The kernel did not take it; the undo file keeps it.
     Failed(String),
@@ -83,7 +83,7 @@ pub(super) fn drop_earlier_boot(tree: &Tree) -> Result<Restoring, UndoError> {
     Ok(Restoring::EarlierBoot)
 }
 
-/// Puts everything back. What failed stays in the undo file; without such, it is removed.
+/// Restores all settings of the undo file. What failed stays in the undo file; without such, it is removed.
 pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError> {
     let frequencies_moved =
         undo.changes.iter().any(|change| change.stage != Stage::Planned && is_frequency(change.knob));

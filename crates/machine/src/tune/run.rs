@@ -17,7 +17,7 @@ const FIFO_PRIORITY: i32 = 50;
 /// Result of running a command.
 #[derive(Debug)]
 pub struct Ran {
-    /// Exit status.
+    /// Exit status of the command.
     pub status: ExitStatus,
     /// Scheduling requests that failed: `nice -20`, and the kernel's reason.
     pub lacked: Vec<(&'static str, io::Error)>,

@@ -37,7 +37,7 @@ pub enum ShieldKind {
 /// CPUs on which nobody else runs, and what that is worth.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Shield {
-    /// Method.
+    /// Means of the shield: the kind of its control groups.
     pub kind: ShieldKind,
     /// The group of the benchmark: its directory.
     pub group: String,
@@ -60,15 +60,15 @@ pub struct Shield {
 }
 
 impl Shield {
-    /// Whether it keeps others away: `Some(false)` when a thread inside still waits for its CPU and
-    /// not much less than one outside did; `None` where it was not measured.
+    /// True if the shield keeps other tasks away, false if a thread inside still waits for its CPU not much less than
+    /// one outside; `None` if that was not measured.
     pub fn is_effective(&self) -> Option<bool> {
         let after = self.after?;
         let before = self.before?;
         Some(after.share <= ALONE || after.share <= before.share / 2.0)
     }
 
-    /// Moves this process inside.
+    /// Moves this process into the shield.
     ///
     /// # Errors
     /// The kernel's.
@@ -76,7 +76,7 @@ impl Shield {
         groups::move_self(tree, &self.group)
     }
 
-    /// Moves this process back.
+    /// Moves this process back to its former group.
     ///
     /// # Errors
     /// The kernel's.
@@ -158,7 +158,7 @@ pub(super) fn plan(tree: &Tree, cpus: &CpuSet, others: &CpuSet) -> Result<(Optio
     Ok((change, PlannedShield { kind, groups, mount, home, cpus: cpus.clone(), others: others.clone() }))
 }
 
-/// Makes the groups.
+/// Creates the groups of the shield.
 pub(super) fn raise(tree: &Tree, planned: &PlannedShield) -> Shield {
     let mut shield = Shield {
         kind: planned.kind,

@@ -22,7 +22,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to take them.
+    /// Blocks the signals and begins to receive them.
     ///
     /// # Errors
     /// The kernel's.
@@ -51,7 +51,7 @@ impl Signals {
         Ok(Signals { interrupt, came, over, child, thread: Some(thread) })
     }
 
-    /// Set when one came.
+    /// Flag that is set once a signal has come.
     pub fn came(&self) -> &AtomicBool {
         &self.came
     }

@@ -42,8 +42,8 @@ fn of_file(path: &Path, owner: Option<u32>) -> Option<JitMap> {
     is_trusted.then(|| read_opened(file).ok().map(|text| read_map(&text)))?
 }
 
-/// Reads such a list. Lines that are none are passed over; of code at the same place the last is meant, as it took the
-/// place of what was there.
+/// Parses the list of functions that a just-in-time compiler wrote. Lines that are none are passed over; of code at the
+/// same place the last is meant, as it took the place of what was there.
 pub fn read_map(text: &[u8]) -> JitMap {
     let mut functions = BTreeMap::new();
     for line in text.split(|&byte| byte == b'\n') {

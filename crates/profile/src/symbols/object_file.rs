@@ -14,7 +14,7 @@ use crate::space::{FileIdentity, Object};
 /// Deeper, calls that were inlined into each other are cut.
 const INLINED_MOST: usize = 256;
 
-/// Names of one file.
+/// Symbols and lines of one file.
 pub(super) struct ObjectFile {
     segments: Segments,
     functions: Functions,

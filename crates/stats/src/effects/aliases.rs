@@ -29,7 +29,7 @@ pub enum Term {
 /// A term that no configuration tells from others.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Alias {
-    /// It changes only when the others do.
+    /// Term that changes only when the others do.
     pub term: Term,
     /// Terms and their weights that always make the same sum; none where every configuration has it, or none does.
     pub same_as: Vec<(Term, f64)>,

@@ -27,7 +27,7 @@ pub(super) struct Pair {
     pub workload: Option<usize>,
     /// In which repeat; 0 where the ends have none in common.
     pub repeat: u32,
-    /// Log speed-up.
+    /// Log speed-up of the pair.
     pub d: f64,
 }
 
@@ -56,7 +56,7 @@ impl<'a> Cells<'a> {
         self.configurations.keys().copied().collect()
     }
 
-    /// Observations that count.
+    /// Observations of cells that are compared.
     pub fn observations(&self) -> impl Iterator<Item = &'a Observation> {
         let design = self.design;
         design.observations.iter().filter(move |one| is_usable(design, one))

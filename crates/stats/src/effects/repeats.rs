@@ -11,7 +11,7 @@ use super::pairs::Pair;
 /// A variance, and how many squares it is known from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
-    /// Of a mean.
+    /// Variance of the mean.
     pub variance_of_mean: f64,
     /// Squares less what was taken from them.
     pub freedom: f64,
@@ -53,18 +53,18 @@ impl Repeats {
         (freedom > 0).then(|| Repeats(strata.values().map(stratum).collect()))
     }
 
-    /// Number of values.
+    /// Number of values over all strata.
     pub fn count(&self) -> usize {
         self.0.iter().map(|stratum| stratum.repeats as usize).sum()
     }
 
-    /// Of the mean of the strata, when repeats are independent of each other.
+    /// Spread of the mean of the strata, if repeats are independent of each other.
     pub fn of_mean(&self) -> Spread {
         self.weighted(|stratum| 1.0 / stratum.repeats / (self.0.len() as f64).powi(2))
     }
 
-    /// Of the mean of the strata, when the repeats of all of them share their error: one more repeat, or one more
-    /// workload, makes it no smaller.
+    /// Spread of the mean of the strata, if the repeats of all strata share their error: one more repeat, or one more
+    /// workload, does not make it smaller.
     pub fn of_one(&self) -> Spread {
         self.weighted(|_| 1.0 / self.0.len() as f64)
     }

@@ -113,7 +113,7 @@ fn variance_of_mean(values: &[f64]) -> f64 {
 }
 
 impl Spread {
-    /// Of the mean of values; unknown where there is one only.
+    /// Spread of the mean of values; unknown if there is only one.
     pub fn of(values: &[f64]) -> Spread {
         match values.len() {
             0 | 1 => Spread { variance_of_mean: f64::INFINITY, freedom: 0.0 },

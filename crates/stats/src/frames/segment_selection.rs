@@ -74,7 +74,7 @@ impl Segments {
         self.a.len()
     }
 
-    /// Whole replays.
+    /// Pairs of whole replays, without a selection of segments.
     pub fn all(&self) -> Vec<Pair> {
         let total = |(a, b): (&Vec<f64>, &Vec<f64>)| Pair { a: a.iter().sum(), b: b.iter().sum() };
         self.a.iter().zip(&self.b).map(total).collect()

@@ -1,4 +1,4 @@
-//! criterion's `target/criterion/**/new/{benchmark,sample,estimates}.json`.
+//! Importer of criterion's `target/criterion/**/new/{benchmark,sample,estimates}.json`.
 //!
 //! `sample.json` holds iterations and nanoseconds of each sample, `benchmark.json` what it is called,
 //! `estimates.json` what criterion made of it. The caller walks the directory; all samples of a benchmark
@@ -12,9 +12,9 @@ use crate::samples::{Benchmark, Measured, Metadata, MetadataValue, Run, SamplesE
 /// The files of one benchmark.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
-    /// `benchmark.json`.
+    /// Content of `benchmark.json`.
     pub benchmark: &'a [u8],
-    /// `sample.json`.
+    /// Content of `sample.json`.
     pub sample: &'a [u8],
     /// `estimates.json`, if there is one.
     pub estimates: Option<&'a [u8]>,

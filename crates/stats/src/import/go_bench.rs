@@ -22,7 +22,7 @@ pub(super) fn is_go_bench(text: &str) -> bool {
     text.starts_with("goos: ") || text.lines().any(|line| matches!(parse(line), Some(Ok(_))))
 }
 
-/// Reads a text.
+/// Parses the output of `go test -bench`.
 ///
 /// # Errors
 /// The line that is not as expected.

@@ -1,4 +1,4 @@
-//! Google Benchmark's `--benchmark_format=json`.
+//! Importer of Google Benchmark's `--benchmark_format=json`.
 //!
 //! `{"context": {…}, "benchmarks": [{"name", "run_name", "run_type", "iterations", "real_time", "cpu_time",
 //! "time_unit", …}]}`. Means and other aggregates are left out: they are computed from the repetitions. All
@@ -62,7 +62,7 @@ enum TimeUnit {
     S,
 }
 
-/// Reads a file.
+/// Parses the JSON of Google Benchmark.
 ///
 /// # Errors
 /// What is wrong and where.

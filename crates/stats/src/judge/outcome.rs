@@ -15,7 +15,7 @@ pub enum Verdict {
     Faster,
     /// B takes more time.
     Slower,
-    /// They differ by less than the margin.
+    /// The difference is less than the equivalence margin.
     Same,
     /// Not known, or the metrics contradict each other.
     Unclear,
@@ -30,12 +30,12 @@ pub enum Metric {
     /// Wall time minus the wait for a core; `net` in files.
     #[serde(rename = "net")]
     Uncontended,
-    /// Wall time.
+    /// Wall time of a run.
     Wall,
 }
 
 impl Metric {
-    /// As files and options have it.
+    /// Name of the metric in files and options.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Cpu => "cpu",
@@ -64,7 +64,7 @@ impl Metric {
         }
     }
 
-    /// Of an outcome.
+    /// Block of this metric in an outcome; `None` if it was not measured.
     pub fn of(self, outcome: &Outcome) -> Option<&MetricBlock> {
         match self {
             Metric::Cpu => Some(&outcome.cpu),
@@ -77,7 +77,7 @@ impl Metric {
 /// The answer of a look.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Of B relative to A.
+    /// Verdict on B relative to A.
     pub verdict: Verdict,
     /// The metric that the next three are of: the one that decided.
     pub metric: Metric,
@@ -89,7 +89,7 @@ pub struct Outcome {
     pub low: f64,
     /// Upper bound; infinite with too few pairs.
     pub high: f64,
-    /// Pairs seen.
+    /// Number of pairs seen.
     pub pairs: usize,
     /// Seconds since the start.
     pub elapsed_s: f64,
@@ -102,7 +102,7 @@ pub struct Outcome {
     /// Signs; `None` where a run's wait could not be told.
     #[serde(rename = "net")]
     pub uncontended: Option<MetricBlock>,
-    /// Signed ranks.
+    /// Wall time, by signed ranks.
     pub wall: MetricBlock,
     /// Explanations of the verdict.
     pub reasons: Vec<Reason>,
@@ -130,7 +130,7 @@ pub struct Forecast {
     pub seconds_more: f64,
 }
 
-/// Reasons for a verdict.
+/// Reason for a verdict.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
@@ -191,7 +191,7 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Data at a look.
+/// Data of one metric at a look.
 pub(super) struct Evidence {
     pub share: f64,
     /// No look comes after this one.

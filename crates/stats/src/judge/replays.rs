@@ -38,7 +38,7 @@ pub struct ReplayJudge {
 }
 
 impl ReplayJudge {
-    /// No pairs yet.
+    /// Judge that has seen no pairs yet.
     pub fn new(plan: Plan) -> ReplayJudge {
         // What is said of frames beside the verdict has the rest.
         let plan = Plan { alpha: VERDICT_SHARE * plan.alpha, ..plan };
@@ -61,7 +61,7 @@ impl ReplayJudge {
         self.wall.push(wall);
     }
 
-    /// Pairs so far.
+    /// Number of pairs so far.
     pub fn pairs(&self) -> usize {
         self.wall.ratios.len() + self.wall.left_out
     }

@@ -121,7 +121,7 @@ impl Series {
         self.test.intervals(&self.logs(&places), [level]).map(|[interval]| interval)
     }
 
-    /// Looks.
+    /// Evaluates the pairs so far and spends the error up to `share`.
     pub fn look(&mut self, share: f64) -> Seen {
         let places = select_pairs(&self.ratios);
         let logs = self.logs(&places);

@@ -95,7 +95,7 @@ struct RunOut<'a> {
     values: &'a [f64],
 }
 
-/// See [`Samples::decode`].
+/// Parses a samples file; see [`Samples::decode`].
 pub(super) fn decode(bytes: &[u8]) -> Result<Samples, SamplesError> {
     let file: FileIn = from_json(bytes).map_err(|error| version_problem(bytes).unwrap_or(error))?;
     if file.version != VERSION {
@@ -238,7 +238,7 @@ fn wrong(path: &dyn Fn() -> String, key: &str, expected: &'static str, found: &M
     SamplesError::Rule { path: format!("{}.{key}", path()), expected, found }
 }
 
-/// See [`Samples::encode`].
+/// Writes a samples file; see [`Samples::encode`].
 pub(super) fn encode(samples: &Samples) -> Result<Vec<u8>, SamplesError> {
     check::check(samples)?;
     let common = common(&samples.benchmarks);

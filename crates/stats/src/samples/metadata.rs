@@ -9,10 +9,10 @@ use serde_json::Number;
 
 use super::error::{SamplesError, shown};
 
-/// Names and values.
+/// Metadata by name, as in pyperf's files.
 pub type Metadata = BTreeMap<String, MetadataValue>;
 
-/// One value.
+/// Value of one metadatum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MetadataValue {
@@ -22,7 +22,7 @@ pub enum MetadataValue {
     Number(Number),
     /// Yes or no; pyperf takes it for a number.
     Boolean(bool),
-    /// Of `tags` only: words, none of them empty or `all`.
+    /// Words of `tags`, none of them empty or `all`.
     Tags(Vec<String>),
 }
 
