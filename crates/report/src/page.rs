@@ -1,11 +1,10 @@
 //! The page: one HTML document with its style, its script and its data in it.
 
-use std::fmt::{Display, Write};
-
+use maud::{Markup, PreEscaped, html};
 use prony_stats::effects::Effect;
 use prony_stats::quantile::median;
 use prony_study::State;
-use prony_text::{Markup, Quantity, count, duration, thousands};
+use prony_text::{Quantity, count, duration, printable, thousands};
 use sha2::{Digest, Sha256};
 
 use crate::Report;
@@ -27,66 +26,52 @@ const LEGEND_MAX: usize = 12;
 /// What made single levels or configurations, shown without being asked: lines.
 const ENTRIES_MAX: usize = 4;
 
-/// Writes the page.
+/// Renders the page as one HTML document.
 pub fn page(report: &Report<'_>) -> String {
     let figures = Figures::of(report);
-    let results = report.matrix.results;
-    let mut out = String::with_capacity(1 << 17);
-    put(&mut out, format_args!("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"));
-    put(&mut out, "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
-    // Nothing is loaded and only this script runs, whatever a name tries.
-    put(
-        &mut out,
-        format_args!(
-            "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; \
-             script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'\">\n",
-            script_hash()
-        ),
+    let limits = report.extras.limits.as_ref();
+    let series = report.matrix.series.len().max(limits.map_or(0, section::series));
+    let policy = format!(
+        "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
+        script_hash()
     );
-    put(&mut out, format_args!("<title>{}</title>\n<link rel=\"icon\" href=\"data:,\">\n", Markup(&results.title)));
-    put(
-        &mut out,
-        format_args!(
-            "<style>\n{}{CSS}{}{CHART_CSS}</style>\n</head>\n<body>\n",
-            schemes(),
-            series_css(report.matrix.series.len().max(report.extras.limits.as_ref().map_or(0, section::series)))
-        ),
-    );
-    put(
-        &mut out,
-        format_args!(
-            "<svg width=\"0\" height=\"0\" style=\"position:absolute\" aria-hidden=\"true\"><defs>{}</defs></svg>\n",
-            shapes()
-        ),
-    );
-    head(&mut out, report);
-    put(&mut out, "<main>\n");
-    first_screen(&mut out, report);
-    failures(&mut out, report);
-    legend(&mut out, report);
-    charts(&mut out, report, &figures);
-    if let Some(limits) = &report.extras.limits {
-        section::write(&mut out, limits);
-    }
-    table_of_cells(&mut out, report);
-    machines(&mut out, report);
-    reproduce(&mut out, report);
-    put(&mut out, "</main>\n");
-    put(
-        &mut out,
-        format_args!(
-            "<footer>Made by prony {}. Colours after Okabe and Ito, distinguishable with any colour vision. This \
-             page loads nothing from the network.</footer>\n",
-            Markup(&report.extras.version)
-        ),
-    );
-    put(&mut out, "<div id=\"tip\" role=\"status\" hidden></div>\n");
-    put(&mut out, format_args!("<script>{SCRIPT}</script>\n</body>\n</html>\n"));
-    out
-}
-
-pub fn put(out: &mut String, text: impl Display) {
-    let _ = write!(out, "{text}");
+    let style = format!("\n{}{CSS}{}{CHART_CSS}", schemes(), series_css(series));
+    let page = html! {
+        (PreEscaped("<!doctype html>\n"))
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width,initial-scale=1";
+                // Nothing is loaded and only this script runs, whatever a name tries.
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                title { (report.matrix.results.title) }
+                link rel="icon" href="data:,";
+                style { (PreEscaped(style)) }
+            }
+            body {
+                svg width="0" height="0" style="position:absolute" aria-hidden="true" { defs { (PreEscaped(shapes())) } }
+                (head(report))
+                main {
+                    (first_screen(report))
+                    (failures(report))
+                    (legend(report))
+                    (charts(report, &figures))
+                    @if let Some(limits) = limits { (section::section(limits)) }
+                    (table_of_cells(report))
+                    (machines(report))
+                    (reproduce(report))
+                }
+                footer {
+                    "Made by prony " (report.extras.version) ". Colours after Okabe and Ito, distinguishable with any \
+                     colour vision. This page loads nothing from the network."
+                }
+                div id="tip" role="status" hidden {}
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    // Markup in names is escaped above, and here what would turn the direction of the text around, or hide.
+    printable(&page.into_string()).into_owned()
 }
 
 /// Light, dark where the reader likes it or asks for it, and light on paper.
@@ -123,98 +108,100 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-fn head(out: &mut String, report: &Report<'_>) {
+fn head(report: &Report<'_>) -> Markup {
     let matrix = &report.matrix;
-    put(out, format_args!("<header><div><h1>{}</h1>", Markup(&matrix.results.title)));
-    put(out, format_args!("<p>{}", Markup(&sentences::shape(matrix, &report.findings))));
-    if matrix.results.factors.len() > 1 {
-        put(out, format_args!("<br>a configuration is {}", Markup(&matrix.factors())));
+    html! {
+        header {
+            div {
+                h1 { (matrix.results.title) }
+                p {
+                    (sentences::shape(matrix, &report.findings))
+                    @if matrix.results.factors.len() > 1 { br; "a configuration is " (matrix.factors()) }
+                }
+            }
+            button id="theme" hidden aria-label="light or dark" { "Dark" }
+        }
     }
-    put(out, "</p></div><button id=\"theme\" hidden aria-label=\"light or dark\">Dark</button></header>\n");
 }
 
-fn first_screen(out: &mut String, report: &Report<'_>) {
+fn first_screen(report: &Report<'_>) -> Markup {
     let verdict = report.verdict();
-    put(out, format_args!("<p class=\"verdict {}\"><strong>{}</strong>", class(verdict.tone), Markup(&verdict.claim)));
-    if !verdict.basis.is_empty() {
-        put(out, format_args!(" <span>{}</span>", Markup(&verdict.basis)));
-    }
-    put(out, "</p>\n<ul class=\"chips\" aria-label=\"whether to trust it\">");
-    for chip in report.chips() {
-        put(
-            out,
-            format_args!(
-                "<li class=\"{}\" title=\"{}\">{}</li>",
-                class(chip.tone),
-                Markup(&chip.tip),
-                Markup(&chip.text)
-            ),
-        );
-    }
-    put(out, "</ul>\n");
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let remarks = report.remarks();
-    if !listed.is_empty() {
-        impact_table(out, report, &listed);
-    }
-    if !remarks.is_empty() {
-        put(out, "<ul class=\"notes\">");
-        remarks.iter().for_each(|remark| put(out, format_args!("<li>{}</li>", Markup(remark))));
-        put(out, "</ul>\n");
+    html! {
+        p class={ "verdict " (class(verdict.tone)) } {
+            strong { (verdict.claim) }
+            @if !verdict.basis.is_empty() { " " span { (verdict.basis) } }
+        }
+        ul class="chips" aria-label="whether to trust it" {
+            @for chip in report.chips() {
+                li class=(class(chip.tone)) title=(chip.tip) { (chip.text) }
+            }
+        }
+        @if !listed.is_empty() { (impact_table(report, &listed)) }
+        @if !remarks.is_empty() {
+            ul class="notes" {
+                @for remark in remarks { li { (remark) } }
+            }
+        }
     }
 }
 
-fn impact_table(out: &mut String, report: &Report<'_>, listed: &[&Effect]) {
+fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
     let matrix = &report.matrix;
     let axis = impact::axis(listed);
     let over = sentences::over(listed[0].size.over);
     let what = if matrix.results.metric.unit == "second" { "speed-up" } else { "change for the better" };
-    put(
-        out,
-        format_args!(
-            "<section id=\"impact\"><h2>Effect of each component <small>{what}; dot: one {over}, bar: 95 % \
-             interval, line: median; thin line: range, with an arrow where it continues</small></h2>\n<div \
-             class=\"card\"><table><thead><tr><th scope=\"col\">component</th><th scope=\"col\">change</th><th \
-             scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">95 % interval</th><th \
-             scope=\"col\" class=\"n\">range over {over}s</th><th scope=\"col\" class=\"n\">pairs</th><th \
-             scope=\"col\" class=\"strip\">{}</th></tr></thead><tbody>\n",
-            impact::scale(&axis).inline()
-        ),
-    );
-    for (row, effect) in listed.iter().enumerate() {
-        let (factor, change) = sentences::change(matrix.results, effect);
-        let is_again = row > 0 && listed[row - 1].factor == effect.factor;
-        let factor = if is_again { String::new() } else { factor };
-        let size = &effect.size;
-        put(
-            out,
-            format_args!(
-                "<tr{}><td>{}</td><td>{}</td><td class=\"n usual\" data-name=\"median\"><b>{}</b></td>",
-                if sentences::is_told(effect) { "" } else { " class=\"untold\"" },
-                Markup(&factor),
-                Markup(&change),
-                share(size.median)
-            ),
-        );
-        put(
-            out,
-            format_args!(
-                "<td class=\"n interval\" data-name=\"95 % interval\">{}{}</td>",
-                span(size.interval.low, size.interval.high),
-                if sentences::is_told(effect) { String::new() } else { format!(" <em>{}</em>", sentences::NOT_TOLD) }
-            ),
-        );
-        put(
-            out,
-            format_args!("<td class=\"n range\" data-name=\"range over {over}s\">{}</td>", span(size.min, size.max)),
-        );
-        put(out, format_args!("<td class=\"n pairs\" data-name=\"pairs\">{}</td>", thousands(effect.pairs)));
-        put(out, format_args!("<td class=\"strip\">{}</td></tr>\n", impact::strip(matrix, effect, &axis).inline()));
+    let range = format!("range over {over}s");
+    html! {
+        section id="impact" {
+            h2 {
+                "Effect of each component "
+                small {
+                    (what) "; dot: one " (over) ", bar: 95 % interval, line: median; thin line: range, with an arrow where it \
+                     continues"
+                }
+            }
+            div class="card" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "component" }
+                            th scope="col" { "change" }
+                            th scope="col" class="n" { "median" }
+                            th scope="col" class="n" { "95 % interval" }
+                            th scope="col" class="n" { (range) }
+                            th scope="col" class="n" { "pairs" }
+                            th scope="col" class="strip" { (PreEscaped(impact::scale(&axis).inline())) }
+                        }
+                    }
+                    tbody {
+                        @for (row, effect) in listed.iter().enumerate() {
+                            @let (factor, change) = sentences::change(matrix.results, effect);
+                            @let is_again = row > 0 && listed[row - 1].factor == effect.factor;
+                            @let is_told = sentences::is_told(effect);
+                            @let size = &effect.size;
+                            tr class=[(!is_told).then_some("untold")] {
+                                td { @if !is_again { (factor) } }
+                                td { (change) }
+                                td class="n usual" data-name="median" { b { (share(size.median)) } }
+                                td class="n interval" data-name="95 % interval" {
+                                    (span(size.interval.low, size.interval.high))
+                                    @if !is_told { " " em { (sentences::NOT_TOLD) } }
+                                }
+                                td class="n range" data-name=(range) { (span(size.min, size.max)) }
+                                td class="n pairs" data-name="pairs" { (thousands(effect.pairs)) }
+                                td class="strip" { (PreEscaped(impact::strip(matrix, effect, &axis).inline())) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
-    put(out, "</tbody></table></div></section>\n");
 }
 
-fn failures(out: &mut String, report: &Report<'_>) {
+fn failures(report: &Report<'_>) -> Markup {
     let results = report.matrix.results;
     let mut alike: Vec<(String, Vec<usize>)> = Vec::new();
     for (place, cell) in results.cells.iter().enumerate().filter(|(_, cell)| matches!(cell.state, State::Failed { .. }))
@@ -226,44 +213,57 @@ fn failures(out: &mut String, report: &Report<'_>) {
         }
     }
     if alike.is_empty() && report.extras.problems.is_empty() {
-        return;
+        return html! {};
     }
-    put(out, "<section id=\"failures\"><h2>Failures</h2><ul class=\"notes\">");
-    for (text, places) in alike.iter().take(FAILURES_MAX) {
+    let first = |places: &[usize]| {
         let cell = &results.cells[places[0]];
         let name = report.matrix.configuration(&cell.levels).map_or("", |one| &report.matrix.configurations[one].name);
         let (machine, workload) = (&results.machines[cell.machine].name, &results.workloads[cell.workload].name);
         let first = format!("{name}, {workload} on {machine}, repeat {}", cell.repeat + 1);
-        let first =
-            if places.len() > 1 { format!("{}, the first: {first}", count(places.len(), "cell")) } else { first };
-        put(out, format_args!("<li>{} <br>{}</li>", Markup(&first), Markup(text)));
+        if places.len() > 1 { format!("{}, the first: {first}", count(places.len(), "cell")) } else { first }
+    };
+    html! {
+        section id="failures" {
+            h2 { "Failures" }
+            ul class="notes" {
+                @for (text, places) in alike.iter().take(FAILURES_MAX) {
+                    li { (first(places)) " " br; (text) }
+                }
+                @if alike.len() > FAILURES_MAX {
+                    li { "and " (alike.len() - FAILURES_MAX) " of other kinds, in the table of cells" }
+                }
+                @for problem in &report.extras.problems {
+                    li { "unreadable: " (problem) }
+                }
+            }
+        }
     }
-    if alike.len() > FAILURES_MAX {
-        put(out, format_args!("<li>and {} of other kinds, in the table of cells</li>", alike.len() - FAILURES_MAX));
-    }
-    for problem in &report.extras.problems {
-        put(out, format_args!("<li>unreadable: {}</li>", Markup(problem)));
-    }
-    put(out, "</ul></section>\n");
 }
 
-fn legend(out: &mut String, report: &Report<'_>) {
-    if report.matrix.series.len() < 2 {
-        return;
+fn legend(report: &Report<'_>) -> Markup {
+    let series = &report.matrix.series;
+    if series.len() < 2 {
+        return html! {};
     }
-    let folded = report.matrix.series.len() > LEGEND_MAX;
-    if folded {
-        let all = count(report.matrix.series.len(), "configuration");
-        put(out, format_args!("<details class=\"fold\"><summary>{all}: marks, and which are shown</summary>"));
+    let buttons = html! {
+        div class="legend" role="group" aria-label="configurations shown in the charts" {
+            @for (k, name) in series.iter().enumerate() {
+                button aria-pressed="true" data-k=(k) { (PreEscaped(key(k))) (name) }
+            }
+        }
+    };
+    if series.len() <= LEGEND_MAX {
+        return buttons;
     }
-    put(out, "<div class=\"legend\" role=\"group\" aria-label=\"configurations shown in the charts\">");
-    for (k, name) in report.matrix.series.iter().enumerate() {
-        put(out, format_args!("<button aria-pressed=\"true\" data-k=\"{k}\">{}{}</button>", key(k), Markup(name)));
+    html! {
+        details class="fold" {
+            summary { (count(series.len(), "configuration")) ": marks, and which are shown" }
+            (buttons)
+        }
     }
-    put(out, if folded { "</div></details>\n" } else { "</div>\n" });
 }
 
-fn charts(out: &mut String, report: &Report<'_>, figures: &Figures) {
+fn charts(report: &Report<'_>, figures: &Figures) -> Markup {
     let matrix = &report.matrix;
     let quantity = quantity(matrix);
     let unit = if quantity.unit().is_empty() { String::new() } else { format!(" in {}", quantity.unit()) };
@@ -272,55 +272,60 @@ fn charts(out: &mut String, report: &Report<'_>, figures: &Figures) {
         prony_study::Direction::Higher => "higher is better",
     };
     let metric = format!("{}{unit}", sentence(&matrix.metric()));
-    if let Some(bars) = &figures.bars {
-        let of = match matrix.results.workloads.len() {
-            0 | 1 => "one bar per configuration".to_owned(),
-            n => format!("bar: median of the completed workloads, of {n}; tick: each workload"),
-        };
-        heading(out, "bars", &metric, &format!("{better}; {of}"));
-        put(out, format_args!("<div class=\"card wide\">{}</div>", framed(bars)));
-        medians(out, report, &quantity);
-        put(out, "</section>\n");
-    }
-    for (place, (name, series)) in figures.sweeps.iter().enumerate() {
-        let bounds = bounds_words(report);
-        heading(out, &format!("sweep{place}"), &format!("{metric} by {name}"), &format!("{better}; band: {bounds}"));
-        panels(out, series);
-        put(out, "</section>\n");
-    }
-    if figures.machines.all > 0 {
-        let text = format!("{better}; mark: median of the runs of a workload, line: {}", bounds_words(report));
-        heading(out, "machines", "Each machine", &text);
-        panels(out, &figures.machines);
-        put(out, "</section>\n");
-    }
-    if figures.quantiles.all > 0 {
-        let read = format!("of {}; median over the replays", count(report.extras.frames.read, "frame"));
-        heading(out, "quantiles", "Frame time quantiles", &read);
-        panels(out, &figures.quantiles);
-        put(out, "</section>\n");
-        heading(
-            out,
-            "frames",
-            "Each frame",
-            "band: fastest to slowest frame of each section over all replays, line: typical frame",
-        );
-        stack(out, &figures.traces);
-        put(out, "</section>\n");
-    }
-    if figures.flames.all > 0 {
-        heading(
-            out,
-            "flames",
-            "Where the time goes",
-            "width: share of the stack samples; below a function: what it calls",
-        );
-        stack(out, &figures.flames);
-        put(out, "</section>\n");
+    let of = match matrix.results.workloads.len() {
+        0 | 1 => "one bar per configuration".to_owned(),
+        n => format!("bar: median of the completed workloads, of {n}; tick: each workload"),
+    };
+    let bounds = bounds_words(report);
+    html! {
+        @if let Some(bars) = &figures.bars {
+            section id="bars" {
+                (heading(&metric, &format!("{better}; {of}")))
+                div class="card wide" { (framed(bars)) }
+                (medians(report, &quantity))
+            }
+        }
+        @for (place, (name, series)) in figures.sweeps.iter().enumerate() {
+            section id={ "sweep" (place) } {
+                (heading(&format!("{metric} by {name}"), &format!("{better}; band: {bounds}")))
+                (panels(series))
+            }
+        }
+        @if figures.machines.all > 0 {
+            section id="machines" {
+                (heading("Each machine", &format!("{better}; mark: median of the runs of a workload, line: {bounds}")))
+                (panels(&figures.machines))
+            }
+        }
+        @if figures.quantiles.all > 0 {
+            section id="quantiles" {
+                (heading(
+                    "Frame time quantiles",
+                    &format!("of {}; median over the replays", count(report.extras.frames.read, "frame")),
+                ))
+                (panels(&figures.quantiles))
+            }
+            section id="frames" {
+                (heading(
+                    "Each frame",
+                    "band: fastest to slowest frame of each section over all replays, line: typical frame",
+                ))
+                (stack(&figures.traces))
+            }
+        }
+        @if figures.flames.all > 0 {
+            section id="flames" {
+                (heading(
+                    "Where the time goes",
+                    "width: share of the stack samples; below a function: what it calls",
+                ))
+                (stack(&figures.flames))
+            }
+        }
     }
 }
 
-/// What lines and bands around values are here.
+/// Meaning of the lines and bands around values.
 fn bounds_words(report: &Report<'_>) -> &'static str {
     let mut groups = report.matrix.groups();
     match groups.all(|(_, _, _, group)| group.has_interval()) {
@@ -334,72 +339,85 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-pub fn heading(out: &mut String, id: &str, title: &str, small: &str) {
-    put(out, format_args!("<section id=\"{id}\"><h2>{} <small>{}</small></h2>\n", Markup(title), Markup(small)));
+/// The title of a section, and what it shows.
+pub fn heading(title: &str, small: &str) -> Markup {
+    html! { h2 { (title) " " small { (small) } } }
 }
 
-fn panels(out: &mut String, series: &Series) {
-    put(out, "<div class=\"panels\">");
-    for figure in &series.figures {
-        put(
-            out,
-            format_args!("<div class=\"card\"><h3>{}</h3>{}</div>\n", Markup(&figure.name), figure.chart.inline()),
-        );
+fn panels(series: &Series) -> Markup {
+    html! {
+        div class="panels" {
+            @for figure in &series.figures {
+                div class="card" { h3 { (figure.name) } (PreEscaped(figure.chart.inline())) }
+            }
+        }
+        (rest(series))
     }
-    put(out, "</div>\n");
-    rest(out, series);
 }
 
-fn stack(out: &mut String, series: &Series) {
-    put(out, "<div class=\"stack\">");
-    for figure in &series.figures {
-        put(
-            out,
-            format_args!("<div class=\"card wide\"><h3>{}</h3>{}</div>\n", Markup(&figure.name), framed(&figure.chart)),
-        );
+fn stack(series: &Series) -> Markup {
+    html! {
+        div class="stack" {
+            @for figure in &series.figures {
+                div class="card wide" { h3 { (figure.name) } (framed(&figure.chart)) }
+            }
+        }
+        (rest(series))
     }
-    put(out, "</div>\n");
-    rest(out, series);
 }
 
 /// A wide chart: it shrinks with the page, but not until its text cannot be read.
-pub fn framed(chart: &Drawing) -> String {
-    format!("<div class=\"one\" style=\"min-width:{}px\">{}</div>", chart.width().min(860.0), chart.inline())
+pub fn framed(chart: &Drawing) -> Markup {
+    html! {
+        div class="one" style={ "min-width:" (chart.width().min(860.0)) "px" } { (PreEscaped(chart.inline())) }
+    }
 }
 
-fn rest(out: &mut String, series: &Series) {
-    if series.all > series.figures.len() {
-        put(out, format_args!("<p>{} of {} are drawn.</p>\n", series.figures.len(), thousands(series.all)));
+fn rest(series: &Series) -> Markup {
+    html! {
+        @if series.all > series.figures.len() {
+            p { (series.figures.len()) " of " (thousands(series.all)) " are drawn." }
+        }
     }
 }
 
 /// The bars as a table, for those who do not see them.
-fn medians(out: &mut String, report: &Report<'_>, quantity: &Quantity) {
+fn medians(report: &Report<'_>, quantity: &Quantity) -> Markup {
     let matrix = &report.matrix;
-    put(
-        out,
-        "<details><summary>as a table</summary><div class=\"wide\"><table><thead><tr><th scope=\"col\">machine</th>",
-    );
-    matrix
-        .configurations
-        .iter()
-        .for_each(|one| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Markup(&one.name))));
-    put(out, "</tr></thead><tbody>");
-    for (machine, facts) in matrix.results.machines.iter().enumerate() {
-        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Markup(&facts.name)));
-        for configuration in 0..matrix.configurations.len() {
-            let workloads = 0..matrix.results.workloads.len();
-            let values: Vec<f64> =
-                workloads.filter_map(|workload| Some(matrix.group(configuration, machine, workload)?.median)).collect();
-            let text = median(&values).map_or_else(|| "–".to_owned(), |value| quantity.value(value));
-            put(out, format_args!("<td class=\"n\">{}</td>", Markup(&text)));
+    let typical = |configuration: usize, machine: usize| {
+        let workloads = 0..matrix.results.workloads.len();
+        let values: Vec<f64> =
+            workloads.filter_map(|workload| Some(matrix.group(configuration, machine, workload)?.median)).collect();
+        median(&values).map_or_else(|| "–".to_owned(), |value| quantity.value(value))
+    };
+    html! {
+        details {
+            summary { "as a table" }
+            div class="wide" {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" { "machine" }
+                            @for one in &matrix.configurations { th scope="col" class="n" { (one.name) } }
+                        }
+                    }
+                    tbody {
+                        @for (machine, facts) in matrix.results.machines.iter().enumerate() {
+                            tr {
+                                th scope="row" { (facts.name) }
+                                @for configuration in 0..matrix.configurations.len() {
+                                    td class="n" { (typical(configuration, machine)) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
         }
-        put(out, "</tr>");
     }
-    put(out, "</tbody></table></div></details>\n");
 }
 
-fn table_of_cells(out: &mut String, report: &Report<'_>) {
+fn table_of_cells(report: &Report<'_>) -> Markup {
     let results = report.matrix.results;
     let (json, held) = cells::json(&report.matrix);
     let of = match held < results.cells.len() {
@@ -407,70 +425,84 @@ fn table_of_cells(out: &mut String, report: &Report<'_>) {
         false => count(held, "cell"),
     };
     let csv = format!("prony study export {} --csv cells.csv", provenance::quoted(&report.extras.directory));
-    put(
-        out,
-        format_args!(
-            "<section><h2>Raw cells <small>including warm-ups and controls</small></h2>\n<noscript><p>The table \
-             needs the script of this page, which does not run here.</p></noscript>\n<details \
-             id=\"cells\"><summary>{of}</summary><div class=\"find\"><input id=\"filter\" type=\"search\" \
-             placeholder=\"filter: words that a row must have\" aria-label=\"filter rows by words\"><select \
-             id=\"state\" aria-label=\"filter rows by state\"><option value=\"\">all states</option><option \
-             value=\"done\">done</option><option value=\"failed\">failed</option><option value=\"to run\">to \
-             run</option></select><span id=\"found\" role=\"status\"></span></div><div \
-             class=\"wide\"><table><thead><tr></tr></thead><tbody></tbody></table></div><p class=\"find\"><button \
-             id=\"more\" hidden>more rows</button></p></details>\n<p>As a file: \
-             <code>{}</code></p></section>\n<script type=\"application/json\" id=\"data\">{json}</script>\n",
-            Markup(&csv)
-        ),
-    );
+    html! {
+        section {
+            (heading("Raw cells", "including warm-ups and controls"))
+            noscript { p { "The table needs the script of this page, which does not run here." } }
+            details id="cells" {
+                summary { (of) }
+                div class="find" {
+                    input id="filter" type="search" placeholder="filter: words that a row must have"
+                        aria-label="filter rows by words";
+                    select id="state" aria-label="filter rows by state" {
+                        option value="" { "all states" }
+                        @for state in ["done", "failed", "to run"] { option value=(state) { (state) } }
+                    }
+                    span id="found" role="status" {}
+                }
+                div class="wide" { table { thead { tr {} } tbody {} } }
+                p class="find" { button id="more" hidden { "more rows" } }
+            }
+            p { "As a file: " code { (csv) } }
+        }
+        script type="application/json" id="data" { (PreEscaped(json)) }
+    }
 }
 
-fn machines(out: &mut String, report: &Report<'_>) {
+fn machines(report: &Report<'_>) -> Markup {
     let known: Vec<_> =
         report.matrix.results.machines.iter().map(|machine| (machine, provenance::machine(machine))).collect();
     if known.iter().all(|(machine, facts)| facts.is_empty() && machine.disturbances.is_empty()) {
-        return;
+        return html! {};
     }
-    put(out, "<section><h2>Machines</h2><dl>");
-    for (machine, facts) in known {
-        let mut parts: Vec<String> = facts
-            .iter()
-            .map(|(name, value)| match *name {
-                "processor" => value.clone(),
-                name => format!("{name} {value}"),
-            })
-            .collect();
-        parts.extend(machine.disturbances.iter().map(|text| format!("disturbed: {text}")));
-        put(out, format_args!("<dt>{}</dt><dd>{}</dd>", Markup(&machine.name), Markup(&parts.join(" · "))));
+    let described = |(machine, facts): &(&prony_study::Machine, Vec<(&str, String)>)| {
+        let facts = facts.iter().map(|(name, value)| match *name {
+            "processor" => value.clone(),
+            name => format!("{name} {value}"),
+        });
+        let disturbed = machine.disturbances.iter().map(|text| format!("disturbed: {text}"));
+        facts.chain(disturbed).collect::<Vec<_>>().join(" · ")
+    };
+    html! {
+        section {
+            h2 { "Machines" }
+            dl {
+                @for machine in &known { dt { (machine.0.name) } dd { (described(machine)) } }
+            }
+        }
     }
-    put(out, "</dl></section>\n");
 }
 
-fn reproduce(out: &mut String, report: &Report<'_>) {
+fn reproduce(report: &Report<'_>) -> Markup {
     let results = report.matrix.results;
-    put(out, "<section id=\"reproduce\"><h2>How to reproduce</h2>\n<pre>");
     let commands = provenance::again(&report.extras.directory, report.extras.can_run_again);
-    put(out, format_args!("{}</pre>\n<dl>", Markup(&commands)));
-    put(out, format_args!("<dt>random seed</dt><dd>{}</dd>", results.seed));
-    put(out, format_args!("<dt>version</dt><dd>prony {}</dd>", Markup(&report.extras.version)));
     let seconds: f64 = results.cells.iter().filter_map(|cell| cell.seconds).filter(|seconds| seconds.is_finite()).sum();
-    if seconds > 0.0 {
-        put(out, format_args!("<dt>time in cells</dt><dd>{}</dd>", duration(seconds)));
-    }
     let (of_all, of_some): (Vec<_>, Vec<_>) =
         provenance::entries(&report.matrix).into_iter().partition(|entry| entry.of.is_empty());
-    let line = |out: &mut String, entry: &provenance::Entry| {
-        let of = if entry.of.is_empty() { String::new() } else { format!(", {}", entry.of) };
-        let [key, of, value] = [&entry.key, &of, &entry.value].map(|text| Markup(text));
-        put(out, format_args!("<dt>{key}{of}</dt><dd><code>{value}</code></dd>"));
+    let lines = |entries: &[provenance::Entry]| {
+        html! {
+            @for entry in entries {
+                dt { (entry.key) @if !entry.of.is_empty() { ", " (entry.of) } }
+                dd { code { (entry.value) } }
+            }
+        }
     };
-    of_all.iter().for_each(|entry| line(out, entry));
-    put(out, "</dl>");
-    if !of_some.is_empty() {
-        let open = if of_some.len() <= ENTRIES_MAX { " open" } else { "" };
-        put(out, format_args!("<details{open}><summary>definition of each level or configuration</summary><dl>"));
-        of_some.iter().for_each(|entry| line(out, entry));
-        put(out, "</dl></details>");
+    html! {
+        section id="reproduce" {
+            h2 { "How to reproduce" }
+            pre { (commands) }
+            dl {
+                dt { "random seed" } dd { (results.seed) }
+                dt { "version" } dd { "prony " (report.extras.version) }
+                @if seconds > 0.0 { dt { "time in cells" } dd { (duration(seconds)) } }
+                (lines(&of_all))
+            }
+            @if !of_some.is_empty() {
+                details open[of_some.len() <= ENTRIES_MAX] {
+                    summary { "definition of each level or configuration" }
+                    dl { (lines(&of_some)) }
+                }
+            }
+        }
     }
-    put(out, "</section>\n");
 }

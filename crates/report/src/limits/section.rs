@@ -2,51 +2,47 @@
 
 use std::collections::BTreeSet;
 
+use maud::{Markup, html};
 use prony_limits::{Experiment, Limits, Measured};
-use prony_text::{Markup, Quantity, count, thousands};
+use prony_text::{Quantity, count, thousands};
 
 use super::limits_curves;
-use crate::page::{framed, heading, put};
+use crate::page::{framed, heading};
 
 /// Curves that help to read a study; the others are for whoever asks about the processor itself.
 const SHOWN: [&str; 4] = ["bandwidth", "latency", "roofline", "threads"];
 
-/// How many lines the charts have at most: so many colours a page needs.
+/// Greatest number of curves in a chart, and so of colours that the page needs.
 pub fn series(limits: &Limits) -> usize {
     limits_curves(limits).iter().map(|(_, curves)| curves.lines.len()).max().unwrap_or(0)
 }
 
-/// The whole section.
-pub fn write(out: &mut String, limits: &Limits) {
-    heading(out, "limits", "Limits of the hardware", "times and rates: best of the samples, cycles: median");
+/// Section of the page: table, curves, and all figures on request.
+pub fn section(limits: &Limits) -> Markup {
     let processor = limits.facts.cpu.model.as_deref().unwrap_or("an unknown processor");
-    let (all, disturbed) = (limits.measured.len(), limits.disturbed());
-    put(
-        out,
-        format_args!(
-            "<p>{}, machine <code>{}</code>, CPU {}: {}, of which {} had fewer than 3 undisturbed samples.</p>\n",
-            Markup(processor),
-            limits.fingerprint,
-            limits.cpu,
-            count(all, "figure"),
-            thousands(disturbed)
-        ),
-    );
-    levels(out, limits);
-    put(out, "<div class=\"stack\">");
-    for (_, curves) in limits_curves(limits).into_iter().filter(|(name, _)| SHOWN.contains(name)) {
-        put(out, format_args!("<div class=\"card wide\">{}</div>\n", framed(&curves.drawing())));
+    let curves = limits_curves(limits).into_iter().filter(|(name, _)| SHOWN.contains(name));
+    html! {
+        section id="limits" {
+            (heading("Limits of the hardware", "times and rates: best of the samples, cycles: median"))
+            p {
+                (processor) ", machine " code { (limits.fingerprint) } ", CPU " (limits.cpu) ": "
+                (count(limits.measured.len(), "figure")) ", of which " (thousands(limits.disturbed()))
+                " had fewer than 3 undisturbed samples."
+            }
+            (levels(limits))
+            div class="stack" {
+                @for (_, curves) in curves { div class="card wide" { (framed(&curves.drawing())) } }
+            }
+            (everything(limits))
+        }
     }
-    put(out, "</div>\n");
-    everything(out, limits);
-    put(out, "</section>\n");
 }
 
 /// Bandwidth and latency of each level: a row a way, on the kind of pages that was measured first, which is the best there is.
-fn levels(out: &mut String, limits: &Limits) {
+fn levels(limits: &Limits) -> Markup {
     let cases = || limits.of(Experiment::Bandwidth).filter(|case| case.fact("level").is_some());
     let chases = || limits.of(Experiment::Cache).filter(|case| case.fact("level").is_some());
-    let Some(pages) = cases().chain(chases()).find_map(|case| case.fact("pages")) else { return };
+    let Some(pages) = cases().chain(chases()).find_map(|case| case.fact("pages")) else { return html! {} };
     let mut sizes: Vec<(&str, f64)> =
         cases().chain(chases()).filter_map(|case| Some((case.fact("level")?, case.number("bytes")?))).collect();
     sizes.sort_by(|a, b| a.1.total_cmp(&b.1));
@@ -60,58 +56,71 @@ fn levels(out: &mut String, limits: &Limits) {
             None => rows.push((name, vec![case])),
         }
     }
-    put(
-        out,
-        format_args!(
-            "<div class=\"card wide\"><h3>one thread, {} pages; copies: bytes copied</h3><table><thead><tr><th scope=\"col\"></th>",
-            Markup(pages)
-        ),
-    );
-    sizes.iter().for_each(|(level, _)| put(out, format_args!("<th scope=\"col\" class=\"n\">{}</th>", Markup(level))));
-    put(out, "</tr></thead><tbody>");
-    for (name, of_row) in rows {
-        put(out, format_args!("<tr><th scope=\"row\">{}</th>", Markup(name)));
-        for (level, _) in &sizes {
-            let case = of_row.iter().find(|case| case.fact("level") == Some(level));
-            let text = case.and_then(|case| told(case)).unwrap_or_else(|| "–".to_owned());
-            put(out, format_args!("<td class=\"n\">{}</td>", Markup(&text)));
+    let figure = |of_row: &[&Measured], level: &str| {
+        let case = of_row.iter().find(|case| case.fact("level") == Some(level));
+        case.and_then(|case| told(case)).unwrap_or_else(|| "–".to_owned())
+    };
+    html! {
+        div class="card wide" {
+            h3 { "one thread, " (pages) " pages; copies: bytes copied" }
+            table {
+                thead {
+                    tr {
+                        th scope="col" {}
+                        @for (level, _) in &sizes { th scope="col" class="n" { (level) } }
+                    }
+                }
+                tbody {
+                    @for (name, of_row) in &rows {
+                        tr {
+                            th scope="row" { (name) }
+                            @for (level, _) in &sizes { td class="n" { (figure(of_row, level)) } }
+                        }
+                    }
+                }
+            }
         }
-        put(out, "</tr>");
     }
-    put(out, "</tbody></table></div>\n");
 }
 
 /// A table an experiment, closed until it is asked for: a full run has some eight hundred figures.
-fn everything(out: &mut String, limits: &Limits) {
-    for experiment in Experiment::ALL {
-        let cases: Vec<&Measured> = limits.of(experiment).collect();
-        if cases.is_empty() {
-            continue;
+fn everything(limits: &Limits) -> Markup {
+    html! {
+        @for experiment in Experiment::ALL {
+            @let cases: Vec<&Measured> = limits.of(experiment).collect();
+            @if !cases.is_empty() {
+                details {
+                    summary { (experiment.to_string()) ": " (count(cases.len(), "figure")) }
+                    div class="wide" {
+                        table {
+                            thead {
+                                tr {
+                                    th scope="col" { "limit" }
+                                    @for name in ["value", "median", "n", "disturbed"] {
+                                        th scope="col" class="n" { (name) }
+                                    }
+                                }
+                            }
+                            tbody { @for case in cases { (row(case)) } }
+                        }
+                    }
+                }
+            }
         }
-        put(
-            out,
-            format_args!(
-                "<details><summary>{experiment}: {}</summary><div class=\"wide\"><table><thead><tr><th scope=\"col\">limit</th>\
-                 <th scope=\"col\" class=\"n\">value</th><th scope=\"col\" class=\"n\">median</th><th scope=\"col\" class=\"n\">n</th>\
-                 <th scope=\"col\" class=\"n\">disturbed</th></tr></thead><tbody>",
-                count(cases.len(), "figure")
-            ),
-        );
-        for case in cases {
-            let (Some(value), Some(figure)) = (told(case), case.figure()) else { continue };
-            put(
-                out,
-                format_args!(
-                    "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{:.0} %</td></tr>",
-                    Markup(&case.name),
-                    Markup(&value),
-                    Markup(&Quantity::of(figure.median, &case.unit).value(figure.median)),
-                    thousands(figure.n),
-                    figure.contaminated * 100.0
-                ),
-            );
+    }
+}
+
+/// A figure with what it rests on.
+fn row(case: &Measured) -> Markup {
+    let (Some(value), Some(figure)) = (told(case), case.figure()) else { return html! {} };
+    html! {
+        tr {
+            td { (case.name) }
+            td class="n" { (value) }
+            td class="n" { (Quantity::of(figure.median, &case.unit).value(figure.median)) }
+            td class="n" { (thousands(figure.n)) }
+            td class="n" { (format!("{:.0} %", figure.contaminated * 100.0)) }
         }
-        put(out, "</tbody></table></div></details>\n");
     }
 }
 
