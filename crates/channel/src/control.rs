@@ -91,13 +91,13 @@ pub struct Control {
     pub threads: [Thread; THREADS],
 }
 
-layout!(Control, 3638272, {
+layout!(Control, 3637760, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
     thread_slots_used: 2076, processes_used: 2080, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
-    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, line_by_line: 37800,
-    passed_process: 37804, passed_thread: 37808, passed_record: 37816, failures_used: 37824, failures: 37832,
-    processes: 164808, threads: 3048448,
+    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, line_by_line: 37288,
+    passed_process: 37292, passed_thread: 37296, passed_record: 37304, failures_used: 37312, failures: 37320,
+    processes: 164296, threads: 3047936,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

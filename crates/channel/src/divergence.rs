@@ -21,7 +21,7 @@ states! {
 
 states! {
     /// Kind of difference within a [`Stop`].
-    pub enum What {
+    pub enum StopKind {
         /// No further kind: the class says it all.
         Call = 0,
         /// A recorded output was not sent.
@@ -55,8 +55,6 @@ pub const WINDOW_BYTES: usize = 128;
 pub const CALLERS: usize = 12;
 /// Bytes of a caller's description.
 pub const CALLER_BYTES: usize = 160;
-/// Bytes of a report's detail.
-pub const DETAIL_BYTES: usize = 512;
 
 /// Facts of the first divergence, written by the player.
 #[repr(C)]
@@ -66,7 +64,7 @@ pub struct Report {
     /// Class of the divergence.
     pub class: StateWord<Stop>,
     /// Kind of difference within the class.
-    pub what: StateWord<What>,
+    pub kind: StateWord<StopKind>,
     /// The status that the build ended with, if it called `exit`.
     pub status: AtomicI32,
     /// Index of the process.
@@ -95,20 +93,16 @@ pub struct Report {
     pub expected: SharedBytes<WINDOW_BYTES>,
     /// Bytes that the build sent there.
     pub found: SharedBytes<WINDOW_BYTES>,
-    /// Bytes used of `detail`.
-    pub detail_len: AtomicU32,
     /// Number of callers that are described.
     pub callers: AtomicU32,
-    /// A path or a short text.
-    pub detail: SharedBytes<DETAIL_BYTES>,
     /// `object+0xoffset (symbol)`, innermost first, each ended by a zero byte.
     pub caller: [SharedBytes<CALLER_BYTES>; CALLERS],
 }
 
-layout!(Report, 2776, {
-    state: 0, class: 4, what: 8, status: 12, process: 16, thread: 20, op: 24, fd: 28, record: 32, byte: 40,
+layout!(Report, 2264, {
+    state: 0, class: 4, kind: 8, status: 12, process: 16, thread: 20, op: 24, fd: 28, record: 32, byte: 40,
     expected_bytes: 48, found_bytes: 56, window_start: 64, expected_len: 72, found_len: 76, expected: 80, found: 208,
-    detail_len: 336, callers: 340, detail: 344, caller: 856,
+    callers: 336, caller: 340,
 });
 
 /// Real calls that failed, of which a replay keeps the last so many.

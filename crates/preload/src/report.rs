@@ -2,7 +2,7 @@
 
 use super::state::{control, index};
 use super::thread::{ASIDE, Thread};
-use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, WINDOW_BYTES, What};
+use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -19,10 +19,8 @@ pub struct Finding<'a> {
     expected_bytes: usize,
     found_bytes: usize,
     window_start: usize,
-    what: What,
+    kind: StopKind,
     status: i32,
-    /// A path or a short text.
-    pub detail: &'a [u8],
 }
 
 impl<'a> Finding<'a> {
@@ -40,15 +38,14 @@ impl<'a> Finding<'a> {
             expected_bytes: 0,
             found_bytes: 0,
             window_start: 0,
-            what: What::Call,
+            kind: StopKind::Call,
             status: 0,
-            detail: &[],
         }
     }
 
     /// Copy of the finding with its kind within the class.
-    pub fn of(self, what: What) -> Finding<'a> {
-        Finding { what, ..self }
+    pub fn of(self, kind: StopKind) -> Finding<'a> {
+        Finding { kind, ..self }
     }
 
     /// The build ends with this status.
@@ -60,7 +57,7 @@ impl<'a> Finding<'a> {
     /// The output of `record` was not sent.
     pub unsafe fn missing(op: Op, fd: i32, record: *const Head) -> Finding<'a> {
         // SAFETY: as for this function.
-        unsafe { Finding { detail: b"not sent", what: What::NotSent, ..Finding::call(op, fd, record) } }
+        unsafe { Finding { kind: StopKind::NotSent, ..Finding::call(op, fd, record) } }
     }
 
     /// Output that differs from the record at byte `at`.
@@ -82,7 +79,7 @@ impl<'a> Finding<'a> {
                 expected_bytes: expected.len(),
                 found_bytes,
                 window_start: start,
-                what: What::Bytes,
+                kind: StopKind::Bytes,
                 ..Finding::call(op, fd, record)
             };
             let mut place = 0;
@@ -114,7 +111,7 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
             }
         }
         report.class.store(class, Ordering::Relaxed);
-        report.what.store(finding.what, Ordering::Relaxed);
+        report.kind.store(finding.kind, Ordering::Relaxed);
         report.status.store(finding.status, Ordering::Relaxed);
         report.process.store(index(), Ordering::Relaxed);
         report.thread.store((*thread).index.into(), Ordering::Relaxed);
@@ -127,7 +124,6 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
         report.window_start.store(finding.window_start as u64, Ordering::Relaxed);
         report.expected_len.store(report.expected.write(finding.expected), Ordering::Relaxed);
         report.found_len.store(report.found.write(&finding.found[..finding.found_len]), Ordering::Relaxed);
-        report.detail_len.store(report.detail.write(finding.detail), Ordering::Relaxed);
         describe_callers(report);
         report.state.store(ReportState::Complete, Ordering::Release);
         libc::_exit(0)

@@ -255,7 +255,7 @@ mod tests {
         control.thread_slots_used.store(u32::MAX, Ordering::Relaxed);
         control.processes_used.store(u32::MAX, Ordering::Relaxed);
         control.report.state.store(ReportState::Complete, Ordering::Relaxed);
-        for length in [&control.report.expected_len, &control.report.detail_len, &control.report.callers] {
+        for length in [&control.report.expected_len, &control.report.found_len, &control.report.callers] {
             length.store(u32::MAX, Ordering::Relaxed);
         }
         control.failures_used.store(u32::MAX, Ordering::Relaxed);

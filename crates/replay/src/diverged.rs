@@ -5,7 +5,7 @@ use crate::compare::Unexcused;
 use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
 use crate::tape::{Scene, calls_of, owners_of, scene};
-use prony_channel::{Stop, What};
+use prony_channel::{Stop, StopKind};
 use prony_demo::dump::{Line, call_name};
 use prony_demo::{Demo, DemoError, Head};
 use std::io::{Read, Seek};
@@ -39,8 +39,8 @@ pub(crate) fn from_player<R: Read + Seek>(
     demo: &mut Demo<R>,
     facts: channel::Divergence,
 ) -> Result<Divergence, DemoError> {
-    let detail = match (facts.class, facts.what, facts.byte) {
-        (_, What::Status, _) | (Stop::EarlyExit, ..) => Some(Detail::EndingStatus(facts.status)),
+    let detail = match (facts.class, facts.kind, facts.byte) {
+        (_, StopKind::Status, _) | (Stop::EarlyExit, ..) => Some(Detail::EndingStatus(facts.status)),
         (.., Some(_)) if facts.expected_bytes != facts.found_bytes => {
             Some(Detail::Lengths { expected: facts.expected_bytes, found: facts.found_bytes })
         }
@@ -67,13 +67,13 @@ pub(crate) fn from_player<R: Read + Seek>(
     };
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(&mut found, &scene);
-    found.difference = match facts.what {
-        What::Call => Difference::Class,
-        What::NotSent => Difference::NotSent,
-        What::NotRecorded => Difference::NotRecorded,
-        What::Bytes => Difference::Bytes,
-        What::Destination => Difference::Destination,
-        What::Status => {
+    found.difference = match facts.kind {
+        StopKind::Call => Difference::Class,
+        StopKind::NotSent => Difference::NotSent,
+        StopKind::NotRecorded => Difference::NotRecorded,
+        StopKind::Bytes => Difference::Bytes,
+        StopKind::Destination => Difference::Destination,
+        StopKind::Status => {
             let expected = Head::from_bytes(&scene.record).map_or(0, |head| head.aux as i32);
             Difference::Status { expected, found: facts.status }
         }

@@ -5,7 +5,7 @@ use crate::report::{self, Finding};
 use crate::ring::{Piece, emit_numbered};
 use crate::state::control;
 use crate::thread::Thread;
-use prony_channel::{Stop, What};
+use prony_channel::{Stop, StopKind};
 use prony_demo::{Op, PartKind};
 use std::sync::atomic::Ordering;
 
@@ -72,7 +72,7 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
     unsafe {
         let expected = answer.part(PartKind::Addr, message);
         if expected != found && !expected.is_empty() {
-            let mut finding = Finding::differing(
+            let finding = Finding::differing(
                 op,
                 fd,
                 answer.head,
@@ -81,8 +81,7 @@ pub unsafe fn compare_address(thread: *mut Thread, answer: Answer, op: Op, fd: i
                 found.iter().zip(expected).take_while(|(a, b)| a == b).count(),
                 std::iter::once((found.as_ptr(), found.len())),
             );
-            finding.detail = b"destination address";
-            report::stop(thread, Stop::Output, finding.of(What::Destination));
+            report::stop(thread, Stop::Output, finding.of(StopKind::Destination));
         }
     }
 }

@@ -34,8 +34,8 @@ use super::thread::{ASIDE, Thread};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_channel::{
-    self as channel, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, ProcessState, Stop, TAKEN, TAPE_FD,
-    TapeHead, TapeStream, What,
+    self as channel, FRAME_END, FrameTime, NO_THREAD, NO_TURN, OP_MASK, PARTLY, ProcessState, Stop, StopKind, TAKEN,
+    TAPE_FD, TapeHead, TapeStream,
 };
 use prony_demo::{Class, Head, Op, PartKind, Parts};
 use resync::{find, fits, pass_over, reach, search, without_record};
@@ -374,7 +374,7 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         }
         let place = window::at(thread, stands);
         if (*place).aux != status as u32 {
-            report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(What::Status));
+            report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(StopKind::Status));
         }
         done(thread, Answer { head: place });
     }

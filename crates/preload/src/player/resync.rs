@@ -8,7 +8,7 @@ use crate::descriptors;
 use crate::report::{self, Finding};
 use crate::state::slot;
 use crate::thread::{ASIDE, Thread};
-use prony_channel::{self as channel, OP_MASK, Stop, TAKEN, What};
+use prony_channel::{self as channel, OP_MASK, Stop, StopKind, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
 
@@ -201,7 +201,7 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
             return without(thread, i64::from((*thread).offered));
         }
         if op.class() == Class::Output {
-            report::stop(thread, Stop::Output, Finding::call(op, fd, first).of(What::NotRecorded));
+            report::stop(thread, Stop::Output, Finding::call(op, fd, first).of(StopKind::NotRecorded));
         }
         let related = find(first, end, |record| (*record).fd == fd && fd >= 0 || number(record) == op as u16);
         let class = if related.is_some() { Stop::Order } else { Stop::Unrecorded };

@@ -4,7 +4,7 @@ use super::Channel;
 use super::memory::Mapped;
 use prony_channel::{
     AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, Report,
-    ReportState, SlotState, Stop, THREADS, Waiting, What,
+    ReportState, SlotState, Stop, StopKind, THREADS, Waiting,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -239,7 +239,7 @@ fn cut(bytes: &[u8], length: u32) -> Vec<u8> {
     bytes[..(length as usize).min(bytes.len())].to_vec()
 }
 
-/// What stands before the first zero byte.
+/// Text before the first zero byte.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|&byte| byte == 0).next().unwrap_or(bytes)).into()
 }
@@ -250,7 +250,7 @@ pub(crate) struct Divergence {
     /// Class of the divergence.
     pub class: Stop,
     /// Kind of difference within the class.
-    pub what: What,
+    pub kind: StopKind,
     /// The status that the build ended with, if it called `exit`.
     pub status: i32,
     /// Index of the process.
@@ -275,8 +275,6 @@ pub(crate) struct Divergence {
     pub expected: Vec<u8>,
     /// The bytes of the build in the window.
     pub found: Vec<u8>,
-    /// A path or a short text.
-    pub detail: String,
     /// Callers, innermost first.
     pub callers: Vec<String>,
 }
@@ -287,7 +285,7 @@ impl Divergence {
         let callers = report.caller.iter().take(report.callers.load(Ordering::Relaxed) as usize);
         Divergence {
             class: report.class.load(Ordering::Relaxed).unwrap_or(Stop::Order),
-            what: report.what.load(Ordering::Relaxed).unwrap_or(What::Call),
+            kind: report.kind.load(Ordering::Relaxed).unwrap_or(StopKind::Call),
             status: report.status.load(Ordering::Relaxed),
             process: report.process.load(Ordering::Relaxed),
             thread: report.thread.load(Ordering::Relaxed),
@@ -300,7 +298,6 @@ impl Divergence {
             window_start: report.window_start.load(Ordering::Relaxed).min(byte),
             expected: cut(&report.expected.read(), report.expected_len.load(Ordering::Relaxed)),
             found: cut(&report.found.read(), report.found_len.load(Ordering::Relaxed)),
-            detail: text(&cut(&report.detail.read(), report.detail_len.load(Ordering::Relaxed))),
             callers: callers.map(|caller| text(&caller.read())).collect(),
         }
     }
