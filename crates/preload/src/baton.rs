@@ -35,15 +35,15 @@ const PATIENCE: timespec = timespec { tv_sec: 0, tv_nsec: 200_000 };
 /// two calls.
 const SPINS: u32 = 100;
 
-/// From now on this process has several threads.
-pub fn put_to_use() {
+/// Puts the baton into use: from now on this process has several threads.
+pub fn enable() {
     if state::mode() == RECORDING && !control().side_by_side.load(Ordering::Relaxed) {
         IN_USE.store(true, Ordering::Relaxed);
     }
 }
 
 /// Takes the baton out of use in a process that has one thread, having just been forked.
-pub fn put_aside() {
+pub fn disable() {
     IN_USE.store(false, Ordering::Relaxed);
 }
 
@@ -54,7 +54,7 @@ pub fn is_in_use() -> bool {
 
 /// The thread has the baton, and nobody has waited for it for long.
 #[inline(always)]
-pub unsafe fn is_held_in_peace(thread: *const Thread) -> bool {
+pub unsafe fn is_held_uncontended(thread: *const Thread) -> bool {
     is_in_use()
         && slot().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
         && slot().impatient.load(Ordering::Relaxed) == 0

@@ -4,7 +4,7 @@
 
 use super::recorder::{self, Piece};
 use super::state::{self, control, errno, set_errno};
-use super::thread::{self, ASIDE, RECORDING, REPLAYING, Thread};
+use super::thread::{self, PASS_THROUGH, RECORDING, REPLAYING, Thread};
 use libc::{c_char, c_int, c_void};
 use prony_channel::{FAILURES, NOTED, NOTED_FROM_HERE, NOTED_NO_MORE, UNFINISHED};
 use prony_demo::{Op, PartKind};
@@ -112,7 +112,7 @@ unsafe fn write_down(thread: *mut Thread, fd: c_int, what: u32, ret: i64, pieces
     // SAFETY: the block is the calling thread's own, and the pieces live across this call.
     unsafe {
         let before = errno();
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         recorder::emit(thread, Op::NoteFailed, fd, what, ret, pieces);
         (*thread).live = live;
         set_errno(before);

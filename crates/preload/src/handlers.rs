@@ -1,7 +1,7 @@
 //! The server's handlers of signals, as it set them; the kernel has others.
 
 #[cfg(target_arch = "x86_64")]
-use super::thread::Aside;
+use super::thread::PassThrough;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 
@@ -83,7 +83,7 @@ pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
         // SAFETY: as for this function.
         return unsafe { run(signal, info, context) };
     }
-    let _aside = Aside::step();
+    let _pass_through = PassThrough::enter();
     // SAFETY: all zero but the action is a valid request for the default, which ends the process in most cases.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

@@ -1,7 +1,7 @@
 //! Threads that join and leave, forked children, and the end of a process.
 
 use super::state::{control, mode, slot};
-use super::thread::{self, ASIDE};
+use super::thread::{self, PASS_THROUGH};
 use super::{baton, ending, player, recorder, report, ring, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
@@ -34,7 +34,7 @@ pub fn detach_thread() {
     // SAFETY: the block is the calling thread's own; what an attached thread has is mapped until here.
     unsafe {
         if (*thread).attached {
-            (*thread).live = ASIDE;
+            (*thread).live = PASS_THROUGH;
             (*thread).attached = false;
             ring::close_run(thread);
             ending::begin();
@@ -50,7 +50,7 @@ pub fn detach_thread() {
 /// From now on the process has several threads: locks are recorded.
 pub fn now_threaded() {
     state::set_threaded();
-    baton::put_to_use();
+    baton::enable();
 }
 
 /// Chooses the index of a process about to be made.
@@ -67,7 +67,7 @@ pub fn become_child(index: u32) {
     state::join_as_child(index);
     // A replay takes the numbers of the recording.
     control().processes_used.fetch_max(index.saturating_add(1), Ordering::Relaxed);
-    baton::put_aside();
+    baton::disable();
     ending::forget();
     let thread = thread::this();
     // SAFETY: the block is the calling thread's own, and this thread is the only one of the process.
@@ -81,7 +81,7 @@ pub fn become_child(index: u32) {
         player::close(thread);
         (*thread).pending.store(0, Ordering::Relaxed);
         attach_thread(0);
-        (*thread).live = ASIDE;
+        (*thread).live = PASS_THROUGH;
     }
 }
 
@@ -95,10 +95,10 @@ pub fn exiting(status: c_int) {
     let thread = thread::this();
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        if !(*thread).attached || mode() == ASIDE {
+        if !(*thread).attached || mode() == PASS_THROUGH {
             return;
         }
-        (*thread).live = ASIDE;
+        (*thread).live = PASS_THROUGH;
         if mode() == thread::RECORDING {
             recorder::emit(thread, Op::Exit, -1, status as u32, 0, &[]);
         } else {
@@ -115,7 +115,7 @@ fn detach() {
     state::leave();
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        (*thread::this()).live = ASIDE;
-        (*thread::this()).mode = ASIDE;
+        (*thread::this()).live = PASS_THROUGH;
+        (*thread::this()).mode = PASS_THROUGH;
     }
 }

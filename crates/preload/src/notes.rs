@@ -3,7 +3,7 @@
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
 use super::state::{self, errno, set_errno};
-use super::thread::{self, ASIDE, RECORDING};
+use super::thread::{self, PASS_THROUGH, RECORDING};
 use prony_demo::{Op, PartKind};
 
 /// Something that a replay cannot bring back.
@@ -38,7 +38,7 @@ fn note(op: Op, aux: u32, text: &[&[u8]]) {
             return;
         }
         let before = errno();
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let mut line = [0; 480];
         let mut out = Text { to: &mut line, used: 0 };
         text.iter().for_each(|part| out.put(part));

@@ -3,7 +3,7 @@
 
 use super::report::Text;
 use super::state::{self, control};
-use super::thread::{Aside, RECORDING};
+use super::thread::{PassThrough, RECORDING};
 use super::{notes, processor, raw_calls, search};
 use prony_channel::{EXCLUDED_BYTES, ScanState};
 use std::ffi::{CStr, c_int, c_void};
@@ -166,7 +166,7 @@ pub fn name_interposer() {
         let mut found: Option<(&CStr, libc::Dl_info)> = None;
         let mut more = 0;
         {
-            let _aside = Aside::step();
+            let _pass_through = PassThrough::enter();
             libc::dladdr(name_interposer as *const c_void, &mut own);
             // As the program looks them up: for this library, which is bound to itself, its own come first.
             type Open = unsafe extern "C" fn(*const libc::c_char, c_int) -> *mut c_void;
@@ -220,7 +220,7 @@ pub fn watch() {
         let found = search::ask(ScanState::Program, processor::follow);
         processor::watched();
         if recording && found {
-            let _aside = Aside::step();
+            let _pass_through = PassThrough::enter();
             raw_calls::trap();
         }
     }

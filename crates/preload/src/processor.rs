@@ -17,7 +17,7 @@ use super::player;
 use super::recorder::{self, Piece};
 use super::report::{self, Text};
 use super::state::{control, errno, mode, set_errno};
-use super::thread::{self, ASIDE, Aside, RECORDING, REPLAYING, Thread};
+use super::thread::{self, PASS_THROUGH, PassThrough, RECORDING, REPLAYING, Thread};
 use super::{handlers, notes, search};
 use libc::{c_int, c_void};
 use prony_channel::{SITES, ScanState, Site};
@@ -139,7 +139,7 @@ pub fn watched() {
     unsafe {
         let thread = thread::this();
         if mode() == RECORDING && control().processor.load(Ordering::Relaxed) {
-            let live = std::mem::replace(&mut (*thread).live, ASIDE);
+            let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
             recorder::emit(thread, Op::NoteProcessor, -1, current().len() as u32, 0, &[]);
             (*thread).live = live;
         }
@@ -205,9 +205,9 @@ unsafe fn objects(debug: *const Debug) -> usize {
 fn loaded() {
     // SAFETY: the loader has one such structure, for good.
     unsafe {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         let debug: *const Debug = libc::dlsym(libc::RTLD_DEFAULT, c"_r_debug".as_ptr()).cast();
-        if mode() == ASIDE || debug.is_null() || (*debug).state != CONSISTENT {
+        if mode() == PASS_THROUGH || debug.is_null() || (*debug).state != CONSISTENT {
             return;
         }
         let sum = objects(debug);
@@ -290,7 +290,7 @@ unsafe fn leave(from: &Instruction) -> bool {
 unsafe fn write(address: usize, bytes: &[u8]) -> bool {
     let page = address & !4095;
     let length = address + bytes.len() - page;
-    let _aside = Aside::step();
+    let _pass_through = PassThrough::enter();
     // SAFETY: the caller passes code that is mapped; it stays readable and executable.
     if unsafe { libc::mprotect(page as *mut c_void, length, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) } != 0
     {
@@ -309,8 +309,8 @@ pub fn time_stamp_at(site: usize) -> u64 {
     // SAFETY: the block is the calling thread's own.
     unsafe {
         let thread = thread::this();
-        let own = (*thread).attached && (*thread).live != ASIDE;
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let own = (*thread).attached && (*thread).live != PASS_THROUGH;
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let value = time_stamp(thread, own.then_some(live));
         (*thread).live = live;
         if own && live == RECORDING && !is_said(site) {
@@ -329,7 +329,7 @@ fn say(what: &'static [u8], address: usize, covered: bool) {
     let mut text = [0; 300];
     let mut line = Text { to: &mut text, used: 0 };
     {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         if !report::put_place(&mut line, address as *mut c_void) {
             line.put(b"0x");
             line.hex(address);
@@ -349,7 +349,7 @@ fn catch() {
         if CATCHES.swap(true, Ordering::Relaxed) {
             return;
         }
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = trapped as *const () as usize;
         // Not on the stack of the server if it has another one for handlers: that of a coroutine may be small.
@@ -420,8 +420,8 @@ fn answer(found: &Instruction, registers: &mut Registers) {
     unsafe {
         let thread = thread::this();
         // Not the server's own: the library is inside one of its calls.
-        let own = (*thread).attached && (*thread).live != ASIDE;
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let own = (*thread).attached && (*thread).live != PASS_THROUGH;
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let mut set = |register: c_int, value: u64| registers[register as usize] = value as i64;
         match found.asks {
             Asks::Rdtsc => {
@@ -481,7 +481,7 @@ fn say_first(found: &Instruction) {
     // SAFETY: all zero is a valid answer.
     let mut object: libc::Dl_info = unsafe { std::mem::zeroed() };
     let known = {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         // SAFETY: any address may be asked about.
         unsafe { libc::dladdr(found.address as *const c_void, &mut object) != 0 }
     };

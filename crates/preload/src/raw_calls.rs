@@ -6,7 +6,7 @@
 use super::notes;
 use super::report::{self, Text};
 use super::state::{errno, set_errno};
-use super::thread::Aside;
+use super::thread::PassThrough;
 use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -61,7 +61,7 @@ pub fn watch_thread() {
     let start = LIBC_START.load(Ordering::Relaxed);
     if start != 0 {
         let length = LIBC_END.load(Ordering::Relaxed) - start;
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         // SAFETY: the range is that of the code of libc, and the switch that the kernel reads is static.
         unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL) };
     }
@@ -103,13 +103,13 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
         let number = libc::c_long::from(number);
         let real = || libc::syscall(number, a, b, c, d, e, f);
         let result = if harmless {
-            let _aside = Aside::step();
+            let _pass_through = PassThrough::enter();
             real()
         } else if number == libc::SYS_io_uring_setup {
             set_errno(libc::ENOSYS);
             -1
         } else {
-            let _aside = Aside::step();
+            let _pass_through = PassThrough::enter();
             real()
         };
         registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
@@ -136,7 +136,7 @@ pub fn note(number: c_int, address: *mut c_void) {
     let is_known =
         !address.is_null() && unsafe { libc::dladdr(address, &mut found) } != 0 && !found.dli_fname.is_null();
     if address.is_null() {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         report::put_caller(&mut line);
     } else if is_known {
         line.put(b" from ");

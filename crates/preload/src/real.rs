@@ -72,7 +72,7 @@ macro_rules! hooks {
             // SAFETY: C code calls this under the contract of the function whose name it bears, so that what the arguments lead
             // to is valid as that contract says; the block is the calling thread's own.
             unsafe {
-                if (*$crate::thread::this()).live == $crate::thread::ASIDE {
+                if (*$crate::thread::this()).live == $crate::thread::PASS_THROUGH {
                     return real::$name($($arg),*);
                 }
                 if $crate::stack::is_scanned() {

@@ -1,7 +1,7 @@
 //! Report of a divergence: its facts go into the control area, then the process ends.
 
 use super::state::{control, index};
-use super::thread::{ASIDE, Thread};
+use super::thread::{PASS_THROUGH, Thread};
 use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
@@ -102,7 +102,7 @@ impl<'a> Finding<'a> {
 pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
     // SAFETY: the block is the calling thread's own; the process ends without running handlers.
     unsafe {
-        (*thread).live = ASIDE;
+        (*thread).live = PASS_THROUGH;
         let report = &control().report;
         if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
             // Another thread was first; its finding counts.
@@ -238,7 +238,7 @@ pub fn say(text: &[&[u8]]) {
     }
     out.put(b"\n");
     let used = out.used;
-    let _aside = super::thread::Aside::step();
+    let _pass_through = super::thread::PassThrough::enter();
     // SAFETY: writes bytes of this function's own.
     unsafe { libc::write(2, line.as_ptr().cast(), used) };
 }

@@ -352,7 +352,7 @@ unsafe fn wait_for_space(thread: *mut Thread, size: usize) {
     // SAFETY: the block is the calling thread's own; it has a slot, and the pause lives across its call.
     unsafe {
         let errno = super::state::errno();
-        let live = std::mem::replace(&mut (*thread).live, super::thread::ASIDE);
+        let live = std::mem::replace(&mut (*thread).live, super::thread::PASS_THROUGH);
         let mut rounds = 0u32;
         (*(*thread).slot).waiting.store(Waiting::Reader, Ordering::Relaxed);
         loop {

@@ -3,7 +3,7 @@
 
 use super::notes;
 use super::state::{self, control};
-use super::thread::Aside;
+use super::thread::PassThrough;
 use libc::c_int;
 use prony_channel::{ScanState, StateWord};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// Has the objects searched, and calls `follow` while the sites that were found stand in the control area. `what`: [`ScanState::Program`] or [`ScanState::Loaded`]. Returns
 /// whether any of them makes system calls of its own.
 pub fn ask(what: ScanState, follow: impl FnOnce()) -> bool {
-    let _aside = Aside::step();
+    let _pass_through = PassThrough::enter();
     let scan = &control().scan;
     let state = &scan.state;
     claim(state);

@@ -12,7 +12,7 @@ use super::player;
 use super::processor;
 use super::recorder::{self, Piece};
 use super::state::{self, errno, set_errno};
-use super::thread::{self, ASIDE, REPLAYING, Thread};
+use super::thread::{self, PASS_THROUGH, REPLAYING, Thread};
 use prony_demo::{Op, PartKind};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
@@ -87,7 +87,7 @@ unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context:
     unsafe {
         let before = errno();
         let thread = thread::this();
-        if !(*thread).attached || state::mode() == ASIDE {
+        if !(*thread).attached || state::mode() == PASS_THROUGH {
             handlers::run(signal, info, context);
         } else if (*thread).blocking {
             (*thread).blocking = false;
@@ -171,7 +171,7 @@ unsafe fn deliver_held_back(thread: *mut Thread, place: i32) {
             let signal = pending.trailing_zeros() as c_int + 1;
             (*thread).pending.fetch_and(!(1 << (signal - 1)), Ordering::Relaxed);
             let mut info = handlers::details(signal);
-            let live = std::mem::replace(&mut (*thread).live, ASIDE);
+            let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
             let mut context: libc::ucontext_t = std::mem::zeroed();
             record_and_run(thread, place, signal, &mut info, (&raw mut context).cast());
             (*thread).live = live;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(null_mut());
 static INDEX: AtomicU32 = AtomicU32::new(0);
-static MODE: AtomicU8 = AtomicU8::new(thread::ASIDE);
+static MODE: AtomicU8 = AtomicU8::new(thread::PASS_THROUGH);
 /// More than one thread was ever made in this process.
 static THREADED: AtomicBool = AtomicBool::new(false);
 /// This process was forked from one of the recording, so it is not the one that was started.
@@ -31,7 +31,7 @@ pub fn join_as_child(index: u32) {
 
 /// Ends this process's part in the recording.
 pub fn leave() {
-    MODE.store(thread::ASIDE, Ordering::Relaxed);
+    MODE.store(thread::PASS_THROUGH, Ordering::Relaxed);
 }
 
 /// From now on the process has several threads, and its order matters.

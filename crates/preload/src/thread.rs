@@ -38,7 +38,7 @@ global_asm!(
 );
 
 /// Mode in which hooked calls of a thread are not the server's and pass through.
-pub const ASIDE: u8 = 0;
+pub const PASS_THROUGH: u8 = 0;
 /// Mode in which calls are recorded.
 pub const RECORDING: u8 = channel::Mode::Record as u8;
 /// Calls are answered from the tape.
@@ -47,7 +47,7 @@ pub const REPLAYING: u8 = channel::Mode::Replay as u8;
 /// State of one thread; all zero until the thread is attached.
 #[repr(C)]
 pub struct Thread {
-    /// [`ASIDE`] before attaching and inside the library, else [`RECORDING`] or [`REPLAYING`].
+    /// [`PASS_THROUGH`] before attaching and inside the library, else [`RECORDING`] or [`REPLAYING`].
     pub live: u8,
     /// True while a real call that may block is under way and a handler may run at once.
     pub blocking: bool,
@@ -164,27 +164,27 @@ pub fn this() -> *mut Thread {
     block
 }
 
-/// Steps aside: until dropped, hooked calls of this thread go to the real functions.
-pub struct Aside(*mut Thread, u8);
+/// Guard of pass-through mode: until it is dropped, hooked calls of this thread go to the real functions.
+pub struct PassThrough(*mut Thread, u8);
 
-impl Aside {
-    /// Steps aside on the calling thread.
+impl PassThrough {
+    /// Enters pass-through mode on the calling thread.
     #[inline(always)]
-    pub fn step() -> Aside {
+    pub fn enter() -> PassThrough {
         let thread = this();
         // SAFETY: the block belongs to the calling thread alone.
         unsafe {
             let before = (*thread).live;
-            (*thread).live = ASIDE;
-            Aside(thread, before)
+            (*thread).live = PASS_THROUGH;
+            PassThrough(thread, before)
         }
     }
 }
 
-impl Drop for Aside {
+impl Drop for PassThrough {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as in `step`.
+        // SAFETY: as in `enter`.
         unsafe { (*self.0).live = self.1 }
     }
 }

@@ -10,7 +10,7 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::super::state::{errno, outcome, set_errno, threaded};
-use super::super::thread::Aside;
+use super::super::thread::PassThrough;
 use super::{enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
@@ -475,7 +475,7 @@ pub(super) fn cannot_record(what: &'static [u8], detail: usize) {
     line.put(b" of ");
     line.decimal(detail as u64);
     line.put(b" bytes");
-    let _aside = Aside::step();
+    let _pass_through = PassThrough::enter();
     report::put_caller(&mut line);
     let length = line.used;
     notes::doubtful(&[&text[..length]]);

@@ -8,7 +8,7 @@ use super::super::notes;
 use super::super::processor;
 use super::super::real::Real;
 use super::super::state;
-use super::super::thread::{ASIDE, Aside};
+use super::super::thread::{PASS_THROUGH, PassThrough};
 use libc::{c_char, c_int, c_void};
 use std::ffi::CStr;
 
@@ -31,14 +31,14 @@ unsafe fn name_of<'a>(path: *const c_char) -> &'a [u8] {
 unsafe extern "C" fn before_dlopen(path: *const c_char, flags: *mut c_int) -> *mut c_void {
     // SAFETY: called by the entry of `dlopen` with the path that it got, and with the place where it keeps the flags.
     unsafe {
-        if state::mode() != ASIDE && *flags & DEEP_BINDING != 0 {
+        if state::mode() != PASS_THROUGH && *flags & DEEP_BINDING != 0 {
             *flags &= !DEEP_BINDING;
             notes::covered(&[name_of(path), b" is loaded without RTLD_DEEPBIND, so that its calls are seen"]);
         }
-        if state::mode() != ASIDE {
+        if state::mode() != PASS_THROUGH {
             processor::watch_loading();
         }
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         DLOPEN.address()
     }
 }
@@ -49,7 +49,7 @@ unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
     // SAFETY: called by the entry of `dlmopen` with the arguments that it pushed.
     unsafe {
         let asked = &mut *request;
-        if state::mode() != ASIDE {
+        if state::mode() != PASS_THROUGH {
             if asked.namespace != libc::LM_ID_BASE {
                 notes::covered(&[b"dlmopen(", name_of(asked.path), b") is not recorded: it would bring another libc"]);
                 // What `dlerror` says then.
@@ -57,7 +57,7 @@ unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
             }
             asked.flags &= !DEEP_BINDING;
         }
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         DLMOPEN.address()
     }
 }

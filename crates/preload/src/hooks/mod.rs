@@ -27,7 +27,7 @@ use super::thread::{self, Thread};
 use prony_demo::{Class, Op};
 use std::sync::atomic::Ordering;
 
-/// The block of the calling thread, with the library stepped aside, and whether it records. Signals that were held back
+/// The block of the calling thread, in pass-through mode, and whether it records. Signals that were held back
 /// run before.
 #[inline(always)]
 pub fn enter() -> (*mut Thread, bool) {
@@ -36,7 +36,7 @@ pub fn enter() -> (*mut Thread, bool) {
         let thread = thread::this();
         signals::deliver_before(thread);
         let recording = (*thread).live == thread::RECORDING;
-        (*thread).live = thread::ASIDE;
+        (*thread).live = thread::PASS_THROUGH;
         (thread, recording)
     }
 }

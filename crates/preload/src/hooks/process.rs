@@ -12,7 +12,7 @@ use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{self, errno, set_errno};
-use super::super::thread::{Aside, Thread, this};
+use super::super::thread::{PassThrough, Thread, this};
 use super::{enter, leave, recorded};
 use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, rusage, siginfo_t};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
@@ -239,7 +239,7 @@ unsafe fn waited(
 fn wait_for_replayed(recorded: pid_t, options: c_int) {
     let Some(own) = pids::known(recorded) else { return };
     let before = errno();
-    let _aside = Aside::step();
+    let _pass_through = PassThrough::enter();
     // SAFETY: all zero is a valid answer.
     let mut info: siginfo_t = unsafe { std::mem::zeroed() };
     let options = libc::WEXITED | options & libc::WNOWAIT;
@@ -613,7 +613,7 @@ hooks! {
 unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
     // SAFETY: as for this function, whose name this is.
     unsafe {
-        // Stepped aside, so this passes straight through the hook.
+        // In pass-through mode, so this call goes to the real function.
         libc::wait4(pid, status, options, used)
     }
 }

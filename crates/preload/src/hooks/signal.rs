@@ -5,7 +5,7 @@ use super::super::real::hooks;
 use super::super::recorder::Piece;
 use super::super::signals;
 use super::super::state::errno;
-use super::super::thread::Aside;
+use super::super::thread::PassThrough;
 use super::{recorded, recorded_plain};
 use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
 use prony_demo::Op;
@@ -81,7 +81,7 @@ unsafe fn timer<T>(op: Op, aux: u32, old: *mut T, real: impl FnOnce() -> c_int) 
 
 hooks! {
     [__sigaction] fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         signals::change(signal, new, old, |signal, new, old| real::sigaction(signal, new, old))
     }
 
@@ -155,7 +155,7 @@ hooks! {
 fn own_pid() -> pid_t {
     // SAFETY: only asks.
     unsafe {
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         let before = errno();
         let pid = libc::getpid();
         super::super::state::set_errno(before);

@@ -22,7 +22,7 @@ use super::super::real::hooks;
 use super::super::recorder;
 use super::super::stack;
 use super::super::state::{self, threaded};
-use super::super::thread::{Aside, RECORDING, this};
+use super::super::thread::{PassThrough, RECORDING, this};
 
 use super::{blocking, enter, leave};
 use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
@@ -149,21 +149,21 @@ enum Attempt {
 unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_int) -> Attempt {
     let thread = this();
     if (*thread).live == RECORDING {
-        let may = baton::is_held_in_peace(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
-        let aside = Aside::step();
+        let may = baton::is_held_uncontended(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
+        let pass_through = PassThrough::enter();
         let tried = may.then(&at_once);
         if tried != Some(Some(0)) {
             if baton::is_in_use() {
                 recorder::emit_at_once(thread, Op::AcquireStart, -1, 0, i64::from((*thread).unrecorded), &[]);
             }
-            drop(aside);
+            drop(pass_through);
             return Attempt::Recorded(tried);
         }
     } else {
         if !player::is_unrecorded(thread) {
             return Attempt::Recorded(None);
         }
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         if at_once() != Some(0) {
             // Another build, or another process, has it, or the demo ends before the record that says who.
             player::wait_unrecorded(thread);

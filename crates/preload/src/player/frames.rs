@@ -68,7 +68,7 @@ pub(super) fn now(clock: i32) -> u64 {
     // SAFETY: writes the one time; the block is the calling thread's own.
     unsafe {
         let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
+        let live = std::mem::replace(&mut (*thread::this()).live, thread::PASS_THROUGH);
         libc::clock_gettime(clock, &mut time);
         (*thread::this()).live = live;
         time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

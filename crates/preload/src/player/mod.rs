@@ -30,7 +30,7 @@ use super::handlers;
 use super::report::{self, Finding};
 use super::slots;
 use super::state::{control, index, slot};
-use super::thread::{ASIDE, Thread};
+use super::thread::{PASS_THROUGH, Thread};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_channel::{
@@ -402,7 +402,7 @@ pub unsafe fn replay_signal(thread: *mut Thread) {
     // has seen that a signal's stands at the cursor. All zero is a valid context, of which a handler that runs at a
     // call sees nothing.
     unsafe {
-        let live = std::mem::replace(&mut (*thread).live, ASIDE);
+        let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
         let answer = taken(thread, (*thread).cursor);
         let signal = answer.aux() as i32;
         let mut info: libc::siginfo_t = std::mem::zeroed();

@@ -7,7 +7,7 @@ use super::{Answer, class, count, end_process, next, number, replay_signal, step
 use crate::descriptors;
 use crate::report::{self, Finding};
 use crate::state::slot;
-use crate::thread::{ASIDE, Thread};
+use crate::thread::{PASS_THROUGH, Thread};
 use prony_channel::{self as channel, OP_MASK, Stop, StopKind, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
@@ -269,7 +269,7 @@ pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
         leave_turn(thread);
         if (*thread).index != 0 {
             (*(*thread).slot).call.store(channel::AT_END, Ordering::Release);
-            (*thread).live = ASIDE;
+            (*thread).live = PASS_THROUGH;
             loop {
                 // One that was cancelled in its last wait ends here too: `pause` is a place where that happens.
                 libc::pause();

@@ -298,7 +298,7 @@ fn futex_wake(word: &AtomicU32) {
     // SAFETY: the block is the calling thread's own; the kernel takes the word for a name only.
     unsafe {
         let before = errno();
-        let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
+        let live = std::mem::replace(&mut (*thread::this()).live, thread::PASS_THROUGH);
         libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, 1);
         (*thread::this()).live = live;
         set_errno(before);
@@ -312,7 +312,7 @@ fn wait_until<T>(look: impl Fn() -> Option<T>) -> T {
     // call.
     unsafe {
         let before = errno();
-        let live = std::mem::replace(&mut (*thread::this()).live, thread::ASIDE);
+        let live = std::mem::replace(&mut (*thread::this()).live, thread::PASS_THROUGH);
         let control = control();
         let (fed, waiters) = (&control.fed, &control.fed_waiters);
         waiters.fetch_add(1, Ordering::SeqCst);

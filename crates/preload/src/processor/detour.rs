@@ -11,7 +11,7 @@
 //!                                     jmp back
 //! ```
 
-use crate::thread::Aside;
+use crate::thread::PassThrough;
 use libc::c_void;
 use prony_channel::MOST_ROOM;
 use std::arch::naked_asm;
@@ -54,7 +54,7 @@ pub unsafe fn make(site: usize, room: usize) -> Option<usize> {
         if !is_possible() || !(JUMP..=MOST_ROOM).contains(&room) {
             return None;
         }
-        let _aside = Aside::step();
+        let _pass_through = PassThrough::enter();
         let place = take(site)?;
         let mut code = Code { at: place as *mut u8 };
         code.put(&(stub as *const () as usize).to_le_bytes());
