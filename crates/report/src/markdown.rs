@@ -50,24 +50,24 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let over = sentences::over(first.size.over);
     // A column of its own only where it says something.
     let says = |text: &str| {
-        if listed.iter().all(|effect| sentences::is_told(effect)) { String::new() } else { format!(" {text} |") }
+        if listed.iter().all(|effect| sentences::is_significant(effect)) { String::new() } else { format!(" {text} |") }
     };
     let _ = writeln!(out, "| component | change | median | 95 % interval | range over {over}s | pairs |{}", says(""));
     let _ = writeln!(out, "|:--|:--|--:|--:|--:|--:|{}", says(":--").trim_start());
     for effect in &listed {
         let (factor, change) = sentences::change(report.matrix.results, effect);
         let size = &effect.size;
-        let is_told = sentences::is_told(effect);
+        let is_significant = sentences::is_significant(effect);
         let _ = writeln!(
             out,
             "| {} | {} | {} | {} | {} | {} |{}",
             escaped(&factor),
             escaped(&change),
-            if is_told { format!("**{}**", share(size.median)) } else { share(size.median) },
+            if is_significant { format!("**{}**", share(size.median)) } else { share(size.median) },
             span(size.interval.low, size.interval.high),
             span(size.min, size.max),
             thousands(effect.pairs),
-            says(if is_told { "" } else { sentences::NOT_TOLD })
+            says(if is_significant { "" } else { sentences::NOT_SIGNIFICANT })
         );
     }
     out.push('\n');

@@ -179,15 +179,15 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                         @for (row, effect) in listed.iter().enumerate() {
                             @let (factor, change) = sentences::change(matrix.results, effect);
                             @let is_again = row > 0 && listed[row - 1].factor == effect.factor;
-                            @let is_told = sentences::is_told(effect);
+                            @let is_significant = sentences::is_significant(effect);
                             @let size = &effect.size;
-                            tr class=[(!is_told).then_some("untold")] {
+                            tr class=[(!is_significant).then_some("not-significant")] {
                                 td { @if !is_again { (factor) } }
                                 td { (change) }
                                 td class="n usual" data-name="median" { b { (share(size.median)) } }
                                 td class="n interval" data-name="95 % interval" {
                                     (span(size.interval.low, size.interval.high))
-                                    @if !is_told { " " em { (sentences::NOT_TOLD) } }
+                                    @if !is_significant { " " em { (sentences::NOT_SIGNIFICANT) } }
                                 }
                                 td class="n range" data-name=(range) { (span(size.min, size.max)) }
                                 td class="n pairs" data-name="pairs" { (thousands(effect.pairs)) }

@@ -113,7 +113,7 @@ pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
 /// effect that is told from 0, which rests on all their cells.
 fn largest_told(effects: &[Effect]) -> Option<&Effect> {
     let told = effects.iter().filter(|effect| {
-        is_told(effect)
+        is_significant(effect)
             && effect.size.median != 0.0
             && (effect.size.median > 0.0) == (effect.size.interval.estimate > 0.0)
     });
@@ -380,10 +380,10 @@ pub fn with_interval(interval: &Interval) -> String {
 }
 
 /// Label of effects that are not significant, as in `prony study effects`.
-pub const NOT_TOLD: &str = "not significant";
+pub const NOT_SIGNIFICANT: &str = "not significant";
 
 /// True if an effect is significant, with correction for all questions together (Holm 1979).
-pub fn is_told(effect: &Effect) -> bool {
+pub fn is_significant(effect: &Effect) -> bool {
     effect.size.is_found(ALPHA)
 }
 
@@ -467,10 +467,10 @@ fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
 fn one_edge(results: &Results, effects: &[Effect]) -> Vec<String> {
     let mut alike: Vec<(&str, String, Vec<String>)> = Vec::new();
     // Steps of a sweep are seen in its curve.
-    let is_told = |effect: &&Effect| {
+    let is_significant = |effect: &&Effect| {
         effect.method == Method::Edges && results.factors.len() > 1 && results.factors[effect.factor].numbers.is_none()
     };
-    for effect in effects.iter().filter(is_told) {
+    for effect in effects.iter().filter(is_significant) {
         let [edge] = effect.edges.as_slice() else { continue };
         let (place, (_, change)) = (others(results, &edge.levels, effect.factor), change(results, effect));
         let name = results.factors[effect.factor].name.as_str();

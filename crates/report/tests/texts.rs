@@ -181,7 +181,7 @@ fn many_configurations() -> Results {
 }
 
 #[test]
-fn where_no_configuration_is_told_from_the_first_the_largest_effect_that_is_told_speaks() {
+fn without_a_significant_configuration_the_largest_significant_effect_is_the_verdict() {
     let results = many_configurations();
     let verdict = report(&results).verdict();
     assert!(
@@ -192,7 +192,7 @@ fn where_no_configuration_is_told_from_the_first_the_largest_effect_that_is_told
     let markdown = report(&results).markdown();
     assert_eq!(markdown.matches("| not significant |").count(), 5, "{markdown}");
     let page = report(&results).page();
-    assert_eq!(page.matches("<tr class=\"untold\">").count(), 5);
+    assert_eq!(page.matches("<tr class=\"not-significant\">").count(), 5);
     // Single pairs scatter far beyond the means of repeats: both ends of each range go on.
     let arrows = page.matches("<path class=\"range\"").count() - page.matches("<td class=\"strip\">").count();
     assert_eq!(arrows, 12);

@@ -7,7 +7,7 @@ use super::labels_below;
 use crate::axis::Axis;
 use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
-use crate::sentences::{change, is_told, over, share, span};
+use crate::sentences::{change, is_significant, over, share, span};
 
 /// How wide a strip is drawn.
 const STRIP: f64 = 296.0;
@@ -107,7 +107,7 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
     }
     for (row, (effect, name)) in listed.iter().zip(&names).enumerate() {
         let y = 30.0 + ROW * (row as f64 + 0.5);
-        let (plain, bold) = if is_told(effect) { ("", "t") } else { ("q", "q") };
+        let (plain, bold) = if is_significant(effect) { ("", "t") } else { ("q", "q") };
         drawing.text_within(plain, Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
         drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.median));
         drawing.text(
