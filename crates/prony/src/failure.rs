@@ -7,7 +7,7 @@ use std::path::Path;
 use prony_demo::{Cause, DemoError, Truncation, WriteError};
 use prony_machine::perf::PerfError;
 use prony_profile::SamplerError;
-use prony_replay::{Foreign, ProgramError};
+use prony_replay::{Privilege, ProgramError};
 use prony_text::{count, printable_line};
 
 /// Error because of which a command could not run. Prints as one `error:` line, which stays one whatever names are in
@@ -114,16 +114,16 @@ impl Failure {
     }
 
     /// A demo of somebody else's would do what only a trusted one may.
-    pub fn not_trusted(path: &Path, foreign: &Foreign) -> Failure {
+    pub fn not_trusted(path: &Path, privilege: &Privilege) -> Failure {
         let file = path.display();
         let failure =
-            Failure::new(format!("cannot replay {file}: it was not recorded by you on this machine, and {foreign}"));
-        match foreign {
-            Foreign::Command(_) => failure.hint(format!(
+            Failure::new(format!("cannot replay {file}: it was not recorded by you on this machine, and {privilege}"));
+        match privilege {
+            Privilege::Command(_) => failure.hint(format!(
                 "`prony demo info {file}` shows what it would run; allow it with --trust-demo, or name your own \
                  build with `-- COMMAND`"
             )),
-            Foreign::State(_) => failure.hint(format!(
+            Privilege::State(_) => failure.hint(format!(
                 "`prony demo info {file}` lists them; allow the build to use them with \
                                       --trust-demo"
             )),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::io::{ErrorKind, IsTerminal};
 
 use prony_demo::{Exit as ServerExit, FrameRule, WriteError};
-use prony_replay::{PackLimits, Reach, RecordError, RecordOptions, RecordWarning, Warning, exit_text};
+use prony_replay::{PackLimits, RecordError, RecordOptions, RecordScope, RecordWarning, Warning, exit_text};
 use prony_text::{Untrusted, bytes, count, significant};
 use serde_json::json;
 
@@ -199,7 +199,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),
         level: args.level,
-        reach: Reach { follow_exec: args.follow_exec, threads_side_by_side: args.threads_side_by_side },
+        scope: RecordScope { follow_exec: args.follow_exec, threads_side_by_side: args.threads_side_by_side },
         output_to_stderr: args.json,
     };
     // The server's own output shares the terminal; a line that moves would tear it.

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use prony_demo::Header;
-use prony_replay::{Foreign, KnownDemos, KnownError, loads_code};
+use prony_replay::{KnownDemos, KnownError, Privilege, loads_code};
 use prony_text::Untrusted;
 
 use crate::cli::TrustArgs;
@@ -40,14 +40,14 @@ pub fn of(demo: &Path, header: &Header, build: bool, args: &TrustArgs) -> Result
     if args.trust_demo {
         return Ok(true);
     }
-    let Some(foreign) = Foreign::of(header, build) else { return Ok(false) };
+    let Some(privilege) = Privilege::of(header, build) else { return Ok(false) };
     if is_known(demo) {
         // The replay looks it up again, in the very file that it reads.
         return Ok(false);
     }
     match is_confirmed(&question(demo, header, build)) {
         true => Ok(true),
-        false => Err(Failure::not_trusted(demo, &foreign)),
+        false => Err(Failure::not_trusted(demo, &privilege)),
     }
 }
 
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn what_is_not_trusted_is_named_with_the_next_step() {
         let demo = Path::new("x.demo");
-        let of = |build| Foreign::of(&header(), build).expect("it has a command and state");
+        let of = |build| Privilege::of(&header(), build).expect("it has a command and state");
         let failures = format!("{}\n{}", Failure::not_trusted(demo, &of(false)), Failure::not_trusted(demo, &of(true)));
         insta::assert_snapshot!("not_trusted", failures);
     }

@@ -11,7 +11,7 @@ mod rings;
 mod scans;
 
 pub(crate) use clock::Moment;
-pub(crate) use feed::{Asked, Bell, Feeder, Filled, Offer};
+pub(crate) use feed::{Bell, Feeder, Filled, Offer, WindowRequest};
 use memory::{Mapped, memory_file, seal_content, seal_size};
 use prony_channel::{CONTROL_BYTES, Control, FRAMES_OFFSET, FrameTime, MAGIC, Mode, THREADS, windows_bytes};
 pub use readings::Counted;
@@ -51,7 +51,7 @@ pub(crate) enum Tapes<'a> {
 
 /// Scope of a recording: children and threads.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct RecordScope {
     /// Children that run another program stay in the recording.
     pub follow_exec: bool,
     /// The threads of a process run side by side, and only their calls are ordered.
@@ -64,11 +64,11 @@ impl Channel {
     ///
     /// # Errors
     /// When the kernel has no memory for it.
-    pub(crate) fn to_record(excluded: &[&[u8]], reach: Reach) -> io::Result<Channel> {
+    pub(crate) fn to_record(excluded: &[&[u8]], scope: RecordScope) -> io::Result<Channel> {
         let channel = Channel::new(Mode::Record, excluded, None, 0)?;
         let control = channel.control();
-        control.follow_exec.store(reach.follow_exec, Ordering::Relaxed);
-        control.side_by_side.store(reach.threads_side_by_side, Ordering::Relaxed);
+        control.follow_exec.store(scope.follow_exec, Ordering::Relaxed);
+        control.side_by_side.store(scope.threads_side_by_side, Ordering::Relaxed);
         control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
         Ok(channel)
     }
@@ -190,7 +190,7 @@ mod tests {
     use prony_channel::{FAILURES, PROCESSES, RING_BYTES, ReportState, ring_offset};
 
     fn channel() -> Channel {
-        Channel::to_record(&[], Reach::default()).expect("the kernel has memory")
+        Channel::to_record(&[], RecordScope::default()).expect("the kernel has memory")
     }
 
     fn drained(channel: &mut Channel) -> Result<Vec<u8>, Fault> {

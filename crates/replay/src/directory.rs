@@ -115,7 +115,7 @@ impl Directory {
 
 /// State of a walk over the records of a process: frames and turns.
 #[derive(Debug, Clone)]
-pub(crate) struct Marks {
+pub(crate) struct WalkState {
     pub(crate) framer: Framer,
     pub(crate) turns: Turns,
 }
@@ -124,7 +124,7 @@ pub(crate) struct Marks {
 #[derive(Debug, Clone)]
 pub(crate) struct Walk {
     rule: FrameRule,
-    processes: Vec<Marks>,
+    processes: Vec<WalkState>,
 }
 
 impl Walk {
@@ -133,9 +133,9 @@ impl Walk {
     }
 
     #[inline]
-    pub(crate) fn marks(&mut self, process: usize) -> &mut Marks {
+    pub(crate) fn state(&mut self, process: usize) -> &mut WalkState {
         while self.processes.len() <= process {
-            self.processes.push(Marks { framer: Framer::new(self.rule), turns: Turns::default() });
+            self.processes.push(WalkState { framer: Framer::new(self.rule), turns: Turns::default() });
         }
         &mut self.processes[process]
     }
@@ -143,9 +143,9 @@ impl Walk {
     /// Turns the head of the next record into that of the tape. True if it begins `turn`.
     #[inline]
     pub(crate) fn mark(&mut self, directory: &Directory, lane: Lane, head: &mut Head, turn: u64) -> bool {
-        let marks = self.marks(lane.process as usize);
-        let ends_frame = marks.framer.ends_frame(head);
-        let begins = directory.is_ordered(lane.process) && marks.turns.begins(head);
+        let state = self.state(lane.process as usize);
+        let ends_frame = state.framer.ends_frame(head);
+        let begins = directory.is_ordered(lane.process) && state.turns.begins(head);
         if ends_frame && directory.processes[lane.process as usize].index == directory.main_process {
             head.op |= FRAME_END;
         }

@@ -33,7 +33,7 @@ pub enum LayoutError {
 
 /// Options for unpacking an archive.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Manner<'a> {
+pub(crate) struct UnpackOptions<'a> {
     /// Files belong to whom the archive says; only root may do that.
     pub(crate) owners: bool,
     /// Files keep their bits for set-user-id and set-group-id.
@@ -53,7 +53,7 @@ const CONTENT_BYTES: usize = 1 << 16;
 pub(crate) fn lay_out<R: Read>(
     archive: &mut StateArchiveWalk<R>,
     root: impl AsFd,
-    manner: Manner,
+    options: UnpackOptions,
     mut choose: impl FnMut(&mut Member) -> bool,
 ) -> Result<u64, LayoutError> {
     let mut content = vec![0; CONTENT_BYTES];
@@ -62,7 +62,7 @@ pub(crate) fn lay_out<R: Read>(
     // The directory of the member before: most have the same.
     let mut parent: Option<(Vec<Vec<u8>>, OwnedFd)> = None;
     while let Some(mut member) = archive.next_member()? {
-        if is_set(manner.stop) {
+        if is_set(options.stop) {
             return Err(LayoutError::Interrupted);
         }
         if !choose(&mut member) {
@@ -87,7 +87,7 @@ pub(crate) fn lay_out<R: Read>(
             MemberKind::Link { target } => {
                 let set = || {
                     rustix::fs::symlinkat(OsStr::from_bytes(target), folder, name)?;
-                    if manner.owners {
+                    if options.owners {
                         let (user, group) = owner(&member);
                         rustix::fs::chownat(folder, name, user, group, AtFlags::SYMLINK_NOFOLLOW)?;
                     }
@@ -102,23 +102,23 @@ pub(crate) fn lay_out<R: Read>(
                 let in_file = |error| LayoutError::Member { name: member.shown(), error };
                 while let Some((place, bytes)) = archive.next_run(&mut content)? {
                     file.write_all_at(&content[..bytes], place).map_err(in_file)?;
-                    if is_set(manner.stop) {
+                    if is_set(options.stop) {
                         return Err(LayoutError::Interrupted);
                     }
                 }
                 // What is not written is a hole, also at the end.
                 file.set_len(*bytes).map_err(in_file)?;
-                if member.mode & SET_IDS != 0 && !manner.set_ids {
+                if member.mode & SET_IDS != 0 && !options.set_ids {
                     set_ids_taken += 1;
                     member.mode &= !SET_IDS;
                 }
-                set_attributes(&file, &member, manner).map_err(|error| failed(&member, error))?;
+                set_attributes(&file, &member, options).map_err(|error| failed(&member, error))?;
             }
         }
     }
     // Last, as content changes their times, and some do not let anything be put into them. Inner ones come first.
     for member in directories.iter().rev() {
-        let set = || set_attributes(open_folder(&root, &member.path, false)?, member, manner);
+        let set = || set_attributes(open_folder(&root, &member.path, false)?, member, options);
         set().map_err(|error| LayoutError::Member { name: member.shown(), error: error.into() })?;
     }
     Ok(set_ids_taken)
@@ -150,9 +150,9 @@ fn make_folder(folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
 }
 
 /// Owner, permissions and time, in this order: a change of the owner takes bits from the permissions.
-fn set_attributes(file: impl AsFd, member: &Member, manner: Manner) -> Result<(), Errno> {
+fn set_attributes(file: impl AsFd, member: &Member, options: UnpackOptions) -> Result<(), Errno> {
     let file = file.as_fd();
-    if manner.owners {
+    if options.owners {
         let (user, group) = owner(member);
         rustix::fs::fchown(file, user, group)?;
     }

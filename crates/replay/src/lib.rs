@@ -46,17 +46,17 @@ mod tape;
 mod windows;
 
 pub use cause::Cause;
-pub use channel::{Counted, Fault, Reach};
+pub use channel::{Counted, Fault, RecordScope};
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
 pub use limits::Limits;
 pub use overlay::OverlayError;
-pub use pack::{LeftOut, PackError, PackLimits, PackReport, Why, needed, pack_files};
+pub use pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, needed, pack_files};
 pub use program::ProgramError;
 pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use regular::FileError;
-pub use replay::{FileOptions, Foreign, ReplayError, ReplayOptions, Replayer, replay};
+pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{
     BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
     ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport,

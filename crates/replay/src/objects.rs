@@ -109,9 +109,9 @@ fn search(path: &Path) -> Places {
     if !cfg!(target_arch = "x86_64") {
         return Places::default();
     }
-    let asking = processor::in_object(bytes);
-    let sure = asking.sure.iter().map(|place| (place.address, Some(place.room)));
-    let doubtful = asking.doubtful.iter().map(|&address| (address, None));
+    let reads = processor::in_object(bytes);
+    let sure = reads.certain.iter().map(|place| (place.address, Some(place.room)));
+    let doubtful = reads.doubtful.iter().map(|&address| (address, None));
     sure.chain(doubtful).filter_map(|(address, room)| Some((program::file_offset(bytes, address)?, room))).collect()
 }
 

@@ -2,7 +2,7 @@
 //! alone, gone afterwards. Directories on the way that are missing here, the working directory among them, too.
 
 use crate::launch::Mount;
-use crate::layout::{LayoutError, Manner, lay_out};
+use crate::layout::{LayoutError, UnpackOptions, lay_out};
 use crate::pack;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, FILES_ARCHIVE, Member, MemberKind, StateArchiveWalk};
@@ -143,7 +143,7 @@ impl Plan {
         &self,
         demo: &mut Demo<R>,
         left: &mut ArchiveLimits,
-        manner: Manner,
+        options: UnpackOptions,
     ) -> Result<Overlay, OverlayError> {
         let targets = self.packed.values().flatten().chain(self.assets.iter().map(|(_, place)| place));
         let files: Vec<&PathBuf> = targets.collect();
@@ -165,7 +165,7 @@ impl Plan {
         }
         let root = scratch.path().join("files");
         DirBuilder::new().mode(0o700).create(&root).map_err(at(&root))?;
-        self.lay_out_packed(demo, left, manner, &root, &places)?;
+        self.lay_out_packed(demo, left, options, &root, &places)?;
         let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path));
         let mut mounts = Vec::new();
         for (asset, path) in &self.assets {
@@ -180,7 +180,7 @@ impl Plan {
             make(&below(&root, &place.path()))?;
         }
         let ends = places.values().filter_map(|place| place.path().parent().map(Path::to_owned));
-        open_directories(&root, ends.chain(directories.iter().map(Place::path)), manner.owners)?;
+        open_directories(&root, ends.chain(directories.iter().map(Place::path)), options.owners)?;
         let there = places.values().chain(&directories).map(|place| place.there.clone()).collect();
         let mut merges = merges(there, &root, &scratch)?;
         merges.append(&mut mounts);
@@ -191,7 +191,7 @@ impl Plan {
         &self,
         demo: &mut Demo<R>,
         left: &mut ArchiveLimits,
-        manner: Manner,
+        options: UnpackOptions,
         root: &Path,
         places: &BTreeMap<PathBuf, Place>,
     ) -> Result<(), OverlayError> {
@@ -200,7 +200,7 @@ impl Plan {
         }
         let folder = File::open(root).map_err(at(root))?;
         let mut archive = StateArchiveWalk::new(demo.state_archive(FILES_ARCHIVE), *left);
-        lay_out(&mut archive, &folder, manner, |member| {
+        lay_out(&mut archive, &folder, options, |member| {
             // A link could lead what is put below it elsewhere.
             if !matches!(member.kind, MemberKind::File { .. }) {
                 return false;
@@ -423,7 +423,7 @@ mod tests {
         Demo::open(io::Cursor::new(bytes)).expect("it is a demo")
     }
 
-    const MANNER: Manner = Manner { owners: false, set_ids: false, stop: None };
+    const OPTIONS: UnpackOptions = UnpackOptions { owners: false, set_ids: false, stop: None };
 
     #[test]
     fn no_link_of_a_demo_leads_what_is_laid_out_elsewhere() {
@@ -439,7 +439,7 @@ mod tests {
             ..Plan::default()
         };
         let mut left = ArchiveLimits { bytes: 1 << 20, entries: 100 };
-        let overlay = plan.lay_out(&mut demo, &mut left, MANNER).expect("the link is passed over");
+        let overlay = plan.lay_out(&mut demo, &mut left, OPTIONS).expect("the link is passed over");
         assert_eq!(fs::read(real.join("victim")).expect("it is there"), b"precious");
         assert!(below(&overlay._scratch.path().join("files"), &link).is_dir());
     }
@@ -460,7 +460,7 @@ mod tests {
             ..Plan::default()
         };
         let mut left = ArchiveLimits { bytes: 1 << 20, entries: 100 };
-        let overlay = plan.lay_out(&mut demo, &mut left, MANNER).expect("harmless");
+        let overlay = plan.lay_out(&mut demo, &mut left, OPTIONS).expect("harmless");
         let root = overlay._scratch.path().join("files");
         let places: Vec<_> = overlay
             .mounts

@@ -1,7 +1,7 @@
 //! Files that a server only read, in its demo: small ones when it is recorded, others when somebody asks.
 
 use crate::files::{self, path_of};
-use crate::layout::{LayoutError, Manner, lay_out};
+use crate::layout::{LayoutError, UnpackOptions, lay_out};
 use crate::regular;
 use crate::scratch::Scratch;
 use crate::state::{Chunks, append_mtime};
@@ -55,12 +55,12 @@ pub struct LeftOut {
     /// Size of the file in bytes.
     pub size_bytes: u64,
     /// Reason for leaving it out.
-    pub why: Why,
+    pub why: LeaveOutReason,
 }
 
 /// Reason why a file is not in a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum LeaveOutReason {
     /// Not everybody may read it.
     Private,
     /// The file exceeds the limit for one file, or the room that others left.
@@ -186,17 +186,17 @@ fn content(
     limits: PackLimits,
     room_bytes: u64,
     find: impl Fn(&Path, &FileEntry) -> Option<PathBuf>,
-) -> Result<(PathBuf, Content), Why> {
+) -> Result<(PathBuf, Content), LeaveOutReason> {
     if entry.size_bytes > limits.each_bytes || entry.size_bytes > room_bytes {
-        return Err(Why::Large);
+        return Err(LeaveOutReason::Large);
     }
-    let name = name_of(path).ok_or(Why::Gone)?;
-    let found = find(path, entry).ok_or(Why::Gone)?;
-    let content = Content::of(&found, entry).ok_or(Why::Gone)?;
+    let name = name_of(path).ok_or(LeaveOutReason::Gone)?;
+    let found = find(path, entry).ok_or(LeaveOutReason::Gone)?;
+    let content = Content::of(&found, entry).ok_or(LeaveOutReason::Gone)?;
     const READ_BY_OTHERS: u32 = 0o004;
     match limits.private || content.facts.permissions().mode() & READ_BY_OTHERS != 0 {
         true => Ok((name, content)),
-        false => Err(Why::Private),
+        false => Err(LeaveOutReason::Private),
     }
 }
 
@@ -252,8 +252,8 @@ pub fn pack_files<R: Read + Seek, W: Write>(
     let limits_of_archive =
         ArchiveLimits { bytes: trailer.totals.state_bytes, entries: trailer.totals.state_bytes / 512 };
     let mut held = StateArchiveWalk::new(demo.state_archive(FILES_ARCHIVE), limits_of_archive);
-    let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: false, stop: None };
-    lay_out(&mut held, &root, manner, |member| matches!(member.kind, MemberKind::File { .. }))?;
+    let options = UnpackOptions { owners: rustix::process::geteuid().is_root(), set_ids: false, stop: None };
+    lay_out(&mut held, &root, options, |member| matches!(member.kind, MemberKind::File { .. }))?;
     let mut places = HashMap::new();
     for entry in &trailer.files {
         let of = entry.content.and_then(|content| trailer.files.get(content as usize));

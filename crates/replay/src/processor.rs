@@ -23,15 +23,15 @@ pub(crate) struct Place {
 
 /// The instructions of an object.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Asking {
+pub(crate) struct ProcessorReads {
     /// Positions that are certainly instructions.
-    pub(crate) sure: Vec<Place>,
+    pub(crate) certain: Vec<Place>,
     /// Whole code by its looks that nothing is known to lead to.
     pub(crate) doubtful: Vec<u64>,
 }
 
 /// The instructions of an object.
-pub(crate) fn in_object(bytes: &ReadCache<File>) -> Asking {
+pub(crate) fn in_object(bytes: &ReadCache<File>) -> ProcessorReads {
     let sections = code_sections(bytes);
     let candidates: Vec<(usize, u64)> = sections
         .iter()
@@ -39,7 +39,7 @@ pub(crate) fn in_object(bytes: &ReadCache<File>) -> Asking {
         .flat_map(|(section, &(address, code))| candidates(code).map(move |at| (section, address + at as u64)))
         .collect();
     if candidates.is_empty() {
-        return Asking::default();
+        return ProcessorReads::default();
     }
     let sections: Vec<Section> = sections.into_iter().map(|(address, code)| Section { address, code }).collect();
     search(&sections, &Functions::of(bytes), &candidates)
@@ -99,8 +99,8 @@ fn is_odd(instruction: &Instruction) -> bool {
     instruction.is_invalid() || kernels.contains(&instruction.mnemonic())
 }
 
-fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64)]) -> Asking {
-    let mut asking = Asking::default();
+fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64)]) -> ProcessorReads {
+    let mut reads = ProcessorReads::default();
     let mut elsewhere = Vec::new();
     let mut done = 0;
     for &(section, candidate) in candidates {
@@ -121,21 +121,21 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
         let odd = code.iter().position(Instruction::is_invalid).unwrap_or(code.len());
         for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| asks(instruction)) {
             match at > odd {
-                true => asking.doubtful.push(instruction.ip()),
-                false => asking.sure.push(Place { address: instruction.ip(), room: room(&code, at, functions) }),
+                true => reads.doubtful.push(instruction.ip()),
+                false => reads.certain.push(Place { address: instruction.ip(), room: room(&code, at, functions) }),
             }
         }
     }
     if !elsewhere.is_empty() {
         let starts = with_targets(sections, functions);
         for (section, candidate) in elsewhere {
-            examine(&sections[section], functions, &starts, candidate, &mut asking);
+            examine(&sections[section], functions, &starts, candidate, &mut reads);
         }
     }
-    asking.sure.sort_unstable();
-    asking.sure.dedup();
-    asking.doubtful = in_order(asking.doubtful);
-    asking
+    reads.certain.sort_unstable();
+    reads.certain.dedup();
+    reads.doubtful = in_order(reads.doubtful);
+    reads
 }
 
 /// Bytes of a jump.
@@ -196,7 +196,7 @@ fn with_targets(sections: &[Section], functions: &Functions) -> Vec<u64> {
 }
 
 /// A candidate that lies in no function of a known length.
-fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: u64, asking: &mut Asking) {
+fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: u64, reads: &mut ProcessorReads) {
     let before = functions.whole.partition_point(|function| function.end <= candidate);
     let behind = functions.whole[..before].last().map_or(section.address, |function| function.end.max(section.address));
     let until = functions.whole.get(before).map_or(section.end(), |function| function.start.min(section.end()));
@@ -225,8 +225,8 @@ fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: 
         !(odd || matches!(found, Some((_, true))))
     });
     match found {
-        Some((address, true)) => asking.sure.push(Place { address, room: 0 }),
-        Some((address, false)) if !odd => asking.doubtful.push(address),
+        Some((address, true)) => reads.certain.push(Place { address, room: 0 }),
+        Some((address, false)) if !odd => reads.doubtful.push(address),
         _ => {}
     }
 }
@@ -243,21 +243,21 @@ mod tests {
     const RET: [u8; 1] = [0xc3];
     const NO_INSTRUCTION: [u8; 1] = [0x06];
 
-    fn found(code: &[u8], whole: &[Range<u64>], starts: &[u64]) -> Asking {
+    fn found(code: &[u8], whole: &[Range<u64>], starts: &[u64]) -> ProcessorReads {
         let sections = [Section { address: 0x1000, code }];
         let candidates: Vec<(usize, u64)> = candidates(code).map(|at| (0, 0x1000 + at as u64)).collect();
         search(&sections, &Functions { whole: whole.to_vec(), starts: starts.to_vec() }, &candidates)
     }
 
-    fn addresses(asking: &Asking) -> Vec<u64> {
-        asking.sure.iter().map(|place| place.address).collect()
+    fn addresses(reads: &ProcessorReads) -> Vec<u64> {
+        reads.certain.iter().map(|place| place.address).collect()
     }
 
     #[test]
     fn a_jump_has_room_only_where_nothing_else_leads() {
         let shift = [0x48, 0xc1, 0xe2, 0x20]; // shl rdx, 32
         let room =
-            |code: &[u8], starts: &[u64]| found(code, &[0x1000..0x1000 + code.len() as u64], starts).sure[0].room;
+            |code: &[u8], starts: &[u64]| found(code, &[0x1000..0x1000 + code.len() as u64], starts).certain[0].room;
         assert_eq!(room(&[&RDTSC[..], &shift, &RET].concat(), &[]), 6);
         // `mov r8d, eax`
         assert_eq!(room(&[&RDTSC[..], &[0x41, 0x89, 0xc0], &RET].concat(), &[]), 5);
@@ -275,7 +275,7 @@ mod tests {
     fn an_instruction_is_told_from_the_same_bytes_within_another() {
         let code = [&WITHIN[..], &RDTSC, &RDRAND_R9, &RET].concat();
         assert_eq!(addresses(&found(&code, &[0x1000..0x100c], &[])), [0x1005, 0x1007]);
-        assert_eq!(found(&WITHIN, &[0x1000..0x1005], &[]), Asking::default());
+        assert_eq!(found(&WITHIN, &[0x1000..0x1005], &[]), ProcessorReads::default());
     }
 
     #[test]
@@ -293,7 +293,7 @@ mod tests {
             assert_eq!(addresses(&found), [0x1000], "{code:x?}");
         }
         // `cmpxchg8b [rsi]`
-        assert_eq!(found(&[0x0f, 0xc7, 0x0e, 0xc3], &[0x1000..0x1004], &[]), Asking::default());
+        assert_eq!(found(&[0x0f, 0xc7, 0x0e, 0xc3], &[0x1000..0x1004], &[]), ProcessorReads::default());
     }
 
     #[test]
@@ -302,8 +302,8 @@ mod tests {
         assert_eq!(addresses(&found(&code, &[], &[0x1000])), [0x1000]);
         // Behind a return nothing leads on, so it may be a table; it looks like code, all of it.
         let behind = [&RET[..], &RDTSC, &RET].concat();
-        assert_eq!(found(&behind, &[], &[0x1000]), Asking { sure: vec![], doubtful: vec![0x1001] });
-        assert_eq!(found(&[&behind[..], &NO_INSTRUCTION].concat(), &[], &[0x1000]), Asking::default());
+        assert_eq!(found(&behind, &[], &[0x1000]), ProcessorReads { certain: vec![], doubtful: vec![0x1001] });
+        assert_eq!(found(&[&behind[..], &NO_INSTRUCTION].concat(), &[], &[0x1000]), ProcessorReads::default());
         // `je` over the return.
         let jumped = [&[0x74, 0x01][..], &RET, &RDTSC, &RET].concat();
         assert_eq!(addresses(&found(&jumped, &[], &[0x1000])), [0x1003]);

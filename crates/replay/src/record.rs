@@ -1,6 +1,6 @@
 //! Recording: starts a server, gathers what its threads write down, makes a demo of it.
 
-use crate::channel::{Channel, DrainError, Fault, Moment, Reach, ScanRequest, Scans};
+use crate::channel::{Channel, DrainError, Fault, Moment, RecordScope, ScanRequest, Scans};
 use crate::environment;
 use crate::facts::describe_machine;
 use crate::files::Opened;
@@ -52,7 +52,7 @@ pub struct RecordOptions {
     /// Level of zstd.
     pub level: i32,
     /// Scope of the recording: children and threads.
-    pub reach: Reach,
+    pub scope: RecordScope,
     /// True if the server's standard output goes to our standard error.
     pub output_to_stderr: bool,
 }
@@ -175,7 +175,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         state::archive(&mut writer, number as u32, path)?;
     }
 
-    let channel = Channel::to_record(&excluded, options.reach).map_err(system("make the channel to the server"))?;
+    let channel = Channel::to_record(&excluded, options.scope).map_err(system("make the channel to the server"))?;
     let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
     let asked = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
@@ -227,9 +227,11 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         Err(broken) => {
             recording.end_server();
             return Err(match (broken, recording.writer.flush_block()) {
-                (Broken::Write(error), _) | (Broken::Channel(_), Err(error)) => write(error),
-                (Broken::System(what, error), _) => RecordError::System { what, error },
-                (Broken::Channel(fault), Ok(())) => RecordError::Channel { path: partial.display().to_string(), fault },
+                (RunError::Write(error), _) | (RunError::Channel(_), Err(error)) => write(error),
+                (RunError::System(what, error), _) => RecordError::System { what, error },
+                (RunError::Channel(fault), Ok(())) => {
+                    RecordError::Channel { path: partial.display().to_string(), fault }
+                }
             });
         }
     };
@@ -249,30 +251,30 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
 }
 
 /// What broke a recording off.
-enum Broken {
+enum RunError {
     Write(WriteError),
     System(&'static str, io::Error),
     /// The server wrote nonsense to the shared memory.
     Channel(Fault),
 }
 
-impl From<WriteError> for Broken {
-    fn from(error: WriteError) -> Broken {
-        Broken::Write(error)
+impl From<WriteError> for RunError {
+    fn from(error: WriteError) -> RunError {
+        RunError::Write(error)
     }
 }
 
-impl From<Fault> for Broken {
-    fn from(fault: Fault) -> Broken {
-        Broken::Channel(fault)
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        RunError::Channel(fault)
     }
 }
 
-impl From<DrainError> for Broken {
-    fn from(error: DrainError) -> Broken {
+impl From<DrainError> for RunError {
+    fn from(error: DrainError) -> RunError {
         match error {
-            DrainError::System(error) => Broken::System("map the ring of a thread", error),
-            DrainError::Fault(fault) => Broken::Channel(fault),
+            DrainError::System(error) => RunError::System("map the ring of a thread", error),
+            DrainError::Fault(fault) => RunError::Channel(fault),
         }
     }
 }
@@ -308,7 +310,7 @@ impl Recording {
         limit: Option<Duration>,
         asked: &Interrupt,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<ExitStatus, Broken> {
+    ) -> Result<ExitStatus, RunError> {
         let start = Instant::now();
         let mut deadline = limit.map(|limit| start + limit);
         let mut block_at = start + BLOCK_EVERY;
@@ -343,7 +345,7 @@ impl Recording {
                 self.server.kill_group();
             }
             ended = match ended {
-                None => self.server.ended().map_err(|error| Broken::System("wait for the server", error))?,
+                None => self.server.ended().map_err(|error| RunError::System("wait for the server", error))?,
                 some => some,
             };
             if let Some(status) = ended.filter(|_| !self.others_run()) {
@@ -437,7 +439,7 @@ impl Recording {
     }
 
     /// Takes what the threads have written into the demo; returns how many bytes it was.
-    fn gather(&mut self, all: bool) -> Result<usize, Broken> {
+    fn gather(&mut self, all: bool) -> Result<usize, RunError> {
         let merger = &mut self.merger;
         let gathered = self.channel.drain(|process, slot, run| merger.add(process, slot, run))?;
         self.latest = Moment::now();
@@ -465,7 +467,7 @@ impl Recording {
             stamped.clear();
             stamped.extend_from_slice(record);
             stamped[16..24].copy_from_slice(&time.to_le_bytes());
-            Ok::<(), Broken>(writer.push(process, stamped)?)
+            Ok::<(), RunError>(writer.push(process, stamped)?)
         })?;
         Ok(gathered)
     }

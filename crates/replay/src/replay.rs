@@ -22,10 +22,10 @@ use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
     Verdict, Warning, WeakReason,
 };
-use crate::run::{Broken, Observed, Outcome, Setup, run_once};
+use crate::run::{Observed, Outcome, RunError, Setup, run_once};
 use crate::scratch;
 use crate::sockets;
-use crate::state::{self, Restored, Restoring, StateError};
+use crate::state::{self, RestoreOptions, Restored, StateError};
 use crate::tape::{Tape, TapeError};
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
@@ -127,7 +127,7 @@ pub enum ReplayError {
     Truncated(Truncation),
     /// The demo is somebody else's, and what it would do was not allowed.
     #[error("it was not recorded by this user on this machine, and {0}")]
-    NotTrusted(Foreign),
+    NotTrusted(Privilege),
     /// The demo cannot be laid out.
     #[error(transparent)]
     Tape(#[from] TapeError),
@@ -169,32 +169,32 @@ pub enum ReplayError {
 
 /// Privilege that only demos have which the user recorded or trusts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Foreign {
+pub enum Privilege {
     /// Choose the program and its arguments.
     Command(Vec<OsString>),
     /// Put its own files in the place of these directories.
     State(Vec<PathBuf>),
 }
 
-impl Foreign {
+impl Privilege {
     /// Privilege that a demo with this header needs, if any; `build`: the user names a command.
-    pub fn of(header: &Header, build: bool) -> Option<Foreign> {
+    pub fn of(header: &Header, build: bool) -> Option<Privilege> {
         let os = |texts: &[Vec<u8>]| texts.iter().map(|text| program::os(text)).collect::<Vec<_>>();
         match (build, header.state_directories.is_empty()) {
-            (false, _) => Some(Foreign::Command(os(&header.argv))),
+            (false, _) => Some(Privilege::Command(os(&header.argv))),
             (true, false) => {
-                Some(Foreign::State(os(&header.state_directories).into_iter().map(PathBuf::from).collect()))
+                Some(Privilege::State(os(&header.state_directories).into_iter().map(PathBuf::from).collect()))
             }
             (true, true) => None,
         }
     }
 }
 
-impl fmt::Display for Foreign {
+impl fmt::Display for Privilege {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Foreign::Command(_) => write!(f, "without a command it runs its own"),
-            Foreign::State(directories) => {
+            Privilege::Command(_) => write!(f, "without a command it runs its own"),
+            Privilege::State(directories) => {
                 let shown: Vec<String> = directories.iter().map(|path| format!("`{}`", Untrusted::new(path))).collect();
                 write!(f, "it has files of its own for {}", shown.join(", "))
             }
@@ -347,8 +347,8 @@ impl<'a> Replayer<'a> {
         // A list that cannot be believed knows nothing.
         let trusted =
             options.trusted || KnownDemos::of_user().and_then(|known| known.contains(&listed)).unwrap_or(false);
-        if let Some(foreign) = Foreign::of(header, build).filter(|_| !trusted) {
-            return Err(ReplayError::NotTrusted(foreign));
+        if let Some(privilege) = Privilege::of(header, build).filter(|_| !trusted) {
+            return Err(ReplayError::NotTrusted(privilege));
         }
         let command: Vec<OsString> = match build {
             false => header.argv.iter().map(|argument| program::os(argument)).collect(),
@@ -469,7 +469,7 @@ impl<'a> Replayer<'a> {
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
         };
-        let restoring = Restoring {
+        let restoring = RestoreOptions {
             in_place: &options.restore_in_place,
             limits: options.limits,
             set_ids: options.restore_set_ids,
@@ -489,12 +489,12 @@ impl<'a> Replayer<'a> {
             let mut show = |records| {
                 progress(Progress::Replaying { run, runs: options.repeat, records, of: tape.records });
             };
-            let _left = sockets::Free::of(&tape.sockets, cwd);
+            let _left = sockets::UnusedPaths::of(&tape.sockets, cwd);
             let outcome = run_once(&setup, tape, &state.mounts, &mut show).map_err(|broken| match broken {
-                Broken::Interrupted => ReplayError::Interrupted,
-                Broken::Tape(error) => ReplayError::Tape(error),
-                Broken::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
-                Broken::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
+                RunError::Interrupted => ReplayError::Interrupted,
+                RunError::Tape(error) => ReplayError::Tape(error),
+                RunError::Channel(fault) => ReplayError::Channel { program: program.path.display().to_string(), fault },
+                RunError::System(error) => match (state.mounts.is_empty(), error.kind(), error.raw_os_error()) {
                     (_, _, Some(EBADF)) => ReplayError::FewDescriptors,
                     (false, _, Some(number)) if REFUSED_MOUNTS.contains(&number) => ReplayError::Mount(error),
                     _ => in_system(error),

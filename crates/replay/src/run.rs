@@ -7,7 +7,7 @@ use crate::objects;
 use crate::report::Doing;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
-use crate::windows::{Feeding, Unfed};
+use crate::windows::{FeedError, Feeding};
 use prony_channel::{FrameTime, MOST_FRAME_TIMES};
 use prony_demo::Head;
 use std::fs::File;
@@ -41,7 +41,7 @@ pub(crate) struct Setup<'a> {
 
 /// Reason why a replay was not completed.
 #[derive(Debug)]
-pub(crate) enum Broken {
+pub(crate) enum RunError {
     System(io::Error),
     /// The build wrote nonsense to the shared memory.
     Channel(Fault),
@@ -50,33 +50,33 @@ pub(crate) enum Broken {
     Interrupted,
 }
 
-impl From<io::Error> for Broken {
-    fn from(error: io::Error) -> Broken {
-        Broken::System(error)
+impl From<io::Error> for RunError {
+    fn from(error: io::Error) -> RunError {
+        RunError::System(error)
     }
 }
 
-impl From<Fault> for Broken {
-    fn from(fault: Fault) -> Broken {
-        Broken::Channel(fault)
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        RunError::Channel(fault)
     }
 }
 
-impl From<Unfed> for Broken {
-    fn from(error: Unfed) -> Broken {
+impl From<FeedError> for RunError {
+    fn from(error: FeedError) -> RunError {
         match error {
-            Unfed::Tape(error) => Broken::Tape(error),
-            Unfed::Channel(fault) => Broken::Channel(fault),
-            Unfed::System(error) => Broken::System(error),
+            FeedError::Tape(error) => RunError::Tape(error),
+            FeedError::Channel(fault) => RunError::Channel(fault),
+            FeedError::System(error) => RunError::System(error),
         }
     }
 }
 
-impl From<DrainError> for Broken {
-    fn from(error: DrainError) -> Broken {
+impl From<DrainError> for RunError {
+    fn from(error: DrainError) -> RunError {
         match error {
-            DrainError::System(error) => Broken::System(error),
-            DrainError::Fault(fault) => Broken::Channel(fault),
+            DrainError::System(error) => RunError::System(error),
+            DrainError::Fault(fault) => RunError::Channel(fault),
         }
     }
 }
@@ -138,7 +138,7 @@ pub(crate) fn run_once(
     tape: &Tape,
     mounts: &[Mount],
     progress: &mut dyn FnMut(u64),
-) -> Result<Outcome, Broken> {
+) -> Result<Outcome, RunError> {
     let tapes = match &tape.source {
         Source::Whole(file) => Tapes::Whole(file),
         Source::Windows(plan) => Tapes::Windows { longest: plan.longest },
@@ -179,7 +179,7 @@ pub(crate) fn run_once(
         let interval = if setup.tolerant { Duration::from_millis(1) } else { LOOK };
         status = server.wait_for(interval)?;
         if setup.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
-            broken = Some(Broken::Interrupted);
+            broken = Some(RunError::Interrupted);
         } else if setup.tolerant {
             broken = observed.gather(&mut channel, &mut merger).err();
         }
@@ -311,7 +311,7 @@ struct Observations {
 }
 
 impl Observations {
-    fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), Broken> {
+    fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), RunError> {
         // Each slot's records are complete in themselves; the order of the process does not matter.
         channel.drain(|process, slot, run| merger.add(process, slot, run))?;
         merger.take(true, |process, record| {

@@ -25,16 +25,18 @@ pub(crate) fn bound_path(head: &Head, record: &[u8]) -> Option<PathBuf> {
 }
 
 /// Paths at which nothing stood when a replay began.
-pub(crate) struct Free(Vec<PathBuf>);
+pub(crate) struct UnusedPaths(Vec<PathBuf>);
 
-impl Free {
+impl UnusedPaths {
     /// Socket files among `paths` that do not exist now; relative paths start at `cwd`.
-    pub(crate) fn of(paths: &[PathBuf], cwd: &Path) -> Free {
-        Free(paths.iter().map(|path| cwd.join(path)).filter(|path| fs::symlink_metadata(path).is_err()).collect())
+    pub(crate) fn of(paths: &[PathBuf], cwd: &Path) -> UnusedPaths {
+        UnusedPaths(
+            paths.iter().map(|path| cwd.join(path)).filter(|path| fs::symlink_metadata(path).is_err()).collect(),
+        )
     }
 }
 
-impl Drop for Free {
+impl Drop for UnusedPaths {
     /// Takes away what stands there now, if it is a socket that nobody listens on.
     fn drop(&mut self) {
         for path in &self.0 {
@@ -60,7 +62,7 @@ mod tests {
         let dead = |name: &str| drop(UnixListener::bind(path(name)).expect("the directory is writable"));
         dead("before");
         let names = ["before", "dead", "alive", "file", "nothing"];
-        let free = Free::of(&names.map(PathBuf::from), folder.path());
+        let free = UnusedPaths::of(&names.map(PathBuf::from), folder.path());
         dead("dead");
         let _alive = UnixListener::bind(path("alive")).expect("the directory is writable");
         fs::write(path("file"), "").expect("the directory is writable");

@@ -2,7 +2,7 @@
 //! the real ones for each replay.
 
 use crate::launch::Mount;
-use crate::layout::{LayoutError, Manner, lay_out};
+use crate::layout::{LayoutError, UnpackOptions, lay_out};
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, Overlay, OverlayError, Plan};
 use crate::program;
@@ -244,7 +244,7 @@ pub(crate) struct Restored {
 
 /// Options for restoring state.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Restoring<'a> {
+pub(crate) struct RestoreOptions<'a> {
     /// Directories that are unpacked in their real place instead of in a scratch directory that is mounted over them.
     pub(crate) in_place: &'a [PathBuf],
     pub(crate) limits: Limits,
@@ -257,16 +257,20 @@ impl Restored {
     pub(crate) fn from_demo<R: Read + Seek>(
         demo: &mut Demo<R>,
         plan: &Plan,
-        how: Restoring,
+        restore: RestoreOptions,
     ) -> Result<Restored, StateError> {
         let directories = state_directories(demo);
-        let in_place = named(&directories, how.in_place)?;
+        let in_place = named(&directories, restore.in_place)?;
         let mut restored = Restored { _scratch: None, _overlay: None, mounts: Vec::new(), set_ids_taken: 0 };
         if directories.is_empty() && plan.is_empty() {
             return Ok(restored);
         }
-        let mut left = allowed(demo, &directories, &how.limits)?;
-        let manner = Manner { owners: rustix::process::geteuid().is_root(), set_ids: how.set_ids, stop: how.stop };
+        let mut left = allowed(demo, &directories, &restore.limits)?;
+        let options = UnpackOptions {
+            owners: rustix::process::geteuid().is_root(),
+            set_ids: restore.set_ids,
+            stop: restore.stop,
+        };
         // Where something is merged anyway, a state directory that is not there is, too.
         let mut plan = plan.clone();
         let merges = !plan.is_empty();
@@ -275,7 +279,7 @@ impl Restored {
             plan.directories.extend(missing.map(|(path, _)| path.clone()));
         }
         if merges {
-            let overlay = plan.lay_out(demo, &mut left, manner).map_err(StateError::Files)?;
+            let overlay = plan.lay_out(demo, &mut left, options).map_err(StateError::Files)?;
             restored.mounts.clone_from(&overlay.mounts);
             restored._overlay = Some(overlay);
         }
@@ -292,9 +296,9 @@ impl Restored {
             prepare((!merges).then_some(&scratch), path, &target, in_place).map_err(|error| system(path, error))?;
             let root = File::open(&target).map_err(|error| system(path, error))?;
             let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
-            let laid_out = lay_out(&mut archive, &root, manner, |_| true);
+            let laid_out = lay_out(&mut archive, &root, options, |_| true);
             let used = archive.used();
-            restored.set_ids_taken += laid_out.map_err(|error| too_large(demo, &how.limits, path, error))?;
+            restored.set_ids_taken += laid_out.map_err(|error| too_large(demo, &restore.limits, path, error))?;
             left.bytes -= used.bytes.min(left.bytes);
             left.entries -= used.entries.min(left.entries);
             if !in_place {

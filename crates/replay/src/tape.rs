@@ -181,12 +181,12 @@ impl Tape {
                     return Err(TapeError::Threads { limit: MOST_STREAMS });
                 }
                 directory.streams[lane.stream as usize].add(tape.records, record.len() as u64, group.count());
-                let marks = walk.marks(lane.process as usize);
+                let state = walk.state(lane.process as usize);
                 if frames.len() < directory.processes.len() {
                     frames.resize(directory.processes.len(), 0);
                 }
-                frames[lane.process as usize] += u64::from(marks.framer.ends_frame(&head));
-                directory.processes[lane.process as usize].turns += u64::from(marks.turns.begins(&head));
+                frames[lane.process as usize] += u64::from(state.framer.ends_frame(&head));
+                directory.processes[lane.process as usize].turns += u64::from(state.turns.begins(&head));
                 tape.records += group.count();
                 if tape.sockets.len() < sockets::MOST_PATHS {
                     tape.sockets.extend(sockets::bound_path(&head, record));

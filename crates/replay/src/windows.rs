@@ -8,7 +8,7 @@
 //! that gets too much, another walker goes ahead and leaves the records behind to the one that stays. So whoever waits
 //! is always fed, memory is bounded, and a part of the demo is unpacked more than once only then.
 
-use crate::channel::{Asked, Bell, Channel, Fault, Feeder, Filled, Offer};
+use crate::channel::{Bell, Channel, Fault, Feeder, Filled, Offer, WindowRequest};
 use crate::directory::{Directory, Group, Lane, Walk, groups_of};
 use crate::tape::{TapeError, playable, put_clocks};
 use prony_channel::SMALLEST_WINDOW;
@@ -109,27 +109,27 @@ fn most_at_once(streams: impl Iterator<Item = ((u64, u64), u64)>) -> u64 {
 
 /// Reason why a replay was left without records.
 #[derive(Debug)]
-pub(crate) enum Unfed {
+pub(crate) enum FeedError {
     Tape(TapeError),
     Channel(Fault),
     System(io::Error),
 }
 
-impl From<DemoError> for Unfed {
-    fn from(error: DemoError) -> Unfed {
-        Unfed::Tape(TapeError::Demo(error))
+impl From<DemoError> for FeedError {
+    fn from(error: DemoError) -> FeedError {
+        FeedError::Tape(TapeError::Demo(error))
     }
 }
 
-impl From<Fault> for Unfed {
-    fn from(fault: Fault) -> Unfed {
-        Unfed::Channel(fault)
+impl From<Fault> for FeedError {
+    fn from(fault: Fault) -> FeedError {
+        FeedError::Channel(fault)
     }
 }
 
-impl From<io::Error> for Unfed {
-    fn from(error: io::Error) -> Unfed {
-        Unfed::System(error)
+impl From<io::Error> for FeedError {
+    fn from(error: io::Error) -> FeedError {
+        FeedError::System(error)
     }
 }
 
@@ -137,7 +137,7 @@ impl From<io::Error> for Unfed {
 pub(crate) struct Feeding {
     bell: Bell,
     over: Arc<AtomicBool>,
-    failed: Arc<Mutex<Option<Unfed>>>,
+    failed: Arc<Mutex<Option<FeedError>>>,
     blocks: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
@@ -172,7 +172,7 @@ impl Feeding {
     }
 
     /// Reason why feeding stopped; `None` while it continues.
-    pub(crate) fn failed(&self) -> Option<Unfed> {
+    pub(crate) fn failed(&self) -> Option<FeedError> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 }
@@ -300,12 +300,12 @@ impl<R: Read + Seek> Streams<R> {
         self.walkers.push(Walker { next: 0, walk, seen: vec![0; self.ways.len()] });
     }
 
-    fn feed(&mut self, over: &AtomicBool) -> Result<(), Unfed> {
+    fn feed(&mut self, over: &AtomicBool) -> Result<(), FeedError> {
         let mut drowsy = false;
         while !over.load(Ordering::Relaxed) {
             if self.get_on()? {
                 drowsy = false;
-                self.feeder.rise();
+                self.feeder.mark_awake();
             } else if drowsy {
                 self.feeder.sleep(LOOK);
                 drowsy = false;
@@ -318,7 +318,7 @@ impl<R: Read + Seek> Streams<R> {
     }
 
     /// Does what there is to do; false if there was nothing.
-    fn get_on(&mut self) -> Result<bool, Unfed> {
+    fn get_on(&mut self) -> Result<bool, FeedError> {
         let mut done = false;
         while let Some(asked) = self.feeder.asked()? {
             self.give(asked)?;
@@ -337,7 +337,7 @@ impl<R: Read + Seek> Streams<R> {
     }
 
     /// A thread came up, and wants its records.
-    fn give(&mut self, asked: Asked) -> Result<(), Unfed> {
+    fn give(&mut self, asked: WindowRequest) -> Result<(), FeedError> {
         let process = self.directory.process(asked.process);
         let ordered = process.is_some_and(|process| self.directory.is_ordered(process));
         self.given.retain(|&(slot, _)| slot != asked.slot);
@@ -444,14 +444,14 @@ impl<R: Read + Seek> Streams<R> {
     }
 
     /// Goes on for a reader that waits, whatever others have pending.
-    fn walk_for(&mut self, way: usize) -> Result<(), Unfed> {
+    fn walk_for(&mut self, way: usize) -> Result<(), FeedError> {
         let fed = self.ways[way].fed;
         let ahead = |&walker: &usize| {
             self.walkers[walker].seen[way] <= fed && self.walkers[walker].next < self.plan.blocks.count()
         };
         let walker = (0..self.walkers.len()).filter(ahead).max_by_key(|&walker| self.walkers[walker].next);
         // Somebody stands before what is not fed yet, unless it is not there.
-        let Some(walker) = walker else { return Err(Unfed::Tape(TapeError::Changed)) };
+        let Some(walker) = walker else { return Err(FeedError::Tape(TapeError::Changed)) };
         let mut left = Vec::new();
         if self.pending >= self.plan.pending {
             left.clone_from(&self.lagging);
@@ -475,7 +475,7 @@ impl<R: Read + Seek> Streams<R> {
     }
 
     /// Takes a walker over its next block. Ways in `left` get nothing of it.
-    fn step(&mut self, walker: usize, left: &[usize]) -> Result<(), Unfed> {
+    fn step(&mut self, walker: usize, left: &[usize]) -> Result<(), FeedError> {
         let Streams { plan, directory, reader, ways, lagging, pending, walkers, .. } = self;
         let Walker { next, walk, seen } = &mut walkers[walker];
         let streams = directory.streams.len();
@@ -498,7 +498,7 @@ impl<R: Read + Seek> Streams<R> {
         reader.for_each_run(&plan.blocks, *next, |process, run| {
             for Group { record, more } in groups_of(run, plan.rule) {
                 let Some((mut head, _)) = playable(record) else { continue };
-                let changed = Unfed::Tape(TapeError::Changed);
+                let changed = FeedError::Tape(TapeError::Changed);
                 let Some(lane) = directory.find(process, head.thread) else { return Err(changed) };
                 let (stream, turns) = (lane.stream as usize, streams + lane.process as usize);
                 let bytes = (record.len() + more.len()) as u64;

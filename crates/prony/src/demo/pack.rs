@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write};
 
-use prony_replay::{LeftOut, PackError, PackLimits, PackReport, Why, pack_files};
+use prony_replay::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, pack_files};
 use prony_text::{Untrusted, bytes, count};
 use serde_json::{Value, json};
 
@@ -42,9 +42,9 @@ pub fn run(args: &PackArgs) -> Result<Exit, Failure> {
         output::print(&text)?;
     }
     let lacks = |why| report.left_out.iter().any(|file| file.why == why);
-    if lacks(Why::Gone) {
+    if lacks(LeaveOutReason::Gone) {
         eprintln!("hint: use --assets DIR to search for them below DIR, by content");
-    } else if lacks(Why::Private) {
+    } else if lacks(LeaveOutReason::Private) {
         eprintln!("hint: use --private to add files that are not world-readable");
     }
     Ok(if report.left_out.is_empty() { Exit::Good } else { Exit::Finding })
@@ -77,18 +77,18 @@ pub fn lines(out: &mut String, report: &PackReport) {
 
 fn why(file: &LeftOut) -> &'static str {
     match file.why {
-        Why::Private => "not world-readable",
-        Why::Large => "too large",
-        Why::Gone => "not found",
+        LeaveOutReason::Private => "not world-readable",
+        LeaveOutReason::Large => "too large",
+        LeaveOutReason::Gone => "not found",
     }
 }
 
 /// JSON value of the packed files and those left out.
 pub fn answer(report: &PackReport) -> Value {
     let word = |file: &LeftOut| match file.why {
-        Why::Private => "private",
-        Why::Large => "large",
-        Why::Gone => "not-found",
+        LeaveOutReason::Private => "private",
+        LeaveOutReason::Large => "large",
+        LeaveOutReason::Gone => "not-found",
     };
     let left_out = report
         .left_out

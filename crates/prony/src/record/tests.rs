@@ -1,6 +1,6 @@
 use clap::Parser;
 
-use prony_replay::{LeftOut, PackReport, Why};
+use prony_replay::{LeaveOutReason, LeftOut, PackReport};
 
 use super::*;
 use crate::cli::{Cli, Verb};
@@ -27,7 +27,11 @@ fn recorded() -> RecordReport {
         packed: PackReport {
             files: 3,
             bytes: 4_112,
-            left_out: vec![LeftOut { path: "/srv/maps/dm1.map".into(), size_bytes: 5_242_880, why: Why::Large }],
+            left_out: vec![LeftOut {
+                path: "/srv/maps/dm1.map".into(),
+                size_bytes: 5_242_880,
+                why: LeaveOutReason::Large,
+            }],
         },
         warnings: vec![RecordWarning::Note("io_uring is not recorded: the server was told there is none".to_owned())],
     }

@@ -366,8 +366,8 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
             path: "/srv/state".to_owned(),
             error: prony_replay::LayoutError::Member { name: "maps".to_owned(), error: denied() },
         }),
-        ReplayError::NotTrusted(prony_replay::Foreign::Command(vec!["sh".into()])),
-        ReplayError::NotTrusted(prony_replay::Foreign::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
+        ReplayError::NotTrusted(prony_replay::Privilege::Command(vec!["sh".into()])),
+        ReplayError::NotTrusted(prony_replay::Privilege::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
         ReplayError::State(prony_replay::StateError::NotOfTheDemo {
             directory: "/srv".to_owned(),
             state: vec!["/srv/state".into()],

@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A thread that wants a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct WindowRequest {
     /// Index of its slot in the control area.
     pub(crate) slot: usize,
     /// Index of its process.
@@ -128,7 +128,7 @@ impl Feeder {
     ///
     /// # Errors
     /// [`Fault`] for one that is no thread of a recording.
-    pub(crate) fn asked(&self) -> Result<Option<Asked>, Fault> {
+    pub(crate) fn asked(&self) -> Result<Option<WindowRequest>, Fault> {
         let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         for (slot, known) in self.slots[..used].iter().enumerate() {
             let feed = self.feed(slot);
@@ -150,7 +150,7 @@ impl Feeder {
             }
             let thread =
                 u16::try_from(number).map_err(|_| fault("number of a thread", u16::MAX.into(), number.into()))?;
-            return Ok(Some(Asked { slot, process, thread, from: feed.from.load(Ordering::Relaxed), request }));
+            return Ok(Some(WindowRequest { slot, process, thread, from: feed.from.load(Ordering::Relaxed), request }));
         }
         Ok(None)
     }
@@ -159,7 +159,7 @@ impl Feeder {
     ///
     /// # Errors
     /// When the kernel does not map it.
-    pub(crate) fn give(&mut self, asked: Asked, offer: Offer) -> io::Result<()> {
+    pub(crate) fn give(&mut self, asked: WindowRequest, offer: Offer) -> io::Result<()> {
         let from = asked.from.min(offer.end);
         let offset = window_offset(asked.slot, self.stride);
         let before = std::mem::take(&mut self.slots[asked.slot]);
@@ -315,14 +315,14 @@ impl Feeder {
     }
 
     /// Marks this end as awake, so that readers need not wake it.
-    pub(crate) fn rise(&self) {
+    pub(crate) fn mark_awake(&self) {
         self.control().feeder_sleeps.store(false, Ordering::SeqCst);
     }
 
     /// Sleeps until a reader wakes this end, at most this long.
     pub(crate) fn sleep(&self, at_most: Duration) {
         wait(self.control().feeder_sleeps.word(), 1, at_most);
-        self.rise();
+        self.mark_awake();
     }
 }
 
@@ -333,7 +333,7 @@ mod tests {
     use prony_channel::SMALLEST_WINDOW;
 
     /// A feeder, and a thread that has asked for a window.
-    fn asked(from: u64) -> (Feeder, Asked) {
+    fn asked(from: u64) -> (Feeder, WindowRequest) {
         let tapes = Tapes::Windows { longest: SMALLEST_WINDOW };
         let channel = Channel::to_replay(&[], tapes, 1, 1, false, false).expect("the kernel has memory");
         let feeder = channel.feeder().expect("it has windows");

@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 const ALL: ArchiveLimits = ArchiveLimits { bytes: 1 << 30, entries: 1 << 20 };
-const MANNER: Manner<'_> = Manner { owners: false, set_ids: false, stop: None };
+const OPTIONS: UnpackOptions<'_> = UnpackOptions { owners: false, set_ids: false, stop: None };
 
 fn header(kind: tar::EntryType, name: &str, mode: u32, bytes: u64) -> tar::Header {
     let mut header = tar::Header::new_gnu();
@@ -37,8 +37,8 @@ fn archive(members: &[(tar::EntryType, &str, u32, &str)]) -> Vec<u8> {
     archive.into_inner().expect("memory takes it")
 }
 
-fn laid_out(archive: &[u8], root: &Path, manner: Manner) -> Result<u64, LayoutError> {
-    lay_out(&mut StateArchiveWalk::new(archive, ALL), File::open(root).expect("it is there"), manner, |_| true)
+fn laid_out(archive: &[u8], root: &Path, options: UnpackOptions) -> Result<u64, LayoutError> {
+    lay_out(&mut StateArchiveWalk::new(archive, ALL), File::open(root).expect("it is there"), options, |_| true)
 }
 
 use tar::EntryType::{Directory, Regular, Symlink};
@@ -62,7 +62,7 @@ fn nothing_is_made_or_changed_through_a_link() {
     ] {
         let _ = fs::remove_dir_all(&root);
         fs::create_dir(&root).expect("writable");
-        let found = laid_out(&archive(members), &root, MANNER);
+        let found = laid_out(&archive(members), &root, OPTIONS);
         assert!(matches!(found, Err(LayoutError::Member { .. })), "{members:?}: {found:?}");
     }
     let after = outside.join("file").metadata().expect("there");
@@ -80,7 +80,7 @@ fn modes_times_and_links_come_back() {
         (Symlink, "away", 0o777, "/etc/passwd"),
         (Directory, "shared", 0o2775, ""),
     ];
-    assert_eq!(laid_out(&archive(&members), root.path(), MANNER).expect("harmless"), 0);
+    assert_eq!(laid_out(&archive(&members), root.path(), OPTIONS).expect("harmless"), 0);
     let data = |name: &str| root.path().join(name).symlink_metadata().expect("laid out");
     for (name, mode) in [("", 0o750), ("closed", 0o500), ("closed/file", 0o640), ("shared", 0o2775)] {
         assert_eq!((data(name).mode() & 0o7777, data(name).mtime()), (mode, 1_000_000_000), "{name}");
@@ -95,7 +95,7 @@ fn set_user_id_is_laid_out_only_when_asked_for() {
     for (set_ids, mode, taken) in [(false, 0o755, 1), (true, 0o6755, 0)] {
         let root = tempfile::tempdir().expect("the temporary directory is writable");
         let archive = archive(&[(Regular, "tool", 0o6755, "#!"), (Regular, "plain", 0o755, "#!")]);
-        assert_eq!(laid_out(&archive, root.path(), Manner { set_ids, ..MANNER }).expect("harmless"), taken);
+        assert_eq!(laid_out(&archive, root.path(), UnpackOptions { set_ids, ..OPTIONS }).expect("harmless"), taken);
         assert_eq!(root.path().join("tool").metadata().expect("laid out").mode() & 0o7777, mode);
     }
 }
@@ -117,7 +117,7 @@ fn what_the_recorder_archives_comes_back_with_its_holes() {
     let mut archive = tar::Builder::new(Vec::new());
     archive.append_dir_all(".", &from).expect("memory takes it");
     let archive = archive.into_inner().expect("memory takes it");
-    laid_out(&archive, &root, MANNER).expect("harmless");
+    laid_out(&archive, &root, OPTIONS).expect("harmless");
     assert_eq!(fs::read(root.join(&long)).expect("laid out"), b"long");
     assert!(fs::read(root.join("holes")).expect("laid out") == fs::read(from.join("holes")).expect("readable"));
     assert!(archive.len() < 1 << 20, "the file system of the temporary directory knows holes");
@@ -127,7 +127,8 @@ fn what_the_recorder_archives_comes_back_with_its_holes() {
 fn it_ends_when_asked() {
     let root = tempfile::tempdir().expect("the temporary directory is writable");
     let stop = AtomicBool::new(true);
-    let found = laid_out(&archive(&[(Regular, "a", 0o644, "")]), root.path(), Manner { stop: Some(&stop), ..MANNER });
+    let found =
+        laid_out(&archive(&[(Regular, "a", 0o644, "")]), root.path(), UnpackOptions { stop: Some(&stop), ..OPTIONS });
     assert!(matches!(found, Err(LayoutError::Interrupted)));
     assert_eq!(fs::read_dir(root.path()).expect("readable").count(), 0);
 }
