@@ -11,7 +11,6 @@
 //!
 //! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: whoever looks for it
 //! right then has it, and nobody is woken. What the thread runs before the call and after it is in the order all the same.
-#![allow(unsafe_op_in_unsafe_fn, reason = "not divided into blocks yet")]
 
 use super::ring;
 use super::state::{self, control, errno, set_errno, slot};
@@ -55,90 +54,112 @@ pub fn is_in_use() -> bool {
 /// The thread has the baton, and nobody has waited for it for long.
 #[inline(always)]
 pub unsafe fn is_held_uncontended(thread: *const Thread) -> bool {
-    is_in_use()
-        && slot().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
-        && slot().impatient.load(Ordering::Relaxed) == 0
+    // SAFETY: the caller passes the block of an attached thread.
+    unsafe {
+        is_in_use()
+            && slot().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
+            && slot().impatient.load(Ordering::Relaxed) == 0
+    }
 }
 
 /// The thread goes on to run the server's code.
 #[inline(always)]
 pub unsafe fn keep(thread: *mut Thread) {
-    if is_in_use() && slot().baton.load(Ordering::Relaxed) != name(thread) {
-        keep_or_wait(thread);
+    // SAFETY: the caller passes the calling thread's own block, which is attached.
+    unsafe {
+        if is_in_use() && slot().baton.load(Ordering::Relaxed) != name(thread) {
+            keep_or_wait(thread);
+        }
     }
 }
 
 /// The thread may block, and may never come back: what it has read of clocks is written down first.
 #[inline(always)]
 pub unsafe fn give(thread: *mut Thread) {
-    ring::close_run(thread);
-    if is_in_use() {
-        pass_on(thread);
+    // SAFETY: the caller passes the calling thread's own block, which is attached.
+    unsafe {
+        ring::close_run(thread);
+        if is_in_use() {
+            pass_on(thread);
+        }
     }
 }
 
 /// The thread is in the kernel for some microseconds: others may take the baton meanwhile, but none is woken for it.
 #[inline(always)]
 pub unsafe fn lend(thread: *mut Thread) {
-    if is_in_use() {
-        let process = slot();
-        if process.impatient.load(Ordering::Relaxed) > 0 {
-            return pass_on(thread);
-        }
-        let now = process.baton.load(Ordering::Relaxed);
-        if now & !AWAITED == name(thread) {
-            let _ = process.baton.compare_exchange(now, now & AWAITED, Ordering::Release, Ordering::Relaxed);
+    // SAFETY: the caller passes the calling thread's own block, which is attached.
+    unsafe {
+        if is_in_use() {
+            let process = slot();
+            if process.impatient.load(Ordering::Relaxed) > 0 {
+                return pass_on(thread);
+            }
+            let now = process.baton.load(Ordering::Relaxed);
+            if now & !AWAITED == name(thread) {
+                let _ = process.baton.compare_exchange(now, now & AWAITED, Ordering::Release, Ordering::Relaxed);
+            }
         }
     }
 }
 
 /// What the baton's word says while this thread has it.
 unsafe fn name(thread: *const Thread) -> u32 {
-    (*thread).slot.offset_from(&raw const control().threads[0]) as u32 + 1
+    // SAFETY: an attached thread has a slot, which is one of the control area's.
+    unsafe { (*thread).slot.offset_from(&raw const control().threads[0]) as u32 + 1 }
 }
 
 #[cold]
 unsafe fn keep_or_wait(thread: *mut Thread) {
-    let before = errno();
-    let process = slot();
-    let has_it = process.baton.load(Ordering::Relaxed) & !AWAITED == name(thread);
-    if has_it && process.impatient.load(Ordering::Relaxed) > 0 {
-        pass_on(thread);
-        take(thread);
-    } else if !has_it {
-        take(thread);
+    // SAFETY: the caller passes the calling thread's own block, which is attached.
+    unsafe {
+        let before = errno();
+        let process = slot();
+        let has_it = process.baton.load(Ordering::Relaxed) & !AWAITED == name(thread);
+        if has_it && process.impatient.load(Ordering::Relaxed) > 0 {
+            pass_on(thread);
+            take(thread);
+        } else if !has_it {
+            take(thread);
+        }
+        set_errno(before);
     }
-    set_errno(before);
 }
 
 unsafe fn pass_on(thread: *mut Thread) {
-    let process = slot();
-    let now = process.baton.load(Ordering::Relaxed);
-    // Another thread may have taken it over, see `Stuck`.
-    if now & !AWAITED != name(thread) || process.baton.swap(0, Ordering::Release) & AWAITED == 0 {
-        return;
+    // SAFETY: as for `name`; the call wakes those that sleep for a word of the control area, which is mapped for good.
+    unsafe {
+        let process = slot();
+        let now = process.baton.load(Ordering::Relaxed);
+        // Another thread may have taken it over, see `Stuck`.
+        if now & !AWAITED != name(thread) || process.baton.swap(0, Ordering::Release) & AWAITED == 0 {
+            return;
+        }
+        let before = errno();
+        // Any of those that wait may be the one without patience.
+        let count = if process.impatient.load(Ordering::Relaxed) > 0 { i32::MAX } else { 1 };
+        libc::syscall(libc::SYS_futex, process.baton.as_ptr(), libc::FUTEX_WAKE, count);
+        set_errno(before);
     }
-    let before = errno();
-    // Any of those that wait may be the one without patience.
-    let count = if process.impatient.load(Ordering::Relaxed) > 0 { i32::MAX } else { 1 };
-    libc::syscall(libc::SYS_futex, process.baton.as_ptr(), libc::FUTEX_WAKE, count);
-    set_errno(before);
 }
 
 unsafe fn take(thread: *mut Thread) {
-    let (process, name) = (slot(), name(thread));
-    if !take_free(process, name) {
-        let since = nanoseconds();
-        let had_soon = (0..SPINS).any(|_| {
-            std::hint::spin_loop();
-            take_free(process, name)
-        });
-        if !had_soon {
-            wait_for_it(process, name);
+    // SAFETY: the caller passes the calling thread's own block, which is attached.
+    unsafe {
+        let (process, name) = (slot(), name(thread));
+        if !take_free(process, name) {
+            let since = nanoseconds();
+            let had_soon = (0..SPINS).any(|_| {
+                std::hint::spin_loop();
+                take_free(process, name)
+            });
+            if !had_soon {
+                wait_for_it(process, name);
+            }
+            process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
         }
-        process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
+        process.passed.fetch_add(1, Ordering::Relaxed);
     }
-    process.passed.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Takes a baton that nobody has, and that nobody has waited for long.
@@ -149,7 +170,7 @@ fn take_free(process: &channel::Process, name: u32) -> bool {
         && process.baton.compare_exchange(now, name | now, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-unsafe fn wait_for_it(process: &channel::Process, name: u32) {
+fn wait_for_it(process: &channel::Process, name: u32) {
     let mut impatient = false;
     let mut stuck = Stuck::default();
     loop {
@@ -181,20 +202,23 @@ unsafe fn wait_for_it(process: &channel::Process, name: u32) {
     process.impatient.fetch_sub(u32::from(impatient), Ordering::Relaxed);
 }
 
-/// Of `CLOCK_MONOTONIC`.
-unsafe fn nanoseconds() -> u64 {
+/// Time of `CLOCK_MONOTONIC` in nanoseconds.
+fn nanoseconds() -> u64 {
     let mut now = timespec { tv_sec: 0, tv_nsec: 0 };
-    libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now);
+    // SAFETY: the kernel writes the time into `now`.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
-/// True when the time was up.
-unsafe fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
-    libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) == -1 && errno() == libc::ETIMEDOUT
+/// Sleeps until the word is woken or changed, at most this long; true when the time was up.
+fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
+    // SAFETY: the kernel reads the word and the time, which both live until the call returns.
+    let woken = unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAIT, value, at_most) };
+    woken == -1 && errno() == libc::ETIMEDOUT
 }
 
 /// Looks after the thread that has the baton; one whose ring is full waits for the recorder.
-unsafe fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
+fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
     let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
     let place = (holder != 0).then(|| (u64::from(process.passed.load(Ordering::Relaxed)), 0));
     let holder = control().threads.get(holder.wrapping_sub(1) as usize);

@@ -10,7 +10,6 @@
 //! threads did before, in an order that the other records give. Those of servers with many locks are most of all calls.
 //! One that waits has two records. The first, before other threads run, says how many acquisitions the thread made without, so
 //! a replay knows which one it is, also if the demo ends before the second.
-#![allow(unsafe_op_in_unsafe_fn, reason = "not divided into blocks yet")]
 
 use super::super::baton;
 use super::super::ending;
@@ -56,13 +55,16 @@ extern "C" fn run(start: *mut c_void) -> *mut c_void {
 
 /// The thread runs the server's code from here on.
 unsafe fn started() {
-    let (thread, recording) = enter();
-    if recording {
-        recorder::emit(thread, Op::ThreadStart, -1, 0, 0, &[]);
-    } else {
-        player::take_start(thread);
+    // SAFETY: the block that `enter` gives is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        if recording {
+            recorder::emit(thread, Op::ThreadStart, -1, 0, 0, &[]);
+        } else {
+            player::take_start(thread);
+        }
+        leave(thread);
     }
-    leave(thread);
 }
 
 /// The key whose value makes libc call [`ending`] on every thread that ends, also by `pthread_exit`
@@ -84,15 +86,18 @@ extern "C" fn ending(rounds: *mut c_void) {
 }
 
 unsafe fn watch_end(rounds: usize) {
-    if ENDING.load(Ordering::Acquire) == 0 {
-        let mut key = 0;
-        if libc::pthread_key_create(&mut key, Some(ending)) != 0 {
-            super::super::report::fatal(&[b"no key is left for data of threads"]);
+    // SAFETY: `ENDING` holds a key that was made, which libc takes any value for.
+    unsafe {
+        if ENDING.load(Ordering::Acquire) == 0 {
+            let mut key = 0;
+            if libc::pthread_key_create(&mut key, Some(ending)) != 0 {
+                super::super::report::fatal(&[b"no key is left for data of threads"]);
+            }
+            // A second thread may have been as quick; its key stays unused.
+            let _ = ENDING.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed);
         }
-        // A second thread may have been as quick; its key stays unused.
-        let _ = ENDING.compare_exchange(0, key + 1, Ordering::AcqRel, Ordering::Relaxed);
+        libc::pthread_setspecific(ENDING.load(Ordering::Acquire) - 1, rounds as *const c_void);
     }
-    libc::pthread_setspecific(ENDING.load(Ordering::Acquire) - 1, rounds as *const c_void);
 }
 
 unsafe fn created(
@@ -100,34 +105,37 @@ unsafe fn created(
     routine: extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
 ) -> c_int {
-    let (thread, recording) = enter();
-    lifecycle::now_threaded();
-    let start: *mut Start = libc::malloc(size_of::<Start>()).cast();
-    let result;
-    if recording {
-        let index = state::slot().threads.fetch_add(1, Ordering::Relaxed);
-        start.write(Start { routine, argument, index: index as u16 });
-        // The record comes first: the new thread's calls follow it in the order.
-        let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
-        recorder::emit(thread, Op::ThreadCreate, -1, index, kind, &[]);
-        ending::wait_for_others();
-        result = real(run, start.cast());
-    } else {
-        let answer = player::take(thread, Op::ThreadCreate, -1);
-        player::share_one_cpu(thread);
-        if answer.ret() == WAITS_ONLY {
-            player::expect_waits_only();
+    // SAFETY: `start` has the size of a `Start` and is this thread's until the new one has it; `real` takes a routine and its argument.
+    unsafe {
+        let (thread, recording) = enter();
+        lifecycle::now_threaded();
+        let start: *mut Start = libc::malloc(size_of::<Start>()).cast();
+        let result;
+        if recording {
+            let index = state::slot().threads.fetch_add(1, Ordering::Relaxed);
+            start.write(Start { routine, argument, index: index as u16 });
+            // The record comes first: the new thread's calls follow it in the order.
+            let kind = if baton::is_in_use() { WAITS_ONLY } else { 0 };
+            recorder::emit(thread, Op::ThreadCreate, -1, index, kind, &[]);
+            ending::wait_for_others();
+            result = real(run, start.cast());
+        } else {
+            let answer = player::take(thread, Op::ThreadCreate, -1);
+            player::share_one_cpu(thread);
+            if answer.ret() == WAITS_ONLY {
+                player::expect_waits_only();
+            }
+            ending::wait_for_others();
+            start.write(Start { routine, argument, index: answer.aux() as u16 });
+            result = real(run, start.cast());
+            if result != 0 {
+                failures::note(c"pthread_create", -1, std::ptr::null(), result);
+            }
+            player::done(thread, answer);
         }
-        ending::wait_for_others();
-        start.write(Start { routine, argument, index: answer.aux() as u16 });
-        result = real(run, start.cast());
-        if result != 0 {
-            failures::note(c"pthread_create", -1, std::ptr::null(), result);
-        }
-        player::done(thread, answer);
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 /// A lock that was free, or whose owner died.
@@ -147,31 +155,34 @@ enum Attempt {
 /// finds the lock as free. With a signal that waits for its handler there has to be a record, behind the signal's.
 #[inline(always)]
 unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_int) -> Attempt {
-    let thread = this();
-    if (*thread).live == RECORDING {
-        let may = baton::is_held_uncontended(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
-        let pass_through = PassThrough::enter();
-        let tried = may.then(&at_once);
-        if tried != Some(Some(0)) {
-            if baton::is_in_use() {
-                recorder::emit_at_once(thread, Op::AcquireStart, -1, 0, i64::from((*thread).unrecorded), &[]);
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        let thread = this();
+        if (*thread).live == RECORDING {
+            let may = baton::is_held_uncontended(thread) && (*thread).pending.load(Ordering::Relaxed) == 0;
+            let pass_through = PassThrough::enter();
+            let tried = may.then(&at_once);
+            if tried != Some(Some(0)) {
+                if baton::is_in_use() {
+                    recorder::emit_at_once(thread, Op::AcquireStart, -1, 0, i64::from((*thread).unrecorded), &[]);
+                }
+                drop(pass_through);
+                return Attempt::Recorded(tried);
             }
-            drop(pass_through);
-            return Attempt::Recorded(tried);
+        } else {
+            if !player::is_unrecorded(thread) {
+                return Attempt::Recorded(None);
+            }
+            let _pass_through = PassThrough::enter();
+            if at_once() != Some(0) {
+                // Another build, or another process, has it, or the demo ends before the record that says who.
+                player::wait_unrecorded(thread);
+                return Attempt::Made(real());
+            }
         }
-    } else {
-        if !player::is_unrecorded(thread) {
-            return Attempt::Recorded(None);
-        }
-        let _pass_through = PassThrough::enter();
-        if at_once() != Some(0) {
-            // Another build, or another process, has it, or the demo ends before the record that says who.
-            player::wait_unrecorded(thread);
-            return Attempt::Made(real());
-        }
+        (*thread).unrecorded = (*thread).unrecorded.saturating_add(1);
+        Attempt::Made(0)
     }
-    (*thread).unrecorded = (*thread).unrecorded.saturating_add(1);
-    Attempt::Made(0)
 }
 
 /// An acquisition: recorded once it is had. `at_once` gives the result if it needs no wait, `real`
@@ -184,106 +195,119 @@ unsafe fn acquired<T>(
     real: impl Fn() -> c_int,
     acquire: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !threaded() {
-        return real();
-    }
-    let tried = match unrecorded(&at_once, &real) {
-        Attempt::Made(result) => return result,
-        Attempt::Recorded(tried) => tried,
-    };
-    let (thread, recording) = enter();
-    let result;
-    if recording {
-        result = match tried.unwrap_or_else(at_once) {
-            Some(result) => result,
-            None => blocking(thread, op, -1, real),
-        };
-        recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
-    } else if let Some(answer) = player::take_sync(thread, op) {
-        result = answer.ret() as c_int;
-        if had(result).is_some() {
-            acquire();
+    // SAFETY: the block that `enter` gives is the calling thread's own; `object` is only named.
+    unsafe {
+        if !threaded() {
+            return real();
         }
-        player::done(thread, answer);
-    } else {
-        result = real();
+        let tried = match unrecorded(&at_once, &real) {
+            Attempt::Made(result) => return result,
+            Attempt::Recorded(tried) => tried,
+        };
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = match tried.unwrap_or_else(at_once) {
+                Some(result) => result,
+                None => blocking(thread, op, -1, real),
+            };
+            recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
+        } else if let Some(answer) = player::take_sync(thread, op) {
+            result = answer.ret() as c_int;
+            if had(result).is_some() {
+                acquire();
+            }
+            player::done(thread, answer);
+        } else {
+            result = real();
+        }
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 /// Waiting on a condition gives the mutex up and has it again at the end. A replay needs no
 /// signal: the turn says when the wait ended.
 unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    let result;
-    if recording {
-        result = blocking(thread, op, -1, real);
-        recorder::emit(thread, op, -1, player::name_of(mutex), i64::from(result), &[]);
-    } else {
-        // A wait whose turn is far off must not hold the mutex meanwhile.
-        libc::pthread_mutex_unlock(mutex);
-        let answer = player::take_condition(thread, op);
-        result = answer.ret() as c_int;
-        libc::pthread_mutex_lock(mutex);
-        player::done(thread, answer);
+    // SAFETY: the block is the calling thread's own; the caller passes a mutex that this thread has, as the contract of the hooked function demands.
+    unsafe {
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = blocking(thread, op, -1, real);
+            recorder::emit(thread, op, -1, player::name_of(mutex), i64::from(result), &[]);
+        } else {
+            // A wait whose turn is far off must not hold the mutex meanwhile.
+            libc::pthread_mutex_unlock(mutex);
+            let answer = player::take_condition(thread, op);
+            result = answer.ret() as c_int;
+            libc::pthread_mutex_lock(mutex);
+            player::done(thread, answer);
+        }
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 /// Semaphores return -1 and set `errno`.
 unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_int {
-    let at_once = || (real::sem_trywait(object) == 0).then_some(0);
-    let tried = match unrecorded(at_once, &real) {
-        Attempt::Made(result) => return result,
-        Attempt::Recorded(tried) => tried,
-    };
-    let (thread, recording) = enter();
-    let result;
-    if recording {
-        result = match tried.unwrap_or_else(at_once) {
-            Some(result) => result,
-            None => blocking(thread, op, -1, real),
+    // SAFETY: the block is the calling thread's own; the caller passes a semaphore.
+    unsafe {
+        let at_once = || (real::sem_trywait(object) == 0).then_some(0);
+        let tried = match unrecorded(at_once, &real) {
+            Attempt::Made(result) => return result,
+            Attempt::Recorded(tried) => tried,
         };
-        let errno = state::errno();
-        recorder::emit(thread, op, -1, player::name_of(object), state::outcome(result as isize), &[]);
-        state::set_errno(errno);
-    } else if let Some(answer) = player::take_sync(thread, op) {
-        let outcome = answer.ret() as c_int;
-        if outcome == 0 {
-            wait_semaphore(object);
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = match tried.unwrap_or_else(at_once) {
+                Some(result) => result,
+                None => blocking(thread, op, -1, real),
+            };
+            let errno = state::errno();
+            recorder::emit(thread, op, -1, player::name_of(object), state::outcome(result as isize), &[]);
+            state::set_errno(errno);
+        } else if let Some(answer) = player::take_sync(thread, op) {
+            let outcome = answer.ret() as c_int;
+            if outcome == 0 {
+                wait_semaphore(object);
+            }
+            result = state::returned(i64::from(outcome)) as c_int;
+            player::done(thread, answer);
+        } else {
+            result = real();
         }
-        result = state::returned(i64::from(outcome)) as c_int;
-        player::done(thread, answer);
-    } else {
-        result = real();
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 unsafe fn wait_semaphore(semaphore: *mut sem_t) {
-    while libc::sem_wait(semaphore) == -1 && state::errno() == libc::EINTR {}
+    // SAFETY: the caller passes a semaphore.
+    unsafe { while libc::sem_wait(semaphore) == -1 && state::errno() == libc::EINTR {} }
 }
 
 unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_int) -> c_int {
-    let (thread, recording) = enter();
-    let result;
-    if recording {
-        result = blocking(thread, op, -1, real);
-        recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
-    } else {
-        // The turn first: the thread to be joined still needs the turns before it.
-        let answer = player::take(thread, op, -1);
-        result = answer.ret() as c_int;
-        if result == 0 {
-            join();
+    // SAFETY: the block that `enter` gives is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = blocking(thread, op, -1, real);
+            recorder::emit(thread, op, -1, 0, i64::from(result), &[]);
+        } else {
+            // The turn first: the thread to be joined still needs the turns before it.
+            let answer = player::take(thread, op, -1);
+            result = answer.ret() as c_int;
+            if result == 0 {
+                join();
+            }
+            player::done(thread, answer);
         }
-        player::done(thread, answer);
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 type Routine = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -537,22 +561,25 @@ hooks! {
 /// A wait on a futex that the server calls itself, as Rust's `std` and `std::atomic::wait` of C++
 /// do. The word says what the wait is for, so a replay needs no wake: the turn says when it ended.
 pub(super) unsafe fn futex_waited(word: *const u32, real: impl FnOnce() -> libc::c_long) -> libc::c_long {
-    let (thread, recording) = enter();
-    let result;
-    if recording {
-        result = blocking(thread, Op::FutexWait, -1, real);
-        let errno = state::errno();
-        let outcome = state::outcome(result as isize);
-        recorder::emit(thread, Op::FutexWait, -1, player::name_of(word), outcome, &[]);
-        state::set_errno(errno);
-    } else if let Some(answer) = player::take_sync(thread, Op::FutexWait) {
-        player::done(thread, answer);
-        result = answer.value() as libc::c_long;
-    } else {
-        result = real();
+    // SAFETY: the block that `enter` gives is the calling thread's own; the word is only named.
+    unsafe {
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            result = blocking(thread, Op::FutexWait, -1, real);
+            let errno = state::errno();
+            let outcome = state::outcome(result as isize);
+            recorder::emit(thread, Op::FutexWait, -1, player::name_of(word), outcome, &[]);
+            state::set_errno(errno);
+        } else if let Some(answer) = player::take_sync(thread, Op::FutexWait) {
+            player::done(thread, answer);
+            result = answer.value() as libc::c_long;
+        } else {
+            result = real();
+        }
+        leave(thread);
+        result
     }
-    leave(thread);
-    result
 }
 
 mod c11 {
