@@ -8,7 +8,7 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::Instant;
 
-/// What is measured: put your own work here.
+/// The measured work: put your own here.
 fn work(steps: u64) -> u64 {
     let mut x: u64 = black_box(88_172_645_463_325_252);
     for _ in 0..steps {
@@ -19,22 +19,27 @@ fn work(steps: u64) -> u64 {
     x
 }
 
-/// How long this thread was ready and had no CPU, in seconds.
+/// Time that this thread was ready and had no CPU, in seconds.
 fn waited() -> io::Result<f64> {
     let schedstat = fs::read_to_string("/proc/thread-self/schedstat")?;
     let field = schedstat.split_whitespace().nth(1).and_then(|field| field.parse::<f64>().ok());
     Ok(field.unwrap_or(0.0) / 1e9)
 }
 
-/// Measures `loops` loops and writes the time of one: wall time, and net of the wait for a CPU, which it returns for all.
+/// Measures `loops` loops and writes the time of one: wall time, and uncontended time (`net`), which is wall time minus the wait
+/// for a CPU. Returns the uncontended time of all loops in seconds.
 fn measure(out: &mut impl Write, steps: u64, loops: u64, warmup: bool) -> io::Result<f64> {
+    let around = Instant::now();
     let before = waited()?;
     let begin = Instant::now();
     for _ in 0..loops {
         black_box(work(steps));
     }
     let wall = begin.elapsed().as_secs_f64();
-    let net = wall - (waited()? - before);
+    let wait = waited()? - before;
+    // The thread may also have waited between two readings, which is part of the wait and not of `wall`: so the wait is taken
+    // from a time that contains it.
+    let net = wall.min(around.elapsed().as_secs_f64() - wait);
     for (metric, seconds) in [("wall", wall), ("net", net)] {
         let value = seconds / loops as f64;
         writeln!(out, r#"{{"metric": "{metric}", "value": {value:e}, "loops": {loops}, "warmup": {warmup}}}"#)?;
