@@ -131,7 +131,7 @@ fn text(report: &AnonymizeReport) -> String {
         replaced.push(count(report.hardware_addresses, "hardware address"));
     }
     if report.secret_values > 0 {
-        replaced.push(count(report.secret_values, "secret value of a variable"));
+        replaced.push(count(report.secret_values, "secret variable value"));
     }
     let kept = match report.host_names_kept {
         0 => String::new(),
@@ -204,7 +204,7 @@ fn what(finding: &Finding) -> String {
     let kind = match finding.kind {
         Kind::String => "a string of --replace",
         Kind::HostName => "a host name",
-        Kind::SecretValue => "a secret value of a variable",
+        Kind::SecretValue => "a secret variable value",
         Kind::Address => "an address",
         Kind::HardwareAddress => "a hardware address",
     };
