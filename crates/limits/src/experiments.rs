@@ -1,4 +1,4 @@
-//! Experiments, each with its cases.
+//! Cases of the experiments, one experiment in each file.
 
 mod bandwidth;
 #[cfg(target_arch = "x86_64")]
@@ -19,115 +19,33 @@ mod threads;
 #[cfg(target_arch = "x86_64")]
 mod write;
 
-use std::fmt;
-
 #[cfg(not(target_arch = "x86_64"))]
 use self::{elsewhere as branch, elsewhere as decode, elsewhere as ports, elsewhere as simd, elsewhere as write};
-use serde::{Deserialize, Serialize};
 
-use crate::case::{Case, Unsupported};
+use crate::case::Case;
 use crate::case_context::Setting;
+use crate::experiment::Experiment;
+use crate::unsupported::Unsupported;
 
-/// A group of cases that answer one question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Experiment {
-    /// The clocks: of the core, of the time stamp, and what asking them costs.
-    Clock,
-    /// Memory written byte by byte, and the loop behind it.
-    Write,
-    /// Throughput of instructions per cycle, and slow instructions.
-    Ports,
-    /// Code as bytes: lengths of instructions, the footprint, where loops lie.
-    Decode,
-    /// Branches by their pattern.
-    Branch,
-    /// Equal work in registers of different widths.
-    Simd,
-    /// Latency of a load by how much memory it is chosen from.
-    Cache,
-    /// Bytes a second by how many there are, and how they are moved.
-    Bandwidth,
-    /// Equal copies of different contents: zeros, one value, noise.
-    Contents,
-    /// Several cores: scaling, and what it costs to talk.
-    Threads,
-    /// Costs of page faults.
-    Fault,
-    /// Rates of reading files.
-    File,
-    /// Datagrams on loopback, and system calls.
-    Net,
-}
-
-impl Experiment {
-    /// All, in the order in which answers show them.
-    pub const ALL: [Experiment; 13] = [
-        Experiment::Clock,
-        Experiment::Write,
-        Experiment::Ports,
-        Experiment::Decode,
-        Experiment::Branch,
-        Experiment::Simd,
-        Experiment::Cache,
-        Experiment::Bandwidth,
-        Experiment::Contents,
-        Experiment::Threads,
-        Experiment::Fault,
-        Experiment::File,
-        Experiment::Net,
-    ];
-
-    /// Word that selects the experiment on the command line.
-    pub fn word(self) -> &'static str {
-        match self {
-            Experiment::Clock => "clock",
-            Experiment::Write => "write",
-            Experiment::Ports => "ports",
-            Experiment::Decode => "decode",
-            Experiment::Branch => "branch",
-            Experiment::Simd => "simd",
-            Experiment::Cache => "cache",
-            Experiment::Bandwidth => "bandwidth",
-            Experiment::Contents => "contents",
-            Experiment::Threads => "threads",
-            Experiment::Fault => "fault",
-            Experiment::File => "file",
-            Experiment::Net => "net",
-        }
-    }
-
-    /// Experiment that the word selects; `None` if none.
-    pub fn from_word(word: &str) -> Option<Experiment> {
-        Experiment::ALL.into_iter().find(|experiment| experiment.word() == word)
-    }
-
-    /// Cases of the experiment on this machine.
-    ///
-    /// # Errors
-    /// Why nothing can.
-    pub(crate) fn cases(self, setting: &Setting) -> Result<Vec<Case>, Unsupported> {
-        match self {
-            Experiment::Clock => clock::cases(setting),
-            Experiment::Write => write::cases(setting),
-            Experiment::Ports => ports::cases(setting),
-            Experiment::Decode => decode::cases(setting),
-            Experiment::Branch => branch::cases(setting),
-            Experiment::Simd => simd::cases(setting),
-            Experiment::Cache => cache::cases(setting),
-            Experiment::Bandwidth => bandwidth::cases(setting),
-            Experiment::Contents => contents::cases(setting),
-            Experiment::Threads => threads::cases(setting),
-            Experiment::Fault => fault::cases(setting),
-            Experiment::File => file::cases(setting),
-            Experiment::Net => net::cases(setting),
-        }
-    }
-}
-
-impl fmt::Display for Experiment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
+/// Cases of an experiment on this machine.
+///
+/// # Errors
+/// [`Unsupported`] if the experiment has none here.
+pub(crate) fn cases(experiment: Experiment, setting: &Setting) -> Result<Vec<Case>, Unsupported> {
+    match experiment {
+        Experiment::Clock => clock::cases(setting),
+        Experiment::Write => write::cases(setting),
+        Experiment::Ports => ports::cases(setting),
+        Experiment::Decode => decode::cases(setting),
+        Experiment::Branch => branch::cases(setting),
+        Experiment::Simd => simd::cases(setting),
+        Experiment::Cache => cache::cases(setting),
+        Experiment::Bandwidth => bandwidth::cases(setting),
+        Experiment::Contents => contents::cases(setting),
+        Experiment::Threads => threads::cases(setting),
+        Experiment::Fault => fault::cases(setting),
+        Experiment::File => file::cases(setting),
+        Experiment::Net => net::cases(setting),
     }
 }
 
@@ -166,14 +84,6 @@ mod elsewhere {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_experiment_has_a_word_of_its_own() {
-        for experiment in Experiment::ALL {
-            assert_eq!(Experiment::from_word(experiment.word()), Some(experiment));
-        }
-        assert_eq!(Experiment::from_word("other"), None);
-    }
 
     #[test]
     fn sizes_double_and_lie_half_way_between_on_request() {

@@ -13,6 +13,7 @@ mod case_context;
 #[cfg(target_arch = "x86_64")]
 mod code;
 mod contents;
+mod experiment;
 mod experiments;
 mod fingerprint;
 mod listing;
@@ -28,10 +29,11 @@ mod streams;
 mod tester;
 mod thread_usage;
 mod ticks;
+mod unsupported;
 
 pub use area::{Area, AreaError, PageKind};
-pub use case::{Figure, Measure, Measured, Unsupported};
-pub use experiments::Experiment;
+pub use case::{Figure, Measure, Measured};
+pub use experiment::Experiment;
 pub use fingerprint::{Fingerprint, fingerprint};
 pub use listing::{Line, Listing};
 pub use permutation::single_cycle;
@@ -41,3 +43,4 @@ pub use run::{Event, Limits, Options, RunError, Skipped, run};
 pub use share::{Rate, Share, reference, reference_experiment, shares};
 pub use stored::{MOST_BYTES, StoredError, decode, encode, path as stored_path};
 pub use tester::{Effort, Sample, Series, Taint};
+pub use unsupported::Unsupported;

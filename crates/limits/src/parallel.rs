@@ -6,9 +6,9 @@ use std::thread;
 
 use prony_machine::affinity;
 
-use crate::case::Unsupported;
 use crate::tester::{Passes, Series, Tester};
 use crate::ticks::now_ns;
+use crate::unsupported::Unsupported;
 
 /// Work of a thread: does something so many times.
 pub type Work<'a> = Box<dyn FnMut(u64) + 'a>;

@@ -10,7 +10,8 @@ use prony_stats::Seed;
 use crate::area::PageKind;
 use crate::case::{Case, Measured};
 use crate::case_context::{CaseContext, Memory, Setting};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
+use crate::experiments;
 use crate::fingerprint::{Fingerprint, fingerprint};
 use crate::probe::Probe;
 use crate::tester::{Effort, Tester};
@@ -243,7 +244,7 @@ pub fn run(
 fn plan(experiments: &[Experiment], setting: &Setting) -> (Vec<Case>, Vec<Skipped>) {
     let (mut cases, mut skipped) = (Vec::new(), Vec::new());
     for experiment in Experiment::ALL.into_iter().filter(|experiment| experiments.contains(experiment)) {
-        match experiment.cases(setting) {
+        match experiments::cases(experiment, setting) {
             Ok(of_experiment) => cases.extend(of_experiment),
             Err(reason) => skipped.push(Skipped { experiment, name: None, reason: reason.0 }),
         }

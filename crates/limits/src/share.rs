@@ -3,7 +3,7 @@
 use prony_stats::samples::Better;
 
 use crate::case::Measured;
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 
 /// Rate of a workload, in bytes or operations per second.
 #[derive(Debug, Clone, Copy, PartialEq)]

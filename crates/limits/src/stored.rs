@@ -19,7 +19,7 @@ use serde_json::Value;
 pub use prony_stats::samples::MOST_BYTES;
 
 use crate::case::Measured;
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::fingerprint::{Fingerprint, fingerprint};
 use crate::listing::Listing;
 use crate::run::{Limits, Skipped};

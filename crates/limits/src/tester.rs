@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::case::Unsupported;
 use crate::probe::{Probe, Reading};
 use crate::thread_usage::thread_usage;
 use crate::ticks::{now_ns, overhead_ns};
+use crate::unsupported::Unsupported;
 
 /// A clock that differs more before and after a sample moved during it. The probe itself repeats within a tenth of that.
 const CLOCK_MOVED: f64 = 0.02;

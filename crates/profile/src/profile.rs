@@ -2,8 +2,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::recording::Walk;
 use crate::recording::{Recording, WeightUnit};
-use crate::sampler::Walk;
 use crate::space::{ObjectId, Place};
 use crate::stacks::{NameId, Stacks};
 use crate::symbols::{MissingSymbols, Symbols};

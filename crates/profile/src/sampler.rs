@@ -11,7 +11,7 @@ use prony_machine::perf::{self, PerfError, Ring, Sampling, Target, Trigger};
 use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::recording::{Recording, StackSample, WeightUnit};
+use crate::recording::{Recording, StackSample, Walk, WeightUnit};
 use crate::records::{Record, Sample, decode, time_ns};
 use crate::space::{Place, Spaces};
 use crate::unwind::Walker;
@@ -36,31 +36,6 @@ pub struct Options {
     pub cpus: Option<CpuSet>,
     /// Method by which callers are found.
     pub walk: Walk,
-}
-
-/// Methods by which the callers of a function are found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Walk {
-    /// By frame pointers. Functions that have no frame, as compilers make of small ones, and the C library's would hide
-    /// their callers: from the innermost one DWARF tables lead to the first that has.
-    FramePointers,
-    /// By DWARF tables alone, on a copy of so many bytes of the stack; a multiple of 8.
-    Tables {
-        /// Number of copied bytes.
-        stack_bytes: u32,
-    },
-}
-
-impl Walk {
-    fn stack_bytes(self) -> u32 {
-        /// What lies between the stack pointer and the first frame that has a pointer: with 1 KiB one stack in six of a
-        /// C++ program that allocates lacked its callers, with 2 KiB one in thirty, with 4 KiB one in five hundred.
-        const FIRST_FRAMES_BYTES: u32 = 4096;
-        match self {
-            Walk::FramePointers => FIRST_FRAMES_BYTES,
-            Walk::Tables { stack_bytes } => stack_bytes & !7,
-        }
-    }
 }
 
 /// Reasons why no samples are taken.

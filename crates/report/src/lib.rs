@@ -15,6 +15,7 @@ mod extras;
 mod figures;
 mod findings;
 mod frames;
+mod html;
 mod limits;
 mod markdown;
 mod matrix;

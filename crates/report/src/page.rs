@@ -10,8 +10,9 @@ use sha2::{Digest, Sha256};
 use crate::Report;
 use crate::cells;
 use crate::chart::impact;
-use crate::drawing::{CHART_CSS, Drawing, key, series_css, shapes};
+use crate::drawing::{CHART_CSS, key, series_css, shapes};
 use crate::figures::{Figures, Series, quantity};
+use crate::html::{framed, heading};
 use crate::limits::section;
 use crate::palette::{DARK, LIGHT};
 use crate::provenance;
@@ -339,11 +340,6 @@ fn sentence(text: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// The title of a section, and what it shows.
-pub fn heading(title: &str, small: &str) -> Markup {
-    html! { h2 { (title) " " small { (small) } } }
-}
-
 fn panels(series: &Series) -> Markup {
     html! {
         div class="panels" {
@@ -363,13 +359,6 @@ fn stack(series: &Series) -> Markup {
             }
         }
         (rest(series))
-    }
-}
-
-/// A wide chart: it shrinks with the page, but not until its text cannot be read.
-pub fn framed(chart: &Drawing) -> Markup {
-    html! {
-        div class="one" style={ "min-width:" (chart.width().min(860.0)) "px" } { (PreEscaped(chart.inline())) }
     }
 }
 

@@ -5,10 +5,12 @@
 //! moved is noise, as some memory takes zeros for less: the experiment `contents`.
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::{Experiment, size_word, sizes};
+use crate::experiment::Experiment;
+use crate::experiments::{size_word, sizes};
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use elsewhere::Mover;

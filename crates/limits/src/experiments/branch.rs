@@ -4,11 +4,12 @@ use iced_x86::code_asm::*;
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 /// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
 const BRANCHES: usize = 128 << 10;

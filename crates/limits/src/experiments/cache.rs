@@ -6,11 +6,13 @@
 use std::hint::black_box;
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::{Experiment, size_word, sizes};
+use crate::experiment::Experiment;
+use crate::experiments::{size_word, sizes};
 use crate::permutation::single_cycle;
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 /// A cache line: of every x86-64, and of most aarch64.
 const LINE_BYTES: usize = 64;

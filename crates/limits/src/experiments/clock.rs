@@ -1,10 +1,11 @@
 //! The clocks of the machine, without hardware counters.
 
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::probe::Reading;
 use crate::tester::{Passes, Sample, Series};
+use crate::unsupported::Unsupported;
 
 pub fn cases(_: &Setting) -> Result<Vec<Case>, Unsupported> {
     let asked = |name: &'static str, clock: libc::clockid_t| {

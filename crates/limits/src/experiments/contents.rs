@@ -3,12 +3,14 @@
 //! Where zeros are moved faster, stores of zeros are a limit of their own, and no limit for a workload that stores anything else.
 
 use crate::area::PageKind;
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::contents::Contents;
+use crate::experiment::Experiment;
 use crate::experiments::bandwidth::{Mover, copies, ways};
-use crate::experiments::{Experiment, size_word};
+use crate::experiments::size_word;
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 /// Bytes of the source that a store-only loop uses: eight of the widest registers.
 const STORED_BYTES: usize = 512;

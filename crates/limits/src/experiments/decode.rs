@@ -3,11 +3,13 @@
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
-use crate::experiments::{Experiment, size_word};
+use crate::experiment::Experiment;
+use crate::experiments::size_word;
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 /// Nops in a turn: less than every µop cache holds.
 const NOPS: usize = 192;

@@ -3,12 +3,13 @@
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::permutation::single_cycle;
 use crate::tester::Passes;
 use crate::ticks::now_ns;
+use crate::unsupported::Unsupported;
 
 /// The page whose faults are counted; also the unit in which larger ones are told.
 const PAGE: usize = 4096;

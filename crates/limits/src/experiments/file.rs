@@ -11,11 +11,13 @@ use std::ptr::NonNull;
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::{Experiment, size_word};
+use crate::experiment::Experiment;
+use crate::experiments::size_word;
 use crate::tester::Passes;
 use crate::ticks::now_ns;
+use crate::unsupported::Unsupported;
 
 /// Bytes of the file.
 const QUICK_BYTES: usize = 32 << 20;

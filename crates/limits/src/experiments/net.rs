@@ -9,11 +9,12 @@ use std::os::fd::AsRawFd;
 
 use io_uring::{IoUring, opcode, types};
 
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::tester::Passes;
 use crate::ticks::now_ns;
+use crate::unsupported::Unsupported;
 
 /// Datagrams of a block: as many as `UDP_SEGMENT` takes (`UDP_MAX_SEGMENTS` was 64 until Linux 6.9).
 const BLOCK: usize = 64;

@@ -4,11 +4,12 @@ use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 /// Independent registers: enough for six a cycle of one cycle each.
 const FREE: [AsmRegister64; 6] = [rax, rdx, r8, r9, r10, r11];

@@ -1,10 +1,12 @@
 //! Cases of SIMD widths: a sum and a copy in registers of 64, 128, 256 and 512 bits.
 
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
-use crate::experiments::{Experiment, size_word};
+use crate::experiment::Experiment;
+use crate::experiments::size_word;
 use crate::streams::{Stream, Width, code};
 use crate::tester::Passes;
+use crate::unsupported::Unsupported;
 
 pub fn cases(setting: &Setting) -> Result<Vec<Case>, Unsupported> {
     let mut cases = Vec::new();

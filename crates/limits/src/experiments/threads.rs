@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use prony_stats::Seed;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::contents::Contents;
-use crate::experiments::Experiment;
+use crate::experiment::Experiment;
 use crate::parallel::{Work, run_parallel};
+use crate::unsupported::Unsupported;
 
 /// Pairs of CPUs that a matrix of latencies has at most: 24 CPUs, each with each other.
 const PAIRS_MAX: usize = 276;

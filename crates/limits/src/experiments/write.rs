@@ -3,12 +3,14 @@
 use iced_x86::code_asm::*;
 
 use crate::area::{Area, PageKind};
-use crate::case::{Case, Measure, Outcome, Unsupported};
+use crate::case::{Case, Measure, Outcome};
 use crate::case_context::{CaseContext, Setting};
 use crate::code::{Code, CodeError};
-use crate::experiments::{Experiment, size_word};
+use crate::experiment::Experiment;
+use crate::experiments::size_word;
 use crate::tester::Passes;
 use crate::ticks::now_ns;
+use crate::unsupported::Unsupported;
 
 /// Bytes written by the sweep over offsets: half of the smallest existing first-level cache, so that memory has no
 /// influence.

@@ -7,7 +7,7 @@ use prony_limits::{Experiment, Limits, Measured};
 use prony_text::{Quantity, count, thousands};
 
 use super::limits_curves;
-use crate::page::{framed, heading};
+use crate::html::{framed, heading};
 
 /// Curves that help to read a study; the others are for whoever asks about the processor itself.
 const SHOWN: [&str; 4] = ["bandwidth", "latency", "roofline", "threads"];
