@@ -2,8 +2,10 @@
 
 /// Bytes of the control area.
 pub const CONTROL_BYTES: usize = 4 << 20;
-/// Bytes of one ring; a power of two. Each is mapped twice in a row, so no record wraps.
+/// Bytes of the largest ring; a power of two. Each is mapped twice in a row, so no record wraps.
 pub const RING_BYTES: usize = 8 << 20;
+/// Bytes of the smallest ring.
+pub const LEAST_RING_BYTES: usize = 64 << 10;
 /// Processes of one recording: a server that forks for each connection has many.
 pub const PROCESSES: usize = 1 << 15;
 /// Threads of one recording that may live at the same time, over all processes.
@@ -41,11 +43,15 @@ pub const fn windows_bytes(stride: u64) -> u64 {
 pub const CHANNEL_FD: i32 = 1000;
 /// Descriptor of the preload library's image inside the server.
 pub const LIBRARY_FD: i32 = 1001;
+/// Descriptor of the image for i386, on machines whose own architecture is x86-64.
+pub const LIBRARY_I386_FD: i32 = 1006;
 /// Descriptor of the tape inside the server, or of the windows that move over it.
 pub const TAPE_FD: i32 = 1002;
 /// Set for the server and taken out of its environment before `main`.
 pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
 /// Path of the library as `LD_PRELOAD` names it.
 pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
+/// What it names for a program of i386; as long as the other one.
+pub const LIBRARY_I386_PATH: &str = "/proc/self/fd/1006";
 /// Exit status of a server that the player ended.
 pub const PLAYER_EXIT: i32 = 0;

@@ -8,7 +8,7 @@ use crate::{CONTROL_BYTES, PROCESSES, THREADS};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c5");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c6");
 
 states! {
     /// Task of the library in this server.
@@ -202,6 +202,8 @@ pub struct Thread {
     pub record: AtomicU64,
     /// Replay: the turn it waits for.
     pub turn: AtomicU64,
+    /// Ring: its bytes, a power of two. Those of 32-bit processes are smaller.
+    pub ring_bytes: AtomicU32,
     /// Ring: bytes written so far. Alone on its line with what the writer writes.
     pub head: Line<AtomicU64>,
     /// Ring: bytes read so far.
@@ -213,7 +215,7 @@ pub struct Thread {
 }
 
 layout!(Thread, 576, {
-    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, head: 64, tail: 128,
+    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, head: 64, tail: 128,
     counts: 192, feed: 320,
 });
 

@@ -39,8 +39,9 @@ mod ticks;
 mod word;
 
 pub use areas::{
-    CHANNEL_FD, CONTROL_BYTES, ENVIRONMENT_MARK, FRAMES_OFFSET, LIBRARY_FD, LIBRARY_PATH, PLAYER_EXIT, PROCESSES,
-    RING_BYTES, TAPE_FD, THREADS, TURN_RING_BYTES, TURNS, ring_offset, turns_offset, window_offset, windows_bytes,
+    CHANNEL_FD, CONTROL_BYTES, ENVIRONMENT_MARK, FRAMES_OFFSET, LEAST_RING_BYTES, LIBRARY_FD, LIBRARY_I386_FD,
+    LIBRARY_I386_PATH, LIBRARY_PATH, PLAYER_EXIT, PROCESSES, RING_BYTES, TAPE_FD, THREADS, TURN_RING_BYTES, TURNS,
+    ring_offset, turns_offset, window_offset, windows_bytes,
 };
 pub use control::{
     AT_END, Control, Counts, EXCLUDED_BYTES, FrameTime, MAGIC, MOST_FRAME_TIMES, Mode, NO_CALL, NO_THREAD, Process,

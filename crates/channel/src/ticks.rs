@@ -12,6 +12,11 @@ pub fn ticks() -> u64 {
     unsafe {
         std::arch::x86_64::_rdtsc()
     }
+    #[cfg(target_arch = "x86")]
+    // SAFETY: as above, which is what runs servers of i386.
+    unsafe {
+        std::arch::x86::_rdtsc()
+    }
     #[cfg(target_arch = "aarch64")]
     // SAFETY: user space may read the virtual counter.
     unsafe {

@@ -2,7 +2,7 @@
 
 use super::failures;
 use super::thread::REPLAYING;
-use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
+use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
 /// Role of a descriptor in the recording.
@@ -175,7 +175,7 @@ pub fn take_over(fd: i32, bits: i32) {
 pub fn inherit() {
     // SAFETY: makes descriptors and closes them again; their numbers are put where the calls want them.
     unsafe {
-        for fd in [CHANNEL_FD, LIBRARY_FD] {
+        for fd in [CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD] {
             set(fd, Kind::Own);
         }
         set(0, Kind::Recorded);

@@ -26,8 +26,8 @@ struct Registration {
     next: AtomicU32,
 }
 
-const REGISTRATIONS: usize = 1 << 20;
-const BUCKETS: usize = 1 << 18;
+const REGISTRATIONS: usize = if cfg!(target_pointer_width = "64") { 1 << 20 } else { 1 << 18 };
+const BUCKETS: usize = REGISTRATIONS / 4;
 
 /// All registrations of the processes that descend from one program by `fork`; only ever added to, and
 /// without a lock, which a process that is killed could leave taken. The kernel's memory is all zero,

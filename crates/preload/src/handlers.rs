@@ -1,6 +1,6 @@
 //! The server's handlers of signals, as it set them; the kernel has others.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::thread::PassThrough;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
@@ -77,7 +77,7 @@ pub unsafe fn run(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_voi
 ///
 /// # Safety
 /// As for [`run`].
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     if of(signal).is_some() {
         // SAFETY: as for this function.

@@ -18,6 +18,7 @@ mod addresses;
 mod stack;
 mod state;
 mod thread;
+mod widths;
 // Words for the person, and facts for the process outside.
 mod report;
 mod slots;
@@ -32,6 +33,7 @@ mod epoll;
 mod failures;
 mod handlers;
 mod pids;
+mod programs;
 // Replaying.
 mod player;
 // Threads and processes that come and go.
@@ -39,9 +41,9 @@ mod ending;
 mod lifecycle;
 // Code that passes the hooks by.
 mod notes;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod processor;
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
 #[path = "processor_elsewhere.rs"]
 mod processor;
 mod raw_calls;

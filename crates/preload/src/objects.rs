@@ -13,14 +13,35 @@ use std::sync::atomic::Ordering;
 const DT_PLTRELSZ: usize = 2;
 const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
-const DT_RELA: usize = 7;
-const DT_RELASZ: usize = 8;
 const DT_JMPREL: usize = 23;
 
-// Relocations that hold the address of a function (psABI of x86-64 and of aarch64).
-const RELOCATION_ABSOLUTE: u32 = if cfg!(target_arch = "x86_64") { 1 } else { 257 };
-const RELOCATION_DATA: u32 = if cfg!(target_arch = "x86_64") { 6 } else { 1025 };
-const RELOCATION_CALL: u32 = if cfg!(target_arch = "x86_64") { 7 } else { 1026 };
+#[cfg(target_pointer_width = "64")]
+mod shape {
+    //! Relocations are `Elf64_Rela`: place, kind and symbol, addend.
+    pub const DT_RELOCATIONS: usize = 7;
+    pub const DT_RELOCATIONS_BYTES: usize = 8;
+    pub const RELOCATION_WORDS: usize = 3;
+    pub const SYMBOL_SHIFT: u32 = 32;
+    pub const KIND: usize = 0xffff_ffff;
+    pub const SYMBOL_BYTES: usize = 24;
+}
+
+#[cfg(target_pointer_width = "32")]
+mod shape {
+    //! Relocations are `Elf32_Rel`, whose addend is what stands at the place.
+    pub const DT_RELOCATIONS: usize = 17;
+    pub const DT_RELOCATIONS_BYTES: usize = 18;
+    pub const RELOCATION_WORDS: usize = 2;
+    pub const SYMBOL_SHIFT: u32 = 8;
+    pub const KIND: usize = 0xff;
+    pub const SYMBOL_BYTES: usize = 16;
+}
+
+// Relocations that hold the address of a function (psABI of i386, x86-64 and aarch64). The first two have the same numbers.
+const IS_X86: bool = cfg!(any(target_arch = "x86_64", target_arch = "x86"));
+const RELOCATION_ABSOLUTE: usize = if IS_X86 { 1 } else { 257 };
+const RELOCATION_DATA: usize = if IS_X86 { 6 } else { 1025 };
+const RELOCATION_CALL: usize = if IS_X86 { 7 } else { 1026 };
 
 /// Lets the excluded objects (allocators that read the clock from a thread of their own) call the
 /// real functions: their tables are rewritten once, so no hook has to ask who calls.
@@ -52,25 +73,26 @@ unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
     unsafe {
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
         let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return };
-        let mut entry = (info.dlpi_addr + dynamic.p_vaddr) as *const [u64; 2];
-        let mut found = [0u64; 24];
+        let base = info.dlpi_addr as usize;
+        let mut entry = (base + dynamic.p_vaddr as usize) as *const [usize; 2];
+        let mut found = [0usize; 24];
         while (*entry)[0] != 0 {
-            if let Some(place) = found.get_mut((*entry)[0] as usize) {
+            if let Some(place) = found.get_mut((*entry)[0]) {
                 *place = (*entry)[1];
             }
             entry = entry.add(1);
         }
         let mut own: libc::Dl_info = std::mem::zeroed();
         libc::dladdr(rewrite_calls as *const c_void, &mut own);
-        for (table, bytes) in [(DT_RELA, DT_RELASZ), (DT_JMPREL, DT_PLTRELSZ)] {
-            let relocations = found[table] as *const [u64; 3];
-            for at in 0..found[bytes] as usize / 24 {
-                let [place, what, _] = *relocations.add(at);
-                if ![RELOCATION_ABSOLUTE, RELOCATION_DATA, RELOCATION_CALL].contains(&(what as u32)) {
+        for (table, bytes) in [(shape::DT_RELOCATIONS, shape::DT_RELOCATIONS_BYTES), (DT_JMPREL, DT_PLTRELSZ)] {
+            let relocations = found[table] as *const [usize; shape::RELOCATION_WORDS];
+            for at in 0..found[bytes] / size_of::<[usize; shape::RELOCATION_WORDS]>() {
+                let [place, what, ..] = *relocations.add(at);
+                if ![RELOCATION_ABSOLUTE, RELOCATION_DATA, RELOCATION_CALL].contains(&(what & shape::KIND)) {
                     continue;
                 }
-                // An `Elf64_Sym`: the name is its first four bytes, the whole is 24.
-                let symbol = (found[DT_SYMTAB] as *const u8).add((what >> 32) as usize * 24);
+                // The name of a symbol is its first four bytes.
+                let symbol = (found[DT_SYMTAB] as *const u8).add((what >> shape::SYMBOL_SHIFT) * shape::SYMBOL_BYTES);
                 let name = (found[DT_STRTAB] as *const libc::c_char).add(symbol.cast::<u32>().read() as usize);
                 let bound = libc::dlsym(libc::RTLD_DEFAULT, name);
                 let mut holder: libc::Dl_info = std::mem::zeroed();
@@ -79,7 +101,7 @@ unsafe fn rewrite_calls(info: &libc::dl_phdr_info) {
                 }
                 let real = libc::dlsym(libc::RTLD_NEXT, name);
                 if !real.is_null() {
-                    store((info.dlpi_addr + place) as *mut *mut c_void, real);
+                    store((base + place) as *mut *mut c_void, real);
                 }
             }
         }

@@ -11,7 +11,12 @@
 //! For plugins, the function that the loader calls for debuggers, when all objects are mapped and none has run yet,
 //! gets a breakpoint as well, with the first call of `dlopen`.
 
+#[cfg(target_arch = "x86_64")]
 mod detour;
+#[cfg(target_arch = "x86")]
+#[path = "processor/no_detour.rs"]
+mod detour;
+mod registers;
 
 use super::player;
 use super::recorder::{self, Piece};
@@ -19,11 +24,14 @@ use super::report::{self, Text};
 use super::state::{control, errno, mode, set_errno};
 use super::thread::{self, PASS_THROUGH, PassThrough, RECORDING, REPLAYING, Thread};
 use super::{handlers, notes, search};
-use libc::{c_int, c_void};
+use libc::{c_int, c_void, greg_t};
 use prony_channel::{SITES, ScanState, Site};
 use prony_demo::Op;
 use std::arch::asm;
-use std::arch::x86_64::__cpuid_count;
+#[cfg(target_arch = "x86")]
+use std::arch::x86::{__cpuid_count, __rdtscp, _rdtsc};
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::{__cpuid_count, __rdtscp, _rdtsc};
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -62,7 +70,7 @@ impl Instruction {
             match bytes[at] {
                 0x66 => width = 2,
                 0xf3 => repeated = true,
-                byte @ 0x40..=0x4f => rex = byte,
+                byte @ 0x40..=0x4f if cfg!(target_arch = "x86_64") => rex = byte,
                 0x0f => break,
                 _ => return None,
             }
@@ -305,6 +313,7 @@ unsafe fn write(address: usize, bytes: &[u8]) -> bool {
 }
 
 /// Answers a time stamp that is read through a detour.
+#[cfg(target_arch = "x86_64")]
 pub fn time_stamp_at(site: usize) -> u64 {
     // SAFETY: the block is the calling thread's own.
     unsafe {
@@ -371,18 +380,18 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
     unsafe {
         let before = errno();
         let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let address = registers[libc::REG_RIP as usize] as usize - 1;
+        let address = registers[registers::IP] as usize - 1;
         // The kernel's own word for a breakpoint; what a process sends says otherwise.
         let breakpoint = (*info).si_code == SI_KERNEL;
         if let Some(found) = find(address).filter(|_| breakpoint) {
             answer(&found, registers);
-            registers[libc::REG_RIP as usize] = (address + usize::from(found.length)) as i64;
+            registers[registers::IP] = (address + usize::from(found.length)) as greg_t;
         } else if breakpoint && address == LOADER.load(Ordering::Relaxed) {
             loaded();
             // The function does nothing but return.
-            let stack = registers[libc::REG_RSP as usize];
-            registers[libc::REG_RIP as usize] = (stack as *const i64).read();
-            registers[libc::REG_RSP as usize] = stack + 8;
+            let stack = registers[registers::SP];
+            registers[registers::IP] = (stack as *const greg_t).read();
+            registers[registers::SP] = stack + size_of::<greg_t>() as greg_t;
         } else {
             handlers::pass_on(signal, info, context);
         }
@@ -392,27 +401,7 @@ unsafe extern "C" fn trapped(signal: c_int, info: *mut libc::siginfo_t, context:
 
 const SI_KERNEL: c_int = 0x80;
 
-/// Numbers of registers in instructions, as the kernel's list has them.
-const REGISTERS: [c_int; 16] = [
-    libc::REG_RAX,
-    libc::REG_RCX,
-    libc::REG_RDX,
-    libc::REG_RBX,
-    libc::REG_RSP,
-    libc::REG_RBP,
-    libc::REG_RSI,
-    libc::REG_RDI,
-    libc::REG_R8,
-    libc::REG_R9,
-    libc::REG_R10,
-    libc::REG_R11,
-    libc::REG_R12,
-    libc::REG_R13,
-    libc::REG_R14,
-    libc::REG_R15,
-];
-
-type Registers = [libc::greg_t; 23];
+type Registers = registers::All;
 
 /// Does what the instruction would have done.
 fn answer(found: &Instruction, registers: &mut Registers) {
@@ -422,34 +411,34 @@ fn answer(found: &Instruction, registers: &mut Registers) {
         // Not the server's own: the library is inside one of its calls.
         let own = (*thread).attached && (*thread).live != PASS_THROUGH;
         let live = std::mem::replace(&mut (*thread).live, PASS_THROUGH);
-        let mut set = |register: c_int, value: u64| registers[register as usize] = value as i64;
+        let mut set = |register: usize, value: u64| registers[register] = value as greg_t;
         match found.asks {
             Asks::Rdtsc => {
                 let value = time_stamp(thread, own.then_some(live));
-                set(libc::REG_RAX, value & 0xffff_ffff);
-                set(libc::REG_RDX, value >> 32);
+                set(registers::AX, value & 0xffff_ffff);
+                set(registers::DX, value >> 32);
             }
             Asks::Rdtscp => {
                 let value = time_stamp(thread, own.then_some(live));
-                set(libc::REG_RAX, value & 0xffff_ffff);
-                set(libc::REG_RDX, value >> 32);
-                set(libc::REG_RCX, clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor) & 0xffff_ffff);
+                set(registers::AX, value & 0xffff_ffff);
+                set(registers::DX, value >> 32);
+                set(registers::CX, clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor) & 0xffff_ffff);
             }
             Asks::Rdpid => {
                 let value = clock(thread, own.then_some(live), Op::Rdpid, 0, which_processor);
-                set(REGISTERS[usize::from(found.register)], value);
+                set(registers::NUMBERED[usize::from(found.register)], value);
             }
             Asks::Rdrand | Asks::Rdseed => {
                 let (value, carry) = random(thread, own.then_some(live), found);
                 give(found, registers, value, carry);
             }
             Asks::Cpuid => {
-                let [a, c] = [libc::REG_RAX, libc::REG_RCX].map(|register| registers[register as usize] as u32);
+                let [a, c] = [registers::AX, registers::CX].map(|register| registers[register] as u32);
                 let answer = identified(thread, own.then_some(live), a, c);
                 for (register, value) in
-                    [libc::REG_RAX, libc::REG_RBX, libc::REG_RCX, libc::REG_RDX].into_iter().zip(answer)
+                    [registers::AX, registers::BX, registers::CX, registers::DX].into_iter().zip(answer)
                 {
-                    registers[register as usize] = i64::from(value);
+                    registers[register] = u64::from(value) as greg_t;
                 }
             }
         }
@@ -523,8 +512,8 @@ unsafe fn clock(thread: *mut Thread, live: Option<u8>, op: Op, which: u32, real:
 }
 
 unsafe fn time_stamp(thread: *mut Thread, live: Option<u8>) -> u64 {
-    // SAFETY: as for this function; the instruction exists on every x86-64.
-    unsafe { clock(thread, live, Op::Rdtsc, 0, || core::arch::x86_64::_rdtsc()) }
+    // SAFETY: as for this function; the instruction exists on every processor that runs x86-64.
+    unsafe { clock(thread, live, Op::Rdtsc, 0, || _rdtsc()) }
 }
 
 /// What the kernel has the processor say of itself; `RDPID` and `RDTSCP` both give it.
@@ -532,7 +521,7 @@ fn which_processor() -> u64 {
     // SAFETY: the server, which runs on this processor, has the instruction too.
     unsafe {
         let mut number = 0;
-        core::arch::x86_64::__rdtscp(&mut number);
+        __rdtscp(&mut number);
         u64::from(number)
     }
 }
@@ -550,11 +539,12 @@ unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> 
             player::done(thread, answer);
             return (value, carry);
         }
-        let (mut value, carry): (u64, u8);
+        let (value, carry): (usize, u8);
         match found.asks {
             Asks::Rdrand => asm!("rdrand {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
             _ => asm!("rdseed {}", "setc {}", out(reg) value, out(reg_byte) carry, options(nomem, nostack)),
         }
+        let mut value = value as u64;
         if found.width < 8 {
             value &= (1 << (8 * found.width)) - 1;
         }
@@ -567,16 +557,16 @@ unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> 
 
 /// Puts a random number into its register, and what `RDRAND` does to flags.
 fn give(found: &Instruction, registers: &mut Registers, value: u64, carry: bool) {
-    let place = &mut registers[REGISTERS[usize::from(found.register)] as usize];
+    let place = &mut registers[registers::NUMBERED[usize::from(found.register)]];
     *place = match found.width {
-        2 => *place & !0xffff | value as i64 & 0xffff,
+        2 => *place & !0xffff | value as greg_t & 0xffff,
         // Writing half of a register clears the other one.
-        4 => value as i64 & 0xffff_ffff,
-        _ => value as i64,
+        4 => (value & 0xffff_ffff) as greg_t,
+        _ => value as greg_t,
     };
-    const CARRY: i64 = 1;
+    const CARRY: greg_t = 1;
     // Carry, parity, adjust, zero, sign, overflow.
-    let flags = &mut registers[libc::REG_EFL as usize];
+    let flags = &mut registers[registers::FLAGS];
     *flags = *flags & !0x8d5 | if carry { CARRY } else { 0 };
 }
 

@@ -5,6 +5,7 @@
 
 use super::notes;
 use super::report::{self, Text};
+#[cfg(target_arch = "x86_64")]
 use super::state::{errno, set_errno};
 use super::thread::PassThrough;
 use libc::c_long;
@@ -68,6 +69,7 @@ pub fn watch_thread() {
 }
 
 /// True in objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
+#[cfg(target_arch = "x86_64")]
 fn is_loaders(address: *mut c_void) -> bool {
     // SAFETY: any address may be asked about; what is found is the C string of an object that is loaded.
     unsafe {
@@ -193,6 +195,7 @@ pub fn is_harmless(number: c_long) -> bool {
         libc::SYS_rt_sigaction,
         libc::SYS_statx,
         libc::SYS_fstat,
+        #[cfg(not(target_arch = "x86"))]
         libc::SYS_newfstatat,
         libc::SYS_getdents64,
         libc::SYS_fallocate,

@@ -48,7 +48,9 @@ impl Real {
 ///
 /// A hook passes straight through when its thread is not attached or is already inside the
 /// library. `real::NAME(args)` is the function behind it. `[other, …]` in front gives the hook
-/// further names under which libc exports the same function. Tests call the hooks by no C name: they are ordinary
+/// further names under which libc exports the same function. `large [other]` names the variant for large files, the same
+/// function but on i386, and `time64 [other]` the one with times of 64 bits, which only i386 has: each is a hook of its own
+/// with this body, in which `real::NAME` is the variant. Tests call the hooks by no C name: they are ordinary
 /// programs.
 macro_rules! hooks {
     // One hook and the function behind it.
@@ -106,7 +108,34 @@ macro_rules! hooks {
             unsafe { $name($($arg),*) }
         }
     };
-    ($($(#[$meta:meta])* $([$($alias:ident),*])? fn $name:ident $args:tt -> $ret:ty $body:block)*) => {
+    // The same function for other widths, see `widths`: the hook's body with the types of one of its modules.
+    (@twin $widths:ident $twin:ident $name:ident $args:tt $ret:ty, $body:block) => {
+        mod $twin {
+            #[allow(unused_imports, reason = "few functions have all of the types")]
+            use $crate::widths::$widths::{Stat, itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
+            use super::*;
+
+            mod twin {
+                use super::*;
+                $crate::real::hooks!(@real $twin $args $ret);
+            }
+
+            /// The functions behind the hooks of the module around, and this one under the name that the body has for it.
+            #[allow(unused_imports, reason = "few bodies use all of them")]
+            mod real {
+                pub use super::super::real::*;
+                pub use super::twin::$twin;
+                pub use super::twin::$twin as $name;
+            }
+
+            $crate::real::hooks!(@hook $twin $args $ret, $body);
+        }
+    };
+    ($(
+        $(#[$meta:meta])*
+        $([$($alias:ident),*])? $(large [$($large:ident),*])? $(time64 [$($time64:ident),*])?
+        fn $name:ident $args:tt -> $ret:ty $body:block
+    )*) => {
         /// The functions behind the hooks of this module.
         #[allow(dead_code, clippy::too_many_arguments)]
         mod real {
@@ -115,6 +144,16 @@ macro_rules! hooks {
         }
         $($crate::real::hooks!(@hook $(#[$meta])* $name $args $ret, $body);)*
         $($($($crate::real::hooks!(@alias $alias $name $args $ret);)*)?)*
+        $($($(
+            #[cfg(not(target_arch = "x86"))]
+            $crate::real::hooks!(@alias $large $name $args $ret);
+            #[cfg(target_arch = "x86")]
+            $crate::real::hooks!(@twin large $large $name $args $ret, $body);
+        )*)?)*
+        $($($(
+            #[cfg(target_arch = "x86")]
+            $crate::real::hooks!(@twin time64 $time64 $name $args $ret, $body);
+        )*)?)*
     };
 }
 

@@ -4,12 +4,12 @@
 //! plain stores followed by one release store of the head. The reader outside merges the rings of
 //! a process by `order`.
 
-use super::addresses;
+use super::addresses::{self, RING_BYTES};
 use super::report;
 use super::state::{self, control, slot};
 use super::thread::{RECORDING, Thread};
 use prony_channel::ticks;
-use prony_channel::{CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, RING_BYTES, Waiting, ring_offset};
+use prony_channel::{CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, Waiting, ring_offset};
 use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
@@ -97,7 +97,7 @@ pub unsafe fn map(thread: *mut Thread) {
         let ring = addresses::CONTROL + CONTROL_BYTES + place * 2 * RING_BYTES;
         for half in 0..2 {
             let at = ring + half * RING_BYTES;
-            let mapped = libc::mmap(
+            let mapped = libc::mmap64(
                 at as *mut c_void,
                 RING_BYTES,
                 libc::PROT_READ | libc::PROT_WRITE,
@@ -110,6 +110,7 @@ pub unsafe fn map(thread: *mut Thread) {
             }
         }
         (*thread).ring = ring as *mut u8;
+        (*(*thread).slot).ring_bytes.store(RING_BYTES as u32, Ordering::Relaxed);
         (*thread).head = (*(*thread).slot).head.0.load(Ordering::Relaxed);
         (*thread).tail_seen = (*(*thread).slot).tail.0.load(Ordering::Acquire);
     }
@@ -240,7 +241,7 @@ pub unsafe fn emit_numbered(thread: *mut Thread, op: Op, fd: i32, aux: u32, ret:
 /// while the server works or is in the kernel. Measured on a 1,200-byte send: see the benchmarks.
 #[inline(always)]
 fn own_lines_ahead(at: *const u8, bytes: usize) {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
     for line in (0..bytes.min(LINES_AHEAD_BYTES)).step_by(64) {
         // SAFETY: `prefetchw` only hints, also for an address that is not mapped; where a processor lacks it, it does
         // nothing.
@@ -248,7 +249,7 @@ fn own_lines_ahead(at: *const u8, bytes: usize) {
             std::arch::asm!("prefetchw [{}]", in(reg) at.wrapping_add(line), options(nostack, preserves_flags));
         }
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
     let _ = (at, bytes);
 }
 

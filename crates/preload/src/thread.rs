@@ -24,6 +24,28 @@ global_asm!(
     ".text",
 );
 
+// Code of i386 has no place for the offset; the loader writes it into a variable (`R_386_TLS_TPOFF`).
+#[cfg(target_arch = "x86")]
+global_asm!(
+    ".section .tbss.prony_thread,\"awT\",@nobits",
+    ".p2align 6",
+    ".hidden prony_thread",
+    ".globl prony_thread",
+    ".type prony_thread, @object",
+    ".size prony_thread, 1024",
+    "prony_thread:",
+    ".zero 1024",
+    ".section .data.rel.ro.prony_thread,\"aw\",@progbits",
+    ".p2align 2",
+    ".hidden prony_thread_offset",
+    ".globl prony_thread_offset",
+    ".type prony_thread_offset, @object",
+    ".size prony_thread_offset, 4",
+    "prony_thread_offset:",
+    ".long prony_thread@NTPOFF",
+    ".text",
+);
+
 #[cfg(target_arch = "aarch64")]
 global_asm!(
     ".section .tbss.prony_thread,\"awT\",%nobits",
@@ -162,6 +184,22 @@ pub fn this() -> *mut Thread {
         );
     }
     block
+}
+
+/// The calling thread's block.
+#[cfg(target_arch = "x86")]
+#[inline(always)]
+pub fn this() -> *mut Thread {
+    unsafe extern "C" {
+        #[link_name = "prony_thread_offset"]
+        static OFFSET: usize;
+    }
+    let pointer: *mut Thread;
+    // SAFETY: as on x86-64; the loader has written the offset before any code of the library runs.
+    unsafe {
+        asm!("mov {pointer}, dword ptr gs:[0]", pointer = out(reg) pointer, options(pure, nomem, nostack, preserves_flags));
+        pointer.wrapping_byte_add(OFFSET)
+    }
 }
 
 /// Guard of pass-through mode: until it is dropped, hooked calls of this thread go to the real functions.

@@ -7,9 +7,11 @@ use super::super::player::{self, count};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
+use super::super::widths::plain::off_t;
+use super::super::widths::wide;
 use super::socket::{received, runs_of, scatter, sent, vector_length};
 use super::{asked, blocking, enter, leave};
-use libc::{c_int, c_void, iovec, off_t, size_t, ssize_t};
+use libc::{c_int, c_void, iovec, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
 
@@ -91,21 +93,26 @@ hooks! {
         read(fd, buffer, length)
     }
 
-    [pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
+    large [pread64] fn pread(fd: c_int, buffer: *mut c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"pread", fd, real::pread(fd, buffer, length, at));
         }
         received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || real::pread(fd, buffer, length, at))
     }
 
-    [__pread64_chk] fn __pread_chk(
+    large [__pread64_chk] fn __pread_chk(
         fd: c_int,
         buffer: *mut c_void,
         length: size_t,
         at: off_t,
-        _room: size_t,
+        room: size_t,
     ) -> ssize_t {
-        pread(fd, buffer, length, at)
+        if !is_recorded(fd) {
+            return at_descriptor(c"pread", fd, real::__pread_chk(fd, buffer, length, at, room));
+        }
+        received(Op::Pread, fd, buffer, length, 0, null_mut(), null_mut(), || {
+            real::__pread_chk(fd, buffer, length, at, room)
+        })
     }
 
     fn readv(fd: c_int, vector: *const iovec, buffers: c_int) -> ssize_t {
@@ -115,7 +122,7 @@ hooks! {
         received_vector(Op::Readv, fd, vector, buffers, || real::readv(fd, vector, buffers))
     }
 
-    [preadv64] fn preadv(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
+    large [preadv64] fn preadv(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"preadv", fd, real::preadv(fd, vector, buffers, at));
         }
@@ -148,7 +155,7 @@ hooks! {
         sent(Op::Writev, fd, total, null(), 0, content, runs_of(vector, used), || real::writev(fd, vector, buffers))
     }
 
-    [pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
+    large [pwrite64] fn pwrite(fd: c_int, buffer: *const c_void, length: size_t, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"pwrite", fd, real::pwrite(fd, buffer, length, at));
         }
@@ -164,7 +171,7 @@ hooks! {
         )
     }
 
-    [pwritev64] fn pwritev(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
+    large [pwritev64] fn pwritev(fd: c_int, vector: *const iovec, buffers: c_int, at: off_t) -> ssize_t {
         if !is_recorded(fd) {
             return at_descriptor(c"pwritev", fd, real::pwritev(fd, vector, buffers, at));
         }
@@ -181,12 +188,12 @@ hooks! {
         )
     }
 
-    [sendfile64] fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
+    large [sendfile64] fn sendfile(to: c_int, from: c_int, at: *mut off_t, count: size_t) -> ssize_t {
         if !is_recorded(to) {
             return at_descriptor(c"sendfile", to, real::sendfile(to, from, at, count));
         }
         let (thread, recording) = enter();
-        let place = if at.is_null() { libc::lseek(from, 0, libc::SEEK_CUR) } else { *at };
+        let place = if at.is_null() { libc::lseek64(from, 0, libc::SEEK_CUR) } else { wide(*at) };
         let value;
         if recording {
             value = blocking(thread, Op::Sendfile, to, || real::sendfile(to, from, at, count));
@@ -203,9 +210,9 @@ hooks! {
             if sent > 0 {
                 player::compare_content(thread, answer, Op::Sendfile, to, (content.bytes, content.length));
                 if at.is_null() {
-                    libc::lseek(from, place + sent as off_t, libc::SEEK_SET);
+                    libc::lseek64(from, place + sent as i64, libc::SEEK_SET);
                 } else {
-                    *at = place + sent as off_t;
+                    *at += sent as off_t;
                 }
             }
             value = answer.value();
@@ -241,7 +248,7 @@ struct Mapped {
 }
 
 impl Mapped {
-    fn of(fd: c_int, at: off_t, length: usize) -> Mapped {
+    fn of(fd: c_int, at: i64, length: usize) -> Mapped {
         // SAFETY: a fresh mapping, which has the bytes of the page in front as well.
         unsafe {
             let page = at & 4095;
@@ -249,7 +256,7 @@ impl Mapped {
             let start = if length == 0 {
                 libc::MAP_FAILED
             } else {
-                libc::mmap(null_mut(), mapped, libc::PROT_READ, libc::MAP_PRIVATE, fd, at - page)
+                libc::mmap64(null_mut(), mapped, libc::PROT_READ, libc::MAP_PRIVATE, fd, at - page)
             };
             if start == libc::MAP_FAILED {
                 return Mapped { start: null_mut(), mapped: 0, bytes: null(), length: 0 };

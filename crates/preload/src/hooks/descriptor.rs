@@ -6,8 +6,9 @@ use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
+use super::super::widths::plain::{Stat, itimerspec};
 use super::{enter, leave, recorded, recorded_plain};
-use libc::{c_char, c_int, c_uint, c_ulong, c_void, itimerspec, sigset_t};
+use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
 use prony_demo::{Op, PartKind};
 
 /// A call that makes two descriptors.
@@ -136,7 +137,7 @@ struct InterfaceList {
 
 /// What a descriptor is: of what is recorded it is answered, as the stand-in of a replay has other times and another inode.
 /// Older demos have no record of it.
-unsafe fn looked_at(fd: c_int, to: *mut libc::stat, real: impl FnOnce() -> c_int) -> c_int {
+unsafe fn looked_at<T>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is where the call writes.
     unsafe {
         if !is_recorded(fd) {
@@ -147,7 +148,7 @@ unsafe fn looked_at(fd: c_int, to: *mut libc::stat, real: impl FnOnce() -> c_int
         if recording {
             value = real();
             let errno = errno();
-            let length = if value == 0 { size_of::<libc::stat>() } else { 0 };
+            let length = if value == 0 { size_of::<T>() } else { 0 };
             let found = Piece::some(PartKind::Value, to.cast(), length);
             recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
             set_errno(errno);
@@ -231,11 +232,11 @@ hooks! {
         dup3_any(fd, new, || real::dup3(fd, new, flags))
     }
 
-    [fstat64] fn fstat(fd: c_int, to: *mut libc::stat) -> c_int {
+    large [fstat64] time64 [__fstat64_time64] fn fstat(fd: c_int, to: *mut Stat) -> c_int {
         looked_at(fd, to, || real::fstat(fd, to))
     }
 
-    [__fxstat64] fn __fxstat(version: c_int, fd: c_int, to: *mut libc::stat) -> c_int {
+    large [__fxstat64] fn __fxstat(version: c_int, fd: c_int, to: *mut Stat) -> c_int {
         looked_at(fd, to, || real::__fxstat(version, fd, to))
     }
 
@@ -280,7 +281,7 @@ hooks! {
         made(Op::TimerfdCreate, clock as u32, flags & libc::TFD_NONBLOCK != 0, || real::timerfd_create(clock, flags))
     }
 
-    fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+    time64 [__timerfd_settime64] fn timerfd_settime(fd: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
         recorded(
             Op::TimerfdSettime,
             fd,
@@ -291,7 +292,7 @@ hooks! {
         ) as c_int
     }
 
-    fn timerfd_gettime(fd: c_int, to: *mut itimerspec) -> c_int {
+    time64 [__timerfd_gettime64] fn timerfd_gettime(fd: c_int, to: *mut itimerspec) -> c_int {
         recorded(
             Op::TimerfdGettime,
             fd,
@@ -333,8 +334,8 @@ hooks! {
     }
 
     // `fcntl` and `ioctl` take one argument of varying type; on the calling conventions of x86-64
-    // and aarch64 it comes in the same register as a fixed third argument.
-    [fcntl64, __fcntl] fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
+    // and aarch64 it comes in the same register as a fixed third argument, and on i386 in the same place on the stack.
+    [__fcntl] large [fcntl64] time64 [__fcntl_time64] fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
         if command == libc::F_DUPFD || command == libc::F_DUPFD_CLOEXEC {
             if is_recorded(fd) {
                 return duplicated(fd, || real::fcntl(fd, command, argument));
@@ -366,7 +367,7 @@ hooks! {
         value
     }
 
-    fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    time64 [__ioctl_time64] fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
         if !is_recorded(fd) {
             return at_descriptor(c"ioctl", fd, real::ioctl(fd, request, argument));
         }

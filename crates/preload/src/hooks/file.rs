@@ -11,8 +11,9 @@ use super::super::recorder::{self, Piece};
 use super::super::report;
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
+use super::super::widths::plain::off_t;
 use super::{enter, leave};
-use libc::{FILE, c_char, c_int, c_void, mode_t, off_t, size_t, ssize_t};
+use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
@@ -280,7 +281,7 @@ static STREAMS: [(AtomicPtr<FILE>, AtomicI32); 64] =
 struct CookieFunctions {
     read: unsafe extern "C" fn(*mut c_void, *mut c_char, size_t) -> ssize_t,
     write: unsafe extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t,
-    seek: Option<unsafe extern "C" fn(*mut c_void, *mut off_t, c_int) -> c_int>,
+    seek: Option<unsafe extern "C" fn(*mut c_void, *mut off64_t, c_int) -> c_int>,
     close: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
 
@@ -360,28 +361,28 @@ hooks! {
         opened(path, flags, || real::open64(path, flags, mode))
     }
 
-    [__open64_2] fn __open_2(path: *const c_char, flags: c_int) -> c_int {
+    large [__open64_2] fn __open_2(path: *const c_char, flags: c_int) -> c_int {
         opened(path, flags, || real::__open_2(path, flags))
     }
 
-    [openat64] fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
+    large [openat64] fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         opened(path, flags, || real::openat(folder, path, flags, mode))
     }
 
-    [__openat64_2] fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
+    large [__openat64_2] fn __openat_2(folder: c_int, path: *const c_char, flags: c_int) -> c_int {
         opened(path, flags, || real::__openat_2(folder, path, flags))
     }
 
-    [creat64] fn creat(path: *const c_char, mode: mode_t) -> c_int {
+    large [creat64] fn creat(path: *const c_char, mode: mode_t) -> c_int {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
         opened(path, flags, || real::creat(path, mode))
     }
 
-    [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
+    large [fopen64] fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE {
         let flags = flags_of(mode);
         match place_of(path) {
             Place::Ordinary if threaded() => {
-                let fd = open(path, flags, 0o666);
+                let fd = open64(path, flags, 0o666);
                 if fd < 0 { std::ptr::null_mut() } else { real::fdopen(fd, mode) }
             }
             Place::Ordinary => {
@@ -399,7 +400,7 @@ hooks! {
                 file
             }
             _ => {
-                let fd = open(path, flags, 0o666);
+                let fd = open64(path, flags, 0o666);
                 if fd < 0 { std::ptr::null_mut() } else { fdopen(fd, mode) }
             }
         }
@@ -418,14 +419,14 @@ hooks! {
     }
 
     // libc writes into a part of a stream that ours do not have.
-    [freopen64] fn freopen(path: *const c_char, mode: *const c_char, file: *mut FILE) -> *mut FILE {
+    large [freopen64] fn freopen(path: *const c_char, mode: *const c_char, file: *mut FILE) -> *mut FILE {
         let Some((_, number)) = place_of_stream(file) else { return real::freopen(path, mode, file) };
         if path.is_null() {
             return file;
         }
         if file != stdin {
             libc::fclose(file);
-            return libc::fopen(path, mode);
+            return libc::fopen64(path, mode);
         }
         // Another file than the recorded standard input: from here on libc's own stream reads it.
         let (thread, recording) = enter();
@@ -451,7 +452,7 @@ hooks! {
         }
     }
 
-    [mmap64] fn mmap(
+    large [mmap64] fn mmap(
         at: *mut c_void,
         length: size_t,
         protection: c_int,

@@ -251,6 +251,10 @@ pub(in super::super) unsafe fn raw(
 ) -> c_long {
     // SAFETY: the caller passes the arguments of the system call with this number.
     unsafe {
+        #[cfg(target_arch = "x86")]
+        if let Some(result) = super::raw_i386::answered(number, [a, b, c, d, e, f], &real) {
+            return result;
+        }
         match number {
             libc::SYS_getrandom => libc::getrandom(a as *mut c_void, b, c as c_uint) as c_long,
             libc::SYS_gettid => c_long::from(libc::gettid()),
@@ -319,8 +323,11 @@ pub(in super::super) unsafe fn raw(
             }
             libc::SYS_readv => libc::readv(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
             libc::SYS_writev => libc::writev(a as c_int, b as *const libc::iovec, c as c_int) as c_long,
+            #[cfg(not(target_arch = "x86"))]
             libc::SYS_pread64 => libc::pread(a as c_int, b as *mut c_void, c, d as libc::off_t) as c_long,
+            #[cfg(not(target_arch = "x86"))]
             libc::SYS_pwrite64 => libc::pwrite(a as c_int, b as *const c_void, c, d as libc::off_t) as c_long,
+            #[cfg(not(target_arch = "x86"))]
             libc::SYS_accept => c_long::from(libc::accept(a as c_int, b as *mut libc::sockaddr, c as *mut u32)),
             libc::SYS_shutdown => c_long::from(libc::shutdown(a as c_int, b as c_int)),
             libc::SYS_pipe2 => c_long::from(libc::pipe2(a as *mut c_int, b as c_int)),
@@ -356,21 +363,19 @@ pub(in super::super) unsafe fn raw(
             libc::SYS_sendmmsg => {
                 c_long::from(libc::sendmmsg(a as c_int, b as *mut libc::mmsghdr, c as c_uint, d as _))
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
             libc::SYS_poll => c_long::from(libc::poll(a as *mut libc::pollfd, b as libc::nfds_t, c as c_int)),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
             libc::SYS_epoll_wait => {
                 c_long::from(libc::epoll_wait(a as c_int, b as *mut libc::epoll_event, c as c_int, d as c_int))
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
             libc::SYS_time => libc::time(a as *mut libc::time_t) as c_long,
             libc::SYS_sched_yield => c_long::from(libc::sched_yield()),
             libc::SYS_futex if threaded() && is_plain_wait(b as c_int) => {
                 super::sync::futex_waited(a as *const u32, real)
             }
-            number if raw_calls::is_harmless(number) => {
-                at_descriptor(c"syscall", number as c_int, real() as isize) as c_long
-            }
+            number if is_harmless(number) => at_descriptor(c"syscall", number as c_int, real() as isize) as c_long,
             number => {
                 raw_calls::note(number as c_int, std::ptr::null_mut());
                 real()
@@ -379,10 +384,18 @@ pub(in super::super) unsafe fn raw(
     }
 }
 
+fn is_harmless(number: c_long) -> bool {
+    #[cfg(target_arch = "x86")]
+    if super::raw_i386::HARMLESS.contains(&number) {
+        return true;
+    }
+    raw_calls::is_harmless(number)
+}
+
 static IO_URING_SAID: AtomicBool = AtomicBool::new(false);
 
 /// A wait on a futex after which the word alone says what happened.
-fn is_plain_wait(operation: c_int) -> bool {
+pub(super) fn is_plain_wait(operation: c_int) -> bool {
     let operation = operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
     operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET
 }

@@ -63,11 +63,58 @@ unsafe extern "C" fn before_dlmopen(request: *mut Request) -> *mut c_void {
 }
 
 /// Arguments of `dlmopen` as [`dlmopen`] pushes them.
+#[cfg(not(target_arch = "x86"))]
 #[repr(C)]
 struct Request {
     flags: c_int,
     path: *const c_char,
     namespace: libc::Lmid_t,
+}
+
+/// Arguments of `dlmopen` where its caller has put them.
+#[cfg(target_arch = "x86")]
+#[repr(C)]
+struct Request {
+    namespace: libc::Lmid_t,
+    path: *const c_char,
+    flags: c_int,
+}
+
+/// The arguments are on the stack, where they may be changed: they belong to the function that is called.
+#[cfg(target_arch = "x86")]
+mod entries {
+    use super::*;
+
+    #[cfg_attr(not(test), unsafe(no_mangle))]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlopen() {
+        std::arch::naked_asm!(
+            // The stack is aligned to 16 bytes at a call.
+            "sub esp, 12",
+            "mov ecx, [esp + 16]",
+            "lea eax, [esp + 20]",
+            "mov [esp], ecx",
+            "mov [esp + 4], eax",
+            "call {before}",
+            "add esp, 12",
+            "jmp eax",
+            before = sym before_dlopen,
+        )
+    }
+
+    #[cfg_attr(not(test), unsafe(no_mangle))]
+    #[unsafe(naked)]
+    unsafe extern "C" fn dlmopen() {
+        std::arch::naked_asm!(
+            "sub esp, 12",
+            "lea eax, [esp + 16]",
+            "mov [esp], eax",
+            "call {before}",
+            "add esp, 12",
+            "jmp eax",
+            before = sym before_dlmopen,
+        )
+    }
 }
 
 #[cfg(target_arch = "x86_64")]

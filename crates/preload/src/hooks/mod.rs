@@ -8,6 +8,8 @@ mod loading;
 mod name;
 mod pid;
 mod process;
+#[cfg(target_arch = "x86")]
+mod raw_i386;
 mod signal;
 mod socket;
 mod sync;

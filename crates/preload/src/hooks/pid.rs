@@ -64,7 +64,7 @@ hooks! {
         at_descriptor(c"sched_setparam", -1, real::sched_setparam(pids::real(pid), parameters))
     }
 
-    fn sched_rr_get_interval(pid: pid_t, to: *mut libc::timespec) -> c_int {
+    time64 [__sched_rr_get_interval64] fn sched_rr_get_interval(pid: pid_t, to: *mut c_void) -> c_int {
         real::sched_rr_get_interval(pids::real(pid), to)
     }
 
@@ -102,7 +102,7 @@ hooks! {
         recorded_plain(Op::Setpgid, -1, 0, || real::setpgid(pid, group) as isize) as c_int
     }
 
-    [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
+    large [prlimit64] fn prlimit(pid: pid_t, which: c_uint, new: *const c_void, old: *mut c_void) -> c_int {
         at_descriptor(c"prlimit", -1, real::prlimit(pids::real(pid), which, new, old))
     }
 
@@ -161,23 +161,23 @@ hooks! {
     }
 
     // Paths below `/proc` name processes.
-    [stat64] fn stat(path: *const c_char, to: *mut c_void) -> c_int {
+    large [stat64] time64 [__stat64_time64] fn stat(path: *const c_char, to: *mut c_void) -> c_int {
         made_at(c"stat", path, |path| real::stat(path, to))
     }
 
-    [lstat64] fn lstat(path: *const c_char, to: *mut c_void) -> c_int {
+    large [lstat64] time64 [__lstat64_time64] fn lstat(path: *const c_char, to: *mut c_void) -> c_int {
         made_at(c"lstat", path, |path| real::lstat(path, to))
     }
 
-    [__xstat64] fn __xstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
+    large [__xstat64] fn __xstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
         made_at(c"stat", path, |path| real::__xstat(version, path, to))
     }
 
-    [__lxstat64] fn __lxstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
+    large [__lxstat64] fn __lxstat(version: c_int, path: *const c_char, to: *mut c_void) -> c_int {
         made_at(c"lstat", path, |path| real::__lxstat(version, path, to))
     }
 
-    [fstatat64] fn fstatat(folder: c_int, path: *const c_char, to: *mut c_void, flags: c_int) -> c_int {
+    large [fstatat64] time64 [__fstatat64_time64] fn fstatat(folder: c_int, path: *const c_char, to: *mut c_void, flags: c_int) -> c_int {
         made_at(c"fstatat", path, |path| real::fstatat(folder, path, to, flags))
     }
 

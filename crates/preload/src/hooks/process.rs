@@ -8,14 +8,16 @@ use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
 use super::super::pids;
 use super::super::player;
+use super::super::programs;
 use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{self, errno, set_errno};
 use super::super::thread::{PassThrough, Thread, this};
+use super::super::widths::plain::rusage;
 use super::{enter, leave, recorded};
-use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, rusage, siginfo_t};
-use prony_channel::{CHANNEL_FD, LIBRARY_FD, TAPE_FD};
+use libc::{FILE, c_char, c_int, c_long, c_void, id_t, pid_t, siginfo_t};
+use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use prony_demo::{Op, PartKind};
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, Ordering};
@@ -157,7 +159,7 @@ pub unsafe fn forked_by(
                     real(libc::SYS_clone3, [(&raw const asked) as usize, b, c, d, e])
                 }))
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
             libc::SYS_fork | libc::SYS_vfork => Some(forked(null_mut(), |_| real(libc::SYS_fork, [0; 5]))),
             _ => None,
         }
@@ -193,22 +195,22 @@ extern "C" fn begin(beginning: *mut c_void) -> c_int {
 /// What a status of `wait` and the resources of a child look like in a record.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Ended {
+struct Ended<T> {
     status: c_int,
     padding: c_int,
-    used: rusage,
+    used: T,
 }
 
-unsafe fn waited(
+unsafe fn waited<T: Copy>(
     pid: pid_t,
     status: *mut c_int,
-    used: *mut rusage,
-    real: impl FnOnce(*mut c_int, *mut rusage) -> pid_t,
+    used: *mut T,
+    real: impl FnOnce(*mut c_int, *mut T) -> pid_t,
 ) -> pid_t {
     // SAFETY: the caller passes places that are null or where the call writes. All zero is a valid answer, which lives
     // until it is written.
     unsafe {
-        let mut ended: Ended = std::mem::zeroed();
+        let mut ended: Ended<T> = std::mem::zeroed();
         let to = &raw mut ended;
         let found = recorded(
             Op::Wait,
@@ -216,7 +218,11 @@ unsafe fn waited(
             pid as u32,
             || real(&raw mut (*to).status, &raw mut (*to).used) as isize,
             |found| {
-                [if found > 0 { Piece::Bytes(PartKind::Value, to.cast(), size_of::<Ended>()) } else { Piece::Nothing }]
+                [if found > 0 {
+                    Piece::Bytes(PartKind::Value, to.cast(), size_of::<Ended<T>>())
+                } else {
+                    Piece::Nothing
+                }]
             },
             |answer, _| answer.copy_value(to),
         ) as pid_t;
@@ -269,12 +275,12 @@ unsafe fn followed(
     environment: *const *const c_char,
     index: u32,
     inherited: &[Inherited],
+    preload: &'static std::ffi::CStr,
     to: &mut Followed,
 ) -> *const *const c_char {
     // SAFETY: the caller passes an environment: C strings, with a null pointer behind them. The list has room for all
     // of them, two more and the null pointer.
     unsafe {
-        const PRELOAD: &std::ffi::CStr = c"LD_PRELOAD=/proc/self/fd/1001";
         let mut count = 0;
         while !environment.is_null() && !(*environment.add(count)).is_null() {
             count += 1;
@@ -289,7 +295,7 @@ unsafe fn followed(
             text.put(b":");
             text.decimal(bits as u64);
         }
-        *to.list = PRELOAD.as_ptr();
+        *to.list = preload.as_ptr();
         *to.list.add(1) = to.mark.as_ptr().cast();
         let mut used = 2;
         for at in 0..count {
@@ -319,6 +325,7 @@ unsafe fn executed(
         let mut room = Followed::NOTHING;
         let mut inherited = [Inherited::default(); INHERITED_MAX];
         let mut inherits = 0;
+        let preload = programs::preload_of(path);
         // 0: the new program is not recorded; otherwise the number of the process, from 1.
         let followed_as;
         if recording {
@@ -332,7 +339,10 @@ unsafe fn executed(
                 set_errno(before);
                 return -1;
             }
-            followed_as = if follow { state::index() + 1 } else { 0 };
+            if follow && preload.is_none() {
+                notes::uncovered(&[b"exec of a program of another architecture: what it does is not recorded"]);
+            }
+            followed_as = if follow && preload.is_some() { state::index() + 1 } else { 0 };
             if follow && (*thread).index != 0 {
                 // The new program's records are those of thread 0, which in a replay waits for what never comes.
                 notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
@@ -363,13 +373,13 @@ unsafe fn executed(
             }
             player::leave_mark(thread);
         }
-        let environment = match followed_as {
-            0 => environment,
-            _ => followed(environment, state::index(), &inherited[..inherits], &mut room),
+        let environment = match (followed_as, preload) {
+            (0, _) | (_, None) => environment,
+            (_, Some(preload)) => followed(environment, state::index(), &inherited[..inherits], preload, &mut room),
         };
         if followed_as == 0 {
             lifecycle::ended();
-            for fd in [CHANNEL_FD, LIBRARY_FD, TAPE_FD] {
+            for fd in [CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD] {
                 libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC);
             }
         }
@@ -475,11 +485,11 @@ hooks! {
         waited(pid, status, null_mut(), |status, used| real_wait4(pid, status, options, used))
     }
 
-    fn wait3(status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
-        waited(-1, status, used, |status, used| real_wait4(-1, status, options, used))
+    time64 [__wait3_time64] fn wait3(status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+        waited(-1, status, used, |status, used| real::wait3(status, options, used))
     }
 
-    fn wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+    time64 [__wait4_time64] fn wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
         waited(pid, status, used, |status, used| real::wait4(pid, status, options, used))
     }
 
@@ -610,7 +620,7 @@ hooks! {
     }
 }
 
-unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut rusage) -> pid_t {
+unsafe fn real_wait4(pid: pid_t, status: *mut c_int, options: c_int, used: *mut libc::rusage) -> pid_t {
     // SAFETY: as for this function, whose name this is.
     unsafe {
         // In pass-through mode, so this call goes to the real function.
@@ -637,10 +647,32 @@ unsafe fn spawned(to: *mut pid_t, path: *const c_char, real: impl FnOnce() -> c_
 
 /// `execl` and its kin take a list of arguments that ends with a null pointer. The stubs lay the
 /// ones in registers in front of the ones on the stack, which makes the list an array.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 mod lists {
     use super::*;
 
+    // All arguments are on the stack, the list behind the first one.
+    #[cfg(target_arch = "x86")]
+    macro_rules! list_stub {
+        ($name:ident, $array:path) => {
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                std::arch::naked_asm!(
+                    "sub esp, 4",
+                    "lea eax, [esp + 12]",
+                    "push eax",
+                    "push dword ptr [esp + 12]",
+                    "call {array}",
+                    "add esp, 12",
+                    "ret",
+                    array = sym $array,
+                )
+            }
+        };
+    }
+
+    #[cfg(target_arch = "x86_64")]
     macro_rules! list_stub {
         ($name:ident, $array:path) => {
             #[cfg_attr(not(test), unsafe(no_mangle))]

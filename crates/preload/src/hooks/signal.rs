@@ -6,8 +6,9 @@ use super::super::recorder::Piece;
 use super::super::signals;
 use super::super::state::errno;
 use super::super::thread::PassThrough;
+use super::super::widths::plain::{itimerspec, itimerval};
 use super::{recorded, recorded_plain};
-use libc::{c_int, c_uint, c_void, itimerspec, itimerval, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
+use libc::{c_int, c_uint, c_void, pid_t, pthread_t, sighandler_t, sigset_t, timer_t};
 use prony_demo::Op;
 use std::ptr::null_mut;
 
@@ -122,11 +123,11 @@ hooks! {
         recorded_plain(Op::Alarm, -1, after, || real::ualarm(after, every) as isize) as libc::useconds_t
     }
 
-    fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
+    time64 [__setitimer64] fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
         timer(Op::Setitimer, which as u32, old, || real::setitimer(which, new, old))
     }
 
-    fn getitimer(which: c_int, to: *mut itimerval) -> c_int {
+    time64 [__getitimer64] fn getitimer(which: c_int, to: *mut itimerval) -> c_int {
         timer(Op::Getitimer, which as u32, to, || real::getitimer(which, to))
     }
 
@@ -134,11 +135,11 @@ hooks! {
         timer(Op::TimerCreate, clock as u32, to, || real::timer_create(clock, event, to))
     }
 
-    fn timer_settime(which: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+    time64 [__timer_settime64] fn timer_settime(which: timer_t, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
         timer(Op::TimerSettime, flags as u32, old, || real::timer_settime(which, flags, new, old))
     }
 
-    fn timer_gettime(which: timer_t, to: *mut itimerspec) -> c_int {
+    time64 [__timer_gettime64] fn timer_gettime(which: timer_t, to: *mut itimerspec) -> c_int {
         timer(Op::TimerGettime, 0, to, || real::timer_gettime(which, to))
     }
 

@@ -9,8 +9,9 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::Thread;
+use super::super::widths::plain::timespec;
 use super::{asked, blocking, enter, leave, recorded, recorded_plain};
-use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t, timespec};
+use libc::{c_int, c_void, mmsghdr, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use prony_demo::{Op, PartKind};
 use std::ptr::null_mut;
 
@@ -315,8 +316,8 @@ unsafe fn each_descriptor(message: *const msghdr, mut each: impl FnMut(c_int)) {
 fn is_file(fd: c_int) -> bool {
     // SAFETY: all zero is a valid answer, which lives across the call.
     unsafe {
-        let mut found: libc::stat = std::mem::zeroed();
-        libc::fstat(fd, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFREG
+        let mut found: libc::stat64 = std::mem::zeroed();
+        libc::fstat64(fd, &mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFREG
     }
 }
 
@@ -506,7 +507,7 @@ hooks! {
         recorded_plain(Op::Shutdown, fd, how as u32, || real::shutdown(fd, how) as isize) as c_int
     }
 
-    fn getsockopt(fd: c_int, level: c_int, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int {
+    time64 [__getsockopt64] fn getsockopt(fd: c_int, level: c_int, name: c_int, to: *mut c_void, length: *mut socklen_t) -> c_int {
         recorded(
             Op::Getsockopt,
             fd,
@@ -521,7 +522,7 @@ hooks! {
         ) as c_int
     }
 
-    fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
+    time64 [__setsockopt64] fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int {
         recorded(
             Op::Setsockopt,
             fd,
@@ -573,7 +574,7 @@ hooks! {
         recvfrom(fd, buffer, length, flags, address, address_length)
     }
 
-    fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
+    time64 [__recvmsg64] fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
         let name_room = (*message).msg_namelen;
         let length = vector_length((*message).msg_iov, (*message).msg_iovlen);
         let (thread, recording) = enter();
@@ -607,7 +608,7 @@ hooks! {
         value
     }
 
-    fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int, timeout: *mut timespec) -> c_int {
+    time64 [__recvmmsg64] fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int, timeout: *mut timespec) -> c_int {
         receive_several(fd, messages, count as usize, |count| {
             real::recvmmsg(fd, messages, count as libc::c_uint, flags, timeout)
         })
@@ -646,7 +647,7 @@ hooks! {
         )
     }
 
-    fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    time64 [__sendmsg64] fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
         each_descriptor(message, epoll::sent);
         let (vector, count) = ((*message).msg_iov, (*message).msg_iovlen);
         sent(
@@ -661,7 +662,7 @@ hooks! {
         )
     }
 
-    fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int) -> c_int {
+    time64 [__sendmmsg64] fn sendmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int) -> c_int {
         let (thread, recording) = enter();
         let count = (count as usize).min(MESSAGES);
         for at in 0..count {

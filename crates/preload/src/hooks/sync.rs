@@ -22,9 +22,10 @@ use super::super::recorder;
 use super::super::stack;
 use super::super::state::{self, threaded};
 use super::super::thread::{PassThrough, RECORDING, this};
+use super::super::widths::plain::timespec;
 
 use super::{blocking, enter, leave};
-use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t, timespec};
+use libc::{c_int, c_void, clockid_t, pthread_attr_t, pthread_t, sem_t};
 use libc::{pthread_barrier_t, pthread_cond_t, pthread_mutex_t, pthread_rwlock_t, pthread_spinlock_t};
 use prony_demo::{Op, WAITS_ONLY};
 use std::ptr::null_mut;
@@ -330,7 +331,7 @@ hooks! {
         joined(Op::ThreadTryjoin, || real::pthread_tryjoin_np(other, value), || libc::pthread_join(other, value))
     }
 
-    fn pthread_timedjoin_np(other: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int {
+    time64 [__pthread_timedjoin_np64] fn pthread_timedjoin_np(other: pthread_t, value: *mut *mut c_void, time: *const timespec) -> c_int {
         joined(Op::ThreadTryjoin, || real::pthread_timedjoin_np(other, value, time), || libc::pthread_join(other, value))
     }
 
@@ -354,7 +355,7 @@ hooks! {
         )
     }
 
-    fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
+    time64 [__pthread_mutex_timedlock64] fn pthread_mutex_timedlock(mutex: *mut pthread_mutex_t, time: *const timespec) -> c_int {
         acquired(
             Op::MutexTimedlock,
             mutex,
@@ -364,7 +365,7 @@ hooks! {
         )
     }
 
-    fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
+    time64 [__pthread_mutex_clocklock64] fn pthread_mutex_clocklock(mutex: *mut pthread_mutex_t, clock: clockid_t, time: *const timespec) -> c_int {
         acquired(
             Op::MutexTimedlock,
             mutex,
@@ -381,7 +382,7 @@ hooks! {
         waited(Op::CondWait, mutex, || real::pthread_cond_wait(condition, mutex))
     }
 
-    fn pthread_cond_timedwait(
+    time64 [__pthread_cond_timedwait64] fn pthread_cond_timedwait(
         condition: *mut pthread_cond_t,
         mutex: *mut pthread_mutex_t,
         time: *const timespec,
@@ -390,7 +391,7 @@ hooks! {
         waited(Op::CondTimedwait, mutex, || real::pthread_cond_timedwait(condition, mutex, time))
     }
 
-    fn pthread_cond_clockwait(
+    time64 [__pthread_cond_clockwait64] fn pthread_cond_clockwait(
         condition: *mut pthread_cond_t,
         mutex: *mut pthread_mutex_t,
         clock: clockid_t,
@@ -413,11 +414,11 @@ hooks! {
         semaphore(Op::SemTrywait, to, || real::sem_trywait(to))
     }
 
-    fn sem_timedwait(to: *mut sem_t, time: *const timespec) -> c_int {
+    time64 [__sem_timedwait64] fn sem_timedwait(to: *mut sem_t, time: *const timespec) -> c_int {
         semaphore(Op::SemTimedwait, to, || real::sem_timedwait(to, time))
     }
 
-    fn sem_clockwait(to: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
+    time64 [__sem_clockwait64] fn sem_clockwait(to: *mut sem_t, clock: clockid_t, time: *const timespec) -> c_int {
         semaphore(Op::SemTimedwait, to, || real::sem_clockwait(to, clock, time))
     }
 
@@ -475,7 +476,7 @@ hooks! {
         )
     }
 
-    fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
+    time64 [__pthread_rwlock_timedrdlock64] fn pthread_rwlock_timedrdlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
         acquired(
             Op::RwlockTimedrdlock,
             lock,
@@ -485,7 +486,7 @@ hooks! {
         )
     }
 
-    fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
+    time64 [__pthread_rwlock_timedwrlock64] fn pthread_rwlock_timedwrlock(lock: *mut pthread_rwlock_t, time: *const timespec) -> c_int {
         acquired(
             Op::RwlockTimedwrlock,
             lock,

@@ -3,7 +3,8 @@
 
 use super::super::failures::{at_descriptor, at_path};
 use super::super::real::hooks;
-use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, key_t, mode_t, off_t, size_t, uid_t};
+use super::super::widths::plain::off_t;
+use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, key_t, mode_t, size_t, uid_t};
 
 hooks! {
     fn chmod(path: *const c_char, mode: mode_t) -> c_int {
@@ -94,31 +95,31 @@ hooks! {
         at_path(c"symlinkat", path, real::symlinkat(content, folder, path))
     }
 
-    [truncate64] fn truncate(path: *const c_char, length: off_t) -> c_int {
+    large [truncate64] fn truncate(path: *const c_char, length: off_t) -> c_int {
         at_path(c"truncate", path, real::truncate(path, length))
     }
 
-    [ftruncate64] fn ftruncate(fd: c_int, length: off_t) -> c_int {
+    large [ftruncate64] fn ftruncate(fd: c_int, length: off_t) -> c_int {
         at_descriptor(c"ftruncate", fd, real::ftruncate(fd, length))
     }
 
-    [fallocate64] fn fallocate(fd: c_int, mode: c_int, at: off_t, length: off_t) -> c_int {
+    large [fallocate64] fn fallocate(fd: c_int, mode: c_int, at: off_t, length: off_t) -> c_int {
         at_descriptor(c"fallocate", fd, real::fallocate(fd, mode, at, length))
     }
 
-    fn utime(path: *const c_char, times: *const c_void) -> c_int {
+    time64 [__utime64] fn utime(path: *const c_char, times: *const c_void) -> c_int {
         at_path(c"utime", path, real::utime(path, times))
     }
 
-    fn utimes(path: *const c_char, times: *const c_void) -> c_int {
+    time64 [__utimes64] fn utimes(path: *const c_char, times: *const c_void) -> c_int {
         at_path(c"utimes", path, real::utimes(path, times))
     }
 
-    fn utimensat(folder: c_int, path: *const c_char, times: *const c_void, flags: c_int) -> c_int {
+    time64 [__utimensat64] fn utimensat(folder: c_int, path: *const c_char, times: *const c_void, flags: c_int) -> c_int {
         at_path(c"utimensat", path, real::utimensat(folder, path, times, flags))
     }
 
-    fn futimens(fd: c_int, times: *const c_void) -> c_int {
+    time64 [__futimens64] fn futimens(fd: c_int, times: *const c_void) -> c_int {
         at_descriptor(c"futimens", fd, real::futimens(fd, times))
     }
 
@@ -134,11 +135,11 @@ hooks! {
         at_path(c"chroot", path, real::chroot(path))
     }
 
-    [statfs64] fn statfs(path: *const c_char, to: *mut c_void) -> c_int {
+    large [statfs64] fn statfs(path: *const c_char, to: *mut c_void) -> c_int {
         at_path(c"statfs", path, real::statfs(path, to))
     }
 
-    [statvfs64] fn statvfs(path: *const c_char, to: *mut c_void) -> c_int {
+    large [statvfs64] fn statvfs(path: *const c_char, to: *mut c_void) -> c_int {
         at_path(c"statvfs", path, real::statvfs(path, to))
     }
 
@@ -150,7 +151,7 @@ hooks! {
         at_descriptor(c"flock", fd, real::flock(fd, operation))
     }
 
-    [lockf64] fn lockf(fd: c_int, command: c_int, length: off_t) -> c_int {
+    large [lockf64] fn lockf(fd: c_int, command: c_int, length: off_t) -> c_int {
         at_descriptor(c"lockf", fd, real::lockf(fd, command, length))
     }
 
@@ -194,7 +195,7 @@ hooks! {
         at_descriptor(c"initgroups", -1, real::initgroups(user, group))
     }
 
-    [setrlimit64] fn setrlimit(which: c_uint, limit: *const c_void) -> c_int {
+    large [setrlimit64] fn setrlimit(which: c_uint, limit: *const c_void) -> c_int {
         at_descriptor(c"setrlimit", -1, real::setrlimit(which, limit))
     }
 

@@ -7,9 +7,12 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, returned, set_errno};
 use super::super::thread::Thread;
+use super::super::widths::Time;
+use super::super::widths::plain::{timespec, timeval};
 use super::{blocking, enter, leave, recorded};
-use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval, useconds_t};
+use libc::{c_int, c_ulong, epoll_event, fd_set, nfds_t, pollfd, sigset_t, useconds_t};
 use prony_demo::{Op, PartKind, WAIT_FOREVER};
+use std::ptr::null_mut;
 
 /// A ready descriptor as it is recorded.
 #[repr(C)]
@@ -32,9 +35,15 @@ fn in_milliseconds(seconds: i64, nanoseconds: i64) -> u32 {
     u32::try_from(milliseconds).unwrap_or(0).min(WAIT_FOREVER - 1)
 }
 
-unsafe fn timeout_of(time: *const timespec) -> u32 {
+unsafe fn timeout_of(time: *const impl Time) -> u32 {
     // SAFETY: the caller passes a time that is null or valid.
-    unsafe { if time.is_null() { WAIT_FOREVER } else { in_milliseconds((*time).tv_sec, (*time).tv_nsec) } }
+    unsafe {
+        if time.is_null() {
+            return WAIT_FOREVER;
+        }
+        let (seconds, nanoseconds) = (*time).parts();
+        in_milliseconds(seconds, nanoseconds)
+    }
 }
 
 fn timeout_of_ms(timeout: c_int) -> u32 {
@@ -128,25 +137,28 @@ unsafe fn gather_sets(count: c_int, sets: [*mut fd_set; 3], ready: &mut [Ready; 
     used
 }
 
+/// Sets are arrays of these.
+const WORD_BITS: usize = c_ulong::BITS as usize;
+
 unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_int {
     // A call that fails leaves the sets as they are, and who was interrupted asks with them again.
     if answer.ret() < 0 {
         return 0;
     }
     let mut given = 0;
-    let words = (count.max(0) as usize).div_ceil(64).min(libc::FD_SETSIZE / 64);
-    let mut wanted = [[0u64; libc::FD_SETSIZE / 64]; 3];
+    let words = (count.max(0) as usize).div_ceil(WORD_BITS).min(libc::FD_SETSIZE / WORD_BITS);
+    let mut wanted: [[c_ulong; libc::FD_SETSIZE / WORD_BITS]; 3] = [[0; _]; 3];
     for (set, wanted) in sets.iter().zip(&mut wanted) {
         if !set.is_null() {
             // SAFETY: the caller passes sets that are null or have room for `count` descriptors.
-            let bits = unsafe { std::slice::from_raw_parts_mut((*set).cast::<u64>(), words) };
+            let bits = unsafe { std::slice::from_raw_parts_mut((*set).cast::<c_ulong>(), words) };
             wanted[..words].copy_from_slice(bits);
             bits.fill(0);
         }
     }
     for (fd, events) in each_ready(answer).filter(|&(fd, _)| fd >= 0 && fd < count) {
         for ((set, event), wanted) in sets.iter().zip([READABLE, WRITABLE, EXCEPTIONAL]).zip(&wanted) {
-            let asked = wanted[fd as usize / 64] >> (fd % 64) & 1 == 1;
+            let asked = wanted[fd as usize / WORD_BITS] >> (fd as usize % WORD_BITS) & 1 == 1;
             if events & event != 0 && asked && !set.is_null() {
                 // SAFETY: as above: the descriptor is below `count`.
                 unsafe { libc::FD_SET(fd, *set) };
@@ -261,7 +273,7 @@ unsafe fn wait_epoll(
 
 /// A sleep: nothing but time passes, and a replay does not let it pass. What is left of an
 /// interrupted one is in the value part.
-unsafe fn sleep_for(op: Op, timeout_ms: u32, left: *mut timespec, real: impl FnOnce() -> isize) -> isize {
+unsafe fn sleep_for<T>(op: Op, timeout_ms: u32, left: *mut T, real: impl FnOnce() -> isize) -> isize {
     // SAFETY: the block that `enter` returns is the calling thread's own, and `left` is null or where the call writes.
     unsafe {
         let (thread, recording) = enter();
@@ -284,12 +296,8 @@ unsafe fn sleep_for(op: Op, timeout_ms: u32, left: *mut timespec, real: impl FnO
 }
 
 hooks! {
-    fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
-        let timeout_ms = if timeout.is_null() {
-            WAIT_FOREVER
-        } else {
-            in_milliseconds((*timeout).tv_sec, (*timeout).tv_usec * 1000)
-        };
+    time64 [__select64] fn select(count: c_int, read: *mut fd_set, write: *mut fd_set, except: *mut fd_set, timeout: *mut timeval) -> c_int {
+        let timeout_ms = timeout_of(timeout);
         let sets = [read, write, except];
         wait(
             Op::Select,
@@ -301,7 +309,7 @@ hooks! {
         )
     }
 
-    fn pselect(
+    time64 [__pselect64] fn pselect(
         count: c_int,
         read: *mut fd_set,
         write: *mut fd_set,
@@ -328,7 +336,7 @@ hooks! {
         poll(fds, count, timeout)
     }
 
-    fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
+    time64 [__ppoll64] fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const timespec, mask: *const sigset_t) -> c_int {
         wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || real::ppoll(fds, count, timeout, mask))
     }
 
@@ -337,9 +345,11 @@ hooks! {
         count: nfds_t,
         timeout: *const timespec,
         mask: *const sigset_t,
-        _length: usize,
+        length: usize,
     ) -> c_int {
-        ppoll(fds, count, timeout, mask)
+        wait_poll(Op::Ppoll, fds, count, timeout_of(timeout), || {
+            real::__ppoll_chk(fds, count, timeout, mask, length)
+        })
     }
 
     fn epoll_wait(epoll: c_int, events: *mut epoll_event, count: c_int, timeout: c_int) -> c_int {
@@ -360,7 +370,7 @@ hooks! {
         })
     }
 
-    fn epoll_pwait2(
+    time64 [__epoll_pwait2_time64] fn epoll_pwait2(
         epoll: c_int,
         events: *mut epoll_event,
         count: c_int,
@@ -400,11 +410,11 @@ hooks! {
         ) as c_int
     }
 
-    fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
+    time64 [__nanosleep64] fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {
         sleep_for(Op::Nanosleep, timeout_of(time), left, || real::nanosleep(time, left) as isize) as c_int
     }
 
-    fn clock_nanosleep(clock: libc::clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int {
+    time64 [__clock_nanosleep_time64] fn clock_nanosleep(clock: libc::clockid_t, flags: c_int, time: *const timespec, left: *mut timespec) -> c_int {
         // An absolute time says nothing about how long; it is a wait that may block.
         let timeout_ms = if flags & libc::TIMER_ABSTIME != 0 { WAIT_FOREVER - 1 } else { timeout_of(time) };
         sleep_for(Op::ClockNanosleep, timeout_ms, left, || {
@@ -414,20 +424,20 @@ hooks! {
 
     fn usleep(time: useconds_t) -> c_int {
         let timeout_ms = time.div_ceil(1000);
-        sleep_for(Op::Usleep, timeout_ms, std::ptr::null_mut(), || real::usleep(time) as isize) as c_int
+        sleep_for(Op::Usleep, timeout_ms, null_mut::<timespec>(), || real::usleep(time) as isize) as c_int
     }
 
     fn sleep(seconds: libc::c_uint) -> libc::c_uint {
         let timeout_ms = seconds.saturating_mul(1000).min(WAIT_FOREVER - 1);
-        sleep_for(Op::Sleep, timeout_ms, std::ptr::null_mut(), || real::sleep(seconds) as isize) as libc::c_uint
+        sleep_for(Op::Sleep, timeout_ms, null_mut::<timespec>(), || real::sleep(seconds) as isize) as libc::c_uint
     }
 
     fn pause() -> c_int {
-        sleep_for(Op::Pause, WAIT_FOREVER, std::ptr::null_mut(), || real::pause() as isize) as c_int
+        sleep_for(Op::Pause, WAIT_FOREVER, null_mut::<timespec>(), || real::pause() as isize) as c_int
     }
 
     fn sigsuspend(mask: *const sigset_t) -> c_int {
-        sleep_for(Op::Sigsuspend, WAIT_FOREVER, std::ptr::null_mut(), || real::sigsuspend(mask) as isize) as c_int
+        sleep_for(Op::Sigsuspend, WAIT_FOREVER, null_mut::<timespec>(), || real::sigsuspend(mask) as isize) as c_int
     }
 }
 
@@ -478,7 +488,7 @@ mod signal_waits {
         fn sigwait(set: *const sigset_t, signal: *mut c_int) -> c_int {
             // Returns an error number, not -1: the signal itself is what is recorded.
             let mut failed = 0;
-            let value = wait_for_signal(Op::Sigwait, WAIT_FOREVER, std::ptr::null_mut(), || {
+            let value = wait_for_signal(Op::Sigwait, WAIT_FOREVER, null_mut(), || {
                 failed = real::sigwait(set, signal);
                 if failed == 0 { *signal as isize } else { 0 }
             });
@@ -492,7 +502,7 @@ mod signal_waits {
             wait_for_signal(Op::Sigtimedwait, WAIT_FOREVER, info, || real::sigwaitinfo(set, info) as isize) as c_int
         }
 
-        fn sigtimedwait(set: *const sigset_t, info: *mut libc::siginfo_t, timeout: *const timespec) -> c_int {
+        time64 [__sigtimedwait64] fn sigtimedwait(set: *const sigset_t, info: *mut libc::siginfo_t, timeout: *const timespec) -> c_int {
             wait_for_signal(Op::Sigtimedwait, timeout_of(timeout), info, || {
                 real::sigtimedwait(set, info, timeout) as isize
             }) as c_int

@@ -63,7 +63,7 @@ pub fn map_tape() {
                 report::fatal(&[b"cannot map the tape: out of memory or descriptor 1002 was closed"]);
             }
         }
-        let frames = libc::mmap(
+        let frames = libc::mmap64(
             addresses::FRAMES as *mut c_void,
             (control().frame_capacity.load(Ordering::Relaxed) as usize * size_of::<FrameTime>())
                 .next_multiple_of(4096)

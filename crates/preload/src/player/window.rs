@@ -69,7 +69,11 @@ unsafe fn map(thread: *mut Thread, bytes: u64) {
     unsafe {
         let place = (*thread).slot.offset_from(&raw const control().threads[0]) as usize;
         let stride = stride();
-        let window = addresses::TAPE + place * 2 * stride as usize;
+        let window = addresses::TAPE as u64 + place as u64 * 2 * stride;
+        if window + 2 * bytes > addresses::TAPE_END as u64 {
+            report::fatal(&[b"a 32-bit server with this many threads needs its demo whole in memory: replay it with a larger --max-memory"]);
+        }
+        let window = window as usize;
         for half in 0..2 {
             map_shared(window + half * bytes as usize, bytes as usize, window_offset(place, stride) as i64);
         }
@@ -98,7 +102,7 @@ unsafe fn map_shared(address: usize, bytes: usize, offset: i64) {
     unsafe {
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_SHARED | libc::MAP_FIXED;
-        let mapped = libc::mmap(address as *mut c_void, bytes, protection, flags, TAPE_FD, offset);
+        let mapped = libc::mmap64(address as *mut c_void, bytes, protection, flags, TAPE_FD, offset);
         if mapped as usize != address {
             report::fatal(&[b"cannot map a window of the tape: out of memory or descriptor 1002 was closed"]);
         }

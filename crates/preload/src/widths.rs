@@ -1,0 +1,147 @@
+//! Times and offsets in the widths that the names of libc have.
+//!
+//! On 64-bit architectures a function and its variant for large files (`pread64`) are one, and time has 64 bits. On i386 they
+//! are two, with offsets of 32 and of 64 bits, and programs built with `-D_TIME_BITS=64` call a third one (`__clock_gettime64`).
+//! The `hooks!` macro makes each of those a hook of its own from the same body, in which the names of types are those of one of
+//! the modules here.
+
+use libc::{timespec, timeval};
+
+/// A time in whatever type a call has.
+pub trait Time {
+    /// Seconds and nanoseconds.
+    fn parts(&self) -> (i64, i64);
+
+    /// The time that is so many nanoseconds from zero.
+    fn of_nanoseconds(nanoseconds: i64) -> Self;
+
+    /// As nanoseconds from zero.
+    #[inline(always)]
+    fn nanoseconds(&self) -> i64 {
+        let (seconds, nanoseconds) = self.parts();
+        seconds * SECOND + nanoseconds
+    }
+}
+
+/// Nanoseconds.
+pub const SECOND: i64 = 1_000_000_000;
+
+macro_rules! times {
+    ($($type:ty: $seconds:ident, $part:ident of $nanoseconds:literal;)*) => {
+        $(impl Time for $type {
+            #[inline(always)]
+            #[allow(clippy::unnecessary_cast, reason = "fields of i386 have 32 bits")]
+            fn parts(&self) -> (i64, i64) {
+                (self.$seconds as i64, self.$part as i64 * $nanoseconds)
+            }
+
+            #[inline(always)]
+            fn of_nanoseconds(nanoseconds: i64) -> $type {
+                // SAFETY: all zero is a valid time. Some have padding, which is zero then.
+                let mut time: $type = unsafe { std::mem::zeroed() };
+                time.$seconds = nanoseconds.div_euclid(SECOND) as _;
+                time.$part = (nanoseconds.rem_euclid(SECOND) / $nanoseconds) as _;
+                time
+            }
+        })*
+    };
+}
+
+times! {
+    timespec: tv_sec, tv_nsec of 1;
+    timeval: tv_sec, tv_usec of 1000;
+}
+
+/// Seconds, or an offset in a file, whatever the type.
+#[inline(always)]
+pub fn wide(value: impl Into<i64>) -> i64 {
+    value.into()
+}
+
+#[cfg(target_arch = "x86")]
+times! {
+    time64::timespec: tv_sec, tv_nsec of 1;
+    time64::timeval: tv_sec, tv_usec of 1000;
+}
+
+/// Types as the functions without a suffix have them.
+pub mod plain {
+    pub use libc::{itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
+    /// What a descriptor or a path leads to.
+    pub type Stat = libc::stat;
+}
+
+/// Types of the functions for large files.
+#[cfg(target_arch = "x86")]
+pub mod large {
+    pub use libc::{itimerspec, itimerval, off64_t as off_t, rusage, time_t, timespec, timeval};
+    /// What a descriptor or a path leads to.
+    pub type Stat = libc::stat64;
+}
+
+/// Types of the functions of programs that are built with `-D_TIME_BITS=64` (`<struct___timespec64.h>` and others of glibc).
+#[cfg(target_arch = "x86")]
+#[allow(non_camel_case_types, reason = "the names that C has")]
+pub mod time64 {
+    pub use libc::off64_t as off_t;
+
+    /// Seconds.
+    pub type time_t = i64;
+
+    /// `struct __timespec64`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct timespec {
+        /// Seconds.
+        pub tv_sec: i64,
+        /// Nanoseconds.
+        pub tv_nsec: i32,
+        /// Of no meaning.
+        pub padding: i32,
+    }
+
+    /// `struct __timeval64`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct timeval {
+        /// Seconds.
+        pub tv_sec: i64,
+        /// Microseconds.
+        pub tv_usec: i64,
+    }
+
+    /// `struct __itimerspec64`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct itimerspec {
+        /// From one to the next.
+        pub it_interval: timespec,
+        /// To the first.
+        pub it_value: timespec,
+    }
+
+    /// `struct __itimerval64`.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct itimerval {
+        /// From one to the next.
+        pub it_interval: timeval,
+        /// To the first.
+        pub it_value: timeval,
+    }
+
+    /// `struct __rusage64`: two times and fourteen numbers.
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    pub struct rusage {
+        /// In the program.
+        pub ru_utime: timeval,
+        /// In the kernel.
+        pub ru_stime: timeval,
+        /// What else is counted.
+        pub others: [libc::c_long; 14],
+    }
+
+    /// `struct __stat64_t64`, of which no field is looked at.
+    pub type Stat = [u32; 27];
+}
