@@ -1,15 +1,23 @@
-//! Builds the preload library, so that it can be carried inside the command.
+//! Builds the preload library, so that it can be carried inside the command: for this architecture, and on x86-64 for i386 as
+//! well, if there is a compiler for that.
 //!
 //! The library exports `recv`, `read` and many more: it must not be linked into an ordinary
 //! program, so it cannot be a plain dependency. It is built apart, always optimised, with a panic
 //! that aborts, because nothing may unwind into C.
 
 use std::env;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+const I386: &str = "i686-unknown-linux-gnu";
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}
+
 fn main() {
-    let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"));
     let out = PathBuf::from(variable("OUT_DIR"));
     let crates = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("..");
     let preload = crates.join("preload");
@@ -19,13 +27,25 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
 
     let target = variable("TARGET");
-    let status = Command::new(variable("CARGO"))
+    let library = built(&preload, &out.join("preload"), &target, None, &[]).expect("the preload library did not build");
+    println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY={}", library.display());
+
+    let without = out.join("no-library-for-i386");
+    fs::write(&without, []).expect("the directory of a build script can be written to");
+    let library = if target.starts_with("x86_64") { for_i386(&crates.join(".."), &preload, &out) } else { None };
+    println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY_I386={}", library.unwrap_or(without).display());
+}
+
+/// Builds the library; `None` if that failed. `compiler`: another one than that of the workspace.
+fn built(preload: &Path, to: &Path, target: &str, compiler: Option<&Path>, flags: &[String]) -> Option<PathBuf> {
+    let mut command = Command::new(variable("CARGO"));
+    command
         .args(["build", "--quiet", "--release", "--lib"])
-        .args(["--target", &target])
+        .args(["--target", target])
         .arg("--manifest-path")
         .arg(preload.join("Cargo.toml"))
         .arg("--target-dir")
-        .arg(out.join("preload"))
+        .arg(to)
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "3")
         .env("CARGO_PROFILE_RELEASE_PANIC", "abort")
         .env("CARGO_PROFILE_RELEASE_LTO", "fat")
@@ -39,10 +59,58 @@ fn main() {
         // Under `cargo clippy` these would check the library instead of building it.
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("RUSTC_WRAPPER")
-        .env_remove("CLIPPY_ARGS")
-        .status()
-        .expect("cargo is running this script, so it can be run");
-    assert!(status.success(), "the preload library did not build");
-    let library = out.join("preload").join(target).join("release/libprony_preload.so");
-    println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY={}", library.display());
+        .env_remove("CLIPPY_ARGS");
+    if let Some(compiler) = compiler {
+        command.env("RUSTC", compiler);
+    }
+    if !flags.is_empty() {
+        command.env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"));
+    }
+    let status = command.status().expect("cargo is running this script, so it can be run");
+    status.success().then(|| to.join(target).join("release/libprony_preload.so"))
+}
+
+/// The library for programs of i386. A build without it is complete but for those, and says so when it is asked to record one.
+fn for_i386(workspace: &Path, preload: &Path, out: &Path) -> Option<PathBuf> {
+    println!("cargo::rerun-if-env-changed=PRONY_I386_RUSTC");
+    // What `scripts/setup i386` has put there.
+    let unpacked = workspace.join("target/i386/rustc");
+    println!("cargo::rerun-if-changed={}", unpacked.display());
+    let compiler = match env::var_os("PRONY_I386_RUSTC").map(PathBuf::from) {
+        Some(named) => named,
+        None if unpacked.is_file() => unpacked.canonicalize().ok()?,
+        None => PathBuf::from(variable("RUSTC")),
+    };
+    if !has_standard_library(&compiler) || !links(out) {
+        return None;
+    }
+    // The unwinder is linked into it: a machine with i386 servers may have no `libgcc_s.so.1` for them.
+    let linked = out.join("linked-i386");
+    fs::create_dir_all(&linked).expect("the directory of a build script can be written to");
+    fs::write(linked.join("libgcc_s.so"), "INPUT(-lgcc_eh -lgcc)\n").expect("it was just made");
+    let flags = [format!("-Lnative={}", linked.display())];
+    let library = built(preload, &out.join("preload-i386"), I386, Some(&compiler), &flags);
+    if library.is_none() {
+        println!("cargo::warning=the preload library for i386 did not build; 32-bit programs will not be recorded");
+    }
+    library
+}
+
+/// True if the compiler has a standard library for i386.
+fn has_standard_library(compiler: &Path) -> bool {
+    let asked = Command::new(compiler).args(["--print", "target-libdir", "--target", I386]).output();
+    let Ok(answer) = asked else { return false };
+    let Ok(entries) = fs::read_dir(String::from_utf8_lossy(&answer.stdout).trim()) else { return false };
+    let is_it =
+        |name: OsString| name.to_string_lossy().starts_with("libstd-") && name.to_string_lossy().ends_with(".rlib");
+    entries.flatten().any(|entry| is_it(entry.file_name()))
+}
+
+/// True if the linker has what programs of i386 are linked with: the package `gcc-multilib`.
+fn links(out: &Path) -> bool {
+    let source = out.join("empty.c");
+    fs::write(&source, "int main(void) { return 0; }\n").expect("the directory of a build script can be written to");
+    let linker = env::var_os("CARGO_TARGET_I686_UNKNOWN_LINUX_GNU_LINKER").unwrap_or_else(|| "cc".into());
+    let tried = Command::new(linker).arg("-m32").arg(&source).arg("-o").arg(out.join("empty")).output();
+    tried.is_ok_and(|answer| answer.status.success())
 }

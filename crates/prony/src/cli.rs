@@ -212,6 +212,9 @@ pub struct ReplayArgs {
     /// Accept the result even if this machine differs from the recording machine
     #[arg(long, help_heading = "Comparison")]
     pub ignore_environment: bool,
+    /// Try a build of another architecture (i386, x86_64) than the recorded server
+    #[arg(long, help_heading = "Comparison")]
+    pub other_architecture: bool,
 
     /// Report a thread as starved if it waits for its turn this long
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Execution")]
@@ -250,6 +253,7 @@ impl ReplayArgs {
             tolerance: None,
             allow_truncated: false,
             ignore_environment: false,
+            other_architecture: false,
             watchdog: Duration::from_secs(10),
             restore_in_place: Vec::new(),
             restore_set_ids: false,

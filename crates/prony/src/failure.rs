@@ -138,6 +138,13 @@ impl Failure {
             ProgramError::NotFound(..) => failure.hint("give its path"),
             ProgramError::Unreadable { .. } => failure,
             ProgramError::Runtime { .. } => failure,
+            ProgramError::WithoutI386(_) => {
+                failure.hint("run `scripts/setup i386` in prony's source directory and build prony again")
+            }
+            ProgramError::NoLoader { i386: true, .. } => {
+                failure.hint("install the C library for 32-bit programs: the package libc6-i386 of Debian")
+            }
+            ProgramError::NoLoader { i386: false, .. } => failure.hint("install the C library that it was built for"),
             ProgramError::Unhookable { .. } => {
                 failure.hint("prony intercepts calls to the C library; use a dynamically linked program")
             }

@@ -269,6 +269,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         keep_code_variables: args.trust.keep_code_variables,
         restore_in_place: args.restore_in_place.clone(),
         ignore_environment: args.ignore_environment,
+        other_architecture: args.other_architecture,
         files: (&args.files).into(),
         limits: args.limits.into(),
         restore_set_ids: args.restore_set_ids,
@@ -285,6 +286,10 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
             Failure::demo("replay", &args.demo, error)
         }
         ReplayError::Program(error) => Failure::program("replay", error),
+        ReplayError::OtherArchitecture { .. } => cannot().hint(
+            "replay a build for the same architecture; if sockets and files are all that the server asks the system for, \
+             --other-architecture may do",
+        ),
         ReplayError::Truncated(cut) => Failure::truncated(&args.demo, cut),
         ReplayError::Tape(TapeError::Memory { .. }) => cannot().hint(
             "reduce memory use with --max-memory, or \

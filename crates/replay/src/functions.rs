@@ -1,10 +1,9 @@
 //! Starts and ends of the functions of an object, from its own tables: unwind information, symbols, relocations.
 
 use crate::program::code_sections;
+use object::SymbolKind;
 use object::elf::{R_X86_64_IRELATIVE, R_X86_64_RELATIVE};
-use object::read::elf::ElfFile64;
 use object::read::{Object, ObjectSection, ObjectSymbol, ReadCache, RelocationFlags, RelocationTarget};
-use object::{Endianness, SymbolKind};
 use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -21,12 +20,12 @@ pub(crate) struct Functions {
 impl Functions {
     /// Functions of an object, from its tables.
     pub(crate) fn of(bytes: &ReadCache<File>) -> Functions {
-        let Ok(object) = ElfFile64::<Endianness, _>::parse(bytes) else { return Functions::default() };
+        let Ok(object) = object::read::File::parse(bytes) else { return Functions::default() };
         let mut whole = Vec::new();
         if let Some(section) = object.section_by_name(".eh_frame")
             && let Ok(data) = section.data()
         {
-            whole = unwound(section.address(), data);
+            whole = unwound(section.address(), data, object.is_64());
         }
         let mut starts = vec![object.entry()];
         for symbol in object.symbols().chain(object.dynamic_symbols()) {
@@ -85,6 +84,7 @@ fn without_overlaps(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 /// Bytes of `.eh_frame` that are read one after another.
 struct Fields<'a> {
     address: u64,
+    is_64: bool,
     data: &'a [u8],
     at: usize,
 }
@@ -123,6 +123,7 @@ impl Fields<'_> {
     fn pointer(&mut self, encoding: u8) -> Option<u64> {
         let place = self.address + self.at as u64;
         let value = match encoding & POINTER_FORMAT {
+            0x00 if !self.is_64 => u64::from(u32::from_le_bytes(self.number()?)),
             0x00 | 0x04 | 0x0c => u64::from_le_bytes(self.number()?),
             0x02 => u64::from(u16::from_le_bytes(self.number()?)),
             0x03 => u64::from(u32::from_le_bytes(self.number()?)),
@@ -171,7 +172,7 @@ impl Fields<'_> {
 }
 
 /// The functions that unwind information speaks of (Linux Standard Base, 10.6). What is not understood is left out.
-fn unwound(address: u64, data: &[u8]) -> Vec<Range<u64>> {
+fn unwound(address: u64, data: &[u8], is_64: bool) -> Vec<Range<u64>> {
     let mut found = Vec::new();
     let mut common: HashMap<usize, Option<u8>> = HashMap::new();
     let mut at = 0;
@@ -181,7 +182,7 @@ fn unwound(address: u64, data: &[u8]) -> Vec<Range<u64>> {
         if length == u32::MAX || end > data.len() {
             break;
         }
-        let mut fields = Fields { address, data: &data[..end], at: at + 4 };
+        let mut fields = Fields { address, is_64, data: &data[..end], at: at + 4 };
         if let Some(back) = fields.number().map(u32::from_le_bytes).filter(|_| length > 4) {
             if back == 0 {
                 let encoding = fields.common_entry();
@@ -219,9 +220,9 @@ mod tests {
             0x10, 0, 0, 0, 0x1c, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0x30, 0, 0, 0, 0, 0, 0, 0,
             0, 0, 0, 0,
         ];
-        assert_eq!(unwound(0x1000, &table), [0x0f20..0x0f50]);
+        assert_eq!(unwound(0x1000, &table, true), [0x0f20..0x0f50]);
         for cut in 0..table.len() {
-            assert!(unwound(0x1000, &table[..cut]).len() <= 1);
+            assert!(unwound(0x1000, &table[..cut], true).len() <= 1);
         }
     }
 

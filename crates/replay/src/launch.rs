@@ -7,14 +7,18 @@ mod launched;
 mod mounts;
 
 use crate::channel::Channel;
+use crate::library::Libraries;
+use crate::program::Architecture;
 pub(crate) use launched::Launched;
 pub(crate) use mounts::Mount;
 use mounts::Mounts;
-use prony_channel::{CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_PATH, TAPE_FD};
+use prony_channel::{
+    CHANNEL_FD, ENVIRONMENT_MARK, LIBRARY_FD, LIBRARY_I386_FD, LIBRARY_I386_PATH, LIBRARY_PATH, TAPE_FD,
+};
 use std::ffi::{CString, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -27,6 +31,8 @@ pub(crate) struct Launch<'a> {
     pub(crate) argv: &'a [OsString],
     /// The file to run.
     pub(crate) executable: &'a Path,
+    /// Architecture that it was built for.
+    pub(crate) architecture: Architecture,
     /// Complete environment of the server.
     pub(crate) environment: &'a [(OsString, OsString)],
     /// Working directory of the server.
@@ -43,9 +49,12 @@ pub(crate) struct Launch<'a> {
 
 /// Two names that must have the same length for record and replay: the kernel puts the environment
 /// on the stack, above everything else.
-fn set_preload(command: &mut Command, environment: &[(OsString, OsString)]) {
+fn set_preload(command: &mut Command, architecture: Architecture, environment: &[(OsString, OsString)]) {
     let others = environment.iter().find(|(name, _)| name == "LD_PRELOAD").map(|(_, value)| value.as_os_str());
-    let mut value = OsString::from(LIBRARY_PATH);
+    let mut value = OsString::from(match architecture {
+        Architecture::Own => LIBRARY_PATH,
+        Architecture::I386 => LIBRARY_I386_PATH,
+    });
     if let Some(others) = others.filter(|others| !others.is_empty()) {
         value.push(":");
         value.push(others);
@@ -54,11 +63,12 @@ fn set_preload(command: &mut Command, environment: &[(OsString, OsString)]) {
 }
 
 impl Launch<'_> {
-    /// Starts the server with `channel`, under the library in `library`.
+    /// Starts the server with `channel`, under the library for its architecture; the other one is there for programs
+    /// that it runs.
     ///
     /// # Errors
     /// What kept the kernel from it: a missing file, a permission, no mount namespace.
-    pub(crate) fn start(&self, channel: &Channel, library: BorrowedFd) -> io::Result<Launched> {
+    pub(crate) fn start(&self, channel: &Channel, libraries: &Libraries) -> io::Result<Launched> {
         let mut command = Command::new(self.executable);
         if let Some(name) = self.argv.first() {
             command.arg0(name);
@@ -67,13 +77,14 @@ impl Launch<'_> {
             .args(self.argv.iter().skip(1))
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        set_preload(&mut command, self.environment);
+        set_preload(&mut command, self.architecture, self.environment);
         command.stdin(if self.input { Stdio::inherit() } else { Stdio::null() });
         if let Some(output) = self.output {
             command.stdout(output.try_clone()?).stderr(output.try_clone()?);
         }
         let (memory, tape) = channel.descriptors();
-        let mut places = vec![(memory.as_raw_fd(), CHANNEL_FD), (library.as_raw_fd(), LIBRARY_FD)];
+        let mut places = vec![(memory.as_raw_fd(), CHANNEL_FD), (libraries.own.as_raw_fd(), LIBRARY_FD)];
+        places.extend(libraries.i386.iter().map(|library| (library.as_raw_fd(), LIBRARY_I386_FD)));
         places.extend(tape.map(|tape| (tape.as_raw_fd(), TAPE_FD)));
         let mut mounts = Mounts::of(self.mounts)?;
         let cwd = c_string(self.cwd)?;

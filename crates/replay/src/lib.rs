@@ -50,6 +50,7 @@ pub use channel::{Counted, Fault, RecordScope};
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
+pub use library::has_i386;
 pub use limits::Limits;
 pub use overlay::OverlayError;
 pub use pack::{LeaveOutReason, LeftOut, PackError, PackLimits, PackReport, needed, pack_files};

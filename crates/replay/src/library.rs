@@ -1,15 +1,34 @@
-//! The preload library, carried inside this crate.
+//! The preload library, carried inside this crate: one for each architecture of servers.
 
 use crate::channel::Channel;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The image of the shared object.
+/// The image of the shared object for this architecture.
 static IMAGE: &[u8] = include_bytes!(env!("PRONY_PRELOAD_LIBRARY"));
+/// The one for i386 on x86-64; empty where the build had no compiler for it.
+static IMAGE_I386: &[u8] = include_bytes!(env!("PRONY_PRELOAD_LIBRARY_I386"));
 
-/// The library as a file that a server can load; it exists in memory only.
-pub(crate) fn in_memory() -> io::Result<OwnedFd> {
-    Channel::library_file(IMAGE)
+/// True if servers of i386 can be recorded and replayed.
+pub fn has_i386() -> bool {
+    !IMAGE_I386.is_empty()
+}
+
+/// The libraries as files that a server can load; they exist in memory only.
+#[derive(Debug)]
+pub(crate) struct Libraries {
+    /// For this architecture.
+    pub(crate) own: OwnedFd,
+    /// For i386, where there is one.
+    pub(crate) i386: Option<OwnedFd>,
+}
+
+impl Libraries {
+    /// Puts both into memory.
+    pub(crate) fn in_memory() -> io::Result<Libraries> {
+        let i386 = if has_i386() { Some(Channel::library_file(IMAGE_I386)?) } else { None };
+        Ok(Libraries { own: Channel::library_file(IMAGE)?, i386 })
+    }
 }
 
 /// Objects that read clocks or wait on their own account: allocators with a thread of their own

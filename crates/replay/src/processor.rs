@@ -6,7 +6,7 @@
 //! a gap.
 
 use crate::functions::{Functions, in_order};
-use crate::program::code_sections;
+use crate::program::{code_sections, is_32_bit};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind, Register};
 use object::read::ReadCache;
 use std::fs::File;
@@ -41,13 +41,16 @@ pub(crate) fn in_object(bytes: &ReadCache<File>) -> ProcessorReads {
     if candidates.is_empty() {
         return ProcessorReads::default();
     }
-    let sections: Vec<Section> = sections.into_iter().map(|(address, code)| Section { address, code }).collect();
+    let bits = if is_32_bit(bytes) { 32 } else { 64 };
+    let sections: Vec<Section> = sections.into_iter().map(|(address, code)| Section { address, code, bits }).collect();
     search(&sections, &Functions::of(bytes), &candidates)
 }
 
 struct Section<'a> {
     address: u64,
     code: &'a [u8],
+    /// Of the mode that it runs in.
+    bits: u32,
 }
 
 impl Section<'_> {
@@ -62,7 +65,7 @@ impl Section<'_> {
             return;
         }
         let code = &self.code[(from - self.address) as usize..(to - self.address) as usize];
-        let mut decoder = Decoder::with_ip(64, code, from, DecoderOptions::NONE);
+        let mut decoder = Decoder::with_ip(self.bits, code, from, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
         while decoder.can_decode() {
             decoder.decode_out(&mut instruction);
@@ -85,6 +88,11 @@ fn candidates(code: &[u8]) -> impl Iterator<Item = usize> {
             _ => false,
         })
         .map(|(at, _)| at)
+}
+
+/// True for a branch whose target stands in it.
+fn is_near_branch(instruction: &Instruction) -> bool {
+    matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32)
 }
 
 fn asks(instruction: &Instruction) -> bool {
@@ -122,7 +130,11 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
         for (at, instruction) in code.iter().enumerate().filter(|(_, instruction)| asks(instruction)) {
             match at > odd {
                 true => reads.doubtful.push(instruction.ip()),
-                false => reads.certain.push(Place { address: instruction.ip(), room: room(&code, at, functions) }),
+                false => {
+                    // Detours are made of 64-bit code.
+                    let room = if sections[section].bits == 64 { room(&code, at, functions) } else { 0 };
+                    reads.certain.push(Place { address: instruction.ip(), room });
+                }
             }
         }
     }
@@ -166,7 +178,7 @@ fn room(code: &[Instruction], at: usize, functions: &Functions) -> u8 {
     }
     let within = first.ip() + 1..end;
     let led_to = |target: u64| within.contains(&target);
-    let branches = code.iter().filter(|instruction| instruction.op0_kind() == OpKind::NearBranch64);
+    let branches = code.iter().filter(|instruction| is_near_branch(instruction));
     let known = functions.starts.partition_point(|&start| start < within.start);
     if end - first.ip() < JUMP
         || branches.into_iter().any(|branch| led_to(branch.near_branch_target()))
@@ -185,7 +197,7 @@ fn with_targets(sections: &[Section], functions: &Functions) -> Vec<u64> {
         for function in functions.whole[first..].iter().take_while(|function| function.start < section.end()) {
             section.decode(function.clone(), |instruction| {
                 let target = instruction.near_branch_target();
-                if instruction.op0_kind() == OpKind::NearBranch64 && !function.contains(&target) {
+                if is_near_branch(instruction) && !function.contains(&target) {
                     starts.push(target);
                 }
                 true
@@ -214,7 +226,7 @@ fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: 
         if asks(instruction) && (instruction.ip()..instruction.next_ip()).contains(&candidate) {
             found = Some((instruction.ip(), led_to && !odd));
         }
-        if instruction.op0_kind() == OpKind::NearBranch64 && led_to {
+        if is_near_branch(instruction) && led_to {
             reaches = reaches.max(instruction.near_branch_target());
         }
         let ends = matches!(instruction.mnemonic(), Mnemonic::Ret | Mnemonic::Jmp | Mnemonic::Ud2 | Mnemonic::Int3);
@@ -244,7 +256,7 @@ mod tests {
     const NO_INSTRUCTION: [u8; 1] = [0x06];
 
     fn found(code: &[u8], whole: &[Range<u64>], starts: &[u64]) -> ProcessorReads {
-        let sections = [Section { address: 0x1000, code }];
+        let sections = [Section { address: 0x1000, code, bits: 64 }];
         let candidates: Vec<(usize, u64)> = candidates(code).map(|at| (0, 0x1000 + at as u64)).collect();
         search(&sections, &Functions { whole: whole.to_vec(), starts: starts.to_vec() }, &candidates)
     }

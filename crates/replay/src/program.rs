@@ -1,7 +1,8 @@
 //! Kinds of programs, and whether their calls can be hooked.
 
+use crate::library;
 use crate::regular::{self, FileError};
-use object::elf::{self, FileHeader64};
+use object::elf::{self, FileHeader32, FileHeader64};
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
 use object::read::{ReadCache, ReadRef};
 use object::{Endianness, Object};
@@ -36,6 +37,19 @@ pub enum ProgramError {
         /// What it is.
         what: &'static str,
     },
+    /// A 32-bit program, in a build without the library for those.
+    #[error("`{0}` is a 32-bit (i386) program, and this prony was built without support for them")]
+    WithoutI386(String),
+    /// The loader that it names is not there.
+    #[error("`{path}` is loaded by `{loader}`, which is not there")]
+    NoLoader {
+        /// The program.
+        path: String,
+        /// Its loader.
+        loader: String,
+        /// It is the one of 32-bit (i386) programs.
+        i386: bool,
+    },
     /// No hook can be put in front of its calls.
     #[error("`{path}` {what}")]
     Unhookable {
@@ -46,6 +60,25 @@ pub enum ProgramError {
     },
 }
 
+/// What a program was built for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Architecture {
+    /// What prony runs on.
+    Own,
+    /// 32-bit x86, on x86-64.
+    I386,
+}
+
+impl Architecture {
+    /// Its name in demos.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Architecture::Own => std::env::consts::ARCH,
+            Architecture::I386 => "i386",
+        }
+    }
+}
+
 /// A program that can be run under preload.
 #[derive(Debug)]
 pub(crate) struct Program {
@@ -53,6 +86,8 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// GNU build id of the file that will run: the interpreter's for a script.
     pub(crate) build_id: Vec<u8>,
+    /// What that file was built for.
+    pub(crate) architecture: Architecture,
 }
 
 impl Program {
@@ -60,8 +95,8 @@ impl Program {
     pub(crate) fn find(command: &[OsString], cwd: &Path, search: Option<&OsStr>) -> Result<Program, ProgramError> {
         let name = command.first().ok_or(ProgramError::NoCommand)?;
         let path = locate(name, cwd, search)?;
-        let build_id = examine(&path, 0)?;
-        Ok(Program { path, build_id })
+        let (architecture, build_id) = examine(&path, 0)?;
+        Ok(Program { path, build_id, architecture })
     }
 }
 
@@ -83,10 +118,9 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
 /// What the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
 const FIRST_LINE_BYTES: u64 = 256;
 
-/// Returns the build id of what will run, or says why it cannot be hooked.
-fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
+/// Returns architecture and build id of what will run, or says why it cannot be hooked.
+fn examine(path: &Path, depth: u32) -> Result<(Architecture, Vec<u8>), ProgramError> {
     let shown = || path.display().to_string();
-    let runtime = |what| ProgramError::Runtime { path: shown(), what };
     let unhookable = |what| ProgramError::Unhookable { path: shown(), what };
     let unreadable = |error| ProgramError::Unreadable { path: shown(), error };
     let file = regular::open_object(path).map_err(unreadable)?;
@@ -106,13 +140,38 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     if file_mode & 0o6000 != 0 {
         return Err(unhookable("is set-user-id or set-group-id; the loader ignores LD_PRELOAD for these"));
     }
-    let header = FileHeader64::<Endianness>::parse(bytes)
-        .map_err(|_| unhookable("is neither a 64-bit ELF program nor a script"))?;
-    let endian = header.endian().map_err(|_| unhookable("is a damaged ELF file"))?;
-    let expected = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
-    if header.e_machine(endian) != expected {
-        return Err(unhookable("is built for another architecture"));
+    if let Ok(header) = FileHeader64::<Endianness>::parse(bytes) {
+        let expected = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
+        if header.endian().is_ok_and(|endian| header.e_machine(endian) != expected) {
+            return Err(unhookable("is built for another architecture"));
+        }
+        return Ok((Architecture::Own, examine_header(path, header, bytes)?));
     }
+    let header =
+        FileHeader32::<Endianness>::parse(bytes).map_err(|_| unhookable("is neither an ELF program nor a script"))?;
+    match header.endian().map(|endian| header.e_machine(endian)) {
+        Ok(elf::EM_386) if cfg!(target_arch = "x86_64") => {}
+        Ok(elf::EM_X86_64) => return Err(unhookable("is built for x32, an ABI that is not supported")),
+        Ok(_) => return Err(unhookable("is built for another architecture")),
+        Err(_) => return Err(unhookable("is a damaged ELF file")),
+    }
+    let build_id = examine_header(path, header, bytes)?;
+    if !library::has_i386() {
+        return Err(ProgramError::WithoutI386(shown()));
+    }
+    Ok((Architecture::I386, build_id))
+}
+
+/// The build id of a program of either class.
+fn examine_header<H: FileHeader<Endian = Endianness>>(
+    path: &Path,
+    header: &H,
+    bytes: &ReadCache<File>,
+) -> Result<Vec<u8>, ProgramError> {
+    let shown = || path.display().to_string();
+    let runtime = |what| ProgramError::Runtime { path: shown(), what };
+    let unhookable = |what| ProgramError::Unhookable { path: shown(), what };
+    let endian = header.endian().map_err(|_| unhookable("is a damaged ELF file"))?;
     let segments = header.program_headers(endian, bytes).map_err(|_| unhookable("is a damaged ELF file"))?;
     let sections = header.sections(endian, bytes).ok();
     let has_section = |name: &[u8]| {
@@ -123,10 +182,16 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
     if has_section(b".go.buildinfo") || has_section(b".gopclntab") {
         return Err(runtime("is a Go program: Go makes system calls without libc, so they cannot be hooked"));
     }
-    if !segments.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP) {
+    let loader = segments.iter().find_map(|segment| segment.interpreter(endian, bytes).ok().flatten());
+    let Some(loader) = loader else {
         return Err(unhookable("is statically linked, so no library can be preloaded into it"));
+    };
+    let loader = Path::new(OsStr::from_bytes(loader));
+    if !loader.exists() {
+        let i386 = !header.is_type_64();
+        return Err(ProgramError::NoLoader { path: shown(), loader: loader.display().to_string(), i386 });
     }
-    let object = object::read::elf::ElfFile64::<Endianness, _>::parse(bytes).ok();
+    let object = object::read::elf::ElfFile::<H, _>::parse(bytes).ok();
     let libraries: Vec<String> = needed(bytes, header, endian);
     if libraries.iter().any(|name| name.starts_with("libjli.so") || name.starts_with("libjvm.so")) {
         return Err(runtime(
@@ -138,7 +203,11 @@ fn examine(path: &Path, depth: u32) -> Result<Vec<u8>, ProgramError> {
 }
 
 /// Names of the libraries the program is linked against.
-fn needed<'a>(bytes: impl ReadRef<'a>, header: &FileHeader64<Endianness>, endian: Endianness) -> Vec<String> {
+fn needed<'a, H: FileHeader<Endian = Endianness>>(
+    bytes: impl ReadRef<'a>,
+    header: &H,
+    endian: Endianness,
+) -> Vec<String> {
     let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
     let Ok(Some((dynamic, link))) = sections.dynamic(endian, bytes) else { return Vec::new() };
     let Ok(strings) = sections.strings(endian, bytes, link) else { return Vec::new() };
@@ -154,31 +223,50 @@ fn needed<'a>(bytes: impl ReadRef<'a>, header: &FileHeader64<Endianness>, endian
 pub(crate) fn build_id(path: &Path) -> Vec<u8> {
     let Ok(file) = regular::open_object(path) else { return Vec::new() };
     let bytes = &ReadCache::new(file);
-    let object = object::read::elf::ElfFile64::<Endianness, _>::parse(bytes).ok();
+    let object = object::read::File::parse(bytes).ok();
     object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default()
+}
+
+/// True for an object file of 32 bits.
+pub(crate) fn is_32_bit(bytes: &ReadCache<File>) -> bool {
+    FileHeader32::<Endianness>::parse(bytes).is_ok()
 }
 
 /// Code of an object file: place in the file and bytes of each executable section.
 pub(crate) fn code_sections(bytes: &ReadCache<File>) -> Vec<(u64, &[u8])> {
-    let Ok(header) = FileHeader64::<Endianness>::parse(bytes) else { return Vec::new() };
+    match is_32_bit(bytes) {
+        true => code_sections_of::<FileHeader32<Endianness>>(bytes),
+        false => code_sections_of::<FileHeader64<Endianness>>(bytes),
+    }
+}
+
+fn code_sections_of<H: FileHeader<Endian = Endianness>>(bytes: &ReadCache<File>) -> Vec<(u64, &[u8])> {
+    let Ok(header) = H::parse(bytes) else { return Vec::new() };
     let Ok(endian) = header.endian() else { return Vec::new() };
     let Ok(sections) = header.sections(endian, bytes) else { return Vec::new() };
     sections
         .iter()
-        .filter(|section| section.sh_flags(endian) & u64::from(elf::SHF_EXECINSTR) != 0)
-        .filter_map(|section| Some((section.sh_addr(endian), section.data(endian, bytes).ok()?)))
+        .filter(|section| section.sh_flags(endian).into() & u64::from(elf::SHF_EXECINSTR) != 0)
+        .filter_map(|section| Some((section.sh_addr(endian).into(), section.data(endian, bytes).ok()?)))
         .collect()
 }
 
 /// Offset in the file of the byte at this address.
 pub(crate) fn file_offset(bytes: &ReadCache<File>, address: u64) -> Option<u64> {
-    let header = FileHeader64::<Endianness>::parse(bytes).ok()?;
+    match is_32_bit(bytes) {
+        true => file_offset_in::<FileHeader32<Endianness>>(bytes, address),
+        false => file_offset_in::<FileHeader64<Endianness>>(bytes, address),
+    }
+}
+
+fn file_offset_in<H: FileHeader<Endian = Endianness>>(bytes: &ReadCache<File>, address: u64) -> Option<u64> {
+    let header = H::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, bytes).ok()?;
     let mut loaded = segments.iter().filter(|segment| segment.p_type(endian) == elf::PT_LOAD);
     loaded.find_map(|segment| {
-        let at = address.checked_sub(segment.p_vaddr(endian))?;
-        (at < segment.p_filesz(endian)).then(|| segment.p_offset(endian) + at)
+        let at = address.checked_sub(segment.p_vaddr(endian).into())?;
+        (at < segment.p_filesz(endian).into()).then(|| segment.p_offset(endian).into() + at)
     })
 }
 

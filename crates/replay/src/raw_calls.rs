@@ -4,7 +4,7 @@
 //! the code is decoded from the start of each section: x86 code decoded in order falls into step.
 
 use crate::objects::{Loaded, is_ordinary};
-use crate::program::code_sections;
+use crate::program::{code_sections, is_32_bit};
 use crate::regular;
 use object::read::ReadCache;
 use std::fs::File;
@@ -65,7 +65,8 @@ fn holds_raw_call(address: u64, code: &[u8]) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 fn has_raw_call(bytes: &ReadCache<File>) -> bool {
-    code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code))
+    // Those of i386 are not trapped.
+    !is_32_bit(bytes) && code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code))
 }
 
 #[cfg(not(target_arch = "x86_64"))]

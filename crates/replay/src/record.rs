@@ -6,7 +6,7 @@ use crate::facts::describe_machine;
 use crate::files::Opened;
 use crate::known::KnownDemos;
 use crate::launch::{Launch, Launched};
-use crate::library;
+use crate::library::{self, Libraries};
 use crate::merge::Merger;
 use crate::objects::{self, Loaded};
 use crate::pack::{self, PackLimits};
@@ -166,6 +166,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         ..Header::default()
     };
     describe_machine(&mut header);
+    header.architecture = program.architecture.name().to_owned();
 
     let partial = partial::path_of(&options.output);
     let write = |error| RecordError::Write { path: partial.display().to_string(), error };
@@ -176,7 +177,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     }
 
     let channel = Channel::to_record(&excluded, options.scope).map_err(system("make the channel to the server"))?;
-    let library = library::in_memory().map_err(system("hold the preload library in memory"))?;
+    let libraries = Libraries::in_memory().map_err(system("hold the preload library in memory"))?;
     let asked = Interrupt::catch_each(&[SIGINT, SIGTERM]).map_err(system("listen for signals"))?;
     let to_stderr = match options.output_to_stderr {
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
@@ -187,6 +188,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         executable: &program.path,
         environment: &environment,
         cwd: &cwd,
+        architecture: program.architecture,
         mounts: &[],
         output: to_stderr.as_ref(),
         // A server must not die of its recorder.
@@ -195,7 +197,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     };
     Launched::adopt_orphans();
     let started = Moment::now();
-    let server = launch.start(&channel, library.as_fd()).map_err(|error| {
+    let server = launch.start(&channel, &libraries).map_err(|error| {
         let _ = fs::remove_file(&partial);
         match error.raw_os_error() {
             Some(EBADF) => RecordError::FewDescriptors,

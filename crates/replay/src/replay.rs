@@ -11,7 +11,7 @@ use crate::files::{self, Assets};
 use crate::known::KnownDemos;
 use crate::launch::Launched;
 use crate::layout::LayoutError;
-use crate::library;
+use crate::library::Libraries;
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, OverlayError, Plan};
 use crate::pack;
@@ -35,7 +35,6 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
@@ -70,6 +69,8 @@ pub struct ReplayOptions {
     pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
     pub ignore_environment: bool,
+    /// Try a build of another architecture than that of the recorded server.
+    pub other_architecture: bool,
     /// Source of the files that the server only read.
     pub files: FileOptions,
     /// Limits on the resources that the demo may use.
@@ -108,6 +109,7 @@ impl ReplayOptions {
             keep_code_variables: false,
             restore_in_place: Vec::new(),
             ignore_environment: true,
+            other_architecture: false,
             files: FileOptions::default(),
             limits: Limits::default(),
             restore_set_ids: false,
@@ -134,6 +136,16 @@ pub enum ReplayError {
     /// The command cannot be run under preload.
     #[error(transparent)]
     Program(#[from] ProgramError),
+    /// The build was made for another architecture than the recorded server.
+    #[error("`{program}` was built for {found}, and the recorded server for {recorded}")]
+    OtherArchitecture {
+        /// The program.
+        program: String,
+        /// Its architecture.
+        found: &'static str,
+        /// That of the server.
+        recorded: String,
+    },
     /// State cannot be brought back.
     #[error(transparent)]
     State(#[from] StateError),
@@ -291,7 +303,7 @@ pub struct Replayer<'a> {
     cwd: PathBuf,
     program: Program,
     /// Replays side by side share it: another copy lies in other pages, and frames differ by what their caches make of that.
-    library: Arc<OwnedFd>,
+    libraries: Arc<Libraries>,
     nowhere: File,
     /// Files of the recording that are not here.
     missing: Option<FilesLacking>,
@@ -320,7 +332,7 @@ impl<'a> Replayer<'a> {
                 TapeError::Interrupted => ReplayError::Interrupted,
                 error => ReplayError::Tape(error),
             })?);
-            Ok((tape, Arc::new(library::in_memory().map_err(in_system)?)))
+            Ok((tape, Arc::new(Libraries::in_memory().map_err(in_system)?)))
         })
     }
 
@@ -329,12 +341,12 @@ impl<'a> Replayer<'a> {
     /// # Errors
     /// As [`replay`].
     pub fn beside(&self, options: &'a ReplayOptions) -> Result<Replayer<'a>, ReplayError> {
-        Replayer::with(options, |_, _, _| Ok((Arc::clone(&self.tape), Arc::clone(&self.library))))
+        Replayer::with(options, |_, _, _| Ok((Arc::clone(&self.tape), Arc::clone(&self.libraries))))
     }
 
     fn with(
         options: &'a ReplayOptions,
-        lay_out: impl FnOnce(&mut Demo<BufReader<File>>, File, &Program) -> Result<(Arc<Tape>, Arc<OwnedFd>), ReplayError>,
+        lay_out: impl FnOnce(&mut Demo<BufReader<File>>, File, &Program) -> Result<(Arc<Tape>, Arc<Libraries>), ReplayError>,
     ) -> Result<Replayer<'a>, ReplayError> {
         let file = File::open(&options.demo).map_err(DemoError::Io)?;
         let listed = file.try_clone().map_err(DemoError::Io)?;
@@ -379,13 +391,18 @@ impl<'a> Replayer<'a> {
         // A build given on the command line is looked for from where the person is.
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
+        let found = program.architecture.name();
+        if is_known_other(&header.architecture, found) && !options.other_architecture {
+            let (program, recorded) = (program.path.display().to_string(), header.architecture.clone());
+            return Err(ReplayError::OtherArchitecture { program, found, recorded });
+        }
 
         let mut reasons = Vec::new();
         let told_reasons = if options.ignore_environment { None } else { Some(&mut reasons) };
-        let mut surroundings = examine_surroundings(&demo, &mut warnings, told_reasons);
+        let mut surroundings = examine_surroundings(&demo, found, &mut warnings, told_reasons);
         surroundings.command_given = build;
         surroundings.recorded_build = is_recorded(demo.header(), &program, &command);
-        let (tape, library) = lay_out(&mut demo, listed, &program)?;
+        let (tape, libraries) = lay_out(&mut demo, listed, &program)?;
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
         let differences = files::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
@@ -416,7 +433,7 @@ impl<'a> Replayer<'a> {
             environment,
             cwd,
             program,
-            library,
+            libraries,
             nowhere,
             missing,
             plan,
@@ -462,7 +479,8 @@ impl<'a> Replayer<'a> {
             environment: &self.environment,
             cwd,
             excluded: &excluded,
-            library: self.library.as_fd(),
+            libraries: &self.libraries,
+            architecture: program.architecture,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             line_by_line: options.keep_output,
             tolerant: options.tolerance.is_some(),
@@ -551,16 +569,21 @@ fn is_recorded(header: &Header, program: &Program, command: &[OsString]) -> Opti
     known.then(|| header.build_id == program.build_id)
 }
 
-/// Says what of this machine is not as it was.
+/// Structures of calls are recorded as the server has them, so a build of another architecture takes them for something else.
+fn is_known_other(recorded: &str, found: &str) -> bool {
+    ["x86_64", "i386", "aarch64"].contains(&recorded) && recorded != found
+}
+
+/// Says what of this machine is not as it was. `here`: the architecture of the build.
 fn examine_surroundings<R: io::Read + io::Seek>(
     demo: &Demo<R>,
+    here: &'static str,
     warnings: &mut Vec<Warning>,
     reasons: Option<&mut Vec<WeakReason>>,
 ) -> Surroundings {
     let mut found = Surroundings::default();
     let header = demo.header();
     let lacking = flags_lacking(header);
-    let here = std::env::consts::ARCH;
     if header.architecture != here {
         found.processor = Some(ProcessorChange::Architecture { recorded: header.architecture.clone(), here });
     } else if !lacking.is_empty() {

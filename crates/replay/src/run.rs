@@ -2,8 +2,10 @@
 
 use crate::channel::{Channel, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState};
 use crate::launch::{Launch, Launched, Mount};
+use crate::library::Libraries;
 use crate::merge::Merger;
 use crate::objects;
+use crate::program::Architecture;
 use crate::report::Doing;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
@@ -12,7 +14,6 @@ use prony_channel::{FrameTime, MOST_FRAME_TIMES};
 use prony_demo::Head;
 use std::fs::File;
 use std::io;
-use std::os::fd::BorrowedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::ExitStatus;
@@ -29,7 +30,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) environment: &'a [(std::ffi::OsString, std::ffi::OsString)],
     pub(crate) cwd: &'a Path,
     pub(crate) excluded: &'a [&'a [u8]],
-    pub(crate) library: BorrowedFd<'a>,
+    pub(crate) libraries: &'a Libraries,
+    pub(crate) architecture: Architecture,
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
     pub(crate) watchdog: Duration,
@@ -152,6 +154,7 @@ pub(crate) fn run_once(
     let launch = Launch {
         argv: setup.argv,
         executable: setup.executable,
+        architecture: setup.architecture,
         environment: setup.environment,
         cwd: setup.cwd,
         mounts,
@@ -165,7 +168,7 @@ pub(crate) fn run_once(
         Source::Whole(_) => None,
         Source::Windows(plan) => Some(Feeding::start(&channel, plan)?),
     };
-    let mut server = launch.start(&channel, setup.library)?;
+    let mut server = launch.start(&channel, setup.libraries)?;
     let mut merger = Merger::default();
     let mut observed = Observations { all: Vec::new(), bytes: 0, limit: tape.output_bytes };
     let mut broken = None;

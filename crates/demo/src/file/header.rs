@@ -9,7 +9,7 @@ use crate::{FrameRule, Op};
 /// provides them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
-    /// Machine architecture as `uname -m` says it.
+    /// Architecture that the server was built for: `x86_64`, `aarch64`, `i386`.
     pub architecture: String,
     /// Absolute path of the server's executable.
     pub executable: Vec<u8>,

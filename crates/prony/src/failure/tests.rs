@@ -34,6 +34,9 @@ fn every_failure_names_the_thing_and_the_next_step() {
         ProgramError::NoCommand,
         ProgramError::NotFound("srv".to_owned(), "/usr/bin:/bin".to_owned()),
         ProgramError::Unreadable { path: "/srv/run".to_owned(), error: Error::from_raw_os_error(13).into() },
+        ProgramError::WithoutI386("/srv/run".to_owned()),
+        ProgramError::NoLoader { path: "/srv/run".to_owned(), loader: "/lib/ld-linux.so.2".to_owned(), i386: true },
+        ProgramError::NoLoader { path: "/srv/run".to_owned(), loader: "/lib/ld-elsewhere.so".to_owned(), i386: false },
         ProgramError::Unhookable {
             path: "/srv/run".to_owned(),
             what: "is statically linked, so no library can be preloaded into it",

@@ -366,6 +366,7 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
             path: "/srv/state".to_owned(),
             error: prony_replay::LayoutError::Member { name: "maps".to_owned(), error: denied() },
         }),
+        ReplayError::OtherArchitecture { program: program(), found: "x86_64", recorded: "i386".to_owned() },
         ReplayError::NotTrusted(prony_replay::Privilege::Command(vec!["sh".into()])),
         ReplayError::NotTrusted(prony_replay::Privilege::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
         ReplayError::State(prony_replay::StateError::NotOfTheDemo {

@@ -11,13 +11,20 @@ use crate::proof::{Flip, prove};
 use prony_testing::recording::{Server, Stop, record};
 use prony_testing::scratch::{Scratch, Turn, free_address, program, run};
 
+/// Flags for every server of `subjects/calls`: `-m32` has all stories told with programs of i386.
+fn flags_for_all() -> Vec<String> {
+    let given = std::env::var("PRONY_STORY_FLAGS").unwrap_or_default();
+    given.split_whitespace().map(str::to_owned).collect()
+}
+
 /// Compiles a file of `subjects/calls` with these flags on top; returns the program.
 pub fn compiled(scratch: &Scratch, source: &str, flags: &[&str]) -> String {
     let (compiler, packages) =
         if source.ends_with(".c") { ("/usr/bin/gcc", "gcc libc6-dev") } else { ("/usr/bin/g++", "g++") };
     let out = scratch.arg(&[source, &flags.concat()].concat().replace(['.', '/'], "-"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/calls").join(source);
-    run(Command::new(program(compiler, packages)).args(["-O2", "-pthread", "-o", &out]).args(flags).arg(source));
+    let compiler = program(compiler, packages);
+    run(Command::new(compiler).args(["-O2", "-pthread", "-o", &out]).args(flags_for_all()).args(flags).arg(source));
     out
 }
 

@@ -80,6 +80,11 @@ impl Mapped {
         Ok(mapped)
     }
 
+    /// Bytes of the view, both times if it is mapped twice in a row.
+    pub(super) fn length(&self) -> usize {
+        self.length
+    }
+
     /// Panics unless as many bytes from `offset` on lie in the view.
     fn expect(&self, offset: usize, bytes: usize) {
         assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.length), "{bytes} bytes at {offset} of a view");

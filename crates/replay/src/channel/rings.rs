@@ -2,7 +2,7 @@
 
 use super::Channel;
 use super::memory::Mapped;
-use prony_channel::{PROCESSES, RING_BYTES, THREADS, ring_offset};
+use prony_channel::{LEAST_RING_BYTES, PROCESSES, RING_BYTES, THREADS, ring_offset};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -77,20 +77,24 @@ impl Channel {
             }
             let fault = |what, limit: u64, found| Fault { what, slot: place, limit, found };
             let length = head.wrapping_sub(tail);
-            if length > RING_BYTES as u64 {
-                return Err(fault("bytes of a ring", RING_BYTES as u64, length).into());
+            // As large as its process has it, or nonsense, which harms nobody but the server.
+            let told = slot.ring_bytes.load(Ordering::Relaxed) as usize;
+            let is_size = told.is_power_of_two() && (LEAST_RING_BYTES..=RING_BYTES).contains(&told);
+            let ring_bytes = if is_size { told } else { RING_BYTES };
+            if length > ring_bytes as u64 {
+                return Err(fault("bytes of a ring", ring_bytes as u64, length).into());
             }
             let process = slot.process.load(Ordering::Relaxed);
             if process as usize >= PROCESSES {
                 return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
             }
-            if self.rings[place].is_none() {
-                let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), RING_BYTES, true);
+            if self.rings[place].as_ref().is_none_or(|ring| ring.length() != 2 * ring_bytes) {
+                let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), ring_bytes, true);
                 self.rings[place] = Some(ring.map_err(DrainError::System)?);
             }
             let Some(ring) = &self.rings[place] else { continue };
             // Mapped twice in a row: as many bytes as the ring holds lie behind every place of the first half.
-            let start = tail as usize & (RING_BYTES - 1);
+            let start = tail as usize & (ring_bytes - 1);
             each(process, place, Run { ring, start, length: length as usize });
             self.tails[place] = head;
             self.control().threads[place].tail.0.store(head, Ordering::Release);

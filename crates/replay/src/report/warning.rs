@@ -67,11 +67,11 @@ impl fmt::Display for Warning {
 /// Difference between this processor and that of the recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProcessorChange {
-    /// Another architecture; both as [`std::env::consts::ARCH`] has them.
+    /// Another architecture; `i386`, or as [`std::env::consts::ARCH`] has it.
     Architecture {
         /// That of the recording.
         recorded: String,
-        /// That of this machine.
+        /// That of the build.
         here: &'static str,
     },
     /// Flags of the recording's processor that this one lacks.
