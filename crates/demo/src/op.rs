@@ -241,7 +241,7 @@ ops! {
     273 NoteFile "note: file opened" Note;
     274 NoteUnrecordable "note: cannot be recorded" Note;
     275 NoteCovered "note: recorded another way" Note;
-    276 NoteProcessor "note: what the processor is asked is recorded" Note;
+    276 NoteProcessor "note: reads of processor state are recorded" Note;
     277 NoteFailed "note: call failed" Note;
 }
 

@@ -142,7 +142,7 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
             fifo_priority: args.fifo.then_some(FIFO_PRIORITY),
             ..Placement::default()
         },
-        randomize_directory: args.scatter_directory || !args.python.is_empty(),
+        randomize_directory: args.random_directory || !args.python.is_empty(),
         environment: env::vars_os().collect(),
         seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),

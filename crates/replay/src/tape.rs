@@ -325,7 +325,7 @@ fn check(process: u16, head: &Head, record: &[u8]) -> Result<(), TapeError> {
     let what = if end != record.len() {
         "expected parts that fill it"
     } else if head.op & !OP_MASK != 0 {
-        "the number of its call is none"
+        "unknown call number"
     } else if usize::from(process) >= PROCESSES {
         "expected a process below 32,768"
     } else {

@@ -243,7 +243,7 @@ fn entries(path: &Path, depth: usize) -> Result<BTreeMap<Vec<u8>, PathBuf>, Arti
         return Err(kind("neither"));
     }
     if depth >= DEEPEST {
-        return Err(kind("directories nested without end"));
+        return Err(kind("directories nested in a cycle"));
     }
     let io = |error| ArtifactError::Io { path: path.to_owned(), error };
     let entries = fs::read_dir(path).map_err(io)?;

@@ -41,7 +41,7 @@ pub struct BenchArgs {
     pub commands: Vec<String>,
 
     /// Replay this demo against two builds instead of running commands
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "scatter_directory", "show_output"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
     pub demo: Option<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
@@ -89,10 +89,10 @@ pub struct BenchArgs {
     /// Run each command with each of these values in place of {NAME}; several parameters are crossed
     #[arg(long, value_name = "NAME=A,B,C", value_parser = parameter, help_heading = "Commands to run")]
     pub parameter: Vec<Parameter>,
-    /// The same in hyperfine's syntax
+    /// Same as --parameter, in hyperfine's syntax
     #[arg(short = 'L', long, value_names = ["NAME", "A,B,C"], num_args = 2, help_heading = "Commands to run")]
     pub parameter_list: Vec<String>,
-    /// The same for whole numbers from MIN to MAX; with -D for any numbers
+    /// Run each command with each whole number from MIN to MAX in place of {NAME}; with -D, with any numbers
     #[arg(short = 'P', long, value_names = ["NAME", "MIN", "MAX"], num_args = 3, allow_hyphen_values = true, help_heading = "Commands to run")]
     pub parameter_scan: Vec<String>,
     /// Step size of --parameter-scan
@@ -133,8 +133,8 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "duet", help_heading = "Execution")]
     pub no_duet: bool,
     /// Run each pair in an empty directory of random depth; for commands that need no files from the current directory
-    #[arg(long, help_heading = "Execution")]
-    pub scatter_directory: bool,
+    #[arg(long, alias = "scatter-directory", help_heading = "Execution")]
+    pub random_directory: bool,
     /// Random seed for run order and environment
     #[arg(long, value_name = "N", help_heading = "Execution")]
     pub seed: Option<u64>,

@@ -146,7 +146,7 @@ fn threads(cases: &[&Measured]) -> String {
     }
     let others: Vec<&Measured> = cases.iter().filter(|case| case.fact("to").is_none()).copied().collect();
     let head: Vec<String> = cpus.iter().map(|cpu| format!("CPU {cpu}")).collect();
-    let head: Vec<&str> = std::iter::once("ns of a line between").chain(head.iter().map(String::as_str)).collect();
+    let head: Vec<&str> = std::iter::once("line transfer, ns").chain(head.iter().map(String::as_str)).collect();
     let mut table = figures(head);
     for row in &cpus {
         let cell = |column: &u64| {
@@ -243,7 +243,7 @@ fn ports(cases: &[&Measured]) -> String {
 }
 
 fn decode(cases: &[&Measured]) -> String {
-    let mut nops = figures(["nops of so many bytes", "nops/cycle", "bytes/cycle", "n"]);
+    let mut nops = figures(["nop length, bytes", "nops/cycle", "bytes/cycle", "n"]);
     for case in cases {
         let (Some(length), Some(figure)) = (case.number("nop_bytes"), case.figure()) else { continue };
         let cells = [length, figure.value, figure.value * length].map(significant);
@@ -559,10 +559,10 @@ mod tests {
         };
         let lines = [line("0", "2", 5e-8), line("0", "4", 9e-8), line("2", "4", 6e-8)];
         let cases: Vec<&Measured> = lines.iter().collect();
-        let expected = "  ns of a line between  CPU 0  CPU 2  CPU 4\n\
-                        \x20 CPU 0                     –   50.0   90.0\n\
-                        \x20 CPU 2                  50.0      –   60.0\n\
-                        \x20 CPU 4                  90.0   60.0      –\n\
+        let expected = "  line transfer, ns  CPU 0  CPU 2  CPU 4\n\
+                        \x20 CPU 0                  –   50.0   90.0\n\
+                        \x20 CPU 2               50.0      –   60.0\n\
+                        \x20 CPU 4               90.0   60.0      –\n\
                         \x20 n = 3 to 3 samples each\n";
         assert_eq!(threads(&cases), expected);
         assert!(threads(&cases[..1]).contains("a line"), "of two it is a line");

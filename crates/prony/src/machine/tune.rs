@@ -24,11 +24,13 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let tree = Tree::at(&args.root.root);
     let cpus = args.cpu.clone().unwrap_or_else(|| CpuSet::from_iter([bench_cpu(&tree)]));
     known(&tree, &cpus)?;
-    let signals = Signals::take().map_err(|error| Failure::new(format!("cannot take signals: {error}")))?;
+    let signals = Signals::take().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let options = Options { cpus: cpus.clone(), skip: args.skip.clone() };
     let tuning = tune(&tree, &options, signals.came()).map_err(|error| match error {
         TuneError::Undo(error) => undo_failure("tune", &error),
-        TuneError::Interrupted => Failure::new("cannot tune: interrupted by a signal").hint("all is as before"),
+        TuneError::Interrupted => {
+            Failure::new("cannot tune: interrupted by a signal").hint("every setting is as before")
+        }
     })?;
     if let Some(earlier) = &tuning.earlier {
         eprint!("restored after an earlier tune: {}", restore::text(earlier));
@@ -93,7 +95,7 @@ fn during(
     let restoring = tuning.restore().map_err(|error| undo_failure("restore", &error))?;
     let Ran { status, lacked } = ran.map_err(|error| {
         let name = args.command[0].to_string_lossy();
-        Failure::new(format!("cannot run `{name}`: {}", lower(&error.to_string()))).hint("all is as before")
+        Failure::new(format!("cannot run `{name}`: {}", lower(&error.to_string()))).hint("every setting is as before")
     })?;
     for (what, error) in lacked {
         eprintln!("warning: the command ran without {what}: {}", lower(&error.to_string()));
@@ -183,9 +185,9 @@ fn details(outcomes: &[Outcome]) -> String {
         let (word, text) = match result {
             Applied::Yes => ("changed", format!("{before} → {found}")),
             Applied::Already => ("unchanged", before.clone()),
-            Applied::Clamped => ("clamped", format!("{before} → {found}, asked for {asked}")),
-            Applied::NotPermitted => ("not allowed", format!("stays {found}, asked for {asked}")),
-            Applied::Refused(reason) => ("refused", format!("stays {found}, asked for {asked}: {}", lower(reason))),
+            Applied::Clamped => ("clamped", format!("{before} → {found}, requested {asked}")),
+            Applied::NotPermitted => ("not allowed", format!("stays {found}, requested {asked}")),
+            Applied::Refused(reason) => ("refused", format!("stays {found}, requested {asked}: {}", lower(reason))),
         };
         let _ = writeln!(out, "  {word:<13}{knob:<16}{place}{more}: {text}");
     }

@@ -58,7 +58,7 @@ fn contents(study: &Study, directory: &Path) -> (Contents, Vec<String>) {
                 contents.insert(path.to_owned(), hash);
             }
             Err(_) if !file.exists() => missing.push(format!("{} does not exist yet", file.display())),
-            Err(error) => missing.push(format!("cannot read a file to ship: {error}")),
+            Err(error) => missing.push(format!("cannot read a file to copy: {error}")),
         }
     }
     (contents, missing)

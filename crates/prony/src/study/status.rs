@@ -62,7 +62,7 @@ pub fn failure(verb: &str, error: &DirectoryError) -> Failure {
             failure.hint("paths of a study are relative to its file")
         }
         DirectoryError::Artifact(prony_study::artifacts::ArtifactError::Content { .. }) => {
-            failure.hint("it changed after it was shipped: ship it again with `prony study run FILE -o DIR`")
+            failure.hint("it changed after it was copied; copy it again with `prony study run FILE -o DIR`")
         }
         _ => failure,
     }

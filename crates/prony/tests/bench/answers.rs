@@ -145,7 +145,7 @@ fn surroundings_differ_from_round_to_round_and_not_within_one() {
     place.script("look", "echo $1 ${#PRONY_PADDING} $PYTHONHASHSEED $(pwd | wc -c) >> seen");
     let path = place.path("seen").display().to_string();
     place.script("look", &format!("echo $1 ${{#PRONY_PADDING}} $PYTHONHASHSEED $(pwd | wc -c) >> {path}"));
-    let arguments = ["bench", "--runs", "8", "--warmup", "0", "--scatter-directory", "--seed", "7"];
+    let arguments = ["bench", "--runs", "8", "--warmup", "0", "--random-directory", "--seed", "7"];
     place.prony(&[&arguments[..], &["./look a", "./look b"]].concat());
     let seen = place.read("seen");
     let lines: Vec<(&str, &str)> = seen.lines().filter_map(|line| line.split_once(' ')).collect();

@@ -78,8 +78,8 @@ Examples:
   prony study effects DIR --json | jq '.effects[] | select(.factor == \"Engine\")'
 
 Percentages are speed-ups: +91 % is 1.91 times as fast. Cells that differ in one factor only are compared on each machine
-and workload. A machine counts once: usual is the median over machines, the range is minimum to maximum over machines and
-edges, and the interval is Student's over machines. With one machine, usual and range are over its workloads, and the
+and workload. A machine counts once: the median is over machines, the range is minimum to maximum over machines and
+edges, and the interval is Student's over machines. With one machine, median and range are over its workloads, and the
 interval is for these workloads, over their repeats; without repeats it is over workloads. An edge is a pair of
 configurations that differ in that factor only.
 

@@ -15,7 +15,7 @@ Examples:
       --send 'rsync -a {directory}/ {machine}:{directory}/' --fetch 'rsync -a {machine}:{directory}/ {incoming}/'
 
 Results are kept however a run ends: the same command, or `prony study resume DIR`, continues it.
-Commands run in DIR/work; everything they need beyond installed programs is shipped: builds, demos and files of the study.
+Commands run in DIR/work; everything they need beyond installed programs is copied: builds, demos and files of the study.
 
 Exit codes:
   0  every cell has a value, or was skipped by a stop rule
