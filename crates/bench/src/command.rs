@@ -1,4 +1,4 @@
-//! From the text of a command to a program and its arguments.
+//! Conversion of a command's text to a program and its arguments.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -24,10 +24,10 @@ pub enum CommandError {
     /// A quote that is not closed.
     #[error("`{0}` has an unclosed quote")]
     Quote(String),
-    /// No such program.
+    /// The program was not found in `PATH`.
     #[error("`{0}` was not found in $PATH")]
     NotInPath(String),
-    /// No such file.
+    /// The file does not exist.
     #[error("`{0}` does not exist")]
     NoFile(String),
     /// A file that nobody may run.

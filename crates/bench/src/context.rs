@@ -47,7 +47,7 @@ pub enum BenchError {
 /// Reasons why a run has no result.
 #[derive(Debug)]
 pub enum MeasureError {
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     Interrupted,
     /// The command failed.
     Failed(Failed),
@@ -101,7 +101,7 @@ impl<'a> RunContext<'a> {
         self.runner.counters()
     }
 
-    /// Asks workers for so much from here on.
+    /// Sets the repetitions that workers are asked for from here on.
     pub fn ask(&mut self, repetitions: Repetitions) {
         self.repetitions = Some(repetitions);
     }

@@ -45,7 +45,7 @@ pub struct DemoOptions {
     pub files: FileOptions,
     /// Error rate, margin and time limit.
     pub plan: Plan,
-    /// Nobody asked for the time of the plan: where replays take long, it may be longer.
+    /// True if the planned time may be extended where replays take long, since the user did not set it.
     pub stretches: bool,
     /// Exactly so many pairs instead of as many as it takes.
     pub runs: Option<usize>,
@@ -54,7 +54,7 @@ pub struct DemoOptions {
     /// Both replays of a pair run at once on this CPU, in turns: what disturbs the machine for longer than a turn disturbs
     /// both.
     pub duet_cpu: Option<usize>,
-    /// For the order of replays: equal seed, equal draws.
+    /// Seed for the order of replays: equal seed, equal draws.
     pub seed: u64,
     /// Facts of the machine, for the samples.
     pub machine: Value,
@@ -111,7 +111,7 @@ pub struct DemoReport {
     pub frames: Result<FrameComparison, frames::FrameError>,
     /// Pairs of replays.
     pub pairs: usize,
-    /// From the first pair to the last.
+    /// Seconds from the first pair to the last.
     pub elapsed_s: f64,
     /// Reason for the end.
     pub ended: DemoEnded,

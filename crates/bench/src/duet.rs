@@ -46,7 +46,7 @@ struct RunRequest {
 }
 
 impl Partner {
-    /// On a thread that ends with the partner.
+    /// Starts the partner on a thread that ends with it.
     pub fn start<'scope>(
         scope: &'scope Scope<'scope, '_>,
         options: &'scope Options,

@@ -71,7 +71,7 @@ pub struct Options {
     pub input: Input,
     /// Standard output of commands.
     pub output: Output,
-    /// On which CPU and under which scheduler commands run.
+    /// CPU and scheduler of the commands.
     pub placement: Placement,
     /// Two commands run at once on the CPU of `placement`, in turns of half a millisecond: what
     /// disturbs the machine for longer disturbs both. Judged on CPU time and uncontended time; wall time is that of both.
@@ -82,7 +82,7 @@ pub struct Options {
     pub randomize_directory: bool,
     /// The environment of the commands, before anything is added to it.
     pub environment: Vec<(OsString, OsString)>,
-    /// For the order of runs and the surroundings of rounds: equal seed, equal draws.
+    /// Seed for the order of runs and the surroundings of rounds: equal seed, equal draws.
     pub seed: u64,
     /// Facts of the machine, for the samples.
     pub machine: Value,

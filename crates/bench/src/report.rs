@@ -18,9 +18,9 @@ use crate::worker::LineError;
 pub struct Report {
     /// Every run, whatever came of it.
     pub samples: Samples,
-    /// Each command alone, in the order given; `None` without a whole run of it.
+    /// Summary of each command, in the order given; `None` without a complete run.
     pub summaries: Vec<Option<Summary>>,
-    /// Each further command against the first; empty without a whole round.
+    /// Comparison of each further command with the first; empty without a complete round.
     pub comparisons: Vec<Comparison>,
     /// Metric that is judged first: `cpu`, or a worker's name for it.
     pub metric: String,
@@ -28,7 +28,7 @@ pub struct Report {
     pub tried: Option<Tried>,
     /// Whole rounds: a run of every command that was still undecided.
     pub rounds: usize,
-    /// From the first round to the last.
+    /// Seconds from the first round to the last.
     pub elapsed_s: f64,
     /// Share of their wall time that runs were ready and had no CPU; `None` where that is not known.
     pub contention: Option<f64>,
@@ -40,7 +40,7 @@ pub struct Report {
     pub counters: Vec<Counter>,
 }
 
-/// One command against the first.
+/// Comparison of a command with the first one.
 #[derive(Debug, Clone)]
 pub struct Comparison {
     /// Index among the commands.

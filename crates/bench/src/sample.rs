@@ -1,4 +1,4 @@
-//! From runs to samples, and from samples to what the judge compares.
+//! Conversion of runs to samples, and of samples to the values that the judge compares.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ pub struct Times {
 }
 
 impl Times {
-    /// One of them; not a number where it is not known.
+    /// Time of this metric in seconds; not a number if it is unknown.
     pub fn of(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Cpu => self.cpu_s,
@@ -60,7 +60,7 @@ pub struct Measure {
 }
 
 impl Measure {
-    /// In a duet its wall time is that of the other command too.
+    /// Measure of a process; in a duet, its wall time is that of the other command too.
     pub fn of_process(duet: bool) -> Measure {
         let metric = if duet { "cpu" } else { "wall" };
         Measure { metric: metric.to_owned(), unit: "s".to_owned(), judged: "cpu".to_owned() }

@@ -40,7 +40,7 @@ pub struct Selftest {
 /// Smallest difference that is detected nine times in ten.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resolution {
-    /// In so many seconds.
+    /// Time limit in seconds.
     pub seconds: f64,
     /// A log ratio.
     pub difference: f64,

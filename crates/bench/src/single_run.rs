@@ -1,4 +1,4 @@
-//! One command, once: for whoever decides himself what runs when.
+//! Single run of a command, for callers that decide themselves what runs when.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::worker::Value;
 /// A command that ran once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SingleRun {
-    /// With one run.
+    /// Benchmark with one run.
     pub benchmark: Benchmark,
     /// Values that it wrote as a worker, in order.
     pub values: Vec<Value>,
@@ -31,7 +31,7 @@ pub struct SingleRun {
 /// Reasons why a command has no result.
 #[derive(Debug)]
 pub enum SingleRunError {
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     Interrupted,
     /// The command ran and failed.
     Failed(Box<Failed>),

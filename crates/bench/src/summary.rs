@@ -1,4 +1,4 @@
-//! One command by itself: how long it takes, how sure that is, and how much it varies.
+//! Summary of a single command: its time, the uncertainty, and the variation.
 
 use prony_stats::samples::Benchmark;
 use prony_stats::single_sample::median_interval;
@@ -17,7 +17,7 @@ pub struct Summary {
     pub uncontended_s: Option<Spread>,
 }
 
-/// Some values of one kind.
+/// Spread of values of one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Spread {
     /// The median with its interval; the bounds are infinite where there are too few values.

@@ -1,5 +1,5 @@
-//! Before anything is compared: in which way do pairs scatter least here? Tried on one command with itself, so that the
-//! choice knows nothing of the other; `prony_stats::pairing` has the rule.
+//! Trial before a comparison: which way of pairing has the least noise here? Tried on one command with itself, so that
+//! the choice knows nothing of the other; `prony_stats::pairing` has the rule.
 //!
 //! Both at once is tried only with commands that it may suit: one process with one thread that computes nearly all of its
 //! time, for long enough to have some turns, and writes nothing to a disk, where two at once might be in each

@@ -40,7 +40,7 @@ pub struct Value {
     /// Metric of the value.
     #[serde(default = "wall")]
     pub metric: String,
-    /// For one loop; above zero.
+    /// Value for one loop; above zero.
     pub value: f64,
     /// Unit of the value.
     #[serde(default = "second")]

@@ -47,11 +47,11 @@ pub const LIBRARY_FD: i32 = 1001;
 pub const LIBRARY_I386_FD: i32 = 1006;
 /// Descriptor of the tape inside the server, or of the windows that move over it.
 pub const TAPE_FD: i32 = 1002;
-/// Set for the server and taken out of its environment before `main`.
+/// Environment variable that marks a server under preload, removed from its environment before `main`.
 pub const ENVIRONMENT_MARK: &str = "PRONY_CHANNEL";
 /// Path of the library as `LD_PRELOAD` names it.
 pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
-/// What it names for a program of i386; as long as the other one.
+/// Path of the library for i386 programs; as long as the other one.
 pub const LIBRARY_I386_PATH: &str = "/proc/self/fd/1006";
 /// Exit status of a server that the player ended.
 pub const PLAYER_EXIT: i32 = 0;

@@ -85,9 +85,9 @@ pub struct Control {
     pub failures_used: AtomicU32,
     /// Replay: the last of them, each at its number modulo [`FAILURES`].
     pub failures: [Failure; FAILURES],
-    /// One slot a process.
+    /// Slots of processes, one for each.
     pub processes: [Process; PROCESSES],
-    /// One slot a thread.
+    /// Slots of threads, one for each.
     pub threads: [Thread; THREADS],
 }
 
@@ -176,11 +176,11 @@ states! {
     }
 }
 
-/// In [`Thread::thread`]: the thread went with the program that its process ran before.
+/// Value of [`Thread::thread`]: the thread ended with the program that its process ran before.
 pub const NO_THREAD: u32 = u32::MAX;
-/// In [`Thread::call`]: the thread does not wait for its turn.
+/// Value of [`Thread::call`]: the thread does not wait for its turn.
 pub const NO_CALL: u32 = 0;
-/// In [`Thread::call`]: the thread is at the end of its records.
+/// Value of [`Thread::call`]: the thread is at the end of its records.
 pub const AT_END: u32 = u32::MAX;
 
 /// Slot of one thread under preload.

@@ -40,7 +40,7 @@ states! {
 states! {
     /// State of a [`Report`].
     pub enum ReportState {
-        /// There is none.
+        /// No report was made.
         Absent = 0,
         /// A thread is writing it.
         Begun = 1,
@@ -108,13 +108,13 @@ layout!(Report, 2264, {
 /// Real calls that failed, of which a replay keeps the last so many.
 pub const FAILURES: usize = 512;
 
-/// In [`Failure::state`]: the failure is being written.
+/// Value of [`Failure::state`]: the failure is being written.
 pub const UNFINISHED: u32 = 0;
 
 /// A call that a replay makes for real, and that failed.
 #[repr(C)]
 pub struct Failure {
-    /// One more than the number of the failure that this is, or [`UNFINISHED`].
+    /// Number of the failure plus one, or [`UNFINISHED`].
     pub state: AtomicU32,
     /// Index of the process.
     pub process: AtomicU32,

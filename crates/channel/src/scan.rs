@@ -8,7 +8,7 @@ states! {
     pub enum ScanState {
         /// No request.
         Free = 0,
-        /// Somebody is about to ask.
+        /// A process prepares a request.
         Claimed = 1,
         /// The objects of a program that begins are to be searched.
         Program = 2,
@@ -16,7 +16,7 @@ states! {
         Loaded = 3,
         /// The answer is there.
         Answered = 4,
-        /// Nobody answers any more.
+        /// Requests are no longer answered.
         Closed = 5,
     }
 }

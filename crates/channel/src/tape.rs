@@ -33,7 +33,7 @@ pub struct TapeStream {
     pub thread: u32,
     /// First byte of its records.
     pub start: u64,
-    /// One past the last byte.
+    /// Offset after the last byte.
     pub end: u64,
     /// First byte of the turn owners of its process, 0 when it has one thread.
     pub turns: u64,
@@ -43,7 +43,7 @@ pub struct TapeStream {
 
 layout!(TapeStream, 40, { process: 0, thread: 4, start: 8, end: 16, turns: 24, turn_count: 32, });
 
-/// From this bit of a turn's number on it stands in the upper half of its [`turn_entry`], as far as it fits.
+/// Bit of a turn's number from which on it is stored in the upper half of its [`turn_entry`], as far as it fits.
 pub(crate) const TURN_TAG_SHIFT: u32 = 18;
 
 /// Entry of the list of turns: the thread that has the turn, and the number of the turn among those that share a
@@ -62,12 +62,11 @@ pub const CLOCK_RUN_READS: usize = 512;
 /// `time` of a tape record that begins no turn.
 pub const NO_TURN: u64 = u64::MAX;
 
-/// Set in a tape record's `op` when the record ends a frame.
+/// Flag in a tape record's `op`: the record ends a frame.
 pub const FRAME_END: u16 = 0x4000;
-/// Set by the player in a tape record's `op` when it was answered ahead of its place.
+/// Flag in a tape record's `op`, set by the player: the record was answered ahead of its place.
 pub const TAKEN: u16 = 0x8000;
-/// Set by the player in a tape record's `op` when the build took a part of its bytes; `aux` then
-/// says how many.
+/// Flag in a tape record's `op`, set by the player: the build took a part of its bytes; `aux` then holds their number.
 pub const PARTLY: u16 = 0x2000;
 /// Bits of a tape record's `op` that are the call's number.
 pub const OP_MASK: u16 = 0x1fff;

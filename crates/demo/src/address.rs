@@ -17,7 +17,7 @@ pub enum Address {
     Ip(SocketAddr),
     /// A path, an abstract name (begins with a zero byte), or nothing for an unnamed socket.
     Unix(Vec<u8>),
-    /// Any other family, by its number.
+    /// Other address family, by its number.
     Other(u16),
 }
 

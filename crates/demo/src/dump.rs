@@ -1,4 +1,4 @@
-//! One record as a line of text or a JSON object.
+//! Text line or JSON object of a record.
 //!
 //! ```text
 //! #412 frame 38 1.203441s t0 recvfrom(4, 1400) = 12 127.0.0.1:40112 in 12: ff ff ff ff 67 65 74 69 6e 66 6f 0a |....getinfo.|

@@ -1,5 +1,5 @@
-//! One recorded call as it stands in memory: what the recorder writes into its ring, what a
-//! replay walks over, and what the demo file stores in a denser form.
+//! Record of a call in memory: written by the recorder into its ring, walked over by a replay, and stored by the demo
+//! file in a denser form.
 //!
 //! ```text
 //! 0      4    6    8         16        24         32        36        40
@@ -101,7 +101,7 @@ pub enum PartKind {
     Control = 4,
     /// Ready descriptors of a wait: `fd: i32, events: u32` each.
     Ready = 5,
-    /// Any other result bytes, in the C layout of the call.
+    /// Other result bytes, in the C layout of the call.
     Value = 6,
     /// A path or name, without a terminating zero.
     Path = 7,
@@ -127,7 +127,7 @@ impl PartKind {
     }
 }
 
-/// One part of a record: its kind's number and its bytes without padding.
+/// Part of a record: its kind's number and its bytes without padding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part<'a> {
     /// Number of the kind, see [`PartKind::from_number`].

@@ -88,7 +88,7 @@ pub enum MemberKind {
     },
 }
 
-/// One member of an archive.
+/// Member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Names of the directories that lead to it and its own, none of them `.`, `..` or empty. No names at all: the

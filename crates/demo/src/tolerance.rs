@@ -58,7 +58,7 @@ pub enum Likeness {
     Identical,
     /// Every difference is within the limits of a rule.
     Tolerant(Tolerated),
-    /// At least one byte differs beyond what the rules excuse.
+    /// Bytes differ beyond the limits of the rules.
     Different {
         /// The first such byte; where the shorter one ends, when one is the other's beginning.
         offset: usize,
@@ -76,7 +76,7 @@ pub struct Tolerated {
     pub fields: Vec<FieldDifference>,
 }
 
-/// One field of an output that differs.
+/// Field of an output that differs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FieldDifference {
     /// Place of the field in its rule, from 0.

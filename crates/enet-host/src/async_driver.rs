@@ -40,7 +40,7 @@ impl AsRawFd for Readable {
 }
 
 impl AsyncDriver {
-    /// To be called in a runtime with I/O and time.
+    /// Wraps a driver for use in a runtime with I/O and time.
     ///
     /// # Errors
     /// When the runtime cannot watch the socket.

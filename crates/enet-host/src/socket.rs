@@ -122,7 +122,7 @@ pub struct Socket {
 }
 
 impl Socket {
-    /// One at `address`; with port 0, at a port that is free.
+    /// Opens a socket at `address`; with port 0, at a free port.
     ///
     /// # Errors
     /// [`OpenError`]: what is missing, and what the kernel says. A buffer that is smaller than asked for is none:
@@ -133,7 +133,7 @@ impl Socket {
         Ok(socket)
     }
 
-    /// One that is given a port when it sends first.
+    /// Opens a socket that is given a port when it sends first.
     ///
     /// # Errors
     /// [`OpenError::Create`].

@@ -1,4 +1,4 @@
-//! One peer, as long as it has a slot.
+//! State of a peer, as long as it has a slot.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -21,7 +21,7 @@ use crate::wire::{NO_PEER, ThrottleParameters, WINDOW_MAX, WINDOW_MIN};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// There is none.
+    /// No connection exists.
     Disconnected = 0,
     /// Asked for here, not answered yet.
     Connecting = 1,

@@ -1,4 +1,4 @@
-//! One channel's arriving packets, brought into order.
+//! Arriving packets of a channel, brought into order.
 
 use alloc::boxed::Box;
 
@@ -32,7 +32,7 @@ pub(crate) enum Refused {
 /// Position of a sequence number relative to the last one delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// In a window that is open: at `number` of an order that never wraps.
+    /// Open window, at `number` of an order that never wraps.
     Open { number: u64 },
     /// Elsewhere; old ones are acknowledged again, those that came too early are not.
     Closed { is_acknowledged: bool },

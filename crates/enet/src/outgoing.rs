@@ -536,7 +536,7 @@ impl Sender {
 pub(crate) struct Sending<'a> {
     pub throttle: &'a mut PacketThrottle,
     pub loss: &'a mut Loss,
-    /// For commands that are sent for the first time.
+    /// Timeout of commands that are sent for the first time, in milliseconds.
     pub timeout_ms: u64,
 }
 

@@ -72,17 +72,17 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// One that arrives, in order.
+    /// Reliable packet, delivered in order.
     pub fn reliable(payload: impl Into<Payload>) -> Packet {
         Packet { reliable: true, ..Packet::unreliable(payload) }
     }
 
-    /// One that may be lost, and is dropped when a later one overtook it.
+    /// Unreliable packet, dropped when a later one overtook it.
     pub fn unreliable(payload: impl Into<Payload>) -> Packet {
         Packet { payload: payload.into(), reliable: false, unsequenced: false, fragments_unreliable: false }
     }
 
-    /// One that may be lost and overtaken.
+    /// Unsequenced packet, which may be lost and overtaken.
     pub fn unsequenced(payload: impl Into<Payload>) -> Packet {
         Packet { unsequenced: true, ..Packet::unreliable(payload) }
     }
@@ -97,7 +97,7 @@ pub enum Kind {
     Unreliable,
     /// Unreliably, in several.
     UnreliableFragments,
-    /// In no order.
+    /// Unsequenced: without any order.
     Unsequenced,
 }
 

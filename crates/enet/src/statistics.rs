@@ -7,15 +7,15 @@ pub enum Dropped {
     Short,
     /// Longer than 4096 bytes.
     Long,
-    /// To a peer that there is none of at this address.
+    /// Datagram to a peer that does not exist at this address.
     UnknownPeer,
-    /// To a peer whose end is not delivered yet.
+    /// Datagram to a peer whose end is not delivered yet.
     EndedPeer,
     /// Datagram of an earlier connection in the same slot.
     OldSession,
     /// Compressed, and not expandable here.
     Compression,
-    /// With a checksum that is not its own.
+    /// Datagram with a wrong checksum.
     Checksum,
     /// A command that is cut, unknown, or in the wrong place.
     Malformed,

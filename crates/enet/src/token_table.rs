@@ -22,7 +22,7 @@ pub(crate) enum Target {
 pub(crate) struct Tag(u32);
 
 impl Tag {
-    /// In the place of one that is not there yet.
+    /// Tag of an empty entry.
     pub const NONE: Tag = Tag(0);
 }
 

@@ -54,7 +54,7 @@ impl fmt::Display for PageKind {
 pub struct AreaError {
     /// Requested size in bytes.
     pub bytes: usize,
-    /// On which pages.
+    /// Kind of the requested pages.
     pub kind: PageKind,
     /// The kernel's reason.
     pub error: io::Error,

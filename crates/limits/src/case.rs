@@ -1,4 +1,4 @@
-//! One thing that is measured, and what came of it.
+//! Case: one thing that is measured, and its result.
 
 use std::collections::BTreeMap;
 

@@ -11,7 +11,7 @@ use prony_stats::Seed;
 pub enum Contents {
     /// Numbers that nothing can pack: no line is like another.
     Noise,
-    /// One byte that is not zero, again and again.
+    /// Single value other than zero, repeated.
     OneValue,
     /// Zeros only.
     Zeros,

@@ -9,7 +9,7 @@ pub struct Line {
     pub address: u64,
     /// Bytes in hexadecimal.
     pub bytes: String,
-    /// In Intel's syntax.
+    /// Instruction in Intel's syntax.
     pub text: String,
 }
 

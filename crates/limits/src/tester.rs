@@ -84,7 +84,7 @@ impl Taint {
         }
     }
 
-    /// From the word in a file.
+    /// Cause for this word of a file; `None` if unknown.
     pub fn from_word(word: &str) -> Option<Taint> {
         Taint::ALL.into_iter().find(|taint| taint.word() == word)
     }
@@ -147,7 +147,7 @@ pub struct Tester {
 }
 
 impl Tester {
-    /// With its probes; on the CPU on which it will be used.
+    /// Tester with its probes, made on the CPU on which it will be used.
     pub fn new(effort: Effort, probe: Probe) -> Tester {
         let mut tester = Tester { effort, probe, overhead_ns: overhead_ns(), nops_most: 0.0, hz_most: 0.0 };
         // A core that slept needs some milliseconds until its clock is up.

@@ -1,4 +1,4 @@
-//! One thread of clients: sends what is due, takes in what came, and waits for whichever is next.
+//! Generator thread of clients: sends what is due, receives, and waits for the next event.
 //!
 //! A turn costs what happens in it, however many clients there are: the schedule knows the next packet, the host its
 //! next timer, and the kernel the sockets that have something to read.
@@ -68,7 +68,7 @@ pub enum GeneratorError {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Settled {
     pub batch: usize,
-    /// From the time at which its batch began, so that a slow generator does not flatter the server.
+    /// Duration from the start of its batch, so that a slow generator does not flatter the server.
     pub began_ns: u64,
     pub ended_ns: u64,
     pub outcome: Result<(), Reason>,

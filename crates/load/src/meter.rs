@@ -137,7 +137,7 @@ fn record(histogram: &mut Histogram<u64>, ns: u64) {
 }
 
 impl Meter {
-    /// For `clients`; answers that take longer than `deadline_ns` are late.
+    /// Meter for `clients`; answers that take longer than `deadline_ns` are late.
     pub fn new(clients: usize, deadline_ns: u64) -> Meter {
         Meter {
             span: None,

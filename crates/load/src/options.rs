@@ -61,9 +61,9 @@ pub enum Reply {
 /// Assignment of sockets to clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sharing {
-    /// Each client, as on machines of their own.
+    /// Own socket for each client, as on separate machines.
     Own,
-    /// Up to 2,048 clients: behind one address.
+    /// Shared socket for up to 2,048 clients behind one address.
     Shared,
 }
 

@@ -5,9 +5,9 @@ use prony_stats::Seed;
 /// A packet that should be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Due {
-    /// By this client.
+    /// Number of the sending client.
     pub client: usize,
-    /// At this time.
+    /// Intended time of sending, in nanoseconds.
     pub intended_ns: u64,
 }
 

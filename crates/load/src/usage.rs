@@ -9,7 +9,7 @@ use prony_machine::Tree;
 /// Source: Documentation/scheduler/sched-stats.rst, `/proc/<pid>/schedstat`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// On a CPU.
+    /// Time on a CPU, in nanoseconds.
     pub cpu_ns: u64,
     /// Ready to run, waiting for a CPU.
     pub waited_ns: u64,

@@ -29,7 +29,7 @@ pub struct Facts {
     pub swap_bytes: Option<u64>,
     /// Facts about the kernel.
     pub kernel: Kernel,
-    /// On which hypervisor it runs; `None` on bare metal, as far as can be seen from inside.
+    /// Hypervisor that the machine runs on; `None` on bare metal, as far as can be seen from inside.
     pub hypervisor: Option<String>,
     /// Control of the clock frequency.
     pub frequency: Frequency,

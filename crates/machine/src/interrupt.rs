@@ -65,7 +65,7 @@ impl Interrupt {
         self.asked.load(Ordering::Relaxed)
     }
 
-    /// Set when somebody asks, for those who look now and then.
+    /// Flag that is set by a signal, for code that polls it.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.asked)
     }

@@ -28,7 +28,7 @@ pub enum Trigger {
     CpuClock,
     /// CPU cycles, where the machine counts them: `PERF_COUNT_HW_CPU_CYCLES`.
     Cycles,
-    /// Each time the thread leaves the CPU: `PERF_COUNT_SW_CONTEXT_SWITCHES`.
+    /// Context switches of the thread: `PERF_COUNT_SW_CONTEXT_SWITCHES`.
     Switches,
 }
 
@@ -92,7 +92,7 @@ pub enum PerfError {
     /// The machine does not count this.
     #[error("this machine does not support this event")]
     NotCounted,
-    /// There is no such thread any more.
+    /// The thread no longer exists.
     #[error("no such process")]
     NoThread,
     /// Something else of the system failed.

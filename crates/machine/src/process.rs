@@ -66,7 +66,7 @@ pub struct Process<'a> {
 /// CPU affinity and scheduling of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Placement {
-    /// Only on this CPU.
+    /// CPU to which the process is pinned.
     pub cpu: Option<usize>,
     /// Under `SCHED_FIFO` with this priority.
     pub fifo_priority: Option<u8>,
@@ -150,9 +150,9 @@ pub enum RunError {
 /// Ways in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// With this code.
+    /// Exit with this code.
     Exited(i32),
-    /// By this signal.
+    /// End by this signal.
     Signalled(i32),
     /// We ended it, because we were told to stop.
     Stopped,
@@ -168,7 +168,7 @@ pub struct SpawnedTasks {
 }
 
 impl SpawnedTasks {
-    /// One thread and no child: what is known of the first thread is known of all.
+    /// True with one thread and no child: what is known of the first thread is known of all.
     pub fn is_alone(self) -> bool {
         !self.threads && !self.children
     }
@@ -192,13 +192,13 @@ pub enum NoWait {
 pub struct Run {
     /// End of the process.
     pub ended: Ended,
-    /// From just before it was started until its end was noticed.
+    /// Wall time from just before the start until the end was noticed, in nanoseconds.
     pub wall_ns: u64,
-    /// On a CPU: all threads, and children that were waited for.
+    /// CPU time of all threads, and of children that were waited for, in nanoseconds.
     pub cpu_ns: u64,
-    /// In user mode; sampled at ticks, so rough for short runs.
+    /// CPU time in user mode; sampled at ticks, so rough for short runs.
     pub user_ns: u64,
-    /// In the kernel; sampled at ticks, so rough for short runs.
+    /// CPU time in the kernel; sampled at ticks, so rough for short runs.
     pub system_ns: u64,
     /// Time it was ready and had no CPU: its one thread, or all tasks of it if they took turns.
     pub wait_ns: Result<u64, NoWait>,

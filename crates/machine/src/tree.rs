@@ -120,7 +120,7 @@ impl Tree {
         }
     }
 
-    /// From now on an imitated machine shows the files below `imitation/later` instead, as if time had passed.
+    /// Makes an imitated machine show the files below `imitation/later` instead, as if time had passed.
     pub(crate) fn time_passed(&self) {
         if let Some(imitation) = &self.imitation {
             imitation.time_passed();

@@ -82,7 +82,7 @@ pub enum Applied {
     Already,
     /// The kernel made something else of it.
     Clamped,
-    /// Only root may.
+    /// The change needs root.
     NotPermitted,
     /// The kernel did not take it.
     Refused(String),

@@ -42,7 +42,7 @@ pub struct Undo {
     pub affinities: Vec<Affinity>,
 }
 
-/// One thing that is changed.
+/// Change of one setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
     /// Knob of the change.
@@ -141,7 +141,7 @@ pub enum UndoError {
         /// Found version.
         found: u32,
     },
-    /// Somebody else may have written it, or its directory.
+    /// Another user may have written the file, or its directory.
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
     /// Another process tunes or restores this machine.
@@ -155,7 +155,7 @@ pub enum UndoError {
 /// Relation of an undo file to this boot.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// There is none.
+    /// No undo file exists.
     Nothing,
     /// The undo file is from an earlier boot, whose values are gone.
     EarlierBoot,

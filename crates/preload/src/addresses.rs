@@ -10,7 +10,7 @@ mod chosen {
     pub const CONTROL: usize = 0x2000_0000_0000;
     /// The tape of a replay, or the windows that move over it.
     pub const TAPE: usize = 0x2100_0000_0000;
-    /// One past the last address that windows may have.
+    /// End of the addresses that windows may have.
     pub const TAPE_END: usize = FRAMES;
     /// Address of the list of frame times.
     pub const FRAMES: usize = 0x2200_0000_0000;
@@ -28,7 +28,7 @@ mod chosen {
 mod chosen {
     /// The tape of a replay, or the windows that move over it.
     pub const TAPE: usize = 0x7e00_0000;
-    /// One past the last address that windows may have.
+    /// End of the addresses that windows may have.
     pub const TAPE_END: usize = EPOLL;
     /// The table of epoll registrations.
     pub const EPOLL: usize = 0x9e00_0000;

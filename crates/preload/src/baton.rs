@@ -1,5 +1,4 @@
-//! While a server with several threads is recorded, one of them runs at a time: the one that holds
-//! the baton.
+//! Baton: while a server with several threads is recorded, one of them runs at a time, which holds the baton.
 //!
 //! A thread gives the baton away where it may block, and when others have waited for a while. So
 //! the order of the records is also the order of everything the threads did between their calls,

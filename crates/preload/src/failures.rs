@@ -69,7 +69,7 @@ pub fn at_descriptor<T: Fallible>(name: &CStr, fd: c_int, result: T) -> T {
     }
 }
 
-/// From here on this process notes its failures: says so in the demo.
+/// Notes the failures of this process in the demo from here on.
 pub fn begin() {
     // SAFETY: the block is the calling thread's own; it is attached, as the process has just joined.
     unsafe {

@@ -47,7 +47,7 @@ pub fn detach_thread() {
     }
 }
 
-/// From now on the process has several threads: locks are recorded.
+/// Marks the process as having several threads: locks are recorded from now on.
 pub fn now_threaded() {
     state::set_threaded();
     baton::enable();

@@ -47,7 +47,7 @@ pub unsafe fn preload_of(path: *const c_char) -> Option<&'static CStr> {
 /// What a program was built for.
 #[derive(Clone, Copy)]
 enum Machine {
-    /// What prony runs on.
+    /// Architecture that prony runs on.
     Own,
     /// 32-bit x86.
     I386,

@@ -36,7 +36,7 @@ unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *
     }
 }
 
-/// From now on the kernel reports system calls of the calling thread that do not come from libc.
+/// Makes the kernel report system calls of the calling thread that do not come from libc.
 #[cfg(target_arch = "x86_64")]
 pub fn trap() {
     // SAFETY: the handler has the shape that the flags say, and the walk visits objects that are mapped.

@@ -14,7 +14,7 @@ use prony_demo::{HEAD_BYTES, Head, Op, PART_HEAD_BYTES, PartKind, part_size};
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-/// One part of a record to be written.
+/// Part of a record to be written.
 #[derive(Clone, Copy)]
 pub enum Piece {
     /// No part at all.

@@ -1,5 +1,5 @@
-//! Asks the process outside to search the objects of this one: for system calls that do not come from libc, and for
-//! what they ask the processor.
+//! Request to the process outside to search the objects of this one, for system calls that do not come from libc and
+//! for instructions that read from the processor.
 
 use super::notes;
 use super::state::{self, control};

@@ -34,7 +34,7 @@ pub fn leave() {
     MODE.store(thread::PASS_THROUGH, Ordering::Relaxed);
 }
 
-/// From now on the process has several threads, and its order matters.
+/// Marks the process as having several threads, whose order matters.
 pub fn set_threaded() {
     THREADED.store(true, Ordering::Relaxed);
 }

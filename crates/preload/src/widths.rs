@@ -67,7 +67,7 @@ times! {
 /// Types as the functions without a suffix have them.
 pub mod plain {
     pub use libc::{itimerspec, itimerval, off_t, rusage, time_t, timespec, timeval};
-    /// What a descriptor or a path leads to.
+    /// File status that `fstat` and its relatives return.
     pub type Stat = libc::stat;
 }
 
@@ -75,7 +75,7 @@ pub mod plain {
 #[cfg(target_arch = "x86")]
 pub mod large {
     pub use libc::{itimerspec, itimerval, off64_t as off_t, rusage, time_t, timespec, timeval};
-    /// What a descriptor or a path leads to.
+    /// File status that `fstat` and its relatives return.
     pub type Stat = libc::stat64;
 }
 
@@ -96,7 +96,7 @@ pub mod time64 {
         pub tv_sec: i64,
         /// Nanoseconds.
         pub tv_nsec: i32,
-        /// Of no meaning.
+        /// Padding without a meaning.
         pub padding: i32,
     }
 
@@ -114,9 +114,9 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct itimerspec {
-        /// From one to the next.
+        /// Interval between expirations.
         pub it_interval: timespec,
-        /// To the first.
+        /// Time to the first expiration.
         pub it_value: timespec,
     }
 
@@ -124,9 +124,9 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct itimerval {
-        /// From one to the next.
+        /// Interval between expirations.
         pub it_interval: timeval,
-        /// To the first.
+        /// Time to the first expiration.
         pub it_value: timeval,
     }
 
@@ -134,11 +134,11 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct rusage {
-        /// In the program.
+        /// CPU time in the program.
         pub ru_utime: timeval,
-        /// In the kernel.
+        /// CPU time in the kernel.
         pub ru_stime: timeval,
-        /// What else is counted.
+        /// Other counters, as `getrusage` has them.
         pub others: [libc::c_long; 14],
     }
 

@@ -7,7 +7,7 @@ use crate::space::{Object, Place};
 /// Everything that one sampler recorded.
 #[derive(Debug)]
 pub struct Recording {
-    /// In the order of their times.
+    /// Samples in the order of their times.
     pub samples: Vec<StackSample>,
     /// Every stack that was seen, once; innermost first. Callers are at their call, not behind it.
     pub stacks: Vec<Box<[Place]>>,
@@ -37,7 +37,7 @@ pub struct Recording {
     pub weight_unit: WeightUnit,
 }
 
-/// One stack of one thread.
+/// Stack of one thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackSample {
     /// Nanoseconds of `CLOCK_MONOTONIC`.
@@ -96,10 +96,10 @@ impl Recording {
 /// Methods by which the callers of a function are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Walk {
-    /// By frame pointers. Functions that have no frame, as compilers make of small ones, and the C library's would hide
-    /// their callers: from the innermost one DWARF tables lead to the first that has.
+    /// Walk along frame pointers. Functions that have no frame, as compilers make of small ones, and the C library's
+    /// would hide their callers: from the innermost one DWARF tables lead to the first that has.
     FramePointers,
-    /// By DWARF tables alone, on a copy of so many bytes of the stack; a multiple of 8.
+    /// Walk by DWARF tables alone, on a copy of this number of bytes of the stack; a multiple of 8.
     Tables {
         /// Number of copied bytes.
         stack_bytes: u32,

@@ -34,9 +34,9 @@ pub(crate) struct Sample<'a> {
 /// Registers and a copy of the stack.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UserStack<'a> {
-    /// In the order of their numbers in the kernel.
+    /// Registers in the order of their numbers in the kernel.
     pub(crate) registers: Words<'a>,
-    /// From the stack pointer upwards.
+    /// Bytes from the stack pointer upwards.
     pub(crate) bytes: &'a [u8],
 }
 

@@ -1,4 +1,4 @@
-//! Taking samples: events on every CPU, a thread that empties their rings, and what it makes of them.
+//! Sampler: events on every CPU, a thread that empties their rings, and the records made of them.
 
 use std::fs;
 use std::io::{self, PipeReader, PipeWriter};
@@ -32,7 +32,7 @@ pub struct Options {
     pub mode: ProfileMode,
     /// Samples a second of each thread that runs.
     pub frequency_hz: u32,
-    /// Only on these CPUs; all if `None`.
+    /// CPUs to sample; all if `None`.
     pub cpus: Option<CpuSet>,
     /// Method by which callers are found.
     pub walk: Walk,

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::stacks::{NameId, Stacks};
 
-/// Some functions under one name.
+/// Component: functions under one name.
 #[derive(Debug, Clone)]
 pub struct Component {
     /// Name of the component.
@@ -27,7 +27,7 @@ pub struct Share {
     pub name: String,
     /// Anywhere in the stack, counted once.
     pub inclusive: Interval,
-    /// At its innermost place.
+    /// Share of samples in which it was innermost.
     pub own: Interval,
     /// Weight of the stacks it is in.
     pub inclusive_weight: u64,

@@ -44,7 +44,7 @@ pub struct Growth {
     pub samples: [u64; 2],
     /// Shares in the first and the second profile, from 0 to 1.
     pub shares: [f64; 2],
-    /// By how much it grew. Its level is that of all intervals together.
+    /// Growth of the share. Its level is that of all intervals together.
     pub growth: Interval,
 }
 

@@ -57,7 +57,7 @@ pub enum FileIdentity {
     None,
 }
 
-/// One mapping of an address space.
+/// Mapping of an address space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mapping {
     pub(crate) end: u64,

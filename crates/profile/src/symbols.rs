@@ -25,7 +25,7 @@ use object_file::ObjectFile;
 pub enum NoSymbols {
     /// The file does not exist, or cannot be read.
     Unreadable(String),
-    /// At its path lies another file by now: which was mapped, and which is there.
+    /// The file at the path is another one by now: build IDs of the mapped one and of the present one.
     Replaced {
         /// Build id or inode of the one that ran.
         expected: String,

@@ -244,7 +244,7 @@ pub struct ReplayArgs {
 }
 
 impl ReplayArgs {
-    /// One replay of this demo, which may take of this machine what it needs.
+    /// Arguments for one replay of this demo, without limits on resources.
     pub fn of(demo: PathBuf) -> ReplayArgs {
         ReplayArgs {
             demo,
@@ -517,7 +517,7 @@ pub struct VerifyArgs {
     pub json: bool,
 }
 
-/// Some frames that follow each other.
+/// Range of consecutive frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameRange {
     /// First frame of the range.

@@ -50,7 +50,7 @@ pub struct FrameOf<'a> {
 }
 
 impl<'a> FrameOf<'a> {
-    /// For records from frame `first` on.
+    /// Iterator for records from frame `first` on.
     pub fn from_frame(mut frames: FramesIter<'a>, first: u64) -> FrameOf<'a> {
         let last_record = frames.nth(usize::try_from(first).unwrap_or(usize::MAX)).map(|frame| frame.last_record);
         FrameOf { frame: first, last_record, frames }

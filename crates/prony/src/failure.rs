@@ -38,7 +38,7 @@ impl Failure {
         self
     }
 
-    /// Nobody reads the answer any more.
+    /// True if the reader of the answer closed the pipe.
     pub fn is_closed_pipe(&self) -> bool {
         self.closed_pipe
     }

@@ -25,7 +25,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// One end of the channel to a server under preload.
+/// Channel to a server under preload, from its outer end.
 #[derive(Debug)]
 pub(crate) struct Channel {
     memory: OwnedFd,
@@ -42,7 +42,7 @@ pub(crate) struct Channel {
 pub(crate) enum Tapes<'a> {
     /// All of them lie in memory that replays share.
     Whole(&'a File),
-    /// Each thread has a window, at most this long, which a [`Feeder`] fills.
+    /// Windows over the records, one for each thread and at most this long, which a [`Feeder`] fills.
     Windows {
         /// Bytes of the longest window; a power of two, at least [`prony_channel::SMALLEST_WINDOW`].
         longest: u64,

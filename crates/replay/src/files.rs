@@ -151,7 +151,7 @@ impl Assets {
         }
     }
 
-    /// One with the content of an entry.
+    /// Path of a file with the content of an entry, if one was found.
     pub(crate) fn find(&self, entry: &FileEntry) -> Option<&Path> {
         let paths = self.by_size.get(&entry.size_bytes)?;
         paths.iter().map(PathBuf::as_path).find(|path| is_as_recorded(path, entry))

@@ -15,10 +15,10 @@ use rustix::process::geteuid;
 /// Error of using the list.
 #[derive(Debug, thiserror::Error)]
 pub enum KnownError {
-    /// There is no place for it.
+    /// No directory exists in which the list could be.
     #[error("the user has no home directory, and XDG_STATE_HOME is not set")]
     NoHome,
-    /// Somebody else may have written it, or it cannot be opened.
+    /// Another user may have written the list, or it cannot be opened.
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
     /// The demo cannot be read.

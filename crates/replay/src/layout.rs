@@ -26,7 +26,7 @@ pub enum LayoutError {
         /// What the system said.
         error: io::Error,
     },
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -38,7 +38,7 @@ pub(crate) struct UnpackOptions<'a> {
     pub(crate) owners: bool,
     /// Files keep their bits for set-user-id and set-group-id.
     pub(crate) set_ids: bool,
-    /// Set when somebody asks to stop.
+    /// Flag that is set when a signal asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 

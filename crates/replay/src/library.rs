@@ -17,9 +17,9 @@ pub fn has_i386() -> bool {
 /// The libraries as files that a server can load; they exist in memory only.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    /// For this architecture.
+    /// Library for this architecture.
     pub(crate) own: OwnedFd,
-    /// For i386, where there is one.
+    /// Library for i386, if it was built.
     pub(crate) i386: Option<OwnedFd>,
 }
 

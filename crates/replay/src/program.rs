@@ -15,10 +15,10 @@ use std::path::{Path, PathBuf};
 /// Reason why a command cannot be run under preload.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// There is no command at all.
+    /// The command is empty.
     #[error("no command was given")]
     NoCommand,
-    /// No such program.
+    /// The program was not found in these directories.
     #[error("no program `{0}`: searched in {1}")]
     NotFound(String, String),
     /// The file cannot be read.
@@ -60,17 +60,17 @@ pub enum ProgramError {
     },
 }
 
-/// What a program was built for.
+/// Architecture of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
-    /// What prony runs on.
+    /// Architecture that prony runs on.
     Own,
     /// 32-bit x86, on x86-64.
     I386,
 }
 
 impl Architecture {
-    /// Its name in demos.
+    /// Name of the architecture in demos.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Architecture::Own => std::env::consts::ARCH,
@@ -86,7 +86,7 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// GNU build id of the file that will run: the interpreter's for a script.
     pub(crate) build_id: Vec<u8>,
-    /// What that file was built for.
+    /// Architecture of that file.
     pub(crate) architecture: Architecture,
 }
 

@@ -77,7 +77,7 @@ pub struct ReplayOptions {
     pub limits: Limits,
     /// Files of the state keep their bits for set-user-id and set-group-id.
     pub restore_set_ids: bool,
-    /// Set when somebody asks to stop.
+    /// Flag that is set when a signal asks to stop.
     pub stop: Option<Arc<AtomicBool>>,
 }
 
@@ -91,7 +91,7 @@ pub struct FileOptions {
 }
 
 impl ReplayOptions {
-    /// For measuring builds here: one replay at a time that prints nothing.
+    /// Options for measuring builds here: one replay at a time that prints nothing.
     ///
     /// How the recording's machine differs is no matter between builds that all run here.
     pub fn to_measure(demo: PathBuf, command: Vec<OsString>) -> ReplayOptions {
@@ -166,7 +166,7 @@ pub enum ReplayError {
         /// What was wrong.
         fault: Fault,
     },
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     #[error("interrupted")]
     Interrupted,
     /// Something of the system failed.

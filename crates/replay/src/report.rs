@@ -326,7 +326,7 @@ pub enum Doing {
     },
     /// The thread has no records left.
     Finished,
-    /// There is no such thread: it was not started, or has ended.
+    /// The thread does not exist: it was not started, or has ended.
     Gone,
 }
 

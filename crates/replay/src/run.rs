@@ -1,4 +1,4 @@
-//! One replay: a build on a tape, until it ends, diverges or starves.
+//! Single replay: a build on a tape, until it ends, diverges or starves.
 
 use crate::channel::{Channel, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState};
 use crate::launch::{Launch, Launched, Mount};
@@ -37,7 +37,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) watchdog: Duration,
     /// True if the build flushes standard output after each line.
     pub(crate) line_by_line: bool,
-    /// Set when somebody asks to stop.
+    /// Flag that is set when a signal asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 

@@ -45,7 +45,7 @@ pub enum TapeError {
     /// The demo is not what it was a moment ago.
     #[error("the demo changed while it was replayed")]
     Changed,
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     #[error("interrupted")]
     Interrupted,
     /// The records are more than the demo states.
@@ -102,7 +102,7 @@ pub(crate) struct Tape {
 pub(crate) enum Source {
     /// All of them in memory, for many replays.
     Whole(File),
-    /// In the demo: each replay unpacks them as it goes.
+    /// Records in the demo, which each replay unpacks as it proceeds.
     Windows(Arc<Plan>),
 }
 
@@ -391,7 +391,7 @@ pub(crate) fn owners_of<R: Read + Seek>(
     Ok(found)
 }
 
-/// One record of a demo found again, with what stands before it.
+/// Record of a demo that was found again, with those before it.
 #[derive(Debug, Default)]
 pub(crate) struct Scene {
     /// Frame of the process that was going on.

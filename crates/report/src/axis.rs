@@ -1,4 +1,4 @@
-//! From values to places: linear and logarithmic axes with round ticks.
+//! Axes that map values to positions: linear and logarithmic, with round ticks.
 
 /// Values along one direction of a chart.
 #[derive(Debug, Clone)]

@@ -7,7 +7,8 @@ use crate::matrix::Matrix;
 /// A text in which each factor changes a place of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ByLevel {
-    /// With the name of the factor in braces there; empty where nothing else is in the text.
+    /// Text with the name of the factor in braces in place of the part that levels change; empty if there is nothing
+    /// else in the text.
     pub template: String,
     /// Text of each level in the place of the braces: `allocator = jemalloc` and `LD_PRELOAD=…`.
     pub parts: Vec<(String, String)>,

@@ -38,11 +38,11 @@ impl Display for At {
 /// Anchor of a text: the end that has the given position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Anchor {
-    /// At its left end.
+    /// Left end of the text.
     Start,
-    /// In the middle.
+    /// Middle of the text.
     Middle,
-    /// At its right end.
+    /// Right end of the text.
     End,
 }
 

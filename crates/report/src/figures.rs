@@ -41,13 +41,13 @@ pub struct Figures {
     pub impact: Option<Drawing>,
     /// All machines beside each other.
     pub bars: Option<Drawing>,
-    /// By what is varied as a quantity.
+    /// Charts by factors that are numbers.
     pub sweeps: Vec<(String, Series)>,
-    /// One a machine.
+    /// Charts of the machines, one for each.
     pub machines: Series,
     /// Frame time quantiles.
     pub quantiles: Series,
-    /// Each frame's time.
+    /// Charts of each frame's time.
     pub traces: Series,
     /// Flame graphs, one for each profile.
     pub flames: Series,
@@ -106,7 +106,7 @@ impl Figures {
         }
     }
 
-    /// Each chart with a name for a file, made of letters, digits and dashes.
+    /// Charts with names for files, made of letters, digits and dashes.
     pub fn named(self) -> Vec<(String, Drawing)> {
         let mut named: Vec<(String, Drawing)> = Vec::new();
         named.extend(self.impact.map(|chart| ("impact".to_owned(), chart)));

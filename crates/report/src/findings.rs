@@ -26,7 +26,7 @@ pub struct Findings {
     pub progress: Progress,
 }
 
-/// One configuration against the first.
+/// Comparison of a configuration with the first.
 #[derive(Debug)]
 pub struct Contrast {
     /// Index of the configuration.
@@ -37,8 +37,8 @@ pub struct Contrast {
     pub same_work: bool,
     /// Machine × workload pairs in which it was better, and how many there are; of machines where no workload is shared.
     pub better: (usize, usize),
-    /// On each machine by itself, over its workloads or repeats: the least lower and the greatest upper bound, which hold
-    /// together. `None` with one machine, and where a machine has too little for an interval.
+    /// Bounds on each machine by itself, over its workloads or repeats: the least lower and the greatest upper bound,
+    /// which hold together. `None` with one machine, and where a machine has too little for an interval.
     pub on_each: Option<(f64, f64)>,
 }
 

@@ -17,7 +17,7 @@ pub const QUANTILES: [f64; 10] = [0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 
 /// Frame times of all replays of a study.
 #[derive(Debug, Default)]
 pub struct Frames {
-    /// By configuration, machine and workload.
+    /// Traces by configuration, machine and workload.
     pub traces: BTreeMap<(usize, usize, usize), Trace>,
     /// Frame times that were read.
     pub read: usize,
@@ -34,7 +34,7 @@ pub struct Trace {
     pub frames: usize,
     /// Equal stretches of frames, in order.
     pub parts: Vec<Part>,
-    /// One of each of [`QUANTILES`]: the median over the replays.
+    /// Value of each of [`QUANTILES`]: the median over the replays.
     pub quantiles: Vec<f64>,
 }
 

@@ -69,7 +69,7 @@ impl<'a> Report<'a> {
         sentences::chips(&self.matrix, &self.findings, &self.extras.version)
     }
 
-    /// On what effects depend, and on how little some rest: a sentence each.
+    /// Remarks on interactions and on effects that rest on few edges: a sentence each.
     pub fn remarks(&self) -> Vec<String> {
         sentences::remarks(&self.matrix, &self.findings)
     }
@@ -89,7 +89,7 @@ impl<'a> Report<'a> {
         markdown::markdown(self)
     }
 
-    /// Each chart as a file: its name and its content.
+    /// Charts as files: names and contents.
     pub fn svgs(&self) -> Vec<(String, String)> {
         let series = self.matrix.series.len();
         let named = figures::Figures::of(self).named();

@@ -12,7 +12,7 @@ use std::fmt::Write;
 pub struct Scheme {
     /// Background of the page.
     pub page: &'static str,
-    /// Behind tables and charts.
+    /// Background of tables and charts.
     pub card: &'static str,
     /// Colour of text.
     pub ink: &'static str,
@@ -28,7 +28,7 @@ pub struct Scheme {
     pub bad: &'static str,
     /// Colour of warnings.
     pub warn: &'static str,
-    /// One a configuration, in their order, again from the first when there are more.
+    /// Colours of the configurations, in their order, again from the first when there are more.
     pub series: [&'static str; SERIES],
 }
 
@@ -64,7 +64,7 @@ pub const DARK: Scheme = Scheme {
 };
 
 impl Scheme {
-    /// Each name of a colour with the colour.
+    /// Names of colours with the colours.
     pub fn colours(&self) -> Vec<(String, &'static str)> {
         let named = [
             ("page", self.page),

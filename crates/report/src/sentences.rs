@@ -37,7 +37,7 @@ pub struct Verdict {
     pub basis: String,
 }
 
-/// One reason to trust the result, or not to.
+/// Statement of one reason to trust the result, or not to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chip {
     /// Tone of the statement.

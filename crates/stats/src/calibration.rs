@@ -16,7 +16,7 @@ const GROWTH_MAX: f64 = 10.0;
 const AIM: f64 = 1.2;
 
 impl Calibration {
-    /// For values of at least `value_s_min` seconds.
+    /// Calibration for values of at least `value_s_min` seconds.
     pub fn new(value_s_min: f64) -> Calibration {
         Calibration { value_s_min, loops: 1 }
     }

@@ -40,7 +40,7 @@ use repeats::Spread;
 pub struct Design {
     /// Factors that were varied on purpose.
     pub factors: Vec<Factor>,
-    /// One a cell that has a value.
+    /// Observations, one for each cell that has a value.
     pub observations: Vec<Observation>,
     /// Direction of improvement.
     pub better: Better,
@@ -95,11 +95,11 @@ pub struct Effects {
 pub struct Effect {
     /// Index of the factor.
     pub factor: usize,
-    /// From which level.
+    /// Level before the change.
     pub from: usize,
-    /// To which level.
+    /// Level after the change.
     pub to: usize,
-    /// Only where this factor has this level.
+    /// Factor and level at which the effect holds; `None`: at all levels.
     pub given: Option<(usize, usize)>,
     /// Size and certainty.
     pub size: Size,
@@ -147,7 +147,7 @@ pub struct Size {
     pub p: Option<f64>,
     /// Adjusted p-value for all questions together, by Holm's steps: set if there are more than 10.
     pub p_holm: Option<f64>,
-    /// Each unit and its value.
+    /// Units with their values.
     pub units: Vec<(usize, f64)>,
 }
 
@@ -183,11 +183,11 @@ pub struct Edge {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Work {
-    /// Each comparison is of one workload.
+    /// Comparisons are of one workload each.
     Same,
-    /// Some edges have other workloads at either end, and means of values for the same amount of work were compared: what
-    /// the workloads differ by is in the effect. The interval is for other workloads of their kind too, by the spread of
-    /// those at each end; that of the effect is for these ones.
+    /// Comparisons of some edges are of different workloads at either end, by means of values for the same amount of
+    /// work: differences between the workloads are part of the effect. The interval is for other workloads of their
+    /// kind too, by the spread of those at each end; that of the effect is for these ones.
     Different {
         /// Wider than the effect's.
         other_workloads: Interval,
@@ -200,7 +200,7 @@ pub enum Work {
 pub enum Method {
     /// Means along the edges of the design.
     Edges,
-    /// There is no edge: by least squares within blocks, as if factors did not depend on each other.
+    /// Least squares within blocks, as if factors did not depend on each other, because there is no edge.
     Model,
 }
 
@@ -209,15 +209,15 @@ pub enum Method {
 pub struct Interaction {
     /// Index of the factor whose effect depends.
     pub factor: usize,
-    /// From which level.
+    /// Level before the change.
     pub from: usize,
-    /// To which level.
+    /// Level after the change.
     pub to: usize,
-    /// On which other factor it depends; the same number says how far that one's effect depends on this.
+    /// Factor that the effect depends on; the same number says how far that factor's effect depends on this one.
     pub with: usize,
-    /// From which level of that.
+    /// Level of that factor before its change.
     pub with_from: usize,
-    /// To which level of that.
+    /// Level of that factor after its change.
     pub with_to: usize,
     /// Logarithm of the ratio of the two speed-ups.
     pub size: Size,
@@ -225,11 +225,11 @@ pub struct Interaction {
     pub pairs: usize,
 }
 
-/// From how many workloads on something is said of others like them: Student's quantile for two is 12.7, and an interval that
-/// reaches nine times as far as the two lie apart says nothing.
+/// Number of workloads from which on intervals for others like them are given: Student's quantile for two is 12.7, and
+/// an interval that reaches nine times as far as the two lie apart says nothing.
 pub const OTHERS_MIN: usize = 3;
 
-/// From how many comparisons on Holm's steps are taken.
+/// Number of comparisons from which on Holm's steps are taken.
 pub const COMPARISONS_MAX: usize = 10;
 
 /// The effects of a design, with intervals that miss the truth with chance `alpha` each.

@@ -48,7 +48,7 @@ pub struct FrameComparison {
     pub changed: Vec<FrameChange>,
 }
 
-/// One build over its replays.
+/// Runs of a build over its replays.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Build {
     /// Mean time a frame of a replay; replays are the observations.

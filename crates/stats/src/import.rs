@@ -46,7 +46,7 @@ pub enum Format {
 /// Beginning of a file of an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {
-    /// There is nothing in it.
+    /// The file is empty.
     Nothing,
     /// A gzip archive.
     Gzip,

@@ -79,7 +79,7 @@ pub struct Plan {
     pub metric: Option<Metric>,
 }
 
-/// One run of A and one of B.
+/// Pair of a run of A and a run of B.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pair {
     /// Ratio of the CPU times.

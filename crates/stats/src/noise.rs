@@ -6,9 +6,9 @@ use crate::judge::{Pair, Ratio};
 /// Kind of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
-    /// Each run by itself, 1 %.
+    /// Independent runs, 1 %.
     White,
-    /// Each run like the one before, 2 % in all: x' = φ·x + e.
+    /// Autocorrelated runs, 2 % in all: x' = φ·x + e.
     Autocorrelated {
         /// φ, 0 to 1.
         like_the_last: f64,
@@ -25,7 +25,7 @@ pub enum Noise {
     Silent,
 }
 
-/// One of each that machines have.
+/// Kinds of noise of real machines, one of each.
 pub const NOISES: [Noise; 7] = [
     Noise::White,
     Noise::Autocorrelated { like_the_last: 0.6 },
@@ -48,7 +48,7 @@ pub struct Run {
 /// A program: what it does when nothing disturbs it.
 #[derive(Debug, Clone, Copy)]
 pub struct Program {
-    /// Each of these threads, all at once, …
+    /// Number of threads that run at once.
     pub threads: usize,
     /// … computes so long, …
     pub computes_s: f64,

@@ -22,13 +22,13 @@ pub const PAIRS_MIN: usize = 3;
 /// Ways to make the runs of a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pairing {
-    /// One after the other.
+    /// Sequential: one run after the other.
     InTurns,
     /// Both at once on one CPU.
     AtOnce,
 }
 
-/// One way as it was tried.
+/// Result of trying one way of pairing.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trial {
     /// ln of the times of two runs of the same command, one a pair.

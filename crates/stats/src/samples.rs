@@ -38,16 +38,16 @@ pub const PROCESS: &str = "process";
 /// All measurements of one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
-    /// At least one; their names differ.
+    /// Benchmarks, at least one; their names differ.
     pub benchmarks: Vec<Benchmark>,
     /// Circumstances of the measurement; `None` for another tool's.
     pub circumstances: Option<Circumstances>,
 }
 
-/// One thing that was measured, in all its runs.
+/// Benchmark: one measured thing with all its runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Benchmark {
-    /// One line, not empty.
+    /// Name: one line, not empty.
     pub name: String,
     /// Unit of all values and warm-ups.
     pub unit: Unit,
@@ -55,7 +55,7 @@ pub struct Benchmark {
     pub inner_loops: u64,
     /// Metadata common to all runs. `name`, `unit`, `inner_loops` and `loops` are fields, not entries.
     pub metadata: Metadata,
-    /// At least one, in the order in which they ran.
+    /// Runs, at least one, in their order.
     pub runs: Vec<Run>,
     /// Facts about the command.
     pub subject: Option<Subject>,
@@ -68,7 +68,7 @@ pub struct Run {
     pub loops: u64,
     /// Values that were measured first and do not count.
     pub warmups: Vec<Warmup>,
-    /// Above zero, for one inner loop each. Empty when the run only calibrated or warmed up.
+    /// Values above zero, each for one inner loop. Empty when the run only calibrated or warmed up.
     pub values: Vec<f64>,
     /// Metadata of this run that not all runs share.
     pub metadata: Metadata,
@@ -81,7 +81,7 @@ pub struct Run {
 pub struct Warmup {
     /// Number of loops; at least 1.
     pub loops: u64,
-    /// For one inner loop; not negative.
+    /// Value for one inner loop; not negative.
     pub value: f64,
 }
 
@@ -176,10 +176,10 @@ pub struct Measured {
     /// Position in the pair: 0 ran first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<u64>,
-    /// From start to end.
+    /// Wall time from start to end, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_s: Option<f64>,
-    /// On a CPU, user and system together.
+    /// CPU time, user and system together, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_s: Option<f64>,
     /// Wall time without the time that the run was ready to run and waited for a CPU.
@@ -188,10 +188,10 @@ pub struct Measured {
     /// Ready to run, waiting for a CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_s: Option<f64>,
-    /// On a CPU in user space, as the kernel's ticks sampled it.
+    /// CPU time in user mode, as the kernel's ticks sampled it, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_s: Option<f64>,
-    /// On a CPU in the kernel, as its ticks sampled it.
+    /// CPU time in the kernel, as its ticks sampled it, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_s: Option<f64>,
     /// Number of page faults.
@@ -220,7 +220,7 @@ pub struct Measured {
 /// Page faults of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    /// Served from memory.
+    /// Faults that were served from memory.
     pub minor: u64,
     /// Faults that waited for a disk.
     pub major: u64,
@@ -267,7 +267,7 @@ impl Samples {
 }
 
 impl Benchmark {
-    /// Without runs yet, in seconds. `name` is made one line, see [`one_line`].
+    /// Benchmark without runs yet, in seconds. `name` is made one line, see [`one_line`].
     pub fn new(name: &str) -> Benchmark {
         Benchmark {
             name: one_line(name),
@@ -364,7 +364,7 @@ impl Unit {
         }
     }
 
-    /// From pyperf's word for it.
+    /// Unit for pyperf's word; `None` if unknown.
     pub fn from_name(name: &str) -> Option<Unit> {
         [Unit::Second, Unit::Byte, Unit::Integer].into_iter().find(|unit| unit.name() == name)
     }

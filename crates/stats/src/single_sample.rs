@@ -1,4 +1,4 @@
-//! One command by itself: how long it typically takes, and how sure that is.
+//! Estimate of a single command: its typical time, and the uncertainty.
 //!
 //! Nothing is drawn at random here, so what one run tells about the next must be reckoned with: runs in a row share the
 //! machine's mood, and a hundred of them may be worth ten.

@@ -64,7 +64,7 @@ pub enum ArtifactError {
     },
 }
 
-/// One thing that was shipped.
+/// File or directory that was copied into a study's directory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Artifact {

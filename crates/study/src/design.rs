@@ -29,7 +29,7 @@ pub struct Design {
     pub interactions_examined: bool,
     /// Effects that the design cannot tell from others, in the order of the factors.
     pub aliases: Vec<Alias>,
-    /// For each factor the pairs of its levels that some block holds with all else equal.
+    /// Edges of each factor: pairs of its levels that some block holds with all else equal.
     pub edges: Vec<FactorEdges>,
 }
 

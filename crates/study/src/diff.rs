@@ -29,14 +29,14 @@ pub struct Diff {
 /// Treatment of drift of the machine between two studies that were not run at the same time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Drift {
-    /// Each machine drifts by itself, which is in their spread.
+    /// Drift of each machine is part of the spread between machines.
     Machines,
-    /// There is one machine: its runs differ by what their blocks differ by, as [`Size::between_runs`] has it.
+    /// Drift of the only machine: its runs differ as its blocks do, as [`Size::between_runs`] has it.
     Blocks {
         /// Standard deviation of the change of all configurations from block to block, a log ratio.
         deviation: f64,
     },
-    /// There is one machine, and no repeats to tell: no change of a configuration is claimed.
+    /// Drift of the only machine is unknown without repeats: no change of a configuration is claimed.
     Unknown,
 }
 
@@ -66,9 +66,9 @@ pub struct Change {
 pub struct EffectChange {
     /// Factor of the effect, by its name.
     pub factor: String,
-    /// From this level.
+    /// Level before the change.
     pub from: String,
-    /// To this one.
+    /// Level after the change.
     pub to: String,
     /// Logarithm of the ratio of its speed-ups.
     pub size: Size,

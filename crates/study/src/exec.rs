@@ -186,7 +186,7 @@ impl Running {
         }
     }
 
-    /// Asks it to stop: what it measured stays.
+    /// Asks the command to stop; values that it measured are kept.
     pub fn interrupt(&mut self) {
         if let Some(pid) = rustix::process::Pid::from_raw(self.child.id().cast_signed()) {
             // It may have ended by itself.

@@ -58,17 +58,17 @@ pub struct Study {
     pub seed: u64,
     /// Expected duration of a cell in seconds, for estimates before one has run.
     pub seconds_per_cell: Option<f64>,
-    /// After this time a cell is ended, and has failed.
+    /// Time in seconds after which a cell is ended, and has failed.
     pub cell_seconds_max: Option<f64>,
-    /// In which order blocks run.
+    /// Order in which blocks run.
     pub order: Order,
     /// Factors: properties that are varied on purpose.
     pub factors: Vec<Factor>,
     /// Factors that go through their levels together: indices.
     pub zips: Vec<Vec<usize>>,
-    /// Only configurations that fit one of these; empty: all.
+    /// Patterns of configurations that run; empty: all.
     pub only: Vec<Pattern>,
-    /// Only cells that this holds for.
+    /// Filter of the cells that run.
     pub keep: Option<Filter>,
     /// Cells that are left out, and why.
     pub skips: Vec<Skip>,
@@ -78,7 +78,7 @@ pub struct Study {
     pub machines: Vec<Machine>,
 }
 
-/// In which order the blocks of a machine run; within a block the order is always drawn.
+/// Order in which the blocks of a machine run; within a block the order is always random.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
@@ -123,7 +123,7 @@ pub struct Level {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tuning {
-    /// Only on this CPU.
+    /// CPU to which the processes are pinned.
     pub pin: Option<u32>,
     /// Under `SCHED_FIFO` with this priority.
     pub fifo: Option<u8>,
@@ -245,7 +245,7 @@ impl Study {
 }
 
 impl Level {
-    /// One that changes nothing but its factor's placeholder.
+    /// Level that changes nothing but its factor's placeholder.
     pub fn named(name: String) -> Level {
         Level {
             name,

@@ -42,7 +42,7 @@ pub struct Fleet<'a> {
     pub root: Option<&'a Path>,
     /// Wait for the jobs of Slurm.
     pub waits: bool,
-    /// Asks to stop.
+    /// Signal listener that ends the run.
     pub interrupt: &'a Interrupt,
 }
 
@@ -91,7 +91,7 @@ pub struct FleetReport {
     pub progress: Vec<Progress>,
     /// Errors of machines that did not work to their end; values that they measured before are kept.
     pub errors: Vec<FleetError>,
-    /// Somebody asked to stop.
+    /// True if a signal asked to stop.
     pub interrupted: bool,
     /// Jobs of Slurm go on.
     pub jobs_left: bool,

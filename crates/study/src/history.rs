@@ -14,7 +14,7 @@ use crate::results::{Metric, Results};
 pub struct History {
     /// Metric of the studies.
     pub metric: Metric,
-    /// One a configuration.
+    /// Series, one for each configuration.
     pub series: Vec<Series>,
 }
 
@@ -27,7 +27,7 @@ pub struct Series {
     pub points: Vec<Point>,
     /// Change points; `at` counts points, `before` and `after` are in the metric's unit.
     pub changes: Vec<ChangePoint>,
-    /// Some study has no machine and workload in common with others, so that points are of different work.
+    /// True if some study has no machine and workload in common with others, so that points are of different work.
     pub patchy: bool,
 }
 

@@ -79,7 +79,7 @@ pub enum LedgerError {
         /// How long it is.
         bytes: u64,
     },
-    /// Somebody runs its cells now.
+    /// Another process runs the cells now.
     #[error("{}: {} runs its cells", path.display(), pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Busy {
         /// The ledger.

@@ -1,4 +1,4 @@
-//! From a study to its cells, in the order in which they run.
+//! Plan of a study: its cells in the order in which they run.
 //!
 //! A block is machine × repeat × workload. Each of its configurations runs once, in an order drawn from the seed;
 //! before them runs one whose value is discarded, and somewhere among them one configuration a second time: with its
@@ -216,7 +216,7 @@ impl Digests<'_> {
 pub struct Intervals {
     /// Population, as in [`prony_stats::effects::Size::of`]; `None`: there will be no intervals.
     pub of: Option<Over>,
-    /// On one machine: whether there will be one for other workloads like these.
+    /// True if there will be an interval for other workloads like these, on one machine.
     pub others: bool,
 }
 

@@ -19,7 +19,8 @@ pub struct Results {
     pub workloads: Vec<Workload>,
     /// Machines in the order of the study file.
     pub machines: Vec<Machine>,
-    /// One a run: machine × repeat × workload × configuration, and the warm-ups and controls of each block.
+    /// Cells, one for each run: machine × repeat × workload × configuration, and the warm-ups and controls of each
+    /// block.
     pub cells: Vec<Cell>,
     /// Orders are drawn from it.
     pub seed: u64,
@@ -98,7 +99,7 @@ pub struct Machine {
     pub disturbances: Vec<String>,
 }
 
-/// One run: a configuration on a workload, on a machine, in a repeat.
+/// Cell: one run of a configuration on a workload, on a machine, in a repeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cell {
@@ -142,7 +143,7 @@ pub enum Role {
     Measured,
     /// The first cell of its block; its value is discarded.
     WarmUp,
-    /// One configuration of the block a second time: with its measured cell it is the block's A/A pair.
+    /// Control: one configuration of the block a second time, which with its measured cell is the block's A/A pair.
     Control,
 }
 
@@ -152,7 +153,7 @@ pub enum Role {
 pub enum State {
     /// Not run yet.
     Pending,
-    /// Somebody runs it.
+    /// Running now, in some process.
     Running,
     /// Run, with a value.
     Done,

@@ -41,13 +41,13 @@ pub struct Work<'a> {
     pub results: &'a Path,
     /// Index of the machine that this is.
     pub machine: usize,
-    /// Only this block of its plan.
+    /// Block of the plan to which the run is restricted.
     pub block: Option<u64>,
     /// Cells that run at the same time; they disturb each other.
     pub jobs: usize,
     /// Run cells again that failed.
     pub retry_failed: bool,
-    /// Asks to stop.
+    /// Signal listener that ends the run.
     pub interrupt: Option<&'a Interrupt>,
     /// Directory that holds `proc` and `sys`; `None`: the real ones.
     pub root: Option<&'a Path>,
@@ -131,7 +131,7 @@ pub struct Finished {
     pub cells_s: f64,
     /// Cells that ran now.
     pub ran: u64,
-    /// Somebody asked to stop.
+    /// True if a signal asked to stop.
     pub interrupted: bool,
 }
 

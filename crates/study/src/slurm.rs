@@ -194,7 +194,7 @@ pub enum Queue {
 }
 
 impl Rounds {
-    /// Asks the queue whether there is anything to wait for. What ran is not its to say.
+    /// State of the queue: whether there are jobs to wait for. What ran is not its to say.
     pub fn queue(&self) -> Queue {
         let asked = Command::new("squeue").args(["--noheader", "--format=%i|%T|%r"]).stdin(Stdio::null()).output();
         match asked {

@@ -30,7 +30,7 @@ impl Display for Markup<'_> {
     }
 }
 
-/// One cell of a Markdown table, or a part of a line: what Markdown would take for its own is escaped.
+/// Text for a cell of a Markdown table, or for a part of a line: characters of Markdown's syntax are escaped.
 pub fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -41,7 +41,7 @@ pub fn fixed(value: f64, decimals: usize) -> String {
     grouped(&format!("{value:.decimals$}"))
 }
 
-/// At most four significant digits, zeros at the end left out: for axes and for numbers that people chose.
+/// Number with at most four significant digits, without zeros at the end: for axes and for numbers that people chose.
 pub fn plain(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
@@ -57,7 +57,7 @@ pub fn plain(value: f64) -> String {
     }
 }
 
-/// With its sign, `+` included, and never as −0.0.
+/// Number with its sign, `+` included, and never as −0.0.
 pub fn signed(value: f64, decimals: usize) -> String {
     let text = fixed(value.abs(), decimals);
     let is_zero = text.chars().all(|letter| matches!(letter, '0' | '.'));

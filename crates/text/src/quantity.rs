@@ -10,7 +10,8 @@ pub struct Quantity {
 }
 
 impl Quantity {
-    /// For values around `typical`, which are of `unit`: `second` is shown as s, ms, µs or ns, others with decimal prefixes.
+    /// Quantity for values around `typical`, which are of `unit`: `second` is shown as s, ms, µs or ns, others with
+    /// decimal prefixes.
     pub fn of(typical: f64, unit: &str) -> Quantity {
         let size = typical.abs();
         let (factor, unit) = match unit {

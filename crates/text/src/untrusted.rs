@@ -1,4 +1,4 @@
-//! One name, path, argument or message that somebody else has written.
+//! Names, paths, arguments and messages from an untrusted source.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display, Formatter, Write};

@@ -19,7 +19,7 @@ pub struct Node {
     /// Wraps below zero while a zone inside has ended and this one has not.
     pub(crate) exclusive: AtomicU64,
     pub(crate) bytes: AtomicU64,
-    /// Only the node's own thread adds to it.
+    /// Child nodes; only the node's own thread adds to them.
     pub(crate) children: Mutex<Vec<&'static Node>>,
     /// Zones that were entered here and are one of the node's ancestors: recursion.
     again: Mutex<Vec<&'static Node>>,

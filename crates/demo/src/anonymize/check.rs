@@ -54,21 +54,21 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Where {
-    /// In what was known at the start of the recording.
+    /// Header of the demo, written at the start of the recording.
     Header {
         /// The field.
         field: &'static str,
         /// Byte of the field.
         byte: u64,
     },
-    /// In what was known at its end.
+    /// Trailer of the demo, written at its end.
     Trailer {
         /// The field.
         field: &'static str,
         /// Byte of the field.
         byte: u64,
     },
-    /// In the archive of a state directory, or of files that the server only read.
+    /// Archive of a state directory, or of files that the server only read.
     State {
         /// Number of the directory; [`crate::FILES_ARCHIVE`] for those files.
         directory: u32,
@@ -77,7 +77,7 @@ pub enum Where {
         /// Byte of the content; `None`: in the names of the entry.
         byte: Option<u64>,
     },
-    /// In a recorded call.
+    /// Record of a call.
     Record {
         /// Index of the process.
         process: u16,

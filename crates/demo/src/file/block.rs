@@ -110,7 +110,7 @@ impl Packer {
         self.number
     }
 
-    /// One whole block, ready to be written. Empty columns are left out.
+    /// Complete block, ready to be written. Empty columns are left out.
     pub(crate) fn pack(&mut self, kind: Kind, columns: &[(u16, &[u8])]) -> Result<&[u8], WriteError> {
         let total: usize = columns.iter().map(|(_, bytes)| bytes.len()).sum();
         if total > MAX_BLOCK_BYTES {

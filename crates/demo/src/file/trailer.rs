@@ -40,12 +40,12 @@ pub struct FileEntry {
 /// Uses of a file by a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileRole {
-    /// Only read: must be there, and equal, when replaying.
+    /// File that was only read: must exist, and be equal, for a replay.
     #[default]
     Read,
     /// Written outside of any state directory.
     Written,
-    /// In a state directory, so restored for each replay.
+    /// File in a state directory, restored for each replay.
     State,
     /// The server's executable.
     Executable,

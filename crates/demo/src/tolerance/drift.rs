@@ -40,11 +40,11 @@ pub struct ToleranceSummary {
     pub outputs_differing: u64,
     /// Fields that differed, over all outputs.
     pub fields_differing: u64,
-    /// Each field of the rules that differed at least once, in the order of the file.
+    /// Fields of the rules that differed at least once, in the order of the file.
     pub fields: Vec<FieldDrift>,
 }
 
-/// One field of the rules, over the whole replay.
+/// Drift of a field over the whole replay.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FieldDrift {
     /// Place of the rule in the file, from 0.

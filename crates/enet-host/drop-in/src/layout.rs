@@ -20,9 +20,9 @@ pub struct Link {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Address {
-    /// In the byte order of the network.
+    /// IPv4 address in network byte order.
     pub host: u32,
-    /// In that of the machine.
+    /// Port in host byte order.
     pub port: u16,
 }
 

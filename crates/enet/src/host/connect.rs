@@ -42,7 +42,7 @@ pub enum ConnectError {
         /// Asked for.
         address: SocketAddr,
     },
-    /// There are 1 to 255 channels.
+    /// The number of channels must be 1 to 255.
     #[error("{channels} channels are asked for, 1 to 255 are possible")]
     Channels {
         /// Asked for.
@@ -51,7 +51,7 @@ pub enum ConnectError {
 }
 
 impl Host {
-    /// Asks `address` for a connection with `channels`, and gives it `data`.
+    /// Starts a connection to `address` with `channels`, passing `data` to the peer.
     ///
     /// The event tells whether it is made. The broadcast address takes the first who answers.
     ///

@@ -1,4 +1,4 @@
-//! One peer as the application sees and sets it.
+//! Peer as the application sees and configures it.
 
 use core::net::SocketAddr;
 

@@ -10,7 +10,7 @@ use crate::wire::COMMANDS_MAX;
 /// A datagram to send, with its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
-    /// To this address.
+    /// Destination address.
     pub to: SocketAddr,
     /// Peer that the datagram belongs to, if it is part of a connection.
     pub peer: Option<PeerId>,

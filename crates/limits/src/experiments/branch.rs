@@ -1,4 +1,4 @@
-//! One branch with a pattern: what a prediction costs that fails, and how long a pattern may be to be learned.
+//! Cases of branches with a pattern: the cost of a misprediction, and the longest pattern that is learned.
 
 use iced_x86::code_asm::*;
 use prony_stats::Seed;
@@ -21,7 +21,7 @@ enum Pattern {
     Never,
     /// Branch that is always taken.
     Always,
-    /// Every so many times.
+    /// Branch that is taken once in this number of times.
     Every(usize),
     /// Branch with a random pattern that repeats after this number of branches.
     Period(usize),

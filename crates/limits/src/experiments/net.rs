@@ -26,9 +26,9 @@ const DATAGRAM_MAX: usize = 65_507;
 /// Ways to send or receive a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// One call each, on a connected socket.
+    /// Separate system call for each datagram, on a connected socket.
     Single,
-    /// One call each that names the address, `sendto`, or asks for it, `recvfrom`.
+    /// Separate system call for each datagram with its address: `sendto` and `recvfrom`.
     Addressed,
     /// `sendmmsg`, `recvmmsg`: one call a block.
     Batch,

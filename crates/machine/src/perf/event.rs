@@ -1,4 +1,4 @@
-//! One event of perf_event_open(2): what describes it, and the call that makes it.
+//! Event of perf_event_open(2): its description, and the system call.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use std::os::fd::FromRawFd;
 #[derive(Default)]
 pub(crate) struct Attributes {
     pub kind: u32,
-    /// Set by [`open`].
+    /// Size of the structure, filled in by [`open`].
     pub size: u32,
     pub config: u64,
     pub sample_period_or_frequency: u64,
@@ -72,9 +72,9 @@ pub(crate) const BUILD_ID: u64 = 1 << 34;
 
 /// The thread that asks, as a `pid` of [`open`].
 pub(crate) const THIS_THREAD: i32 = 0;
-/// Any thread, as a `pid` of [`open`].
+/// Value of `pid` in [`open`] for any thread.
 pub(crate) const ANY_THREAD: i32 = -1;
-/// Any CPU, as a `cpu` of [`open`].
+/// Value of `cpu` in [`open`] for any CPU.
 pub(crate) const ANY_CPU: i32 = -1;
 
 /// Makes an event of the thread `pid` on `cpu`.

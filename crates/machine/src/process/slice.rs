@@ -6,8 +6,8 @@ use std::mem;
 /// The shortest that the kernel takes (`sched_setattr(2)`: 0.1 to 100 ms).
 pub const SHORTEST_NS: u64 = 100_000;
 
-/// Asks for slices of this length for the calling thread and all that it starts from now on. Its policy, its nice value and its priority
-/// stay. A thread of a real-time policy has no slices and is left as it is.
+/// Requests slices of this length for the calling thread and all that it starts from now on. Its policy, its nice value
+/// and its priority stay. A thread of a real-time policy has no slices and is left as it is.
 ///
 /// A slice ends at the next interruption of its CPU after that time: the timer's, each 1 to 10 ms, unless something else wakes there.
 ///

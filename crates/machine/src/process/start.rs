@@ -20,17 +20,17 @@ const GRACE_MS: i32 = 2000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Step {
-    /// Being made at all.
+    /// Creation of the process.
     Clone,
-    /// Taking its descriptors.
+    /// Setup of its descriptors.
     Descriptors,
-    /// Going to its working directory.
+    /// Change to its working directory.
     Directory,
-    /// Going to its CPU.
+    /// Pinning to its CPU.
     Pin,
-    /// Becoming a `SCHED_FIFO` process.
+    /// Change to the scheduler `SCHED_FIFO`.
     Fifo,
-    /// Becoming the program.
+    /// Execution of the program.
     Execute,
 }
 

@@ -12,7 +12,7 @@ use crate::{CpuSet, Tree};
 /// The process that is stopped: it moves interrupts.
 pub(crate) const IRQBALANCE: &str = "irqbalance";
 
-/// One way in which a machine is made quiet.
+/// Setting that makes a machine quieter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Knob {

@@ -16,7 +16,7 @@ const PASSES: u32 = 3;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "undo", content = "changes")]
 pub enum Restoring {
-    /// There was no undo file: nothing to put back.
+    /// No undo file exists: there is nothing to restore.
     Nothing,
     /// The undo file was of an earlier boot, whose values are gone; it was dropped.
     EarlierBoot,
@@ -32,7 +32,7 @@ impl Restoring {
     }
 }
 
-/// One thing that was changed.
+/// Result of restoring one item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Restored {
     /// Knob of the item.
@@ -57,7 +57,7 @@ pub enum Back {
     Same,
     /// The value was restored, byte for byte.
     Put,
-    /// Somebody else changed it meanwhile: left as it is.
+    /// Another program changed the value meanwhile: it was left as it is.
     Foreign,
     /// The setting no longer exists.
     Gone,

@@ -56,7 +56,7 @@ impl Signals {
         &self.came
     }
 
-    /// From now on `SIGTERM` and `SIGHUP` are passed on to this child, which is not yet waited for.
+    /// Passes `SIGTERM` and `SIGHUP` on to this child, which is not yet waited for.
     pub(super) fn pass_to(&self, child: u32) -> io::Result<()> {
         let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or_else(|| io::Error::from_raw_os_error(libc::ESRCH))?;

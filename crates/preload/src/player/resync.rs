@@ -209,7 +209,7 @@ pub(super) unsafe fn without_record(thread: *mut Thread, op: Op, fd: i32, first:
     }
 }
 
-/// One past the last record a call may look at: the wait that ends this frame is included. Of a tape that is not held
+/// End of the records that a call may look at: the wait that ends this frame is included. Of a tape that is not held
 /// whole it sees as much as fits in the window.
 pub(super) unsafe fn reach(thread: *mut Thread) -> (*mut Head, Option<*mut Head>) {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.

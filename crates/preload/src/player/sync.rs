@@ -22,7 +22,7 @@ pub fn name_of<T>(object: *const T) -> u32 {
 /// Acquisitions that needed no wait have no record.
 static WAITS_ONLY: AtomicBool = AtomicBool::new(false);
 
-/// From here on, acquisitions of this process that needed no wait have no record.
+/// Expects no record for acquisitions of this process that need no wait, from here on.
 pub fn expect_waits_only() {
     WAITS_ONLY.store(true, Ordering::Relaxed);
 }

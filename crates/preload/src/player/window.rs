@@ -21,7 +21,7 @@ use prony_demo::Head;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// In [`Thread::turn_mask`]: every turn has a place of its own.
+/// Value of [`Thread::turn_mask`]: every turn has a place of its own.
 pub(super) const ALL_TURNS: u64 = u64::MAX;
 
 /// The tape of this replay is not held whole.
@@ -34,7 +34,7 @@ fn stride() -> u64 {
     control().window_stride.load(Ordering::Relaxed)
 }
 
-/// Asks for the records of this thread from `from` on.
+/// Requests the records of this thread from byte `from` on.
 pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
     // SAFETY: the block is the calling thread's own, which has just got its slot.
     unsafe {

@@ -18,7 +18,7 @@ mod x86_64 {
     pub const IP: usize = libc::REG_RIP as usize;
     pub const FLAGS: usize = libc::REG_EFL as usize;
 
-    /// By the number that they have in instructions.
+    /// Registers in the order of their numbers in instructions.
     pub const NUMBERED: [usize; 16] = [
         AX,
         CX,
@@ -52,7 +52,7 @@ mod i386 {
     pub const IP: usize = libc::REG_EIP as usize;
     pub const FLAGS: usize = libc::REG_EFL as usize;
 
-    /// By the number that they have in instructions.
+    /// Registers in the order of their numbers in instructions.
     pub const NUMBERED: [usize; 8] =
         [AX, CX, DX, BX, SP, libc::REG_EBP as usize, libc::REG_ESI as usize, libc::REG_EDI as usize];
 }

@@ -166,7 +166,7 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
     }
 }
 
-/// Each metric with its interval, and which were judged. `judged`: what the first is called.
+/// Metrics with their intervals, and which were judged. `judged`: what the first is called.
 pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     let first = if judged == "cpu" { "CPU" } else { judged };
     let mut row = |name: &str, metric: Metric| {

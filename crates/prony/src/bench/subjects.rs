@@ -1,4 +1,4 @@
-//! From the commands and parameters of the command line to what is measured.
+//! Conversion of the command line's commands and parameters to the things that are measured.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

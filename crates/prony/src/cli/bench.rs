@@ -214,12 +214,12 @@ pub struct WorkArgs {
     pub steps: u64,
 }
 
-/// One name in braces, and what takes its place.
+/// Parameter: a name in braces, and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
-    /// Without its braces.
+    /// Name without its braces.
     pub name: String,
-    /// At least one.
+    /// Values, at least one.
     pub values: Vec<String>,
 }
 

@@ -232,12 +232,12 @@ pub struct ZonesArgs {
     pub json: bool,
 }
 
-/// Some frames of a replay.
+/// Selection of frames of a replay.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Frames {
     /// Frames that took at least as long as this quantile of all, 0 to 1.
     Slowest(f64),
-    /// By their numbers.
+    /// Range of frame numbers.
     Range(FrameRange),
 }
 

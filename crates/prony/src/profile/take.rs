@@ -1,4 +1,4 @@
-//! Taking samples while something runs.
+//! Sampling while a program runs.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

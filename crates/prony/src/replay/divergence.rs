@@ -1,4 +1,4 @@
-//! One divergence: what, where, both sides, what came before, and what to do next.
+//! Text of a divergence: class, position, both sides, earlier calls, and the next step.
 
 use std::fmt::Write;
 

@@ -83,7 +83,7 @@ impl Percent {
     }
 }
 
-/// Each unit of a size by name, in per cent. `machines`, `workloads`: their names by index.
+/// Units of a size by name, in per cent. `machines`, `workloads`: their names by index.
 pub fn by_unit(size: &Size, machines: &[String], workloads: &[String]) -> Map<String, Value> {
     let name = |unit: usize| match size.over {
         Over::Machines => machines.get(unit).cloned(),

@@ -46,7 +46,7 @@ pub(crate) struct Offer {
 pub(crate) struct Filled {
     /// Bytes or turns that are there now.
     pub(crate) taken: usize,
-    /// There is no room for the next one.
+    /// True if there is no room for the next one.
     pub(crate) full: bool,
 }
 
@@ -309,7 +309,8 @@ impl Feeder {
         }
     }
 
-    /// From now on readers wake this end. Whoever looks once more after this, and then sleeps, misses nothing.
+    /// Marks this end as about to sleep, so that readers wake it. Whoever looks once more after this, and then sleeps,
+    /// misses nothing.
     pub(crate) fn drowse(&self) {
         self.control().feeder_sleeps.store(true, Ordering::SeqCst);
     }

@@ -55,7 +55,7 @@ impl Scans {
         self.wanted()
     }
 
-    /// Nobody will answer any more; whoever waits for a request returns.
+    /// Ends the answering of requests; a waiting caller returns.
     pub(crate) fn close(&self) {
         self.become_state(ScanState::Closed);
     }

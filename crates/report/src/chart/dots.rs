@@ -1,4 +1,4 @@
-//! One machine: a row a workload, a mark a configuration, its interval behind it.
+//! Chart of one machine: a row for each workload, a mark for each configuration, and its interval behind it.
 
 use std::fmt::Write;
 

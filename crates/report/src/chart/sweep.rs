@@ -35,7 +35,7 @@ enum Source {
     Workloads(Vec<f64>),
 }
 
-/// One chart of a sweep.
+/// Panel of a sweep's charts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panel {
     /// Index of its machine.

@@ -16,16 +16,16 @@ pub(super) struct Cells<'a> {
 /// Machine, workload and repeat; sum of the gains and their number.
 type Blocks = BTreeMap<(usize, usize, u32), (f64, f64)>;
 
-/// One comparison along an edge.
+/// Comparison along an edge.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pair {
     /// Index of the edge.
     pub edge: usize,
-    /// On which machine.
+    /// Index of the machine.
     pub machine: usize,
-    /// On which workload; `None` where the ends have none in common, and means over theirs are compared.
+    /// Index of the workload; `None` if the ends have none in common, and means over theirs are compared.
     pub workload: Option<usize>,
-    /// In which repeat; 0 where the ends have none in common.
+    /// Number of the repeat; 0 if the ends have none in common.
     pub repeat: u32,
     /// Log speed-up of the pair.
     pub d: f64,

@@ -1,4 +1,4 @@
-//! From the values of units to a size with an interval (Student 1908).
+//! Size with an interval from the values of units (Student 1908).
 
 use std::collections::BTreeMap;
 
@@ -58,8 +58,8 @@ impl Size {
         self.p = self.chance_beyond(0.0);
     }
 
-    /// By how much more this is than another of the same units, of which neither knows anything of the other: two runs of a
-    /// study. `None` where they have no unit in common, or are not over the same kind of units.
+    /// Difference from another size of the same units, which is independent of this one: two runs of a study. `None`
+    /// where they have no unit in common, or are not over the same kind of units.
     ///
     /// Machines and, without repeats, workloads are compared one by one. Of these very workloads both are known by their
     /// repeats, and their variances add up.

@@ -8,8 +8,8 @@ use prony_text::csv_field;
 use super::{command, timed};
 use crate::samples::Samples;
 
-/// One line a benchmark that takes time, in seconds: `command,mean,stddev,median,user,system,min,max` and a column
-/// for each parameter. A field is empty where there is nothing to say.
+/// Table with a line for each benchmark that takes time, in seconds: `command,mean,stddev,median,user,system,min,max`
+/// and a column for each parameter. A field is empty where there is nothing to say.
 pub fn csv(samples: &Samples) -> String {
     let subjects = samples.benchmarks.iter().filter_map(|benchmark| benchmark.subject.as_ref());
     let parameters: BTreeSet<&str> =

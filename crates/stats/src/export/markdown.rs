@@ -8,8 +8,8 @@ use super::{command, timed};
 use crate::interval::Interval;
 use crate::samples::Samples;
 
-/// One row a benchmark that takes time. `relative`: how each benchmark compares with the first, as the interval of a
-/// log ratio, in the order of `samples.benchmarks`; without one the cell is empty.
+/// Table with a row for each benchmark that takes time. `relative`: how each benchmark compares with the first, as the
+/// interval of a log ratio, in the order of `samples.benchmarks`; without one the cell is empty.
 pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
     let rows: Vec<_> = timed(samples).collect();
     let shortest = rows.iter().map(|(_, summary)| summary.mean).fold(f64::INFINITY, f64::min);

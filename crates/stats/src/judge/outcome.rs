@@ -1,4 +1,4 @@
-//! From the intervals of a look to a verdict.
+//! Verdict from the intervals of a look.
 
 use std::fmt;
 
@@ -44,7 +44,7 @@ impl Metric {
         }
     }
 
-    /// From its name; `uncontended` and `net` are one.
+    /// Metric of this name; `uncontended` and `net` are the same.
     pub fn from_name(name: &str) -> Option<Metric> {
         match name {
             "cpu" => Some(Metric::Cpu),
@@ -108,7 +108,7 @@ pub struct Outcome {
     pub reasons: Vec<Reason>,
 }
 
-/// One metric at a look, as log ratios.
+/// Result for one metric at a look, as log ratios.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct MetricBlock {
     /// The interval at the level that a difference is judged at; wall: that of a metric alone.

@@ -1,4 +1,4 @@
-//! One metric of all pairs, and what may still be spent on it.
+//! Series of one metric over all pairs, and the error that may still be spent on it.
 
 use super::Ratio;
 use super::pair_selection::select_pairs;
@@ -39,9 +39,9 @@ pub(super) struct Weight {
 /// Values of a metric at one look.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen {
-    /// At the level of a difference.
+    /// Interval at the level of a difference.
     pub difference: Option<Interval>,
-    /// At the level of agreement.
+    /// Interval at the level of agreement.
     pub agreement: Option<Interval>,
     /// 1.4826 × MAD of the log ratios that were judged.
     pub deviation: Option<f64>,
@@ -64,7 +64,7 @@ impl Series {
         }
     }
 
-    /// From here on all of `alpha` that is not spent at a `share` of the budget, by whatever was judged until now.
+    /// Spends, from here on, all of `alpha` that is not spent at a `share` of the budget.
     pub fn resume(&mut self, alpha: f64, share: f64) {
         self.difference = Boundary::resume(alpha, share);
         self.agreement = Boundary::resume(alpha, share);

@@ -16,18 +16,18 @@ pub type Metadata = BTreeMap<String, MetadataValue>;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MetadataValue {
-    /// One line, not empty, without white space around it.
+    /// Text of one line, not empty, without white space around it.
     Text(String),
     /// A number; never NaN or infinite.
     Number(Number),
-    /// Yes or no; pyperf takes it for a number.
+    /// Boolean; pyperf takes it for a number.
     Boolean(bool),
     /// Words of `tags`, none of them empty or `all`.
     Tags(Vec<String>),
 }
 
 impl MetadataValue {
-    /// Any text, made one line; see [`one_line`].
+    /// Text value, made one line; see [`one_line`].
     pub fn text(text: &str) -> MetadataValue {
         MetadataValue::Text(one_line(text))
     }
@@ -50,8 +50,8 @@ impl fmt::Display for MetadataValue {
     }
 }
 
-/// Any text as metadata and names take it: control characters become spaces, white space around it
-/// goes, and `?` stands for nothing at all.
+/// Text in the form that metadata and names have: control characters become spaces, white space around it is removed,
+/// and `?` stands for an empty text.
 pub fn one_line(text: &str) -> String {
     let spaced: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let trimmed = spaced.trim();

@@ -16,7 +16,7 @@ const DEEPEST: usize = 64;
 /// A condition on the levels of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Any of these.
+    /// Disjunction: any of these.
     Or(Vec<Filter>),
     /// All of these.
     And(Vec<Filter>),

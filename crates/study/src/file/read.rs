@@ -1,4 +1,4 @@
-//! From the text of a study file to what it asks.
+//! Reader of a study file's text.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;

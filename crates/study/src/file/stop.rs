@@ -9,7 +9,7 @@ pub struct Stop {
     pub metric: String,
     /// Operator between the measured value and the limit.
     pub comparison: Comparison,
-    /// With what, in the metric's own unit; 1 % is 0.01.
+    /// Limit in the metric's own unit; 1 % is 0.01.
     pub limit: f64,
     /// Next step at the first point beyond the limit.
     pub then: Then,
@@ -36,7 +36,7 @@ pub enum Then {
 /// Precision with which a crossing is located.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Resolution {
-    /// In the factor's unit.
+    /// Distance in the factor's unit.
     Distance(f64),
     /// Share of the lower point: 0.1 for 10 %.
     Share(f64),

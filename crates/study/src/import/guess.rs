@@ -99,7 +99,7 @@ impl Roles {
         single.into_iter().flatten().chain(&self.factors).chain(&self.workloads).any(|name| name == column)
     }
 
-    /// Each column that has a role, and which.
+    /// Columns that have a role, with the role.
     pub fn listed(&self) -> Vec<(&'static str, &str)> {
         let mut listed: Vec<(&'static str, &str)> = Vec::new();
         listed.extend(self.factors.iter().map(|name| ("factor", name.as_str())));

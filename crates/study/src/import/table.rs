@@ -27,7 +27,7 @@ pub struct Table {
 pub struct Row {
     /// Number of its first line in the file, from 1.
     pub line: u64,
-    /// One text a column, trimmed.
+    /// Texts of the row, one for each column, trimmed.
     pub cells: Vec<String>,
 }
 

@@ -11,11 +11,11 @@ use crate::{FailureKind, State};
 /// Number of cells in each state.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// Still to run.
+    /// Cells that have not run yet.
     pub pending: u64,
-    /// Somebody runs them, or was cut short.
+    /// Cells that are running, or were cut short.
     pub running: u64,
-    /// With a value.
+    /// Cells that have a value.
     pub done: u64,
     /// Failed cells, which have no value.
     pub failed: u64,
@@ -44,7 +44,7 @@ impl Counts {
         self.pending + self.running + self.done + self.failed + self.skipped
     }
 
-    /// Still to run, or to be run again.
+    /// Number of cells to run, or to run again.
     pub fn left(&self) -> u64 {
         self.pending + self.running
     }
@@ -61,7 +61,7 @@ impl Counts {
     }
 }
 
-/// One attempt at a cell.
+/// Attempt at a cell.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
     /// Key of the cell.

@@ -27,7 +27,7 @@ pub enum Basis {
 }
 
 impl Estimate {
-    /// Until the last machine is done.
+    /// Seconds until the last machine is done.
     pub fn seconds(&self) -> f64 {
         self.machine_seconds.iter().copied().fold(0.0, f64::max)
     }

@@ -1,4 +1,4 @@
-//! One cell: what it runs, and what came of it.
+//! Run of a cell, and its result.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -49,7 +49,7 @@ pub struct Outcome {
 /// Reason why a cell has no result.
 #[derive(Debug)]
 pub enum NoOutcome {
-    /// Somebody asked to stop.
+    /// A signal asked to stop.
     Interrupted,
     Failed(Failure),
 }

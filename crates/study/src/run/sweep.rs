@@ -27,7 +27,7 @@ pub fn of(study: &Study) -> Option<(usize, &Stop)> {
     study.factors.iter().enumerate().find_map(|(at, factor)| Some((at, factor.stop.as_ref()?)))
 }
 
-/// After a cell of a sweep ended: takes larger points out of the queue, and adds the point that is to be tried next.
+/// Updates the plan after a cell of a sweep ended: larger points leave the queue, and the next point to try is added.
 /// Returns the study with that point.
 pub fn follow(
     study: &Study,

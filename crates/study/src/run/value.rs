@@ -1,4 +1,4 @@
-//! From what ran to the value of a cell.
+//! Value of a cell from the results of its run.
 
 use prony_bench::SingleRun;
 use prony_machine::process::NoWait;
@@ -62,7 +62,7 @@ impl Ran<'_> {
         }
     }
 
-    /// Any number of the run, by its name; times are seconds.
+    /// Number of the run by its name; times are in seconds.
     ///
     /// # Errors
     /// When the run has no such number.
