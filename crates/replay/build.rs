@@ -28,12 +28,21 @@ fn main() {
 
     let target = variable("TARGET");
     let library = built(&preload, &out.join("preload"), &target, None, &[]).expect("the preload library did not build");
-    println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY={}", library.display());
+    println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY={}", packed(&library, &out.join("library.zst")).display());
 
     let without = out.join("no-library-for-i386");
     fs::write(&without, []).expect("the directory of a build script can be written to");
     let library = if target.starts_with("x86_64") { for_i386(&crates.join(".."), &preload, &out) } else { None };
+    let library = library.map(|library| packed(&library, &out.join("library-i386.zst")));
     println!("cargo::rustc-env=PRONY_PRELOAD_LIBRARY_I386={}", library.unwrap_or(without).display());
+}
+
+/// Compresses a library to a quarter, of which the command has to carry less.
+fn packed(library: &Path, to: &Path) -> PathBuf {
+    let image = fs::read(library).expect("the library was built");
+    let packed = zstd::bulk::compress(&image, 19).expect("memory for compression");
+    fs::write(to, packed).expect("the directory of a build script can be written to");
+    to.to_owned()
 }
 
 /// Builds the library; `None` if that failed. `compiler`: another one than that of the workspace.

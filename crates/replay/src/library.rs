@@ -4,9 +4,9 @@ use crate::channel::Channel;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// The image of the shared object for this architecture.
+/// Image of the shared object for this architecture, compressed with zstd.
 static IMAGE: &[u8] = include_bytes!(env!("PRONY_PRELOAD_LIBRARY"));
-/// The one for i386 on x86-64; empty where the build had no compiler for it.
+/// Image for i386 on x86-64, compressed; empty if the build had no compiler for it.
 static IMAGE_I386: &[u8] = include_bytes!(env!("PRONY_PRELOAD_LIBRARY_I386"));
 
 /// True if servers of i386 can be recorded and replayed.
@@ -24,10 +24,11 @@ pub(crate) struct Libraries {
 }
 
 impl Libraries {
-    /// Puts both into memory.
+    /// Unpacks both into files in memory.
     pub(crate) fn in_memory() -> io::Result<Libraries> {
-        let i386 = if has_i386() { Some(Channel::library_file(IMAGE_I386)?) } else { None };
-        Ok(Libraries { own: Channel::library_file(IMAGE)?, i386 })
+        let file = |packed: &[u8]| Channel::library_file(&zstd::decode_all(packed)?);
+        let i386 = if has_i386() { Some(file(IMAGE_I386)?) } else { None };
+        Ok(Libraries { own: file(IMAGE)?, i386 })
     }
 }
 
