@@ -8,6 +8,7 @@ mod check;
 mod contention;
 mod cpus;
 mod facts;
+pub mod huge_pages;
 mod interrupt;
 pub mod own;
 pub mod perf;
@@ -20,6 +21,7 @@ pub use check::{Check, Disturbance, Finding, State, bench_cpu, check};
 pub use contention::{Contention, Taken, Wait, wait_on};
 pub use cpus::{CpuSet, CpuSetError};
 pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
+pub use huge_pages::{HugePages, HugePagesError};
 pub use interrupt::{Interrupt, signal_name};
 pub use tree::Tree;
 pub use tune::{

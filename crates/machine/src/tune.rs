@@ -6,7 +6,7 @@
 
 mod groups;
 mod plan;
-mod restore;
+pub(crate) mod restore;
 mod run;
 mod shield;
 mod signals;
@@ -29,7 +29,7 @@ pub use shield::{Shield, ShieldKind};
 pub use signals::Signals;
 
 use crate::contention::{Wait, wait_on};
-use crate::undo::{Found, Lock, Resource, Stage, Undo, UndoError};
+use crate::undo::{Found, Lock, MACHINE, Resource, Stage, Undo, UndoError};
 use crate::{CpuSet, Tree};
 
 /// Duration for which a thread spins on a CPU to detect competition.
@@ -106,11 +106,11 @@ pub enum TuneError {
 /// # Errors
 /// [`TuneError`]: then the machine is as it was, but for what the undo file tells.
 pub fn tune<'a>(tree: &'a Tree, options: &Options, stop: &AtomicBool) -> Result<Tuning<'a>, TuneError> {
-    let lock = Lock::take(tree)?;
-    let earlier = match Undo::load(tree)? {
+    let lock = Lock::take(tree, MACHINE)?;
+    let earlier = match Undo::load(tree, MACHINE)? {
         Found::Nothing => None,
-        Found::EarlierBoot => Some(restore::drop_earlier_boot(tree)?),
-        Found::Undo(undo) => Some(restore::apply(tree, undo)?),
+        Found::EarlierBoot => Some(restore::drop_earlier_boot(tree, MACHINE)?),
+        Found::Undo(undo) => Some(restore::apply(tree, MACHINE, undo)?),
     };
     // Values are read after an earlier run was undone, or its values would be taken for the machine's own.
     let plan = plan(tree, options);
@@ -174,7 +174,7 @@ impl Tuning<'_> {
                     return Ok(());
                 }
                 change.stage = Stage::Begun;
-                self.undo.save(tree)?;
+                self.undo.save(tree, MACHINE)?;
                 let wrote = tree.write(&path, &asked);
                 let now = tree.read(&path).unwrap_or_default();
                 let result = match wrote {
@@ -195,7 +195,7 @@ impl Tuning<'_> {
             }
             Resource::Process { pid, start_ticks, name } => {
                 change.stage = Stage::Begun;
-                self.undo.save(tree)?;
+                self.undo.save(tree, MACHINE)?;
                 let stopped = groups::stop(tree, pid, start_ticks);
                 self.outcomes.push(Outcome {
                     knob,
@@ -223,7 +223,7 @@ impl Tuning<'_> {
         for change in &mut self.undo.changes[first..] {
             change.stage = Stage::Begun;
         }
-        self.undo.save(self.tree)?;
+        self.undo.save(self.tree, MACHINE)?;
         let mut shield = shield::raise(self.tree, &planned);
         if shield.raised {
             // Only who is inside may run on the CPUs of a shield.
@@ -249,7 +249,7 @@ impl Tuning<'_> {
                 *settled = self.tree.read(path).ok();
             }
         }
-        Ok(self.undo.save(self.tree)?)
+        Ok(self.undo.save(self.tree, MACHINE)?)
     }
 
     /// Keeps every CPU from sleeping deeper than its first state, until this is dropped: the kernel
@@ -284,7 +284,7 @@ impl Tuning<'_> {
     /// When the undo file cannot be written; then the machine is put back.
     pub fn keep(mut self) -> Result<(), UndoError> {
         self.undo.kept = true;
-        self.undo.save(self.tree)?;
+        self.undo.save(self.tree, MACHINE)?;
         self.over = true;
         Ok(())
     }
@@ -296,7 +296,7 @@ impl Tuning<'_> {
     pub fn restore(mut self) -> Result<Restoring, UndoError> {
         self.over = true;
         self.latency = None;
-        restore::apply(self.tree, std::mem::take(&mut self.undo))
+        restore::apply(self.tree, MACHINE, std::mem::take(&mut self.undo))
     }
 }
 
@@ -305,7 +305,7 @@ impl Drop for Tuning<'_> {
     fn drop(&mut self) {
         if !self.over {
             // The undo file stays where this fails, and the next run finishes it.
-            let _ = restore::apply(self.tree, std::mem::take(&mut self.undo));
+            let _ = restore::apply(self.tree, MACHINE, std::mem::take(&mut self.undo));
         }
     }
 }

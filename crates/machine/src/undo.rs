@@ -20,8 +20,18 @@ use crate::Tree;
 use crate::own::{self, LockError, NotOurs, Whose};
 use crate::tune::Knob;
 
-const FILE: &str = "machine.undo";
-const LOCK: &str = "machine.lock";
+/// Names of an undo file and of its lock. What is changed at different times, and put back at different times, has an undo
+/// file each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct UndoName {
+    file: &'static str,
+    lock: &'static str,
+}
+
+/// The undo file of `tune`.
+pub(crate) const MACHINE: UndoName = UndoName { file: "machine.undo", lock: "machine.lock" };
+/// The undo file of reserved huge pages.
+pub(crate) const HUGE_PAGES: UndoName = UndoName { file: "huge-pages.undo", lock: "huge-pages.lock" };
 
 /// The version that is written; others are refused.
 const VERSION: u32 = 1;
@@ -170,19 +180,23 @@ pub(crate) fn is_there(tree: &Tree) -> bool {
         let of_root = |path: &Path| path.symlink_metadata().is_ok_and(|facts| facts.uid() == 0 && !facts.is_symlink());
         path.parent().is_some_and(of_root) && of_root(path) && path.is_file()
     };
-    matches!(open(tree), Ok(Some(_))) || tree.is_machine() && is_roots(Path::new("/run/prony/machine.undo"))
+    matches!(open(tree, MACHINE), Ok(Some(_))) || tree.is_machine() && is_roots(Path::new("/run/prony/machine.undo"))
 }
 
 /// The knobs that were turned and not turned back, each once, as far as this user may know.
 pub fn tuned(tree: &Tree) -> Vec<Knob> {
-    let Ok(Found::Undo(undo)) = Undo::load(tree) else { return Vec::new() };
+    let Ok(Found::Undo(undo)) = Undo::load(tree, MACHINE) else { return Vec::new() };
     let done = undo.changes.iter().filter(|change| change.stage == Stage::Done).map(|change| change.knob);
     done.collect::<BTreeSet<Knob>>().into_iter().collect()
 }
 
 /// Path of the undo file of this user.
 pub fn path(tree: &Tree) -> PathBuf {
-    directory(tree).join(FILE)
+    place(tree, MACHINE)
+}
+
+fn place(tree: &Tree, name: UndoName) -> PathBuf {
+    directory(tree).join(name.file)
 }
 
 fn directory(tree: &Tree) -> PathBuf {
@@ -201,7 +215,7 @@ fn directory_mode(tree: &Tree) -> u32 {
 }
 
 /// The undo file, if there is one and it may be believed.
-fn open(tree: &Tree) -> Result<Option<File>, NotOurs> {
+fn open(tree: &Tree, name: UndoName) -> Result<Option<File>, NotOurs> {
     let none = |error: NotOurs| match error {
         NotOurs::Io { error, .. } if error.kind() == io::ErrorKind::NotFound => Ok(None),
         error => Err(error),
@@ -209,7 +223,7 @@ fn open(tree: &Tree) -> Result<Option<File>, NotOurs> {
     if let Err(error) = own::check_directory(&directory(tree), directory_mode(tree)) {
         return none(error);
     }
-    own::open(&path(tree), Whose::Ours).map(Some).or_else(none)
+    own::open(&place(tree, name), Whose::Ours).map(Some).or_else(none)
 }
 
 fn io_error(path: &Path) -> impl FnOnce(io::Error) -> UndoError + '_ {
@@ -229,22 +243,24 @@ pub(crate) struct Lock {
 
 impl Lock {
     /// Takes it, or says who has it.
-    pub(crate) fn take(tree: &Tree) -> Result<Lock, UndoError> {
+    pub(crate) fn take(tree: &Tree, name: UndoName) -> Result<Lock, UndoError> {
         let directory = directory(tree);
         own::make_directory(&directory, directory_mode(tree))?;
-        let lock = own::Lock::take(&directory.join(LOCK), Whose::Ours).map_err(|error| match error {
+        let lock = own::Lock::take(&directory.join(name.lock), Whose::Ours).map_err(|error| match error {
             LockError::NotOurs(error) => UndoError::NotOurs(error),
             LockError::Busy { pid, .. } => UndoError::Busy { pid },
         })?;
-        sweep_away_temporaries(&directory);
+        sweep_away_temporaries(&directory, name);
         Ok(Lock { _lock: lock })
     }
 }
 
 /// Removes what a process that was killed was writing. Who calls this has the lock, so that nobody finishes it.
-fn sweep_away_temporaries(directory: &Path) {
+fn sweep_away_temporaries(directory: &Path, name: UndoName) {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    for entry in entries.filter(|entry| own::is_temporary(&entry.file_name().to_string_lossy())) {
+    let prefix = format!(".{}.", name.file);
+    let is_left = |found: &str| own::is_temporary(found) && found.starts_with(&prefix);
+    for entry in entries.filter(|entry| is_left(&entry.file_name().to_string_lossy())) {
         // What cannot be removed is in nobody's way.
         let _ = fs::remove_file(entry.path());
     }
@@ -256,9 +272,9 @@ impl Undo {
     }
 
     /// Reads the undo file of an earlier run.
-    pub(crate) fn load(tree: &Tree) -> Result<Found, UndoError> {
-        let path = path(tree);
-        let Some(file) = open(tree)? else { return Ok(Found::Nothing) };
+    pub(crate) fn load(tree: &Tree, name: UndoName) -> Result<Found, UndoError> {
+        let path = place(tree, name);
+        let Some(file) = open(tree, name)? else { return Ok(Found::Nothing) };
         let mut text = String::new();
         file.take(BYTES_MAX).read_to_string(&mut text).map_err(io_error(&path))?;
         let undo = parse(&path, &text)?;
@@ -273,8 +289,8 @@ impl Undo {
     }
 
     /// Puts the file on disk, whole.
-    pub(crate) fn save(&self, tree: &Tree) -> Result<(), UndoError> {
-        let path = path(tree);
+    pub(crate) fn save(&self, tree: &Tree, name: UndoName) -> Result<(), UndoError> {
+        let path = place(tree, name);
         let text = serde_json::to_string_pretty(self).map_err(|error| io_error(&path)(error.into()))?;
         tree.step();
         let (temporary, mut file) = own::temporary(&path, 0o600).map_err(io_error(&path))?;
@@ -292,9 +308,9 @@ impl Undo {
 }
 
 /// Removes the undo file: there is nothing left to put back.
-pub(crate) fn remove(tree: &Tree) -> Result<(), UndoError> {
+pub(crate) fn remove(tree: &Tree, name: UndoName) -> Result<(), UndoError> {
     tree.step();
-    let path = path(tree);
+    let path = place(tree, name);
     match fs::remove_file(&path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_error(&path)(error)),
         _ => Ok(()),

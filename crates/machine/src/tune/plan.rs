@@ -46,10 +46,12 @@ pub enum Knob {
     Smt,
     /// Processes run on other CPUs.
     Shield,
+    /// Huge pages that are reserved for programs that ask for them. `tune` leaves it alone; a device model needs some.
+    HugePagePool,
 }
 
 impl Knob {
-    /// Every knob, in the order in which they are turned.
+    /// Every knob that `tune` turns, in the order in which they are turned.
     pub const ALL: [Knob; 15] = [
         Knob::Autogroup,
         Knob::PerfSampling,
@@ -86,6 +88,7 @@ impl Knob {
             Knob::Interrupts => "interrupts",
             Knob::Smt => "smt",
             Knob::Shield => "shield",
+            Knob::HugePagePool => "huge-page-pool",
         }
     }
 
@@ -213,6 +216,7 @@ impl Planner<'_> {
             }
             Knob::Interrupts => self.interrupts(cpus, others),
             Knob::Smt => self.smt(cpus),
+            Knob::HugePagePool => "huge pages are reserved by who needs them".to_owned(),
             Knob::Shield => match shield::plan(self.tree, cpus, others) {
                 Ok((change, planned)) => {
                     self.plan.changes.extend(change);

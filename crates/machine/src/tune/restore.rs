@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{Knob, groups, in_force};
 use crate::Tree;
-use crate::undo::{self, Found, Lock, Resource, Stage, Undo, UndoError};
+use crate::undo::{self, Found, HUGE_PAGES, Lock, MACHINE, Resource, Stage, Undo, UndoError, UndoName};
 
 /// Some values take another with them: a limit may be refused until another is back.
 const PASSES: u32 = 3;
@@ -70,21 +70,40 @@ pub enum Back {
 /// # Errors
 /// [`UndoError`]: no undo file could be read, or another process is tuning.
 pub fn restore(tree: &Tree) -> Result<Restoring, UndoError> {
-    let _lock = Lock::take(tree)?;
-    match Undo::load(tree)? {
+    let machine = restore_one(tree, MACHINE)?;
+    // Somebody who uses reserved huge pages at this moment puts them back.
+    let huge_pages = match restore_one(tree, HUGE_PAGES) {
+        Err(UndoError::Busy { .. }) => Restoring::Nothing,
+        restored => restored?,
+    };
+    Ok(match (machine, huge_pages) {
+        (Restoring::Applied(mut all), Restoring::Applied(more)) => {
+            all.extend(more);
+            Restoring::Applied(all)
+        }
+        (Restoring::Nothing | Restoring::EarlierBoot, applied @ Restoring::Applied(_)) => applied,
+        (Restoring::Nothing, other) => other,
+        (machine, _) => machine,
+    })
+}
+
+/// Puts back what one undo file tells.
+pub(crate) fn restore_one(tree: &Tree, name: UndoName) -> Result<Restoring, UndoError> {
+    let _lock = Lock::take(tree, name)?;
+    match Undo::load(tree, name)? {
         Found::Nothing => Ok(Restoring::Nothing),
-        Found::EarlierBoot => drop_earlier_boot(tree),
-        Found::Undo(undo) => apply(tree, undo),
+        Found::EarlierBoot => drop_earlier_boot(tree, name),
+        Found::Undo(undo) => apply(tree, name, undo),
     }
 }
 
-pub(super) fn drop_earlier_boot(tree: &Tree) -> Result<Restoring, UndoError> {
-    undo::remove(tree)?;
+pub(crate) fn drop_earlier_boot(tree: &Tree, name: UndoName) -> Result<Restoring, UndoError> {
+    undo::remove(tree, name)?;
     Ok(Restoring::EarlierBoot)
 }
 
 /// Restores all settings of the undo file. What failed stays in the undo file; without such, it is removed.
-pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError> {
+pub(crate) fn apply(tree: &Tree, name: UndoName, mut undo: Undo) -> Result<Restoring, UndoError> {
     let frequencies_moved =
         undo.changes.iter().any(|change| change.stage != Stage::Planned && is_frequency(change.knob));
     let mut backs: Vec<Option<Back>> = undo.changes.iter().map(|_| None).collect();
@@ -115,10 +134,10 @@ pub(super) fn apply(tree: &Tree, mut undo: Undo) -> Result<Restoring, UndoError>
         let _ = groups::bind_again(tree, affinity);
     }
     if failed.is_empty() {
-        undo::remove(tree)?;
+        undo::remove(tree, name)?;
     } else {
         undo.changes = failed;
-        undo.save(tree)?;
+        undo.save(tree, name)?;
     }
     Ok(Restoring::Applied(restored))
 }

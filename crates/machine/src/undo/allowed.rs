@@ -14,6 +14,7 @@ const FILES: &[&str] = &[
     "/proc/sys/kernel/numa_balancing",
     "/proc/sys/kernel/nmi_watchdog",
     "/proc/sys/vm/stat_interval",
+    "/proc/sys/vm/nr_hugepages",
     "/proc/irq/default_smp_affinity",
     "/proc/irq/#/smp_affinity_list",
     "/sys/devices/virtual/workqueue/cpumask",
