@@ -1,0 +1,504 @@
+//! The DMA memory of a driver: its huge pages, mapped here too, by bus address.
+//!
+//! A driver without an IOMMU uses physical addresses as bus addresses. It finds those of its huge pages in
+//! `/proc/self/pagemap`; so does the device, for each mapping of huge pages in `/proc/PID/maps`, and maps the same file
+//! through `/proc/PID/map_files`, which works for files without a name, too.
+#![allow(unsafe_code, reason = "memory that another process writes to is reached through raw pointers")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::FileExt;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use prony_softnic::{DmaFault, DmaMemory};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use crate::guard;
+
+/// Granularity of the map: the smallest huge page of x86-64 and aarch64.
+const PIECE_BITS: u32 = 21;
+const PIECE_BYTES: u64 = 1 << PIECE_BITS;
+/// statfs(2).
+const HUGETLBFS_MAGIC: i64 = 0x9584_58f6;
+/// Pages of the direct-mapped table: those of 2 GiB, as long as no two have the same place.
+const SLOTS: usize = 1024;
+/// Shortest time between two searches for memory that a driver may have added.
+const SEARCH_NS: u64 = 1_000_000;
+/// Entry of `/proc/PID/pagemap`: page is present; number of its frame (Documentation/admin-guide/mm/pagemap.rst).
+const PAGE_PRESENT: u64 = 1 << 63;
+const PAGE_FRAME: u64 = (1 << 55) - 1;
+
+/// Reasons why the memory of a driver cannot be found.
+#[derive(Debug, thiserror::Error)]
+pub enum MapError {
+    /// The kernel does not tell physical addresses.
+    #[error("/proc/{pid}/pagemap has no frame numbers, which needs CAP_SYS_ADMIN")]
+    NoFrames {
+        /// The driver.
+        pid: u32,
+    },
+    /// The kernel's reason.
+    #[error("cannot map the huge pages of process {pid}: {error}")]
+    Io {
+        /// The driver.
+        pid: u32,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+}
+
+/// DMA memory of one or more drivers.
+#[derive(Debug)]
+pub(crate) struct DmaMap {
+    slots: Box<[Slot; SLOTS]>,
+    pieces: BTreeMap<u64, *mut u8>,
+    regions: Vec<Region>,
+    drivers: Vec<u32>,
+    searched_ns: u64,
+    now_ns: u64,
+    error: Option<MapError>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Slot {
+    piece: u64,
+    start: *mut u8,
+}
+
+const NO_SLOT: Slot = Slot { piece: u64::MAX, start: ptr::null_mut() };
+
+/// A mapping of a driver's huge pages in this process.
+#[derive(Debug)]
+struct Region {
+    /// Device and inode of the file, first byte in it, length.
+    of: (String, u64, u64, u64),
+    start: *mut u8,
+    bytes: usize,
+}
+
+impl Drop for Region {
+    fn drop(&mut self) {
+        guard::forget(self.start);
+        // SAFETY: the mapping is that of `search`, and the table that pointed into it is rebuilt by whoever drops this.
+        let _ = unsafe { munmap(self.start.cast(), self.bytes) };
+    }
+}
+
+// SAFETY: the mappings belong to the value alone; what others may change in them is copied as other agents' memory.
+unsafe impl Send for DmaMap {}
+
+impl DmaMap {
+    /// No memory of anybody.
+    pub(crate) fn new() -> DmaMap {
+        DmaMap {
+            slots: Box::new([NO_SLOT; SLOTS]),
+            pieces: BTreeMap::new(),
+            regions: Vec::new(),
+            drivers: Vec::new(),
+            searched_ns: 0,
+            now_ns: 0,
+            error: None,
+        }
+    }
+
+    /// The processes whose memory this is. Memory of others is let go.
+    pub(crate) fn set_drivers(&mut self, drivers: Vec<u32>) {
+        if drivers.is_empty() {
+            self.clear();
+        }
+        self.drivers = drivers;
+        self.search();
+    }
+
+    pub(crate) fn drivers(&self) -> &[u32] {
+        &self.drivers
+    }
+
+    /// Bytes that are mapped.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.pieces.len() as u64 * PIECE_BYTES
+    }
+
+    /// Why the last search failed, once.
+    pub(crate) fn take_error(&mut self) -> Option<MapError> {
+        self.error.take()
+    }
+
+    /// Tells the time; searches are not repeated within a millisecond.
+    #[inline]
+    pub(crate) fn set_time(&mut self, now_ns: u64) {
+        self.now_ns = now_ns;
+    }
+
+    fn clear(&mut self) {
+        self.slots.fill(NO_SLOT);
+        self.pieces.clear();
+        self.regions.clear();
+    }
+
+    /// Finds the huge pages that the drivers have mapped by now.
+    pub(crate) fn search(&mut self) {
+        self.searched_ns = self.now_ns;
+        let mut kept: Vec<Region> = Vec::new();
+        let mut pieces = BTreeMap::new();
+        for pid in self.drivers.clone() {
+            match self.search_in(pid, &mut kept, &mut pieces) {
+                Ok(()) => {}
+                // Processes end whenever they want.
+                Err(MapError::Io { error, .. }) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::ENOENT)) => {
+                }
+                Err(error) => self.error = Some(error),
+            }
+        }
+        self.slots.fill(NO_SLOT);
+        for (&piece, &start) in &pieces {
+            self.slots[piece as usize % SLOTS] = Slot { piece, start };
+        }
+        // What is in neither is unmapped now.
+        (self.pieces, self.regions) = (pieces, kept);
+    }
+
+    fn search_in(
+        &mut self,
+        pid: u32,
+        kept: &mut Vec<Region>,
+        pieces: &mut BTreeMap<u64, *mut u8>,
+    ) -> Result<(), MapError> {
+        let failed = |error: io::Error| MapError::Io { pid, error };
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(failed)?;
+        let pagemap = File::open(format!("/proc/{pid}/pagemap")).map_err(failed)?;
+        for mapping in maps.lines().filter_map(Mapping::parse) {
+            let (length, of) = (mapping.end - mapping.start, mapping.identity());
+            let start = if let Some(region) = kept.iter().find(|region| region.of == of) {
+                region.start
+            } else if let Some(place) = self.regions.iter().position(|region| region.of == of) {
+                kept.push(self.regions.swap_remove(place));
+                kept[kept.len() - 1].start
+            } else {
+                let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
+                let Some(start) = map_huge_pages(&path, &mapping).map_err(failed)? else { continue };
+                guard::remember(start, length as usize, PIECE_BYTES as usize);
+                kept.push(Region { of, start, bytes: length as usize });
+                start
+            };
+            for at in (0..length).step_by(PIECE_BYTES as usize) {
+                let mut entry = [0; 8];
+                pagemap.read_exact_at(&mut entry, (mapping.start + at) / 4096 * 8).map_err(failed)?;
+                let entry = u64::from_ne_bytes(entry);
+                // What the driver has not touched yet has no address that it could give to a device.
+                if entry & PAGE_PRESENT == 0 {
+                    continue;
+                }
+                let frame = entry & PAGE_FRAME;
+                if frame == 0 {
+                    return Err(MapError::NoFrames { pid });
+                }
+                let address = frame * 4096;
+                if address.is_multiple_of(PIECE_BYTES) {
+                    // SAFETY: `at` lies in the mapping, which has `length` bytes.
+                    pieces.insert(address >> PIECE_BITS, unsafe { start.add(at as usize) });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The memory from an address to the end of its piece, and the bytes in it.
+    #[inline]
+    fn piece(&self, address: u64) -> Option<(*mut u8, u64)> {
+        let piece = address >> PIECE_BITS;
+        let slot = &self.slots[piece as usize % SLOTS];
+        let start = if slot.piece == piece { slot.start } else { *self.pieces.get(&piece)? };
+        let at = address % PIECE_BYTES;
+        // SAFETY: the piece is mapped as a whole, and `at` lies in it.
+        Some((unsafe { start.add(at as usize) }, PIECE_BYTES - at))
+    }
+
+    /// The memory of an access that lies in one piece.
+    #[inline]
+    fn whole(&self, address: u64, bytes: usize) -> Option<*mut u8> {
+        let (start, left) = self.piece(address)?;
+        (bytes as u64 <= left).then_some(start)
+    }
+
+    /// The parts of an access, each in one piece; `None` if one of them is no DMA memory.
+    fn parts(&self, address: u64, bytes: usize) -> Option<Vec<(*mut u8, usize)>> {
+        let (mut parts, mut address, mut left) = (Vec::new(), address, bytes as u64);
+        address.checked_add(left)?;
+        while left > 0 {
+            let (start, room) = self.piece(address)?;
+            let bytes = left.min(room);
+            parts.push((start, bytes as usize));
+            (address, left) = (address + bytes, left - bytes);
+        }
+        Some(parts)
+    }
+
+    /// The parts of an access that is not in one known piece: maybe the driver has mapped more by now.
+    #[cold]
+    fn find(&mut self, address: u64, bytes: usize) -> Result<Vec<(*mut u8, usize)>, DmaFault> {
+        if let Some(parts) = self.parts(address, bytes) {
+            return Ok(parts);
+        }
+        if self.now_ns.saturating_sub(self.searched_ns) >= SEARCH_NS {
+            self.search();
+        }
+        self.parts(address, bytes).ok_or(DmaFault { address, bytes: bytes as u64 })
+    }
+
+    #[inline]
+    fn words(&mut self, address: u64) -> Result<[&AtomicU64; 2], DmaFault> {
+        let start = match self.whole(address, 16) {
+            Some(start) => start,
+            None => match self.find(address, 16)?[..] {
+                [(start, _)] => start,
+                // Descriptors are aligned to their size, so that a piece holds all of one.
+                _ => return Err(DmaFault { address, bytes: 16 }),
+            },
+        };
+        assert!((start as usize).is_multiple_of(16), "rings are aligned, and so are their descriptors");
+        // SAFETY: 16 bytes from `start` on are mapped, aligned, and live until `self` is changed.
+        unsafe { Ok([&*start.cast::<AtomicU64>(), &*start.add(8).cast::<AtomicU64>()]) }
+    }
+}
+
+impl DmaMemory for DmaMap {
+    #[inline]
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), DmaFault> {
+        if let Some(start) = self.whole(address, into.len()) {
+            // SAFETY: `whole` says that so many bytes from `start` on are mapped.
+            unsafe { copy_from(start, into) };
+            return Ok(());
+        }
+        let mut rest = into;
+        for (start, bytes) in self.find(address, rest.len())? {
+            let (part, after) = rest.split_at_mut(bytes);
+            // SAFETY: `find` says that so many bytes from `start` on are mapped.
+            unsafe { copy_from(start, part) };
+            rest = after;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DmaFault> {
+        if let Some(start) = self.whole(address, bytes.len()) {
+            // SAFETY: `whole` says that so many bytes from `start` on are mapped.
+            unsafe { copy_to(start, bytes) };
+            return Ok(());
+        }
+        let mut rest = bytes;
+        for (start, bytes) in self.find(address, rest.len())? {
+            let (part, after) = rest.split_at(bytes);
+            // SAFETY: `find` says that so many bytes from `start` on are mapped.
+            unsafe { copy_to(start, part) };
+            rest = after;
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn read_descriptor(&mut self, address: u64) -> Result<[u64; 2], DmaFault> {
+        let [low, high] = self.words(address)?;
+        Ok([low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)])
+    }
+
+    #[inline]
+    fn write_descriptor(&mut self, address: u64, words: [u64; 2]) -> Result<(), DmaFault> {
+        let [low, high] = self.words(address)?;
+        low.store(words[0], Ordering::Relaxed);
+        high.store(words[1], Ordering::Release);
+        Ok(())
+    }
+
+    #[inline]
+    fn prefetch(&self, address: u64) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some((start, _)) = self.piece(address) {
+            // SAFETY: a prefetch reads nothing, and this address is mapped.
+            unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(start.cast()) };
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = address;
+    }
+}
+
+/// Copies bytes that another process may be writing.
+///
+/// # Safety
+/// As many bytes as `into` has are mapped from `from` on.
+#[inline]
+unsafe fn copy_from(from: *const u8, into: &mut [u8]) {
+    // SAFETY: the caller's; `into` is a slice of its own.
+    unsafe { copy(from, into.as_mut_ptr(), into.len()) };
+}
+
+/// Copies bytes to where another process may be reading.
+///
+/// # Safety
+/// As many bytes as `bytes` has are mapped from `to` on.
+#[inline]
+unsafe fn copy_to(to: *mut u8, bytes: &[u8]) {
+    // SAFETY: the caller's; `bytes` is a slice of its own.
+    unsafe { copy(bytes.as_ptr(), to, bytes.len()) };
+}
+
+/// Copies by instructions that the compiler does not know: what another process does at the same time is no data race
+/// of this one, and gives some mixture of old and new bytes.
+///
+/// # Safety
+/// Both ranges are mapped, and do not overlap.
+#[inline]
+#[cfg(target_arch = "x86_64")]
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    use std::arch::asm;
+    if bytes < 16 {
+        // SAFETY: the caller's. `rep movsb` leaves the direction flag as the ABI has it, which is forwards.
+        unsafe {
+            asm!("rep movsb", inout("rcx") bytes => _, inout("rsi") from => _, inout("rdi") to => _,
+                 options(nostack, preserves_flags));
+        }
+        return;
+    }
+    let last = bytes - 16;
+    // SAFETY: the caller's: each 16 bytes lie in both ranges, the last ones, at `last`, maybe for the second time.
+    unsafe {
+        asm!(
+            "xor {at}, {at}",
+            "2:",
+            "movdqu {x}, [{from} + {at}]",
+            "movdqu [{to} + {at}], {x}",
+            "add {at}, 16",
+            "cmp {at}, {last}",
+            "jb 2b",
+            "movdqu {x}, [{from} + {last}]",
+            "movdqu [{to} + {last}], {x}",
+            at = out(reg) _, x = out(xmm_reg) _, from = in(reg) from, to = in(reg) to, last = in(reg) last,
+            options(nostack),
+        );
+    }
+}
+
+/// As on x86-64, byte by byte.
+///
+/// # Safety
+/// Both ranges are mapped, and do not overlap.
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
+    use std::sync::atomic::AtomicU8;
+    for at in 0..bytes {
+        // SAFETY: the caller's; bytes need no alignment.
+        unsafe {
+            let byte = (*from.add(at).cast::<AtomicU8>()).load(Ordering::Relaxed);
+            (*to.add(at).cast::<AtomicU8>()).store(byte, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A line of `/proc/PID/maps` that may be huge pages: writable, shared, of a file, and of whole pieces.
+#[derive(Debug, PartialEq, Eq)]
+struct Mapping {
+    start: u64,
+    end: u64,
+    offset: u64,
+    device: String,
+    inode: u64,
+}
+
+impl Mapping {
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
+        let (start, end) = (hex(start)?, hex(end)?);
+        let permissions = fields.next()?;
+        let mapping = Mapping {
+            start,
+            end,
+            offset: hex(fields.next()?)?,
+            device: fields.next()?.to_owned(),
+            inode: fields.next()?.parse().ok()?,
+        };
+        let is_whole = start < end && start.is_multiple_of(PIECE_BYTES) && end.is_multiple_of(PIECE_BYTES);
+        (permissions == "rw-s" && mapping.inode != 0 && is_whole).then_some(mapping)
+    }
+
+    fn identity(&self) -> (String, u64, u64, u64) {
+        (self.device.clone(), self.inode, self.offset, self.end - self.start)
+    }
+}
+
+/// Maps the file of a mapping; `None` if it is not of huge pages.
+fn map_huge_pages(path: &str, mapping: &Mapping) -> io::Result<Option<*mut u8>> {
+    let file = OpenOptions::new().read(true).write(true).open(path)?;
+    if rustix::fs::fstatfs(&file)?.f_type as i64 != HUGETLBFS_MAGIC {
+        return Ok(None);
+    }
+    let bytes = (mapping.end - mapping.start) as usize;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file.as_fd(), mapping.offset)? };
+    Ok(Some(start.cast()))
+}
+
+/// Processes that have mapped one of these files, given by device and inode, among `candidates`.
+pub(crate) fn who_maps(files: &[(u64, u64)], candidates: impl IntoIterator<Item = u32>) -> Vec<u32> {
+    let name = |&(device, inode): &(u64, u64)| {
+        format!(" {:02x}:{:02x} {inode} ", rustix::fs::major(device), rustix::fs::minor(device))
+    };
+    let names: Vec<String> = files.iter().map(name).collect();
+    let maps_one = |pid: &u32| {
+        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return false };
+        maps.lines().any(|line| names.iter().any(|name| line.contains(name)))
+    };
+    candidates.into_iter().filter(maps_one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_shared_writable_whole_pieces_of_files_may_be_huge_pages() {
+        let line = "7f0000000000-7f0000200000 rw-s 00000000 00:31 1042    /mnt/huge/ixy-12-0 (deleted)";
+        let mapping = Mapping::parse(line).expect("a mapping of a huge page");
+        assert_eq!((mapping.end - mapping.start, mapping.inode, &mapping.device[..]), (PIECE_BYTES, 1042, "00:31"));
+        for other in [
+            "7f0000000000-7f0000200000 rw-p 00000000 00:31 1042 /mnt/huge/x",
+            "7f0000000000-7f0000200000 r--s 00000000 00:31 1042 /mnt/huge/x",
+            "7f0000000000-7f0000201000 rw-s 00000000 00:31 1042 /mnt/huge/x",
+            "7f0000000000-7f0000200000 rw-s 00000000 00:00 0",
+            "",
+            "x",
+        ] {
+            assert_eq!(Mapping::parse(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_copied_whole_whatever_their_number() {
+        let from: Vec<u8> = (0..200).map(|n| n as u8).collect();
+        for bytes in 0..200 {
+            let mut to = vec![0xee; 202];
+            // SAFETY: both vectors have as many bytes.
+            unsafe { copy_to(to[1..].as_mut_ptr(), &from[..bytes]) };
+            assert!(to[0] == 0xee && to[1..=bytes] == from[..bytes] && to[bytes + 1] == 0xee, "{bytes}");
+            let mut back = vec![0; bytes];
+            // SAFETY: as above.
+            unsafe { copy_from(to[1..].as_ptr(), &mut back) };
+            assert_eq!(back, from[..bytes]);
+        }
+    }
+
+    #[test]
+    fn memory_of_nobody_is_no_dma_memory() {
+        let mut map = DmaMap::new();
+        assert_eq!(map.read(0x1000, &mut [0; 4]), Err(DmaFault { address: 0x1000, bytes: 4 }));
+        assert_eq!(map.write(u64::MAX - 1, &[0; 4]), Err(DmaFault { address: u64::MAX - 1, bytes: 4 }));
+        assert!(map.read_descriptor(0).is_err() && map.write_descriptor(0, [0; 2]).is_err());
+        map.prefetch(u64::MAX);
+    }
+}

@@ -1,0 +1,30 @@
+//! Runs the 82599 of `prony-softnic` for real user-space drivers.
+//!
+//! A driver that uses sysfs and huge pages finds PCI devices in a mount namespace of its own, maps their registers, and
+//! gives them the addresses of its memory, all as on a machine that has the card. Nothing of it has to be changed.
+#![deny(unsafe_code)]
+
+mod bar;
+mod clock;
+mod dma_map;
+mod driver;
+mod guard;
+mod namespace;
+mod nic;
+mod options;
+mod port;
+mod report;
+mod run;
+mod samples;
+mod serve;
+mod slice;
+
+pub use dma_map::MapError;
+pub use namespace::{HUGE_PAGES, NamespaceError};
+pub use nic::Notice;
+pub use options::{Mode, Options};
+pub use port::Written;
+pub use prony_softnic::{Counts, Direction, Event, Histogram, Malformed, Rate, Sizes, SizesError, Target};
+pub use report::{Report, StreamReport, Window};
+pub use run::{RunError, run};
+pub use serve::{Frame, Happening, PortCounts, ServeOptions, serve};

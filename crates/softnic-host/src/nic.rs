@@ -1,0 +1,326 @@
+//! All ports, the wire between them, and the memory of their driver.
+
+use std::collections::BTreeMap;
+
+use prony_softnic::{Device, Direction, Event, FRAME_BYTES_MIN, Generator, Pacer, Rate, Receipt, Sizes, Validator};
+
+use crate::bar::Bar;
+use crate::clock::Clock;
+use crate::dma_map::{DmaMap, who_maps};
+use crate::guard;
+use crate::port::{Port, Written};
+use crate::serve::Frame;
+
+/// Descriptors of one port that are used before the next port has its turn.
+const BURST: u32 = 64;
+/// Byte of a generated frame that names its stream.
+const STREAM_AT: usize = 14;
+
+/// An event, and the port that it is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// Time in nanoseconds since the device was made.
+    pub time_ns: u64,
+    /// Number of the port.
+    pub port: usize,
+    /// The event.
+    pub event: Event,
+}
+
+/// One direction of the wire: what enters a port, until it leaves one.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    pub(crate) generator: Generator,
+    pub(crate) validator: Validator,
+    pub(crate) pacer: Option<Pacer>,
+    /// Frames that were put into the driver's memory.
+    pub(crate) delivered: u64,
+    /// Frames that the device did not take: filtered, or the receiver was off.
+    pub(crate) refused: u64,
+    /// The number that was expected when `settle` was called last, and how often that was the same.
+    stale: (u64, u32),
+}
+
+impl Stream {
+    /// Frames on their way through the driver, as far as can be told from those that came out.
+    #[inline]
+    pub(crate) fn on_their_way(&self) -> u64 {
+        self.generator.sequence().saturating_sub(self.validator.expected())
+    }
+}
+
+/// The device with all of its ports.
+#[derive(Debug)]
+pub(crate) struct Nic {
+    pub(crate) clock: Clock,
+    pub(crate) ports: Vec<Port>,
+    pub(crate) streams: Vec<Stream>,
+    pub(crate) memory: DmaMap,
+    pub(crate) notices: Vec<Notice>,
+    /// Times that a driver cut a file that the device used.
+    pub(crate) memory_taken: u64,
+    /// Frames that are of no stream.
+    pub(crate) foreign: u64,
+    /// Queues other than the first, by port.
+    transmit_queues: Vec<u32>,
+    /// Visits in slice mode.
+    pub(crate) visits: u64,
+    /// Frames on the wire that nobody has been told yet, if somebody wants to be.
+    pub(crate) tap: Option<Vec<Frame>>,
+    is_tracing: bool,
+}
+
+impl Nic {
+    /// `bars`: one for each port.
+    pub(crate) fn new(clock: Clock, bars: Vec<Bar>, sizes: &Sizes) -> Nic {
+        let now_ns = clock.now_ns();
+        let (mut ports, mut streams) = (Vec::new(), Vec::new());
+        for (number, bar) in bars.into_iter().enumerate() {
+            // Intel's prefix, and a number that tells the ports apart.
+            let mac = [0x00, 0x1b, 0x21, 0x82, 0x59, number as u8];
+            let stream = number as u8;
+            streams.push(Stream {
+                generator: Generator::new(stream, mac, sizes.clone()),
+                validator: Validator::new(stream, mac),
+                pacer: None,
+                delivered: 0,
+                refused: 0,
+                stale: (0, 0),
+            });
+            ports.push(Port::new(Device::new(mac, now_ns), bar));
+        }
+        let transmit_queues = vec![0; ports.len()];
+        Nic {
+            clock,
+            ports,
+            streams,
+            memory: DmaMap::new(),
+            notices: Vec::new(),
+            memory_taken: 0,
+            foreign: 0,
+            transmit_queues,
+            visits: 0,
+            tap: None,
+            is_tracing: false,
+        }
+    }
+
+    /// Frames begin to enter all ports, or no longer do.
+    pub(crate) fn set_rate(&mut self, rate: Option<Rate>) {
+        let now_ns = self.clock.now_ns();
+        for stream in &mut self.streams {
+            stream.pacer = rate.map(|rate| Pacer::new(rate, now_ns));
+        }
+    }
+
+    /// Looks at all registers of all ports, and takes care of what happened.
+    pub(crate) fn look(&mut self, mut written: impl FnMut(usize, Written)) {
+        let now_ns = self.clock.now_ns();
+        self.memory.set_time(now_ns);
+        let mut is_new = false;
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            port.look(now_ns, |write| written(number, write));
+            while let Some(event) = port.device.poll_event() {
+                is_new |= matches!(event, Event::QueueEnabled { .. });
+                self.notices.push(Notice { time_ns: now_ns, port: number, event });
+            }
+            self.transmit_queues[number] = port.device.enabled_queues(Direction::Transmit);
+        }
+        if is_new {
+            self.memory.search();
+        }
+        if guard::was_taken() {
+            self.memory_taken += 1;
+        }
+    }
+
+    /// Looks for the processes that use a port, among `candidates`; true if there are other ones than before.
+    pub(crate) fn find_drivers(&mut self, candidates: impl IntoIterator<Item = u32>) -> bool {
+        let files: Vec<(u64, u64)> = self.ports.iter().map(|port| port.bar.identity).collect();
+        let drivers = who_maps(&files, candidates);
+        let is_changed = drivers != self.memory.drivers();
+        if is_changed {
+            self.memory.set_drivers(drivers);
+        }
+        is_changed
+    }
+
+    /// Reports each used descriptor, or no longer.
+    pub(crate) fn set_tracing(&mut self, is_tracing: bool) {
+        self.is_tracing = is_tracing;
+        for port in &mut self.ports {
+            port.device.set_tracing(is_tracing);
+        }
+    }
+
+    /// Looks at the whole BAR of each port for offsets at which there is no register.
+    pub(crate) fn look_everywhere(&mut self, mut written: impl FnMut(usize, Written)) {
+        let now_ns = self.clock.now_ns();
+        for (number, port) in self.ports.iter_mut().enumerate() {
+            port.look_everywhere(now_ns, |write| written(number, write));
+        }
+    }
+
+    /// Frames begin to enter ports that work and have none yet.
+    pub(crate) fn start_ready(&mut self, rate: Option<Rate>) {
+        let now_ns = self.clock.now_ns();
+        for number in 0..self.ports.len() {
+            let is_ready = self.is_ready(number);
+            let stream = &mut self.streams[number];
+            if is_ready && stream.pacer.is_none() {
+                stream.pacer = rate.map(|rate| Pacer::new(rate, now_ns));
+            }
+        }
+    }
+
+    /// Queues of all ports that work.
+    pub(crate) fn working_queues(&self) -> u32 {
+        let directions = [Direction::Receive, Direction::Transmit];
+        let of = |port: &Port| directions.map(|direction| port.device.enabled_queues(direction).count_ones());
+        self.ports.iter().flat_map(of).sum()
+    }
+
+    /// All ports are as after power-on. Streams go on where they were.
+    pub(crate) fn restart(&mut self) {
+        let now_ns = self.clock.now_ns();
+        for port in &mut self.ports {
+            port.device = Device::new(port.device.mac(), now_ns);
+            port.device.set_tracing(self.is_tracing);
+            port.publish();
+        }
+        for stream in &mut self.streams {
+            stream.pacer = None;
+            stream.validator.settle(stream.generator.sequence());
+        }
+        self.transmit_queues.fill(0);
+    }
+
+    /// Moves frames, a burst of each port. True if there was one.
+    #[inline]
+    pub(crate) fn poll(&mut self) -> bool {
+        let now_ns = self.clock.now_ns();
+        self.memory.set_time(now_ns);
+        let mut moved = 0;
+        for number in 0..self.ports.len() {
+            self.ports[number].look_at_tails();
+            moved += self.transmit(number, now_ns);
+        }
+        for number in 0..self.ports.len() {
+            moved += self.receive(number, now_ns);
+        }
+        moved > 0
+    }
+
+    /// Gives up on frames of which none came out for `patience` calls, so that others can take their place.
+    pub(crate) fn settle(&mut self, patience: u32) {
+        for stream in &mut self.streams {
+            let expected = stream.validator.expected();
+            let calls = if stream.stale.0 == expected { stream.stale.1 + 1 } else { 0 };
+            stream.stale = (expected, calls);
+            if calls >= patience {
+                stream.validator.settle(stream.generator.sequence());
+            }
+        }
+    }
+
+    /// Takes everything that the driver has sent.
+    pub(crate) fn take_all(&mut self) {
+        let now_ns = self.clock.now_ns();
+        self.memory.set_time(now_ns);
+        for number in 0..self.ports.len() {
+            self.ports[number].look_at_tails();
+            while self.transmit(number, now_ns) > 0 {}
+        }
+    }
+
+    /// Gives the driver everything that is due.
+    pub(crate) fn fill_all(&mut self) {
+        let now_ns = self.clock.now_ns();
+        for number in 0..self.ports.len() {
+            while self.receive(number, now_ns) > 0 {}
+        }
+    }
+
+    /// Takes what the driver sends through a port.
+    #[inline]
+    fn transmit(&mut self, number: usize, now_ns: u64) -> u32 {
+        let (streams, foreign, memory) = (&mut self.streams, &mut self.foreign, &mut self.memory);
+        let tap = &mut self.tap;
+        let device = &mut self.ports[number].device;
+        let mut used = 0;
+        let mut queues = self.transmit_queues[number];
+        while queues != 0 {
+            let queue = queues.trailing_zeros() as usize;
+            queues &= queues - 1;
+            used += device.transmit(memory, queue, BURST, |frame| {
+                if let Some(tap) = tap {
+                    let direction = Direction::Transmit;
+                    tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
+                }
+                let stream = frame.get(STREAM_AT).map_or(usize::MAX, |&stream| stream.into());
+                match streams.get_mut(stream).filter(|_| frame.len() >= FRAME_BYTES_MIN) {
+                    Some(stream) => stream.validator.handle_frame(now_ns, frame),
+                    None => *foreign += 1,
+                }
+            });
+        }
+        used
+    }
+
+    /// Gives the driver what is due at a port.
+    #[inline]
+    fn receive(&mut self, number: usize, now_ns: u64) -> u32 {
+        let (stream, device) = (&mut self.streams[number], &mut self.ports[number].device);
+        let Some(pacer) = &mut stream.pacer else { return 0 };
+        // Without a rate, what is on its way fits into the transmit ring of the other port, which drivers clean up in
+        // batches of up to 64.
+        let on_their_way = stream.generator.sequence().saturating_sub(stream.validator.expected());
+        let share = u64::from(device.receive_descriptors(0)).saturating_sub(64).max(1).saturating_sub(on_their_way);
+        let room = device.receive_room(0).min(u32::try_from(share).unwrap_or(u32::MAX));
+        let due = pacer.due(now_ns, room, BURST);
+        if due == 0 {
+            return 0;
+        }
+        device.prepare_receive(&mut self.memory, due);
+        for _ in 0..due {
+            let frame = stream.generator.next_frame(pacer.due_ns(now_ns));
+            pacer.emit();
+            if let Some(tap) = &mut self.tap {
+                let direction = Direction::Receive;
+                tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
+            }
+            match device.receive(&mut self.memory, frame) {
+                Receipt::Delivered { .. } => stream.delivered += 1,
+                Receipt::Missed => {}
+                Receipt::Down | Receipt::Filtered | Receipt::Faulted => stream.refused += 1,
+            }
+        }
+        due
+    }
+
+    /// Descriptors that wait in transmit queues, or that the driver has freed for frames.
+    pub(crate) fn is_ready(&self, number: usize) -> bool {
+        let device = &self.ports[number].device;
+        device.is_link_up()
+            && device.enabled_queues(Direction::Receive) & 1 != 0
+            && device.enabled_queues(Direction::Transmit) != 0
+            && device.receive_room(0) > 0
+    }
+
+    /// Events by their kind, without those of a driver at work, for a report: what is shown of them and how often each came.
+    pub(crate) fn tally(&self) -> BTreeMap<(usize, &'static str), (u64, Notice)> {
+        let mut tally = BTreeMap::new();
+        for notice in &self.notices {
+            let name = match notice.event {
+                Event::BadRing { .. } => "ring",
+                Event::BadTail { .. } => "tail",
+                Event::Fault { .. } => "fault",
+                Event::Malformed { .. } => "malformed",
+                Event::UnknownRegister { .. } => "register",
+                _ => continue,
+            };
+            tally.entry((notice.port, name)).or_insert((0, *notice)).0 += 1;
+        }
+        tally
+    }
+}

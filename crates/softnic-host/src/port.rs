@@ -1,0 +1,220 @@
+//! One port: the device and the register file through which its driver sees it.
+//!
+//! The register file is plain shared memory, so that a write is noticed when the device looks, and not when it is made: of
+//! two writes to one register between two looks, only the second is seen; a write of the value that is there already is not
+//! seen at all; and a read has no effect.
+
+use prony_ixgbe_regs::{self as regs, BAR_BYTES, REGISTERS, Register};
+use prony_softnic::Device;
+
+use crate::bar::Bar;
+
+/// A register that a driver has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Written {
+    /// Offset in the BAR.
+    pub offset: u32,
+    /// New value.
+    pub value: u32,
+}
+
+/// A port and its register file.
+#[derive(Debug)]
+pub(crate) struct Port {
+    pub(crate) device: Device,
+    pub(crate) bar: Bar,
+    /// Registers that are looked at: CTRL first. The same register may be at two places.
+    watched: Vec<Watched>,
+    /// What stood at offsets at which the model has no register.
+    elsewhere: Vec<(u32, u32)>,
+    receive_tail: u32,
+    transmit_tail: u32,
+}
+
+#[derive(Debug)]
+struct Watched {
+    register: &'static Register,
+    index: u32,
+    /// One of the places of the register.
+    offset: u32,
+    /// What the register file held when it was last looked at.
+    seen: u32,
+}
+
+impl Port {
+    pub(crate) fn new(device: Device, bar: Bar) -> Port {
+        let mut watched: Vec<Watched> = Vec::new();
+        for register in REGISTERS {
+            let places = [Some((register.offset, register.stride)), register.alias];
+            for (first, stride) in places.into_iter().flatten() {
+                let watch = |index: u32| Watched { register, index, offset: first + index * stride, seen: 0 };
+                watched.extend((0..register.count).map(watch));
+            }
+        }
+        let elsewhere = (0..BAR_BYTES as u32).step_by(4).filter(|&offset| regs::find(offset).is_none());
+        let elsewhere = elsewhere.map(|offset| (offset, 0)).collect();
+        let mut port = Port { device, bar, watched, elsewhere, receive_tail: 0, transmit_tail: 0 };
+        port.publish();
+        port
+    }
+
+    /// Shows all registers. CTRL comes last: a driver that waits for the end of a reset finds everything else done.
+    pub(crate) fn publish(&mut self) {
+        for watched in self.watched.iter_mut().rev() {
+            watched.seen = self.device.value_of(watched.register, watched.index);
+            self.bar.write32(watched.offset, watched.seen);
+        }
+        for (offset, seen) in &mut self.elsewhere {
+            if *seen != 0 {
+                *seen = 0;
+                self.bar.write32(*offset, 0);
+            }
+        }
+        self.receive_tail = self.device.value(regs::rdt(0));
+        self.transmit_tail = self.device.value(regs::tdt(0));
+    }
+
+    /// Looks at the tails of the first queues only: what changes with every batch.
+    #[inline]
+    pub(crate) fn look_at_tails(&mut self) {
+        let tail = self.bar.read32(regs::rdt(0));
+        if tail != self.receive_tail {
+            self.receive_tail = tail;
+            self.device.set_receive_tail(0, tail);
+        }
+        let tail = self.bar.read32(regs::tdt(0));
+        if tail != self.transmit_tail {
+            self.transmit_tail = tail;
+            self.device.set_transmit_tail(0, tail);
+        }
+    }
+
+    /// Looks at all registers: writes of the driver go to the device, and what the device changed is shown.
+    ///
+    /// `written`: is told each write, in the order of the offsets.
+    pub(crate) fn look(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
+        self.device.handle_timeout(now_ns);
+        let mut is_reset = false;
+        for watched in &mut self.watched {
+            let value = self.bar.read32(watched.offset);
+            if value == watched.seen {
+                continue;
+            }
+            watched.seen = value;
+            written(Written { offset: watched.offset, value });
+            self.device.write(now_ns, watched.offset, value);
+            if watched.offset == regs::CTRL && self.device.value(regs::CTRL) != value {
+                is_reset = true;
+                break;
+            }
+        }
+        if is_reset {
+            self.publish();
+            return;
+        }
+        for watched in &mut self.watched {
+            let value = self.device.value_of(watched.register, watched.index);
+            // The device never changes a tail but in a reset. What it knows of one may be newer than what was seen here, and
+            // older than what the driver has written since.
+            let is_tail = watched.register.offset == regs::rdt(0) || watched.register.offset == regs::tdt(0);
+            if value != watched.seen && !is_tail {
+                // What the driver wrote since the look above is not lost: the next look finds another value than this.
+                watched.seen = value;
+                self.bar.write32(watched.offset, value);
+            }
+        }
+        self.receive_tail = self.device.value(regs::rdt(0));
+        self.transmit_tail = self.device.value(regs::tdt(0));
+    }
+
+    /// Looks at the whole BAR for writes to offsets at which the model has no register. Takes tens of microseconds.
+    pub(crate) fn look_everywhere(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
+        for (offset, seen) in &mut self.elsewhere {
+            let value = self.bar.read32(*offset);
+            if value != *seen {
+                *seen = value;
+                written(Written { offset: *offset, value });
+                self.device.write(now_ns, *offset, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::OpenOptions;
+
+    use super::*;
+
+    fn port() -> Port {
+        let file = tempfile::tempfile().expect("the temporary directory is writable");
+        let bar = Bar::map(&file).expect("a file can be mapped");
+        Port::new(Device::new([0, 1, 2, 3, 4, 5], 0), bar)
+    }
+
+    #[test]
+    fn a_reset_is_over_when_ctrl_says_so_and_not_before() {
+        let mut port = port();
+        port.bar.write32(regs::ral(0), 0);
+        port.bar.write32(regs::EIMC, u32::MAX);
+        port.bar.write32(regs::CTRL, regs::CTRL_RST);
+        let mut written = Vec::new();
+        port.look(0, |write| written.push(write.offset));
+        assert_eq!(written, [regs::CTRL]);
+        assert_eq!((port.bar.read32(regs::CTRL), port.bar.read32(regs::EIMC)), (0, 0));
+        assert_eq!(port.bar.read32(regs::ral(0)).to_le_bytes(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn a_tail_that_went_round_the_ring_between_two_looks_is_not_put_back() {
+        let mut port = port();
+        let tdt = regs::tdt(0);
+        for (offset, value) in [(regs::tdlen(0), 256), (regs::txdctl(0), regs::TXDCTL_ENABLE), (tdt, 5)] {
+            port.bar.write32(offset, value);
+        }
+        port.look(0, |_| {});
+        for tail in [9, 14, 5] {
+            port.bar.write32(tdt, tail);
+            if tail != 5 {
+                port.look_at_tails();
+            }
+        }
+        port.look(0, |_| {});
+        assert_eq!(port.bar.read32(tdt), 5);
+        port.look_at_tails();
+        assert_eq!(port.device.value(tdt), 5);
+    }
+
+    #[test]
+    fn what_the_device_changes_is_seen_at_both_places_of_a_register() {
+        let mut port = port();
+        let alias = regs::REGISTERS.iter().find_map(|register| register.alias.filter(|_| register.name == "SRRCTL"));
+        let (alias, _) = alias.expect("SRRCTL has two places");
+        port.bar.write32(alias, 0x0200_0003);
+        port.look(0, |_| {});
+        assert_eq!(port.bar.read32(regs::srrctl(0)), 0x0200_0003);
+    }
+
+    #[test]
+    fn a_write_where_no_register_is_is_told_once() {
+        let mut port = port();
+        port.bar.write32(0x7_0000, 1);
+        let mut written = Vec::new();
+        port.look_everywhere(0, |write| written.push(write));
+        port.look_everywhere(0, |write| written.push(write));
+        assert_eq!(written, [Written { offset: 0x7_0000, value: 1 }]);
+    }
+
+    #[test]
+    fn a_register_file_that_is_cut_by_its_driver_reads_zeros() {
+        let folder = tempfile::tempdir().expect("the temporary directory is writable");
+        let path = folder.path().join("resource0");
+        let options = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = options.expect("the folder is writable");
+        let port = Port::new(Device::new([0; 6], 0), Bar::map(&file).expect("a file can be mapped"));
+        assert_ne!(port.bar.read32(regs::EEC), 0);
+        file.set_len(0).expect("it is ours");
+        assert_eq!(port.bar.read32(regs::EEC), 0);
+        assert!(crate::guard::was_taken());
+    }
+}

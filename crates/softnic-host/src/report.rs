@@ -1,0 +1,115 @@
+//! What a run found.
+
+use std::time::Duration;
+
+use prony_softnic::{Counts, Histogram};
+
+use crate::nic::Notice;
+use crate::options::Options;
+
+/// A direction of the wire: frames that entered one port.
+#[derive(Debug, Clone)]
+pub struct StreamReport {
+    /// Frames that were generated in the measurement.
+    pub generated: u64,
+    /// Frames of them that found no descriptor, or that the device did not take.
+    pub lost_by_device: u64,
+    /// Frames of them that were put into the driver's memory and did not come out.
+    pub lost_by_driver: u64,
+    /// Frames of them by what became of them.
+    pub counts: Counts,
+    /// Touched bytes: place in the frame and number of frames.
+    pub touched: Vec<(usize, u64)>,
+    /// Time from generation to exit, in nanoseconds.
+    pub latency: Histogram<u64>,
+}
+
+/// A stretch of the measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Window {
+    /// Length in seconds: of the driver's own time in slice mode.
+    pub seconds: f64,
+    /// Frames that left each port.
+    pub frames: Vec<u64>,
+}
+
+impl Window {
+    /// Frames a second of all ports.
+    pub fn hz(&self) -> f64 {
+        self.frames.iter().sum::<u64>() as f64 / self.seconds
+    }
+}
+
+/// Results of a run.
+#[derive(Debug, Clone)]
+pub struct Report {
+    /// Options of the run.
+    pub options: Options,
+    /// Length of the measurement in seconds.
+    pub seconds: f64,
+    /// By the port that the frames entered.
+    pub streams: Vec<StreamReport>,
+    /// In their order.
+    pub windows: Vec<Window>,
+    /// Share of the time in which the driver had frames to forward.
+    pub busy: f64,
+    /// Slices that do not count because the driver ran out of frames, and all slices; of slice mode.
+    pub slices: Option<(u64, u64)>,
+    /// Ticks of the time-stamp counter a second.
+    pub tsc_hz: f64,
+    /// Frames that were not of any stream.
+    pub foreign: u64,
+    /// Mistakes of the driver, each kind once for each port, and their number.
+    pub notices: Vec<(u64, Notice)>,
+    /// Somebody changed the number of huge pages during the run: from, to.
+    pub huge_pages_changed: Option<(u64, u64)>,
+    /// Bytes of the driver's DMA memory.
+    pub dma_bytes: u64,
+    /// Times that the driver took memory away that the device used.
+    pub memory_taken: u64,
+    /// Time of the measurement in which the device had no CPU: frames may be lost because of that.
+    pub stalled: Duration,
+    /// The measurement was stopped before its time.
+    pub is_interrupted: bool,
+}
+
+impl Report {
+    /// Frames that left all ports in the measurement.
+    pub fn frames(&self) -> u64 {
+        self.windows.iter().flat_map(|window| &window.frames).sum()
+    }
+
+    /// Frames a second that left each port, in slice mode a second of the driver's own time.
+    pub fn hz(&self) -> Vec<f64> {
+        let seconds: f64 = self.windows.iter().map(|window| window.seconds).sum();
+        let ports = self.options.addresses.len();
+        let of = |port: usize| self.windows.iter().map(|window| window.frames[port]).sum::<u64>() as f64 / seconds;
+        (0..ports).map(of).collect()
+    }
+
+    /// Ticks of the time-stamp counter that the driver took for a frame while it had some; `None` without a frame.
+    pub fn cycles_per_frame(&self) -> Option<f64> {
+        let seconds: f64 = self.windows.iter().map(|window| window.seconds).sum();
+        let frames = self.frames();
+        (frames > 0).then(|| seconds * self.busy * self.tsc_hz / frames as f64)
+    }
+
+    /// A sum over all streams.
+    pub fn total(&self, of: impl Fn(&StreamReport) -> u64) -> u64 {
+        self.streams.iter().map(of).sum()
+    }
+
+    /// Latencies of all streams.
+    pub fn latency(&self) -> Histogram<u64> {
+        let mut streams = self.streams.iter();
+        let mut all = match streams.next() {
+            Some(first) => first.latency.clone(),
+            None => Histogram::new(3).expect("three digits are allowed"),
+        };
+        for stream in streams {
+            // All histograms of a run have the same bounds.
+            let _ = all.add(&stream.latency);
+        }
+        all
+    }
+}

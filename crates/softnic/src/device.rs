@@ -1,0 +1,417 @@
+//! One port: its registers, its queues, its link.
+
+use std::collections::VecDeque;
+
+use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
+
+use crate::event::{Direction, Event};
+use crate::frame::FRAME_BYTES_MAX;
+use crate::receive::{Filter, ReceiveQueue};
+use crate::ring::Ring;
+use crate::statistics::Statistics;
+use crate::transmit::TransmitQueue;
+
+/// Queues of each direction: those of RSS (datasheet 7.1.2).
+pub const QUEUES: usize = 16;
+
+/// Time from a reset, or from the start of negotiation, until the link is up, in nanoseconds. Shorter than real ones, which
+/// take seconds; long enough for a driver that does not wait to find the link down.
+const LINK_NS: u64 = 2_000_000;
+
+/// Events that wait to be taken; further ones are counted.
+const EVENTS_MAX: usize = 4096;
+
+const RAL: u32 = regs::ral(0);
+const RAH: u32 = regs::rah(0);
+const RDH: u32 = regs::rdh(0);
+const RDT: u32 = regs::rdt(0);
+const RXDCTL: u32 = regs::rxdctl(0);
+const SRRCTL: u32 = regs::srrctl(0);
+const TDH: u32 = regs::tdh(0);
+const TDT: u32 = regs::tdt(0);
+const TXDCTL: u32 = regs::txdctl(0);
+
+/// A port of an 82599.
+#[derive(Debug)]
+pub struct Device {
+    /// Registers by word of the BAR, each at its first place.
+    registers: Box<[u32]>,
+    mac: [u8; 6],
+    link: Link,
+    pub(crate) receive: [ReceiveQueue; QUEUES],
+    pub(crate) transmit: [TransmitQueue; QUEUES],
+    pub(crate) filter: Filter,
+    /// RXCTRL.RXEN, and the link is up.
+    pub(crate) is_receiving: bool,
+    /// DMATXCTL.TE.
+    pub(crate) is_transmitting: bool,
+    /// HLREG0.TXPADEN.
+    pub(crate) pads: bool,
+    pub(crate) statistics: Statistics,
+    pub(crate) events: Events,
+    pub(crate) is_tracing: bool,
+    /// By transmit queue: the frame that is being read, maybe from several descriptors.
+    pub(crate) frames: Box<[Box<[u8]>]>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    is_plugged: bool,
+    is_up: bool,
+    /// Time at which negotiation ends.
+    up_at: Option<u64>,
+}
+
+/// Events in their order, up to a limit.
+#[derive(Debug, Default)]
+pub(crate) struct Events {
+    waiting: VecDeque<Event>,
+    lost: u64,
+}
+
+impl Events {
+    pub(crate) fn push(&mut self, event: Event) {
+        match self.waiting.len() < EVENTS_MAX {
+            true => self.waiting.push_back(event),
+            false => self.lost += 1,
+        }
+    }
+}
+
+impl Device {
+    /// A port as it is after power-on, with a cable, at time `now_ns`.
+    pub fn new(mac: [u8; 6], now_ns: u64) -> Device {
+        let mut device = Device {
+            registers: vec![0; BAR_BYTES / 4].into_boxed_slice(),
+            mac,
+            link: Link { is_plugged: true, is_up: false, up_at: None },
+            receive: Default::default(),
+            transmit: Default::default(),
+            filter: Filter::default(),
+            is_receiving: false,
+            is_transmitting: false,
+            pads: false,
+            statistics: Statistics::default(),
+            events: Events::default(),
+            is_tracing: false,
+            frames: vec![vec![0; FRAME_BYTES_MAX].into_boxed_slice(); QUEUES].into_boxed_slice(),
+        };
+        device.reset(now_ns);
+        device.events = Events::default();
+        device
+    }
+
+    /// The address that the EEPROM has.
+    pub fn mac(&self) -> [u8; 6] {
+        self.mac
+    }
+
+    /// Reports each used descriptor as an event, or no longer.
+    pub fn set_tracing(&mut self, is_tracing: bool) {
+        self.is_tracing = is_tracing;
+    }
+
+    /// Takes the oldest event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.waiting.pop_front()
+    }
+
+    /// Events that nobody took in time.
+    pub fn events_lost(&self) -> u64 {
+        self.events.lost
+    }
+
+    /// A driver writes a register.
+    ///
+    /// `offset`: in bytes; a write that is not to a whole register does nothing.
+    pub fn write(&mut self, now_ns: u64, offset: u32, value: u32) {
+        let Some((register, index)) = find(offset) else {
+            if offset.is_multiple_of(4) && (offset as usize) < BAR_BYTES {
+                self.registers[offset as usize / 4] = value;
+                self.events.push(Event::UnknownRegister { offset, value });
+            }
+            return;
+        };
+        let place = (register.offset + index * register.stride) as usize / 4;
+        let before = self.registers[place];
+        let value = match (register.access, register.offset) {
+            (Access::ReadOnly | Access::ReadClear, _) => return,
+            (Access::WriteClear, _) => before & !value,
+            (Access::WriteSet, regs::EICS) => {
+                self.registers[regs::EICR as usize / 4] |= value;
+                0
+            }
+            (Access::WriteSet, _) => before | value,
+            (Access::WriteOnly, _) => {
+                self.registers[regs::EIMS as usize / 4] &= !value;
+                0
+            }
+            // The device says that it has read its EEPROM and cleared its memories; no write takes that back.
+            (_, regs::EEC) => value | regs::EEC_ARD | regs::EEC_EE_PRES,
+            (_, regs::RDRXCTL) => value | regs::RDRXCTL_DMAIDONE,
+            _ => value,
+        };
+        self.registers[place] = value;
+        self.after_write(now_ns, register.offset, index as usize, value);
+    }
+
+    /// What a write brings about beside the value.
+    fn after_write(&mut self, now_ns: u64, first: u32, index: usize, value: u32) {
+        match first {
+            regs::CTRL if value & (regs::CTRL_RST | regs::CTRL_LRST) != 0 => {
+                self.reset(now_ns);
+                self.events.push(Event::Reset);
+            }
+            regs::AUTOC if value & regs::AUTOC_RESTART_AN != 0 => {
+                self.registers[regs::AUTOC as usize / 4] &= !regs::AUTOC_RESTART_AN;
+                self.set_link(false);
+                self.link.up_at = Some(now_ns.saturating_add(LINK_NS));
+            }
+            regs::RXCTRL => self.update_receiving(),
+            regs::DMATXCTL => self.is_transmitting = value & regs::DMATXCTL_TE != 0,
+            regs::HLREG0 | regs::MAXFRS => self.update_frames(),
+            regs::FCTRL | RAL | RAH => self.update_filter(),
+            SRRCTL => self.receive[index].configure(value),
+            RXDCTL => self.update_queue(Direction::Receive, index, value & regs::RXDCTL_ENABLE != 0),
+            TXDCTL => self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0),
+            RDT => self.set_receive_tail(index, value),
+            TDT => self.set_transmit_tail(index, value),
+            // Software sets heads while a queue is disabled (8.2.3.8.4); drivers do so right after they enabled it, too.
+            RDH if self.receive[index].is_enabled => {
+                self.receive[index].ring.set_head(value);
+            }
+            TDH if self.transmit[index].is_enabled => {
+                self.transmit[index].ring.set_head(value);
+            }
+            _ => {}
+        }
+    }
+
+    /// A driver has written RDT of a queue: as [`Device::write`], without looking the register up.
+    #[inline]
+    pub fn set_receive_tail(&mut self, queue: usize, tail: u32) {
+        self.registers[regs::rdt(queue as u32) as usize / 4] = tail;
+        let receive = &mut self.receive[queue];
+        if receive.is_enabled && !receive.ring.set_tail(tail) {
+            let descriptors = receive.ring.descriptors();
+            let direction = Direction::Receive;
+            self.events.push(Event::BadTail { direction, queue: queue as u32, tail, descriptors });
+        }
+    }
+
+    /// A driver has written TDT of a queue: as [`Device::write`], without looking the register up.
+    #[inline]
+    pub fn set_transmit_tail(&mut self, queue: usize, tail: u32) {
+        self.registers[regs::tdt(queue as u32) as usize / 4] = tail;
+        let transmit = &mut self.transmit[queue];
+        if transmit.is_enabled && !transmit.ring.set_tail(tail) {
+            let descriptors = transmit.ring.descriptors();
+            let direction = Direction::Transmit;
+            self.events.push(Event::BadTail { direction, queue: queue as u32, tail, descriptors });
+        }
+    }
+
+    /// What a register shows, without the effects of a read.
+    pub fn value(&self, offset: u32) -> u32 {
+        let Some((register, index)) = find(offset) else {
+            let is_word = offset.is_multiple_of(4) && (offset as usize) < BAR_BYTES;
+            return if is_word { self.registers[offset as usize / 4] } else { 0 };
+        };
+        self.value_of(register, index)
+    }
+
+    /// As [`Device::value`], of a register of the table. `index`: below its count.
+    #[inline]
+    pub fn value_of(&self, register: &Register, index: u32) -> u32 {
+        let queue = index as usize;
+        match register.offset {
+            RDH if self.receive[queue].is_enabled => self.receive[queue].ring.head(),
+            TDH if self.transmit[queue].is_enabled => self.transmit[queue].ring.head(),
+            first => {
+                let stored = self.registers[(first + index * register.stride) as usize / 4];
+                self.statistics.value(first, index).unwrap_or(stored)
+            }
+        }
+    }
+
+    /// A driver reads a register: statistics and interrupt causes are cleared by that.
+    pub fn read(&mut self, offset: u32) -> u32 {
+        let value = self.value(offset);
+        if let Some((register, index)) = find(offset) {
+            match register.access {
+                Access::ReadClear => self.statistics.clear(register.offset, index),
+                Access::WriteClear => self.registers[register.offset as usize / 4] = 0,
+                _ => {}
+            }
+        }
+        value
+    }
+
+    /// Plugs the cable in, or pulls it.
+    pub fn set_cable(&mut self, now_ns: u64, is_plugged: bool) {
+        self.link.is_plugged = is_plugged;
+        self.link.up_at = is_plugged.then(|| now_ns.saturating_add(LINK_NS));
+        if !is_plugged {
+            self.set_link(false);
+        }
+    }
+
+    /// Time at which [`Device::handle_timeout`] has something to do.
+    pub fn poll_timeout(&self) -> Option<u64> {
+        self.link.up_at
+    }
+
+    /// Does what is due by now.
+    pub fn handle_timeout(&mut self, now_ns: u64) {
+        if self.link.up_at.is_some_and(|at| at <= now_ns) {
+            self.link.up_at = None;
+            self.set_link(self.link.is_plugged);
+        }
+    }
+
+    /// True if the link is up.
+    pub fn is_link_up(&self) -> bool {
+        self.link.is_up
+    }
+
+    fn set_link(&mut self, is_up: bool) {
+        let links = if is_up { regs::LINKS_UP | regs::LINKS_SPEED_10G } else { 0 };
+        self.registers[regs::LINKS as usize / 4] = links;
+        let status = &mut self.registers[regs::STATUS as usize / 4];
+        *status = if is_up { *status | regs::STATUS_LINK_UP } else { *status & !regs::STATUS_LINK_UP };
+        if self.link.is_up != is_up {
+            self.link.is_up = is_up;
+            self.registers[regs::EICR as usize / 4] |= regs::EICR_LSC;
+            self.events.push(Event::Link { up: is_up });
+        }
+        self.update_receiving();
+    }
+
+    /// Frames that the device took from the wire, since it was made.
+    pub fn received(&self) -> u64 {
+        self.statistics.totals().received
+    }
+
+    /// Frames that the device sent, since it was made.
+    pub fn transmitted(&self) -> u64 {
+        self.statistics.totals().transmitted
+    }
+
+    /// Frames from the wire that found no room, since it was made.
+    pub fn missed(&self) -> u64 {
+        self.statistics.totals().missed
+    }
+
+    /// Queues of a direction that work, as bits.
+    pub fn enabled_queues(&self, direction: Direction) -> u32 {
+        let bit = |queue: usize, is_enabled: bool| u32::from(is_enabled) << queue;
+        match direction {
+            Direction::Receive => (0..QUEUES).map(|n| bit(n, self.receive[n].is_enabled)).sum(),
+            Direction::Transmit => (0..QUEUES).map(|n| bit(n, self.transmit[n].is_enabled)).sum(),
+        }
+    }
+
+    /// Puts the device into its state after a software reset (datasheet 4.2.1.6.1).
+    fn reset(&mut self, now_ns: u64) {
+        self.registers.fill(0);
+        for register in REGISTERS {
+            for index in 0..register.count {
+                self.registers[(register.offset + index * register.stride) as usize / 4] = register.reset;
+            }
+        }
+        let [a, b, c, d, e, f] = self.mac;
+        self.registers[RAL as usize / 4] = u32::from_le_bytes([a, b, c, d]);
+        self.registers[RAH as usize / 4] = u32::from_le_bytes([e, f, 0, 0]) | regs::RAH_AV;
+        for queue in 0..QUEUES {
+            self.update_queue(Direction::Receive, queue, false);
+            self.update_queue(Direction::Transmit, queue, false);
+            self.receive[queue].configure(self.registers[regs::srrctl(queue as u32) as usize / 4]);
+        }
+        self.statistics.reset();
+        self.is_transmitting = false;
+        self.set_link(false);
+        self.link.up_at = self.link.is_plugged.then(|| now_ns.saturating_add(LINK_NS));
+        self.update_filter();
+        self.update_frames();
+        self.update_receiving();
+    }
+
+    fn update_receiving(&mut self) {
+        let is_enabled = self.registers[regs::RXCTRL as usize / 4] & regs::RXCTRL_RXEN != 0;
+        self.is_receiving = is_enabled && self.link.is_up;
+    }
+
+    fn update_frames(&mut self) {
+        let (hlreg0, maxfrs) = (self.registers[regs::HLREG0 as usize / 4], self.registers[regs::MAXFRS as usize / 4]);
+        self.pads = hlreg0 & regs::HLREG0_TXPADEN != 0;
+        // With the frame check sequence, and room for a VLAN tag whether there is one or not; MAXFRS counts only for jumbo frames
+        // (8.2.3.22.13).
+        let bytes = match hlreg0 & regs::HLREG0_JUMBOEN != 0 {
+            true => (maxfrs >> regs::MAXFRS_MFS_SHIFT) as usize,
+            false => 1522,
+        };
+        self.filter.bytes_max = bytes.saturating_sub(4).min(FRAME_BYTES_MAX);
+    }
+
+    fn update_filter(&mut self) {
+        let fctrl = self.registers[regs::FCTRL as usize / 4];
+        self.filter.all_unicast = fctrl & regs::FCTRL_UPE != 0;
+        self.filter.all_multicast = fctrl & regs::FCTRL_MPE != 0;
+        self.filter.broadcast = fctrl & regs::FCTRL_BAM != 0;
+        self.filter.addresses.clear();
+        for index in 0..QUEUES as u32 {
+            let low = self.registers[regs::ral(index) as usize / 4];
+            let high = self.registers[regs::rah(index) as usize / 4];
+            if high & regs::RAH_AV != 0 {
+                self.filter.addresses.push(u64::from(low) | u64::from(high & regs::RAH_RAH_MASK) << 32);
+            }
+        }
+    }
+
+    /// The driver enables or disables a queue, or writes its control register again.
+    fn update_queue(&mut self, direction: Direction, index: usize, is_wanted: bool) {
+        let n = index as u32;
+        let (was_enabled, [low, high, bytes, head, tail]) = match direction {
+            Direction::Receive => (
+                self.receive[index].is_enabled,
+                [regs::rdbal(n), regs::rdbah(n), regs::rdlen(n), regs::rdh(n), regs::rdt(n)],
+            ),
+            Direction::Transmit => (
+                self.transmit[index].is_enabled,
+                [regs::tdbal(n), regs::tdbah(n), regs::tdlen(n), regs::tdh(n), regs::tdt(n)],
+            ),
+        };
+        if was_enabled == is_wanted {
+            return;
+        }
+        let register = |offset: u32| self.registers[offset as usize / 4];
+        let base = u64::from(register(low)) | u64::from(register(high)) << 32;
+        let (length, tail) = (register(bytes), register(tail));
+        let ring = Ring::new(base, length, register(head)).filter(|_| is_wanted);
+        if let (true, None) = (is_wanted, &ring) {
+            self.events.push(Event::BadRing { direction, queue: n, bytes: length });
+            return;
+        }
+        // What the head was is in the register again, from which the next ring begins.
+        let found = match direction {
+            Direction::Receive => self.receive[index].ring.head(),
+            Direction::Transmit => self.transmit[index].ring.head(),
+        };
+        if was_enabled {
+            self.registers[head as usize / 4] = found;
+        }
+        let mut ring = ring.unwrap_or_default();
+        // A driver may write the tail before or after it enables the queue; a register file that is looked at now and then
+        // does not tell in which order.
+        ring.set_tail(tail);
+        let (base, descriptors) = (ring.base(), ring.descriptors());
+        match direction {
+            Direction::Receive => self.receive[index].set_ring(ring, is_wanted),
+            Direction::Transmit => self.transmit[index].set_ring(ring, is_wanted),
+        }
+        self.events.push(match is_wanted {
+            true => Event::QueueEnabled { direction, queue: n, base, descriptors },
+            false => Event::QueueDisabled { direction, queue: n },
+        });
+    }
+}

@@ -1,0 +1,148 @@
+//! The memory of a driver, as a device sees it.
+
+use std::collections::BTreeMap;
+
+/// An access to memory that the driver does not have mapped for DMA, in whole or in part. Nothing was read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("DMA of {bytes} bytes at {address:#x}, which is not DMA memory of the driver")]
+pub struct DmaFault {
+    /// First byte, a bus address.
+    pub address: u64,
+    /// Length of the access.
+    pub bytes: u64,
+}
+
+/// Memory of a driver, by bus address.
+///
+/// An access that lies in it as a whole succeeds, also where its pages have other neighbours in the memory of the process;
+/// any other does nothing.
+pub trait DmaMemory {
+    /// Copies bytes of the driver.
+    ///
+    /// # Errors
+    /// [`DmaFault`]: not all of them are DMA memory.
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), DmaFault>;
+
+    /// Copies bytes to the driver.
+    ///
+    /// # Errors
+    /// As [`DmaMemory::read`].
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DmaFault>;
+
+    /// Reads a descriptor: two little-endian words. `address` is a multiple of 16.
+    ///
+    /// # Errors
+    /// As [`DmaMemory::read`].
+    fn read_descriptor(&mut self, address: u64) -> Result<[u64; 2], DmaFault>;
+
+    /// Writes a descriptor back. `address` is a multiple of 16. Whoever sees the second word also sees the first, and all
+    /// that was written before.
+    ///
+    /// # Errors
+    /// As [`DmaMemory::read`].
+    fn write_descriptor(&mut self, address: u64, words: [u64; 2]) -> Result<(), DmaFault>;
+
+    /// Announces that this address will be used soon. Does nothing else.
+    fn prefetch(&self, _address: u64) {}
+}
+
+/// DMA memory in pages of 4 KiB that the model owns, for tests and simulations.
+#[derive(Debug, Clone, Default)]
+pub struct PagedMemory {
+    pages: BTreeMap<u64, Box<[u8]>>,
+}
+
+const PAGE_BYTES: u64 = 4096;
+
+impl PagedMemory {
+    /// Memory without a page.
+    pub fn new() -> PagedMemory {
+        PagedMemory::default()
+    }
+
+    /// Maps zeroed pages, so that all of these bytes are DMA memory.
+    pub fn map(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        let mut page = address / PAGE_BYTES;
+        while page * PAGE_BYTES < end {
+            self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES as usize].into_boxed_slice());
+            page += 1;
+        }
+    }
+
+    /// Takes the pages away that hold these bytes.
+    pub fn unmap(&mut self, address: u64, bytes: u64) {
+        let end = address.saturating_add(bytes);
+        self.pages.retain(|page, _| !(page * PAGE_BYTES < end && (page + 1) * PAGE_BYTES > address));
+    }
+
+    /// True if all of these bytes are DMA memory.
+    fn has(&self, address: u64, bytes: usize) -> bool {
+        let Some(end) = address.checked_add(bytes as u64) else { return false };
+        let mut page = address / PAGE_BYTES;
+        while page * PAGE_BYTES < end {
+            if !self.pages.contains_key(&page) {
+                return false;
+            }
+            page += 1;
+        }
+        true
+    }
+
+    fn check(&self, address: u64, bytes: usize) -> Result<(), DmaFault> {
+        self.has(address, bytes).then_some(()).ok_or(DmaFault { address, bytes: bytes as u64 })
+    }
+}
+
+impl DmaMemory for PagedMemory {
+    fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), DmaFault> {
+        self.check(address, into.len())?;
+        for (place, byte) in (address..).zip(into) {
+            *byte = self.pages[&(place / PAGE_BYTES)][(place % PAGE_BYTES) as usize];
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DmaFault> {
+        self.check(address, bytes.len())?;
+        for (place, byte) in (address..).zip(bytes) {
+            let page = self.pages.get_mut(&(place / PAGE_BYTES)).expect("all pages were just found");
+            page[(place % PAGE_BYTES) as usize] = *byte;
+        }
+        Ok(())
+    }
+
+    fn read_descriptor(&mut self, address: u64) -> Result<[u64; 2], DmaFault> {
+        let mut bytes = [0; 16];
+        self.read(address, &mut bytes)?;
+        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+        Ok([word(0), word(8)])
+    }
+
+    fn write_descriptor(&mut self, address: u64, words: [u64; 2]) -> Result<(), DmaFault> {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&words[0].to_le_bytes());
+        bytes[8..].copy_from_slice(&words[1].to_le_bytes());
+        self.write(address, &bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_access_that_leaves_the_memory_does_nothing_at_all() {
+        let mut memory = PagedMemory::new();
+        memory.map(0x1000, 0x2000);
+        memory.write(0x1ffe, &[1, 2, 3, 4]).expect("two neighbouring pages are one range");
+        let fault = memory.write(0x2ffe, &[5, 6, 7]).expect_err("the last byte is not mapped");
+        assert_eq!(fault, DmaFault { address: 0x2ffe, bytes: 3 });
+        let mut found = [9; 4];
+        memory.read(0x2ffc, &mut found).expect("it is mapped");
+        assert_eq!(found, [0; 4]);
+        memory.read(0x1ffe, &mut found).expect("it is mapped");
+        assert_eq!(found, [1, 2, 3, 4]);
+        assert!(memory.read(u64::MAX - 1, &mut found).is_err());
+    }
+}

@@ -1,0 +1,126 @@
+//! What a device notices that a driver writer wants to know.
+
+use crate::dma::DmaFault;
+
+/// Directions of a queue, as the host sees them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the wire to the driver.
+    Receive,
+    /// From the driver to the wire.
+    Transmit,
+}
+
+/// Targets of an access to memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// A descriptor.
+    Descriptor,
+    /// The buffer that a descriptor names.
+    Buffer,
+}
+
+/// Transmitted frames that no wire takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// A descriptor with a length of 0.
+    ZeroLength,
+    /// A frame longer than the device sends, or one that never ends.
+    TooLong,
+    /// A frame shorter than an Ethernet header, where the device does not pad.
+    TooShort,
+}
+
+/// An event of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The driver reset the device.
+    Reset,
+    /// The link came up or went down.
+    Link {
+        /// True if it is up now.
+        up: bool,
+    },
+    /// A queue began to work.
+    QueueEnabled {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+        /// Bus address of the ring.
+        base: u64,
+        /// Descriptors of the ring.
+        descriptors: u32,
+    },
+    /// The driver stopped a queue.
+    QueueDisabled {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+    },
+    /// A queue was enabled with a ring that cannot work: no descriptors, or a length that is not a multiple of 128 bytes.
+    BadRing {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+        /// Length of the ring in bytes.
+        bytes: u32,
+    },
+    /// A tail that lies outside of the ring; the device ignores it.
+    BadTail {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+        /// The value that was written.
+        tail: u32,
+        /// Descriptors of the ring.
+        descriptors: u32,
+    },
+    /// An access outside of the driver's DMA memory. The queue stands still until it is enabled again.
+    Fault {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+        /// Index of the descriptor.
+        index: u32,
+        /// Target of the access.
+        target: Target,
+        /// The access.
+        fault: DmaFault,
+    },
+    /// A frame that was not sent; the queue goes on behind it.
+    Malformed {
+        /// Number of the queue.
+        queue: u32,
+        /// Index of the descriptor.
+        index: u32,
+        /// Reason.
+        problem: Malformed,
+    },
+    /// A write to an offset at which this model has no register.
+    UnknownRegister {
+        /// Offset in the BAR.
+        offset: u32,
+        /// The value that was written.
+        value: u32,
+    },
+    /// With tracing on: a descriptor was used.
+    Descriptor {
+        /// Direction of the queue.
+        direction: Direction,
+        /// Number of the queue.
+        queue: u32,
+        /// Index of the descriptor.
+        index: u32,
+        /// Bus address of the buffer.
+        address: u64,
+        /// Bytes in the buffer.
+        bytes: u32,
+        /// True for the last one of a frame.
+        end: bool,
+    },
+}

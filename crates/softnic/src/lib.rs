@@ -1,0 +1,35 @@
+//! The Intel 82599 as a device model: register writes and DMA in, Ethernet frames out.
+//!
+//! [`Device`] is one port. It has no clock, no thread and no memory of its own: times come in as nanoseconds, and the
+//! memory of the driver is whatever implements [`DmaMemory`]. A driver is hostile: no register value, no descriptor and no
+//! mapping makes the device touch memory outside of what [`DmaMemory`] gives it, panic, or run without an end.
+//!
+//! [`Generator`] and [`Validator`] are the two ends of the wire: numbered frames with a checksum, and what became of them.
+#![forbid(unsafe_code)]
+
+mod device;
+mod dma;
+mod event;
+mod receive;
+mod ring;
+mod statistics;
+mod transmit;
+
+mod frame;
+mod generator;
+mod missing;
+mod pacer;
+mod sizes;
+mod validator;
+
+pub use hdrhistogram::Histogram;
+
+pub use device::{Device, QUEUES};
+pub use dma::{DmaFault, DmaMemory, PagedMemory};
+pub use event::{Direction, Event, Malformed, Target};
+pub use frame::{ETHERTYPE, FRAME_BYTES_MAX, FRAME_BYTES_MIN};
+pub use generator::Generator;
+pub use pacer::{Pacer, Rate};
+pub use receive::Receipt;
+pub use sizes::{Sizes, SizesError};
+pub use validator::{Counts, Validator};

@@ -1,0 +1,124 @@
+//! A ring of descriptors: which of them the device owns.
+
+/// Bytes of a descriptor.
+pub(crate) const DESCRIPTOR_BYTES: u64 = 16;
+/// Datasheet 8.2.3.8.3: the length is a multiple of 128 bytes, and at most 8 K descriptors.
+const RING_BYTES_STEP: u32 = 128;
+const RING_BYTES_MAX: u32 = 8192 * 16;
+
+/// The ring of one queue. The device owns the descriptors from `head` up to, but without, `tail`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ring {
+    base: u64,
+    descriptors: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl Ring {
+    /// A ring as the registers describe it; `None` if its length is not one that a device takes.
+    pub(crate) fn new(base: u64, bytes: u32, head: u32) -> Option<Ring> {
+        let is_taken = bytes > 0 && bytes <= RING_BYTES_MAX && bytes.is_multiple_of(RING_BYTES_STEP);
+        let descriptors = bytes / DESCRIPTOR_BYTES as u32;
+        // 8.2.3.8.1: the base is aligned to 128 bytes, the bits below read 0.
+        let base = base & !u64::from(RING_BYTES_STEP - 1);
+        let fits = base.checked_add(u64::from(bytes)).is_some();
+        let head = if head < descriptors { head } else { 0 };
+        (is_taken && fits).then_some(Ring { base, descriptors, head, tail: head })
+    }
+
+    pub(crate) fn base(&self) -> u64 {
+        self.base
+    }
+
+    pub(crate) fn descriptors(&self) -> u32 {
+        self.descriptors
+    }
+
+    pub(crate) fn head(&self) -> u32 {
+        self.head
+    }
+
+    /// False if the ring has no such descriptor; then nothing changes.
+    #[inline]
+    pub(crate) fn set_tail(&mut self, tail: u32) -> bool {
+        let is_inside = tail < self.descriptors;
+        if is_inside {
+            self.tail = tail;
+        }
+        is_inside
+    }
+
+    /// False if the ring has no such descriptor; then nothing changes.
+    pub(crate) fn set_head(&mut self, head: u32) -> bool {
+        let is_inside = head < self.descriptors;
+        if is_inside {
+            self.head = head;
+        }
+        is_inside
+    }
+
+    /// Descriptors that the device owns.
+    #[inline]
+    pub(crate) fn owned(&self) -> u32 {
+        match self.tail >= self.head {
+            true => self.tail - self.head,
+            false => self.descriptors - self.head + self.tail,
+        }
+    }
+
+    /// Index of the descriptor `ahead` of the head. `ahead`: at most the number of descriptors.
+    #[inline]
+    pub(crate) fn index(&self, ahead: u32) -> u32 {
+        let index = self.head + ahead;
+        if index >= self.descriptors { index - self.descriptors } else { index }
+    }
+
+    /// Bus address of a descriptor.
+    #[inline]
+    pub(crate) fn address(&self, index: u32) -> u64 {
+        self.base + u64::from(index) * DESCRIPTOR_BYTES
+    }
+
+    /// Gives the first owned descriptor back.
+    #[inline]
+    pub(crate) fn advance(&mut self) {
+        self.head = self.index(1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ownership_wraps_at_every_offset() {
+        for head in 0..16 {
+            for owned in 0..16 {
+                let mut ring = Ring::new(0x1000, 256, head).expect("16 descriptors");
+                assert!(ring.set_tail((head + owned) % 16));
+                assert_eq!(ring.owned(), owned, "{head}");
+                for left in (0..owned).rev() {
+                    ring.advance();
+                    assert_eq!(ring.owned(), left);
+                }
+                assert_eq!(ring.head(), ring.tail);
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_that_no_device_takes_makes_no_ring() {
+        for bytes in [0, 16, 100, 127, 129, RING_BYTES_MAX + 128, u32::MAX] {
+            assert_eq!(Ring::new(0, bytes, 0), None, "{bytes}");
+        }
+        assert_eq!(Ring::new(u64::MAX - 255, 256, 0), None);
+        assert_eq!(Ring::new(0x1234_5678, 128, 9).map(|ring| (ring.base(), ring.head())), Some((0x1234_5600, 0)));
+    }
+
+    #[test]
+    fn a_tail_outside_of_the_ring_changes_nothing() {
+        let mut ring = Ring::new(0, 256, 3).expect("16 descriptors");
+        assert!(!ring.set_tail(16) && !ring.set_tail(u32::MAX) && ring.owned() == 0);
+    }
+}

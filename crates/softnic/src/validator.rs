@@ -1,0 +1,277 @@
+//! The other end of the wire: what became of the frames.
+
+use hdrhistogram::Histogram;
+
+use crate::frame::{CHECKSUM_AT, FILL_AT, FRAME_BYTES_MIN, SEQUENCE_AT, STREAM_AT, TIME_AT, checksum, template, word};
+use crate::missing::Missing;
+
+/// Latencies are resolved to 0.1 %, up to 10 s.
+const LATENCY_DIGITS: u8 = 3;
+const LATENCY_NS_MAX: u64 = 10_000_000_000;
+
+/// Frames by what became of them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Frames that came out as they should, each once.
+    pub received: u64,
+    /// Of those, frames that came out behind a later one.
+    pub reordered: u64,
+    /// Frames that came out again.
+    pub duplicates: u64,
+    /// Frames of this stream in which bytes had changed beside the touched one.
+    pub corrupted: u64,
+    /// Frames that are not of this stream.
+    pub foreign: u64,
+    /// Frames in which no byte was touched.
+    pub untouched: u64,
+    /// Bytes of received frames, without frame check sequences.
+    pub bytes: u64,
+}
+
+/// The receiver of one stream.
+#[derive(Debug)]
+pub struct Validator {
+    stream: u8,
+    template: Box<[u8]>,
+    expected: u64,
+    missing: Missing,
+    /// Frames before this number belong to the warm-up.
+    counted_from: u64,
+    /// Frames from this number on came into being after the measurement.
+    counted_to: u64,
+    counts: Counts,
+    /// By place in the frame: frames whose byte was greater by 1.
+    touched: Box<[u64]>,
+    /// The start of a frame as the last one came: its first 16 bytes, and the byte that was touched in it.
+    last: ([u64; 2], Option<usize>),
+    latency: Histogram<u64>,
+}
+
+impl Validator {
+    /// `stream`, `to`: as those of the generator.
+    pub fn new(stream: u8, to: [u8; 6]) -> Validator {
+        let template = template(stream, to);
+        let start = [word(&template, 0), word(&template, 8)];
+        let latency = Histogram::new_with_bounds(1, LATENCY_NS_MAX, LATENCY_DIGITS).expect("the bounds are constant");
+        Validator {
+            stream,
+            touched: vec![0; template.len()].into_boxed_slice(),
+            template,
+            expected: 0,
+            missing: Missing::default(),
+            counted_from: 0,
+            counted_to: u64::MAX,
+            counts: Counts::default(),
+            last: (start, None),
+            latency,
+        }
+    }
+
+    /// The warm-up ends: only frames from this number on are counted.
+    pub fn begin(&mut self, sequence: u64) {
+        (self.counted_from, self.counted_to) = (sequence, u64::MAX);
+        self.counts = Counts::default();
+        self.touched.fill(0);
+        self.latency.reset();
+    }
+
+    /// The measurement ends: frames from this number on are not counted.
+    pub fn end(&mut self, sequence: u64) {
+        self.counted_to = sequence;
+    }
+
+    /// The number that is expected next: all before it came, or are missing.
+    #[inline]
+    pub fn expected(&self) -> u64 {
+        self.expected
+    }
+
+    /// Nothing before this number is on its way any more.
+    pub fn settle(&mut self, sequence: u64) {
+        if sequence > self.expected {
+            self.missing.add(self.expected, sequence);
+            self.expected = sequence;
+        }
+    }
+
+    /// Counts since [`Validator::begin`].
+    pub fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Latencies since [`Validator::begin`] in nanoseconds.
+    pub fn latency(&self) -> &Histogram<u64> {
+        &self.latency
+    }
+
+    /// Touched bytes by place in the frame: place and number of frames, most frames first.
+    pub fn touched(&self) -> Vec<(usize, u64)> {
+        let mut touched: Vec<(usize, u64)> =
+            self.touched.iter().copied().enumerate().filter(|&(_, frames)| frames > 0).collect();
+        touched.sort_by_key(|&(place, frames)| (u64::MAX - frames, place));
+        touched
+    }
+
+    /// A frame came out.
+    #[inline]
+    pub fn handle_frame(&mut self, now_ns: u64, frame: &[u8]) {
+        if frame.len() < FRAME_BYTES_MIN || frame.len() > self.template.len() {
+            self.counts.foreign += 1;
+            return;
+        }
+        let start = [word(frame, 0), word(frame, 8)];
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
+        // The header of almost every frame is that of the one before, and its fill is whole.
+        let is_whole = word(frame, CHECKSUM_AT) == checksum(self.stream, frame.len(), sequence, time_ns)
+            && frame[FILL_AT..] == self.template[FILL_AT..frame.len()];
+        let touched = if is_whole && start == self.last.0 {
+            self.last.1
+        } else {
+            match self.examine(frame) {
+                Examined::Whole(touched) => touched,
+                Examined::Corrupted => {
+                    self.counts.corrupted += 1;
+                    return;
+                }
+                Examined::Foreign => {
+                    self.counts.foreign += 1;
+                    return;
+                }
+            }
+        };
+        let mut is_late = false;
+        if sequence == self.expected {
+            self.expected = sequence.saturating_add(1);
+        } else if sequence > self.expected {
+            self.missing.add(self.expected, sequence);
+            self.expected = sequence.saturating_add(1);
+        } else if self.missing.take(sequence) {
+            is_late = true;
+        } else {
+            self.counts.duplicates += 1;
+            return;
+        }
+        if sequence < self.counted_from || sequence >= self.counted_to {
+            return;
+        }
+        self.counts.received += 1;
+        self.counts.bytes += frame.len() as u64;
+        self.counts.reordered += u64::from(is_late);
+        match touched {
+            Some(place) => self.touched[place] += 1,
+            None => self.counts.untouched += 1,
+        }
+        self.latency.saturating_record(now_ns.saturating_sub(time_ns).max(1));
+    }
+
+    /// Looks at every byte of a frame that is not as the last one was.
+    #[cold]
+    fn examine(&mut self, frame: &[u8]) -> Examined {
+        let is_varying = |place: usize| (SEQUENCE_AT..FILL_AT).contains(&place);
+        let differing = |place: &usize| !is_varying(*place) && frame[*place] != self.template[*place];
+        let mut changed = (0..frame.len()).filter(differing);
+        let (first, second) = (changed.next(), changed.next());
+        let is_touched = |place: usize| frame[place] == self.template[place].wrapping_add(1);
+        let touched = match (first, second) {
+            (None, _) => None,
+            (Some(place), None) if is_touched(place) => Some(place),
+            _ if frame[12..STREAM_AT + 2] != self.template[12..STREAM_AT + 2] => return Examined::Foreign,
+            _ => return Examined::Corrupted,
+        };
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
+        if word(frame, CHECKSUM_AT) != checksum(self.stream, frame.len(), sequence, time_ns) {
+            // A touched byte of sequence number, time or checksum cannot be told from an error of the driver.
+            return Examined::Corrupted;
+        }
+        if touched.is_none_or(|place| place < SEQUENCE_AT) {
+            self.last = ([word(frame, 0), word(frame, 8)], touched);
+        }
+        Examined::Whole(touched)
+    }
+}
+
+enum Examined {
+    Whole(Option<usize>),
+    Corrupted,
+    Foreign,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generator::Generator;
+    use crate::sizes::Sizes;
+
+    const TO: [u8; 6] = [2, 0, 0, 0, 0, 7];
+
+    fn frames(number: usize) -> Vec<Vec<u8>> {
+        let mut generator = Generator::new(3, TO, "60..200".parse::<Sizes>().expect("a range"));
+        (0..number as u64).map(|n| generator.next_frame(1000 * n).to_vec()).collect()
+    }
+
+    fn counts(frames: impl IntoIterator<Item = Vec<u8>>) -> (Counts, Vec<(usize, u64)>) {
+        let mut validator = Validator::new(3, TO);
+        for frame in frames {
+            validator.handle_frame(1_000_000, &frame);
+        }
+        (Counts { bytes: 0, ..*validator.counts() }, validator.touched())
+    }
+
+    #[test]
+    fn frames_in_order_are_received_and_nothing_else() {
+        let (counts, touched) = counts(frames(100));
+        assert_eq!(counts, Counts { received: 100, untouched: 100, ..Counts::default() });
+        assert!(touched.is_empty());
+    }
+
+    #[test]
+    fn a_gap_a_late_frame_and_a_second_one_are_told_apart() {
+        let mut sent = frames(10);
+        let (late, again) = (sent.remove(4), sent[2].clone());
+        sent.insert(7, late);
+        sent.push(again);
+        sent.remove(0);
+        let (counts, _) = counts(sent);
+        assert_eq!(counts, Counts { received: 9, reordered: 1, duplicates: 1, untouched: 9, ..Counts::default() });
+    }
+
+    #[test]
+    fn the_touched_byte_is_found_wherever_it_is() {
+        for place in [0, 1, 5, 11, 40, 59] {
+            let touch = |mut frame: Vec<u8>| {
+                frame[place] = frame[place].wrapping_add(1);
+                frame
+            };
+            let (counts, touched) = counts(frames(20).into_iter().map(touch));
+            assert_eq!((counts.received, counts.corrupted, counts.untouched), (20, 0, 0), "{place}");
+            assert_eq!(touched, [(place, 20)]);
+        }
+    }
+
+    #[test]
+    fn any_other_change_is_an_error() {
+        for place in 0..60 {
+            let mut frame = frames(1).remove(0);
+            frame[place] ^= 0x80;
+            let (counts, _) = counts([frame]);
+            let foreign = u64::from((12..16).contains(&place));
+            assert_eq!((counts.received, counts.foreign + counts.corrupted), (0, 1), "{place}");
+            assert!(counts.foreign <= foreign, "{place}");
+        }
+        let (counts, _) = counts([vec![0; 20], vec![0xff; 60]]);
+        assert_eq!((counts.received, counts.foreign), (0, 2));
+    }
+
+    #[test]
+    fn the_warm_up_is_not_counted_and_its_order_is() {
+        let mut validator = Validator::new(3, TO);
+        let sent = frames(10);
+        validator.handle_frame(0, &sent[0]);
+        validator.begin(5);
+        for frame in &sent[1..] {
+            validator.handle_frame(20_000, frame);
+        }
+        assert_eq!((validator.counts().received, validator.counts().reordered), (5, 0));
+        assert_eq!((validator.latency().len(), validator.latency().max() / 1000), (5, 15));
+    }
+}

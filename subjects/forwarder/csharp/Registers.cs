@@ -1,0 +1,273 @@
+// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example generate`.
+namespace Forwarder
+{
+    public static class Registers
+    {
+
+        // CTRL: Device control; 8.2.3.1.1
+        public const uint Ctrl = 0x00000;
+        public const uint CtrlGioMasterDisable = 0x00000004;
+        public const uint CtrlLrst = 0x00000008;
+        public const uint CtrlRst = 0x04000000;
+
+        // STATUS: Device status; 8.2.3.1.2
+        public const uint Status = 0x00008;
+        public const uint StatusLanIdMask = 0x0000000c;
+        public const uint StatusLanIdShift = 2;
+        public const uint StatusLinkUp = 0x00000080;
+        public const uint StatusMasterEnable = 0x00080000;
+
+        // CTRL_EXT: Extended device control; 8.2.3.1.3
+        public const uint CtrlExt = 0x00018;
+        public const uint CtrlExtPfrstd = 0x00004000;
+        public const uint CtrlExtNsDis = 0x00010000;
+        public const uint CtrlExtRoDis = 0x00020000;
+        public const uint CtrlExtDrvLoad = 0x10000000;
+
+        // EEC: EEPROM control; 8.2.3.2.1
+        public const uint Eec = 0x10010;
+        public const uint EecEePres = 0x00000100;
+        public const uint EecArd = 0x00000200;
+
+        // EICR: Interrupt cause; 8.2.3.5.1
+        public const uint Eicr = 0x00800;
+        public const uint EicrRtxqMask = 0x0000ffff;
+        public const uint EicrRtxqShift = 0;
+        public const uint EicrRxMiss = 0x00020000;
+        public const uint EicrLsc = 0x00100000;
+
+        // EICS: Interrupt cause set; 8.2.3.5.2
+        public const uint Eics = 0x00808;
+
+        // EIMS: Interrupt mask set; 8.2.3.5.3
+        public const uint Eims = 0x00880;
+
+        // EIMC: Interrupt mask clear; 8.2.3.5.4
+        public const uint Eimc = 0x00888;
+        public const uint EimcAllMask = 0x7fffffff;
+        public const uint EimcAllShift = 0;
+
+        // EIAC: Interrupt auto clear; 8.2.3.5.5
+        public const uint Eiac = 0x00810;
+
+        // EIAM: Interrupt auto mask; 8.2.3.5.6
+        public const uint Eiam = 0x00890;
+
+        // EITR: Interrupt throttling; 8.2.3.5.12
+        public static uint Eitr(uint n) => 0x00820 + n * 0x4;
+
+        // IVAR: Interrupt vector allocation; 8.2.3.5.16
+        public static uint Ivar(uint n) => 0x00900 + n * 0x4;
+
+        // GPIE: General purpose interrupt enable; 8.2.3.5.18
+        public const uint Gpie = 0x00898;
+
+        // FCTRL: Filter control; 8.2.3.7.1
+        public const uint Fctrl = 0x05080;
+        public const uint FctrlSbp = 0x00000002;
+        public const uint FctrlMpe = 0x00000100;
+        public const uint FctrlUpe = 0x00000200;
+        public const uint FctrlBam = 0x00000400;
+
+        // VLNCTRL: VLAN control; 8.2.3.7.2
+        public const uint Vlnctrl = 0x05088;
+
+        // MCSTCTRL: Multicast control; 8.2.3.7.3
+        public const uint Mcstctrl = 0x05090;
+
+        // RXCSUM: Receive checksum control; 8.2.3.7.5
+        public const uint Rxcsum = 0x05000;
+
+        // RFCTL: Receive filter control; 8.2.3.7.6
+        public const uint Rfctl = 0x05008;
+
+        // RAL: Receive address, lower four bytes; 8.2.3.7.8
+        public static uint Ral(uint n) => 0x05400 + n * 0x8;
+
+        // RAH: Receive address, upper two bytes; 8.2.3.7.9
+        public static uint Rah(uint n) => 0x05404 + n * 0x8;
+        public const uint RahRahMask = 0x0000ffff;
+        public const uint RahRahShift = 0;
+        public const uint RahAv = 0x80000000;
+
+        // MRQC: Multiple receive queues command; 8.2.3.7.12
+        public const uint Mrqc = 0x05818;
+
+        // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
+        public static uint Rdbal(uint n) => 0x01000 + n * 0x40;
+
+        // RDBAH: Receive descriptor ring base address, upper half; 8.2.3.8.2
+        public static uint Rdbah(uint n) => 0x01004 + n * 0x40;
+
+        // RDLEN: Receive descriptor ring length in bytes; 8.2.3.8.3
+        public static uint Rdlen(uint n) => 0x01008 + n * 0x40;
+
+        // RDH: Receive descriptor head: the first that the device owns; 8.2.3.8.4
+        public static uint Rdh(uint n) => 0x01010 + n * 0x40;
+
+        // RDT: Receive descriptor tail: the first that the device does not own; 8.2.3.8.5
+        public static uint Rdt(uint n) => 0x01018 + n * 0x40;
+
+        // RXDCTL: Receive descriptor control; 8.2.3.8.6
+        public static uint Rxdctl(uint n) => 0x01028 + n * 0x40;
+        public const uint RxdctlEnable = 0x02000000;
+        public const uint RxdctlSwflsh = 0x04000000;
+        public const uint RxdctlVme = 0x40000000;
+
+        // SRRCTL: Split receive control: buffer size and descriptor type; 8.2.3.8.7
+        public static uint Srrctl(uint n) => 0x02100 + n * 0x4;
+        public const uint SrrctlBsizepacketMask = 0x0000001f;
+        public const uint SrrctlBsizepacketShift = 0;
+        public const uint SrrctlBsizeheaderMask = 0x00003f00;
+        public const uint SrrctlBsizeheaderShift = 8;
+        public const uint SrrctlDesctypeMask = 0x0e000000;
+        public const uint SrrctlDesctypeShift = 25;
+        public const uint SrrctlDropEn = 0x10000000;
+
+        // RDRXCTL: Receive DMA control; 8.2.3.8.8
+        public const uint Rdrxctl = 0x02f00;
+        public const uint RdrxctlCrcstrip = 0x00000002;
+        public const uint RdrxctlDmaidone = 0x00000008;
+
+        // RXPBSIZE: Receive packet buffer size; 8.2.3.8.9
+        public static uint Rxpbsize(uint n) => 0x03c00 + n * 0x4;
+        public const uint RxpbsizeSizeMask = 0x000ffc00;
+        public const uint RxpbsizeSizeShift = 10;
+
+        // RXCTRL: Receive control; 8.2.3.8.10
+        public const uint Rxctrl = 0x03000;
+        public const uint RxctrlRxen = 0x00000001;
+
+        // DTXMXSZRQ: DMA transmit maximum outstanding bytes; 8.2.3.9.1
+        public const uint Dtxmxszrq = 0x08100;
+
+        // DMATXCTL: DMA transmit control; 8.2.3.9.2
+        public const uint Dmatxctl = 0x04a80;
+        public const uint DmatxctlTe = 0x00000001;
+
+        // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
+        public static uint Tdbal(uint n) => 0x06000 + n * 0x40;
+
+        // TDBAH: Transmit descriptor ring base address, upper half; 8.2.3.9.6
+        public static uint Tdbah(uint n) => 0x06004 + n * 0x40;
+
+        // TDLEN: Transmit descriptor ring length in bytes; 8.2.3.9.7
+        public static uint Tdlen(uint n) => 0x06008 + n * 0x40;
+
+        // TDH: Transmit descriptor head: the first that the device has not sent; 8.2.3.9.8
+        public static uint Tdh(uint n) => 0x06010 + n * 0x40;
+
+        // TDT: Transmit descriptor tail: the first that the device must not send yet; 8.2.3.9.9
+        public static uint Tdt(uint n) => 0x06018 + n * 0x40;
+
+        // TXDCTL: Transmit descriptor control; 8.2.3.9.10
+        public static uint Txdctl(uint n) => 0x06028 + n * 0x40;
+        public const uint TxdctlPthreshMask = 0x0000007f;
+        public const uint TxdctlPthreshShift = 0;
+        public const uint TxdctlHthreshMask = 0x00007f00;
+        public const uint TxdctlHthreshShift = 8;
+        public const uint TxdctlWthreshMask = 0x007f0000;
+        public const uint TxdctlWthreshShift = 16;
+        public const uint TxdctlEnable = 0x02000000;
+        public const uint TxdctlSwflsh = 0x04000000;
+
+        // TXPBSIZE: Transmit packet buffer size; 8.2.3.9.13
+        public static uint Txpbsize(uint n) => 0x0cc00 + n * 0x4;
+        public const uint TxpbsizeSizeMask = 0x000ffc00;
+        public const uint TxpbsizeSizeShift = 10;
+
+        // RTTDCS: DCB transmit descriptor plane control; 8.2.3.10.2
+        public const uint Rttdcs = 0x04900;
+        public const uint RttdcsArbdis = 0x00000040;
+
+        // DCA_RXCTRL: Receive direct cache access control; bit 12 is reserved, set by a reset, and must be cleared (4.6.7); 8.2.3.11.1
+        public static uint DcaRxctrl(uint n) => 0x02200 + n * 0x4;
+        public const uint DcaRxctrlReserved12 = 0x00001000;
+
+        // HLREG0: MAC core control; 8.2.3.22.8
+        public const uint Hlreg0 = 0x04240;
+        public const uint Hlreg0Txcrcen = 0x00000001;
+        public const uint Hlreg0Rxcrcstrp = 0x00000002;
+        public const uint Hlreg0Jumboen = 0x00000004;
+        public const uint Hlreg0Txpaden = 0x00000400;
+        public const uint Hlreg0Lpbk = 0x00008000;
+
+        // MAXFRS: Maximum frame size; 8.2.3.22.13
+        public const uint Maxfrs = 0x04268;
+        public const uint MaxfrsMfsMask = 0xffff0000;
+        public const uint MaxfrsMfsShift = 16;
+
+        // AUTOC: Auto negotiation control; 8.2.3.22.19
+        public const uint Autoc = 0x042a0;
+        public const uint AutocPmaPmd10gMask = 0x00000180;
+        public const uint AutocPmaPmd10gShift = 7;
+        public const uint AutocRestartAn = 0x00001000;
+        public const uint AutocLmsMask = 0x0000e000;
+        public const uint AutocLmsShift = 13;
+
+        // LINKS: Link status; 8.2.3.22.20
+        public const uint Links = 0x042a4;
+        public const uint LinksSpeedMask = 0x30000000;
+        public const uint LinksSpeedShift = 28;
+        public const uint LinksUp = 0x40000000;
+
+        // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+        public static uint Rxmpc(uint n) => 0x03fa0 + n * 0x4;
+
+        // GPRC: Good frames received; 8.2.3.23.18
+        public const uint Gprc = 0x04074;
+
+        // GPTC: Good frames transmitted; 8.2.3.23.21
+        public const uint Gptc = 0x04080;
+
+        // GORCL: Good bytes received, lower half; 8.2.3.23.22
+        public const uint Gorcl = 0x04088;
+
+        // GORCH: Good bytes received, upper 4 bits; 8.2.3.23.23
+        public const uint Gorch = 0x0408c;
+
+        // GOTCL: Good bytes transmitted, lower half; 8.2.3.23.24
+        public const uint Gotcl = 0x04090;
+
+        // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
+        public const uint Gotch = 0x04094;
+
+        // QPRC: Frames received by the queue; 8.2.3.23.69
+        public static uint Qprc(uint n) => 0x01030 + n * 0x40;
+
+        // QPTC: Frames transmitted by the queue; 8.2.3.23.72
+        public static uint Qptc(uint n) => 0x06030 + n * 0x40;
+
+        // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+        public const uint RxdDd = 0x00000001;
+        public const uint RxdEop = 0x00000002;
+
+        // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
+        public const uint TxdDtalenMask = 0x0000ffff;
+        public const uint TxdDtalenShift = 0;
+        public const uint TxdDtypMask = 0x00f00000;
+        public const uint TxdDtypShift = 20;
+        public const uint TxdEop = 0x01000000;
+        public const uint TxdIfcs = 0x02000000;
+        public const uint TxdRs = 0x08000000;
+        public const uint TxdDext = 0x20000000;
+
+        // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+        public const uint TxdOlinfoPaylenMask = 0xffffc000;
+        public const uint TxdOlinfoPaylenShift = 14;
+
+        // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
+        public const uint TxdWbDd = 0x00000001;
+
+        // Values of fields
+        public const uint SrrctlDesctypeAdvanced = 0x02000000;
+        public const uint AutocLms10gSerial = 0x00006000;
+        public const uint LinksSpeed10g = 0x30000000;
+        public const uint LinksSpeed1g = 0x20000000;
+        public const uint LinksSpeed100m = 0x10000000;
+        public const uint Rxpbsize128kb = 0x00020000;
+        public const uint Txpbsize40kb = 0x0000a000;
+        public const uint TxdDtypData = 0x00300000;
+        public const uint TxdDtypContext = 0x00200000;
+    }
+}

@@ -1,0 +1,270 @@
+// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example generate`.
+
+enum Registers {
+
+    // CTRL: Device control; 8.2.3.1.1
+    static let ctrl: UInt32 = 0x00000
+    static let ctrlGioMasterDisable: UInt32 = 0x00000004
+    static let ctrlLrst: UInt32 = 0x00000008
+    static let ctrlRst: UInt32 = 0x04000000
+
+    // STATUS: Device status; 8.2.3.1.2
+    static let status: UInt32 = 0x00008
+    static let statusLanIdMask: UInt32 = 0x0000000c
+    static let statusLanIdShift: UInt32 = 2
+    static let statusLinkUp: UInt32 = 0x00000080
+    static let statusMasterEnable: UInt32 = 0x00080000
+
+    // CTRL_EXT: Extended device control; 8.2.3.1.3
+    static let ctrlExt: UInt32 = 0x00018
+    static let ctrlExtPfrstd: UInt32 = 0x00004000
+    static let ctrlExtNsDis: UInt32 = 0x00010000
+    static let ctrlExtRoDis: UInt32 = 0x00020000
+    static let ctrlExtDrvLoad: UInt32 = 0x10000000
+
+    // EEC: EEPROM control; 8.2.3.2.1
+    static let eec: UInt32 = 0x10010
+    static let eecEePres: UInt32 = 0x00000100
+    static let eecArd: UInt32 = 0x00000200
+
+    // EICR: Interrupt cause; 8.2.3.5.1
+    static let eicr: UInt32 = 0x00800
+    static let eicrRtxqMask: UInt32 = 0x0000ffff
+    static let eicrRtxqShift: UInt32 = 0
+    static let eicrRxMiss: UInt32 = 0x00020000
+    static let eicrLsc: UInt32 = 0x00100000
+
+    // EICS: Interrupt cause set; 8.2.3.5.2
+    static let eics: UInt32 = 0x00808
+
+    // EIMS: Interrupt mask set; 8.2.3.5.3
+    static let eims: UInt32 = 0x00880
+
+    // EIMC: Interrupt mask clear; 8.2.3.5.4
+    static let eimc: UInt32 = 0x00888
+    static let eimcAllMask: UInt32 = 0x7fffffff
+    static let eimcAllShift: UInt32 = 0
+
+    // EIAC: Interrupt auto clear; 8.2.3.5.5
+    static let eiac: UInt32 = 0x00810
+
+    // EIAM: Interrupt auto mask; 8.2.3.5.6
+    static let eiam: UInt32 = 0x00890
+
+    // EITR: Interrupt throttling; 8.2.3.5.12
+    0x4inline(__always) static func eitr(_ n: Int) -> Int { return 0x00820 + n * 0x4 }
+
+    // IVAR: Interrupt vector allocation; 8.2.3.5.16
+    0x4inline(__always) static func ivar(_ n: Int) -> Int { return 0x00900 + n * 0x4 }
+
+    // GPIE: General purpose interrupt enable; 8.2.3.5.18
+    static let gpie: UInt32 = 0x00898
+
+    // FCTRL: Filter control; 8.2.3.7.1
+    static let fctrl: UInt32 = 0x05080
+    static let fctrlSbp: UInt32 = 0x00000002
+    static let fctrlMpe: UInt32 = 0x00000100
+    static let fctrlUpe: UInt32 = 0x00000200
+    static let fctrlBam: UInt32 = 0x00000400
+
+    // VLNCTRL: VLAN control; 8.2.3.7.2
+    static let vlnctrl: UInt32 = 0x05088
+
+    // MCSTCTRL: Multicast control; 8.2.3.7.3
+    static let mcstctrl: UInt32 = 0x05090
+
+    // RXCSUM: Receive checksum control; 8.2.3.7.5
+    static let rxcsum: UInt32 = 0x05000
+
+    // RFCTL: Receive filter control; 8.2.3.7.6
+    static let rfctl: UInt32 = 0x05008
+
+    // RAL: Receive address, lower four bytes; 8.2.3.7.8
+    0x8inline(__always) static func ral(_ n: Int) -> Int { return 0x05400 + n * 0x8 }
+
+    // RAH: Receive address, upper two bytes; 8.2.3.7.9
+    0x8inline(__always) static func rah(_ n: Int) -> Int { return 0x05404 + n * 0x8 }
+    static let rahRahMask: UInt32 = 0x0000ffff
+    static let rahRahShift: UInt32 = 0
+    static let rahAv: UInt32 = 0x80000000
+
+    // MRQC: Multiple receive queues command; 8.2.3.7.12
+    static let mrqc: UInt32 = 0x05818
+
+    // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
+    0x40inline(__always) static func rdbal(_ n: Int) -> Int { return 0x01000 + n * 0x40 }
+
+    // RDBAH: Receive descriptor ring base address, upper half; 8.2.3.8.2
+    0x40inline(__always) static func rdbah(_ n: Int) -> Int { return 0x01004 + n * 0x40 }
+
+    // RDLEN: Receive descriptor ring length in bytes; 8.2.3.8.3
+    0x40inline(__always) static func rdlen(_ n: Int) -> Int { return 0x01008 + n * 0x40 }
+
+    // RDH: Receive descriptor head: the first that the device owns; 8.2.3.8.4
+    0x40inline(__always) static func rdh(_ n: Int) -> Int { return 0x01010 + n * 0x40 }
+
+    // RDT: Receive descriptor tail: the first that the device does not own; 8.2.3.8.5
+    0x40inline(__always) static func rdt(_ n: Int) -> Int { return 0x01018 + n * 0x40 }
+
+    // RXDCTL: Receive descriptor control; 8.2.3.8.6
+    0x40inline(__always) static func rxdctl(_ n: Int) -> Int { return 0x01028 + n * 0x40 }
+    static let rxdctlEnable: UInt32 = 0x02000000
+    static let rxdctlSwflsh: UInt32 = 0x04000000
+    static let rxdctlVme: UInt32 = 0x40000000
+
+    // SRRCTL: Split receive control: buffer size and descriptor type; 8.2.3.8.7
+    0x4inline(__always) static func srrctl(_ n: Int) -> Int { return 0x02100 + n * 0x4 }
+    static let srrctlBsizepacketMask: UInt32 = 0x0000001f
+    static let srrctlBsizepacketShift: UInt32 = 0
+    static let srrctlBsizeheaderMask: UInt32 = 0x00003f00
+    static let srrctlBsizeheaderShift: UInt32 = 8
+    static let srrctlDesctypeMask: UInt32 = 0x0e000000
+    static let srrctlDesctypeShift: UInt32 = 25
+    static let srrctlDropEn: UInt32 = 0x10000000
+
+    // RDRXCTL: Receive DMA control; 8.2.3.8.8
+    static let rdrxctl: UInt32 = 0x02f00
+    static let rdrxctlCrcstrip: UInt32 = 0x00000002
+    static let rdrxctlDmaidone: UInt32 = 0x00000008
+
+    // RXPBSIZE: Receive packet buffer size; 8.2.3.8.9
+    0x4inline(__always) static func rxpbsize(_ n: Int) -> Int { return 0x03c00 + n * 0x4 }
+    static let rxpbsizeSizeMask: UInt32 = 0x000ffc00
+    static let rxpbsizeSizeShift: UInt32 = 10
+
+    // RXCTRL: Receive control; 8.2.3.8.10
+    static let rxctrl: UInt32 = 0x03000
+    static let rxctrlRxen: UInt32 = 0x00000001
+
+    // DTXMXSZRQ: DMA transmit maximum outstanding bytes; 8.2.3.9.1
+    static let dtxmxszrq: UInt32 = 0x08100
+
+    // DMATXCTL: DMA transmit control; 8.2.3.9.2
+    static let dmatxctl: UInt32 = 0x04a80
+    static let dmatxctlTe: UInt32 = 0x00000001
+
+    // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
+    0x40inline(__always) static func tdbal(_ n: Int) -> Int { return 0x06000 + n * 0x40 }
+
+    // TDBAH: Transmit descriptor ring base address, upper half; 8.2.3.9.6
+    0x40inline(__always) static func tdbah(_ n: Int) -> Int { return 0x06004 + n * 0x40 }
+
+    // TDLEN: Transmit descriptor ring length in bytes; 8.2.3.9.7
+    0x40inline(__always) static func tdlen(_ n: Int) -> Int { return 0x06008 + n * 0x40 }
+
+    // TDH: Transmit descriptor head: the first that the device has not sent; 8.2.3.9.8
+    0x40inline(__always) static func tdh(_ n: Int) -> Int { return 0x06010 + n * 0x40 }
+
+    // TDT: Transmit descriptor tail: the first that the device must not send yet; 8.2.3.9.9
+    0x40inline(__always) static func tdt(_ n: Int) -> Int { return 0x06018 + n * 0x40 }
+
+    // TXDCTL: Transmit descriptor control; 8.2.3.9.10
+    0x40inline(__always) static func txdctl(_ n: Int) -> Int { return 0x06028 + n * 0x40 }
+    static let txdctlPthreshMask: UInt32 = 0x0000007f
+    static let txdctlPthreshShift: UInt32 = 0
+    static let txdctlHthreshMask: UInt32 = 0x00007f00
+    static let txdctlHthreshShift: UInt32 = 8
+    static let txdctlWthreshMask: UInt32 = 0x007f0000
+    static let txdctlWthreshShift: UInt32 = 16
+    static let txdctlEnable: UInt32 = 0x02000000
+    static let txdctlSwflsh: UInt32 = 0x04000000
+
+    // TXPBSIZE: Transmit packet buffer size; 8.2.3.9.13
+    0x4inline(__always) static func txpbsize(_ n: Int) -> Int { return 0x0cc00 + n * 0x4 }
+    static let txpbsizeSizeMask: UInt32 = 0x000ffc00
+    static let txpbsizeSizeShift: UInt32 = 10
+
+    // RTTDCS: DCB transmit descriptor plane control; 8.2.3.10.2
+    static let rttdcs: UInt32 = 0x04900
+    static let rttdcsArbdis: UInt32 = 0x00000040
+
+    // DCA_RXCTRL: Receive direct cache access control; bit 12 is reserved, set by a reset, and must be cleared (4.6.7); 8.2.3.11.1
+    0x4inline(__always) static func dcaRxctrl(_ n: Int) -> Int { return 0x02200 + n * 0x4 }
+    static let dcaRxctrlReserved12: UInt32 = 0x00001000
+
+    // HLREG0: MAC core control; 8.2.3.22.8
+    static let hlreg0: UInt32 = 0x04240
+    static let hlreg0Txcrcen: UInt32 = 0x00000001
+    static let hlreg0Rxcrcstrp: UInt32 = 0x00000002
+    static let hlreg0Jumboen: UInt32 = 0x00000004
+    static let hlreg0Txpaden: UInt32 = 0x00000400
+    static let hlreg0Lpbk: UInt32 = 0x00008000
+
+    // MAXFRS: Maximum frame size; 8.2.3.22.13
+    static let maxfrs: UInt32 = 0x04268
+    static let maxfrsMfsMask: UInt32 = 0xffff0000
+    static let maxfrsMfsShift: UInt32 = 16
+
+    // AUTOC: Auto negotiation control; 8.2.3.22.19
+    static let autoc: UInt32 = 0x042a0
+    static let autocPmaPmd10gMask: UInt32 = 0x00000180
+    static let autocPmaPmd10gShift: UInt32 = 7
+    static let autocRestartAn: UInt32 = 0x00001000
+    static let autocLmsMask: UInt32 = 0x0000e000
+    static let autocLmsShift: UInt32 = 13
+
+    // LINKS: Link status; 8.2.3.22.20
+    static let links: UInt32 = 0x042a4
+    static let linksSpeedMask: UInt32 = 0x30000000
+    static let linksSpeedShift: UInt32 = 28
+    static let linksUp: UInt32 = 0x40000000
+
+    // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+    0x4inline(__always) static func rxmpc(_ n: Int) -> Int { return 0x03fa0 + n * 0x4 }
+
+    // GPRC: Good frames received; 8.2.3.23.18
+    static let gprc: UInt32 = 0x04074
+
+    // GPTC: Good frames transmitted; 8.2.3.23.21
+    static let gptc: UInt32 = 0x04080
+
+    // GORCL: Good bytes received, lower half; 8.2.3.23.22
+    static let gorcl: UInt32 = 0x04088
+
+    // GORCH: Good bytes received, upper 4 bits; 8.2.3.23.23
+    static let gorch: UInt32 = 0x0408c
+
+    // GOTCL: Good bytes transmitted, lower half; 8.2.3.23.24
+    static let gotcl: UInt32 = 0x04090
+
+    // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
+    static let gotch: UInt32 = 0x04094
+
+    // QPRC: Frames received by the queue; 8.2.3.23.69
+    0x40inline(__always) static func qprc(_ n: Int) -> Int { return 0x01030 + n * 0x40 }
+
+    // QPTC: Frames transmitted by the queue; 8.2.3.23.72
+    0x40inline(__always) static func qptc(_ n: Int) -> Int { return 0x06030 + n * 0x40 }
+
+    // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+    static let rxdDd: UInt32 = 0x00000001
+    static let rxdEop: UInt32 = 0x00000002
+
+    // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
+    static let txdDtalenMask: UInt32 = 0x0000ffff
+    static let txdDtalenShift: UInt32 = 0
+    static let txdDtypMask: UInt32 = 0x00f00000
+    static let txdDtypShift: UInt32 = 20
+    static let txdEop: UInt32 = 0x01000000
+    static let txdIfcs: UInt32 = 0x02000000
+    static let txdRs: UInt32 = 0x08000000
+    static let txdDext: UInt32 = 0x20000000
+
+    // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+    static let txdOlinfoPaylenMask: UInt32 = 0xffffc000
+    static let txdOlinfoPaylenShift: UInt32 = 14
+
+    // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
+    static let txdWbDd: UInt32 = 0x00000001
+
+    // Values of fields
+    static let srrctlDesctypeAdvanced: UInt32 = 0x02000000
+    static let autocLms10gSerial: UInt32 = 0x00006000
+    static let linksSpeed10g: UInt32 = 0x30000000
+    static let linksSpeed1g: UInt32 = 0x20000000
+    static let linksSpeed100m: UInt32 = 0x10000000
+    static let rxpbsize128kb: UInt32 = 0x00020000
+    static let txpbsize40kb: UInt32 = 0x0000a000
+    static let txdDtypData: UInt32 = 0x00300000
+    static let txdDtypContext: UInt32 = 0x00200000
+}
