@@ -4,6 +4,7 @@ mod bench;
 pub mod limits;
 mod load;
 pub mod machine;
+pub mod nic;
 pub mod profile;
 mod samples;
 pub mod study;
@@ -21,6 +22,7 @@ pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
+pub use nic::{NicArgs, NicVerb};
 pub use profile::{ProfileArgs, ProfileVerb};
 pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
 pub use study::{StudyArgs, StudyVerb};
@@ -85,6 +87,8 @@ pub enum Verb {
     Work(WorkArgs),
     /// Generate load on a server and measure its answers
     Load(LoadArgs),
+    /// Give a user-space network driver an Intel 82599 in software
+    Nic(Box<NicArgs>),
     /// Compare stored samples
     Compare(CompareArgs),
     /// Summarise samples: median with confidence interval, spread, quantiles

@@ -25,7 +25,7 @@ fn is_root(tree: &Tree) -> bool {
 }
 
 /// An undo file that is in the way; `verb`: what was to be done.
-fn undo_failure(verb: &str, error: &UndoError) -> Failure {
+pub fn undo_failure(verb: &str, error: &UndoError) -> Failure {
     let failure = Failure::new(format!("cannot {verb}: {error}"));
     match error {
         UndoError::Io { error, .. } | UndoError::NotOurs(NotOurs::Io { error, .. })

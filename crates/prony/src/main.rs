@@ -22,6 +22,7 @@ mod failure;
 mod limits;
 mod load;
 mod machine;
+mod nic;
 mod numbers;
 mod output;
 mod profile;
@@ -36,7 +37,7 @@ mod trust;
 
 use std::process::ExitCode;
 
-use cli::{DemoVerb, LimitsVerb, LoadVerb, MachineVerb, ProfileVerb, StudyVerb, Verb};
+use cli::{DemoVerb, LimitsVerb, LoadVerb, MachineVerb, NicVerb, ProfileVerb, StudyVerb, Verb};
 use exit::Exit;
 
 fn main() -> ExitCode {
@@ -84,6 +85,12 @@ fn main() -> ExitCode {
         },
         Verb::Load(load) => match load.verb {
             LoadVerb::Enet(args) => load::enet(&args),
+            LoadVerb::Nic(args) => nic::load(&args),
+        },
+        Verb::Nic(args) => match &args.verb {
+            None => nic::serve(&args.serve),
+            Some(NicVerb::Trace(args)) => nic::trace(args),
+            Some(NicVerb::Guard) => nic::guard(),
         },
         Verb::Profile(profile) => match &profile.verb {
             None => profile::run(&profile.take),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, Subcommand};
 use prony_load::{Reply, STAMP_BYTES};
 
+use super::nic::LoadNicArgs;
 use crate::numbers::duration;
 
 /// Generate load on a server and measure its answers.
@@ -20,6 +21,8 @@ pub struct LoadArgs {
 pub enum LoadVerb {
     /// Load an ENet server with many clients that send on a fixed schedule
     Enet(Box<EnetArgs>),
+    /// Load a user-space network driver through an Intel 82599 in software
+    Nic(Box<LoadNicArgs>),
 }
 
 const ENET_EXAMPLES: &str = "\

@@ -1,0 +1,148 @@
+//! The answer of `prony load nic` as JSON.
+
+use std::collections::BTreeMap;
+
+use prony_softnic_host::{Histogram, Mode, Rate, Report};
+use serde::Serialize;
+
+use super::human;
+
+/// The whole answer. Times are seconds; rates are frames out of the ports, in slice mode by the driver's own time.
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// No frame that the driver was given was lost or changed, and it made no mistake.
+    good: bool,
+    setup: Setup,
+    measured_s: f64,
+    mpps: f64,
+    mpps_by_port: Vec<f64>,
+    mpps_windows: Vec<f64>,
+    cycles_per_packet: Option<f64>,
+    tsc_hz: f64,
+    driver_busy: f64,
+    slices: Option<Slices>,
+    generated: u64,
+    received: u64,
+    lost_by_nic: u64,
+    lost_by_driver: u64,
+    reordered: u64,
+    duplicates: u64,
+    corrupted: u64,
+    foreign: u64,
+    untouched: u64,
+    /// Frames by the place of the byte that the driver increased.
+    touched: BTreeMap<usize, u64>,
+    latency_s: Option<Times>,
+    dma_bytes: u64,
+    device_stalled_s: f64,
+    mistakes: Vec<String>,
+    interrupted: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Setup {
+    command: Vec<String>,
+    ports: Vec<String>,
+    /// `None`: as many as the driver takes.
+    rate_hz: Option<f64>,
+    size: String,
+    mode: &'static str,
+    interval_s: Option<f64>,
+    warm_up_s: f64,
+    duration_s: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Slices {
+    all: u64,
+    not_counted: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Times {
+    n: u64,
+    mean: f64,
+    min: f64,
+    p50: f64,
+    p90: f64,
+    p99: f64,
+    p999: f64,
+    p9999: f64,
+    max: f64,
+}
+
+pub fn answer(report: &Report, is_finding: bool, warnings: &[String]) -> Answer {
+    let options = &report.options;
+    let by_port: Vec<f64> = report.hz().iter().map(|hz| hz / 1e6).collect();
+    let mut touched = BTreeMap::new();
+    for (place, frames) in report.streams.iter().flat_map(|stream| &stream.touched) {
+        *touched.entry(*place).or_insert(0) += frames;
+    }
+    Answer {
+        good: !is_finding,
+        setup: Setup {
+            command: options.command.iter().map(|part| part.to_string_lossy().into_owned()).collect(),
+            ports: options.addresses.clone(),
+            rate_hz: match options.rate {
+                Rate::Max => None,
+                Rate::Fixed(hz) => Some(hz),
+            },
+            size: options.sizes.to_string(),
+            mode: match options.mode {
+                Mode::CrossCore => "cross-core",
+                Mode::Slice { .. } => "slice",
+            },
+            interval_s: match options.mode {
+                Mode::CrossCore => None,
+                Mode::Slice { interval } => Some(interval.as_secs_f64()),
+            },
+            warm_up_s: options.warm_up.as_secs_f64(),
+            duration_s: options.duration.as_secs_f64(),
+        },
+        measured_s: report.seconds,
+        mpps: by_port.iter().sum(),
+        mpps_by_port: by_port,
+        mpps_windows: report.windows.iter().map(|window| window.hz() / 1e6).collect(),
+        cycles_per_packet: report.cycles_per_frame(),
+        tsc_hz: report.tsc_hz,
+        driver_busy: report.busy,
+        slices: report.slices.map(|(not_counted, all)| Slices { all, not_counted }),
+        generated: report.total(|stream| stream.generated),
+        received: report.total(|stream| stream.counts.received),
+        lost_by_nic: report.total(|stream| stream.lost_by_device),
+        lost_by_driver: report.total(|stream| stream.lost_by_driver),
+        reordered: report.total(|stream| stream.counts.reordered),
+        duplicates: report.total(|stream| stream.counts.duplicates),
+        corrupted: report.total(|stream| stream.counts.corrupted),
+        foreign: report.foreign,
+        untouched: report.total(|stream| stream.counts.untouched),
+        touched,
+        latency_s: times(&report.latency()),
+        dma_bytes: report.dma_bytes,
+        device_stalled_s: report.stalled.as_secs_f64(),
+        mistakes: report.notices.iter().map(|(number, notice)| mistake(report, *number, notice)).collect(),
+        interrupted: report.is_interrupted,
+        warnings: warnings.to_vec(),
+    }
+}
+
+fn mistake(report: &Report, number: u64, notice: &prony_softnic_host::Notice) -> String {
+    format!("{}: {number} × {}", report.options.addresses[notice.port], human::event(&notice.event))
+}
+
+fn times(histogram: &Histogram<u64>) -> Option<Times> {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let at = |q: f64| seconds(histogram.value_at_quantile(q));
+    (!histogram.is_empty()).then(|| Times {
+        n: histogram.len(),
+        mean: histogram.mean() / 1e9,
+        min: seconds(histogram.min()),
+        p50: at(0.5),
+        p90: at(0.9),
+        p99: at(0.99),
+        p999: at(0.999),
+        p9999: at(0.9999),
+        max: seconds(histogram.max()),
+    })
+}

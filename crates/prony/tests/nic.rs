@@ -1,0 +1,282 @@
+//! `prony nic` and `prony load nic` with real drivers, each in a process of its own. They need root and huge pages, as `make
+//! setup` says, and memory for 64 of them.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use prony_testing::prony;
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Huge pages are the machine's: one test at a time changes their number.
+static HUGE_PAGES: Mutex<()> = Mutex::new(());
+
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The forwarder in C, and programs like it, built from the sources of `subjects/forwarder/c`.
+fn forwarder(folder: &TempDir) -> String {
+    build(folder, "forwarder", "")
+}
+
+/// The same with a line changed: `main` is renamed, and `extra` has its own.
+fn build(folder: &TempDir, name: &str, extra: &str) -> String {
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../subjects/forwarder/c");
+    let path = folder.path().join(name).display().to_string();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-std=gnu11", "-o", &path, "-I"]).arg(&sources);
+    if extra.is_empty() {
+        compiler.arg(sources.join("forwarder.c"));
+    } else {
+        let file = folder.path().join(format!("{name}.c"));
+        fs::write(&file, extra).expect("the folder is writable");
+        compiler.arg(file);
+    }
+    compiler.args(["ixgbe.c", "memory.c"].map(|file| sources.join(file)));
+    let built = compiler.output().expect("a C compiler is installed: apt-get install gcc");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    path
+}
+
+fn text(bytes: &[u8]) -> &str {
+    str::from_utf8(bytes).expect("it is text")
+}
+
+fn load(flags: &[&str], command: &[&str]) -> Output {
+    let short = ["load", "nic", "--duration", "300ms", "--warm-up", "100ms", "--setup-timeout", "60s"];
+    prony().args(short).args(flags).arg("--").args(command).output().expect("it was just built")
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn huge_pages() -> u64 {
+    let text = fs::read_to_string("/proc/sys/vm/nr_hugepages").expect("this kernel has huge pages");
+    text.trim().parse().expect("a number")
+}
+
+fn pci_devices() -> Vec<String> {
+    let entries = fs::read_dir("/sys/bus/pci/devices").into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+fn is_there(pid: &str) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < until, "{what}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn every_frame_comes_out_once_and_the_machine_is_as_it_was() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let (before, devices) = (huge_pages(), pci_devices());
+    let samples = folder.path().join("samples.json").display().to_string();
+    let output = load(&["--rate", "20k", "--json", "-o", &samples], &[&forwarder(&folder)]);
+    let answer = json(&output);
+    // A busy machine makes a run unsteady, or takes the CPU of the device, whose losses are not the driver's then; nothing
+    // changes a frame, or loses one without a culprit.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{answer}");
+    let number = |name: &str| answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {answer}"));
+    let lost = number("lost_by_nic") + number("lost_by_driver");
+    assert_eq!(number("generated"), number("received") + lost, "{answer}");
+    assert!(lost == 0 || answer["device_stalled_s"].as_f64() > Some(0.0) || number("lost_by_driver") == 0, "{answer}");
+    assert_eq!(number("reordered") + number("duplicates") + number("corrupted") + number("foreign"), 0, "{answer}");
+    assert_eq!((number("untouched"), answer["touched"]["1"].as_u64()), (0, Some(number("received"))));
+    assert!(number("received") > 1000 && answer["mpps"].as_f64() > Some(0.0), "{answer}");
+    let stats = prony().args(["stats", &samples]).output().expect("it was just built");
+    assert!(text(&stats.stdout).contains("load nic packet"), "{}", text(&stats.stdout));
+    assert_eq!((huge_pages(), pci_devices()), (before, devices));
+}
+
+#[test]
+fn without_a_rate_all_variants_of_a_driver_forward_everything() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let forwarder = forwarder(&folder);
+    for variables in [
+        &["FORWARDER_BATCH=1", "FORWARDER_CLEAN=1"][..],
+        &["FORWARDER_BATCH=256", "FORWARDER_POOL=ring"],
+        &["FORWARDER_CLEAN=64", "FORWARDER_POOL=list", "FORWARDER_TOUCH=59"],
+        &["FORWARDER_PREFETCH=0", "FORWARDER_TOUCH=none"],
+    ] {
+        let command = [&["env"][..], variables, &[&forwarder, "ADDR", "ADDR"]].concat();
+        let answer = json(&load(&["--size", "60..1518", "--json"], &command));
+        assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{variables:?}: {answer}");
+        assert!(answer["received"].as_u64() > Some(100), "{variables:?}: {answer}");
+        let touched = match variables.last() {
+            Some(&"FORWARDER_TOUCH=none") => None,
+            Some(&"FORWARDER_TOUCH=59") => Some("59"),
+            _ => Some("1"),
+        };
+        let places: Vec<&String> = answer["touched"].as_object().expect("an object").keys().collect();
+        assert_eq!(places, touched.as_slice(), "{answer}");
+    }
+}
+
+#[test]
+fn a_driver_that_loses_frames_is_a_finding() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let source = r#"
+        #include "ixgbe.h"
+        int main(int argc, char *argv[]) {
+            struct ixgbe_options options = {.clean_batch = 1};
+            struct ixgbe *one = ixgbe_open(argv[1], options), *two = ixgbe_open(argv[argc - 1], options);
+            for (unsigned n = 1;; n++) {
+                struct packet *packet;
+                if (ixgbe_receive(one, &packet, 1) && (n % 100 == 0 || !ixgbe_transmit(two, &packet, 1)))
+                    pool_give(packet);
+                if (ixgbe_receive(two, &packet, 1) && !ixgbe_transmit(one, &packet, 1))
+                    pool_give(packet);
+            }
+        }"#;
+    let output = load(&["--json"], &[&build(&folder, "loses", source)]);
+    let answer = json(&output);
+    assert!(answer["lost_by_driver"].as_u64() > Some(0), "{answer}");
+    assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&false.into(), &0.into()), "{answer}");
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{answer}");
+}
+
+#[test]
+fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let source = r#"
+        #include "ixgbe.h"
+        #include "registers.h"
+        #include <unistd.h>
+        int main(int argc, char *argv[]) {
+            struct ixgbe *device = ixgbe_open(argv[argc - 1], (struct ixgbe_options){.clean_batch = 1});
+            device->transmit.ring[0].address = 0x1000;
+            device->transmit.ring[0].command = TXD_EOP | TXD_RS | TXD_DEXT | TXD_DTYP_DATA | 60;
+            *(volatile uint32_t *)(device->registers + tdt(0)) = 1;
+            sleep(2);
+        }"#;
+    let program = build(&folder, "elsewhere", source);
+    let arguments = ["nic", "trace", "--ports", "1", "--for", "60s", "--json", "--", &program];
+    let output = prony().args(arguments).output().expect("it was just built");
+    let lines = text(&output.stdout).lines().map(|line| serde_json::from_str::<Value>(line).expect("a line of JSON"));
+    let lines: Vec<Value> = lines.collect();
+    let is_told = |part: &str| lines.iter().any(|line| line["text"].as_str().is_some_and(|text| text.contains(part)));
+    assert!(
+        is_told("buffer of descriptor 0: DMA of 60 bytes at 0x1000, which is not DMA memory of the driver"),
+        "{lines:?}"
+    );
+    assert!(lines.iter().any(|line| line["register"] == "TDT[0]" && line["value"] == 1), "{lines:?}");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_trace_has_registers_descriptors_and_frames() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let pcap = folder.path().join("frames.pcap");
+    let arguments = ["nic", "trace", "--for", "3s", "--rate", "200", "--pcap"];
+    let output =
+        prony().args(arguments).arg(&pcap).args(["--", &forwarder(&folder)]).output().expect("it was just built");
+    let lines = text(&output.stdout);
+    for part in
+        ["write      CTRL = 0x04000008", "event      reset", "RDLEN[0] = 0x00002000", "receive queue 0 enabled: 512"]
+    {
+        assert!(lines.contains(part), "{part}: {lines}");
+    }
+    assert!(lines.contains("receive[0] 0: 60 bytes at ") && lines.contains("transmit[0] 0: 60 bytes at "), "{lines}");
+    let frames = fs::read(&pcap).expect("it was written");
+    assert_eq!((&frames[..4], (frames.len() - 24) % 76), (&0xa1b2_3c4d_u32.to_le_bytes()[..], 0));
+    assert!(frames.len() > 24 + 2 * 76 && frames[24 + 16 + 12..][..2] == [0x88, 0xb5]);
+}
+
+#[test]
+fn a_device_outlives_a_driver_that_is_killed_and_serves_the_next_one() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let forwarder = forwarder(&folder);
+    let log = folder.path().join("log");
+    let mut device = prony();
+    device.args(["nic", "--rate", "5k", "--for", "120s"]).stdout(Stdio::null());
+    let mut device =
+        device.stderr(fs::File::create(&log).expect("the folder is writable")).spawn().expect("it was just built");
+    let told = |part: &str| fs::read_to_string(&log).unwrap_or_default().matches(part).count();
+    eventually("the device is ready", || told("nsenter") == 1);
+    let line = fs::read_to_string(&log).expect("it is there");
+    let words: Vec<&str> = line.lines().nth(1).expect("the command").split_whitespace().collect();
+    for round in 1..=2 {
+        let mut driver = Command::new(words[0]);
+        let mut driver =
+            driver.args(&words[1..3]).arg(&forwarder).args(&words[4..]).spawn().expect("nsenter of util-linux");
+        eventually("the driver is seen", || {
+            told("uses the device") == round && told("transmit queue 0 enabled") >= 2 * round
+        });
+        driver.kill().expect("it runs");
+        driver.wait().expect("it was killed");
+        eventually("its end is seen", || told("the driver ended while") == round);
+    }
+    Command::new("kill").args(["-INT", &device.id().to_string()]).status().expect("there is a kill");
+    assert_eq!(device.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_killed_run_leaves_no_driver_and_no_huge_pages_behind() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let before = huge_pages();
+    let forwarder = forwarder(&folder);
+    let pages = (before + 64).to_string();
+    let mut run = prony();
+    run.args(["load", "nic", "--duration", "120s", "--huge-pages", &pages, "--", &forwarder]);
+    let mut run = run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it was just built");
+    let driver = || {
+        let found = Command::new("pgrep").args(["-f", &format!("^{forwarder} ")]).output().expect("there is a pgrep");
+        text(&found.stdout).lines().next().map(str::to_owned)
+    };
+    eventually("the driver runs", || driver().is_some());
+    let pid = driver().expect("it runs");
+    assert!(huge_pages() > before);
+    run.kill().expect("it runs");
+    run.wait().expect("it was killed");
+    eventually("the driver is gone", || !is_there(&pid));
+    eventually("huge pages are given back", || huge_pages() == before);
+}
+
+#[test]
+fn what_cannot_run_is_told_with_the_next_step() {
+    let _turn = one_at_a_time();
+    let told = |output: &Output, parts: &[&str]| {
+        assert_eq!((output.status.code(), text(&output.stdout)), (Some(2), ""));
+        let talk = text(&output.stderr);
+        assert!(parts.iter().all(|part| talk.contains(part)), "{talk}");
+    };
+    told(
+        &load(&[], &["/nonexistent/forwarder"]),
+        &["error: cannot start /nonexistent/forwarder", "hint: give the path"],
+    );
+    told(&load(&[], &["sh", "-c", "echo broken; exit 3"]), &["before all ports worked: exit status: 3", "| broken"]);
+    let idle = prony()
+        .args(["load", "nic", "--setup-timeout", "200ms", "--", "sh", "-c", "sleep 60"])
+        .output()
+        .expect("it was just built");
+    told(
+        &idle,
+        &["did not set up 0000:03:00.0 within 0.2 s: receive queue 0 is not enabled", "hint: `prony nic trace"],
+    );
+    told(&load(&["--huge-pages", "1000000"], &["true"]), &["1000000 free huge pages are needed", "hint: "]);
+    let mut nobody = Command::new("setpriv");
+    nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(prony_testing::program());
+    let nobody = nobody.args(["load", "nic", "--huge-pages", "0", "--", "true"]).env("HOME", "/").output();
+    told(&nobody.expect("setpriv of util-linux"), &["cannot make a mount namespace", "hint: run prony as root"]);
+}
