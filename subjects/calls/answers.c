@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,21 +46,28 @@ static int open_socket(int port) {
     return fd;
 }
 
-#ifdef RAW
-/* What Go and other runtimes without libc do: here for getrandom, number 318 on x86-64. */
-static long raw_getrandom(void *bytes, unsigned long size) {
+/* A system call without libc. */
+__attribute__((unused)) static long raw_call(long number, long first, long second) {
     long result;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(318L), "D"(bytes), "S"(size), "d"(0L) : "rcx", "r11", "memory");
+#ifdef __x86_64__
+    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(first), "S"(second), "d"(0L) : "rcx", "r11", "memory");
+#else
+    __asm__ volatile("int $0x80" : "=a"(result) : "a"(number), "b"(first), "c"(second), "d"(0L) : "memory");
+#endif
     return result;
+}
+
+#ifdef RAW
+/* What Go and other runtimes without libc do: here for getrandom. */
+static long raw_getrandom(void *bytes, unsigned long size) {
+    return raw_call(SYS_getrandom, (long)bytes, (long)size);
 }
 #endif
 
 #ifdef KILLED
-/* No call of libc, so that nothing but the kernel knows of it: getpid and kill, numbers 39 and 62 on x86-64. */
+/* No call of libc, so that nothing but the kernel knows of it. */
 static void die(void) {
-    long result, pid;
-    __asm__ volatile("syscall" : "=a"(pid) : "a"(39L) : "rcx", "r11", "memory");
-    __asm__ volatile("syscall" : "=a"(result) : "a"(62L), "D"(pid), "S"(9L) : "rcx", "r11", "memory");
+    raw_call(SYS_kill, raw_call(SYS_getpid, 0, 0), 9);
 }
 #endif
 

@@ -18,8 +18,10 @@ __asm__(".text\n"
         "bare_time_stamp:\n"
         "    lfence\n"
         "    rdtsc\n"
+#ifdef __x86_64__
         "    shl $32, %rdx\n"
         "    or %rdx, %rax\n"
+#endif
         "    ret\n"
         "table_in_code:\n"
         "    .byte 0x0f, 0x31, 0x06, 0x0f, 0xa2, 0x0f, 0xc7, 0xf0\n");
@@ -45,6 +47,27 @@ static uint64_t time_stamp_and_number(uint32_t *number) {
     return (uint64_t)high << 32 | low;
 }
 
+#ifndef __x86_64__
+/* What the instruction leaves alone: all other registers, vectors, and flags. */
+__attribute__((target("sse2"))) static const char *untouched(void) {
+    double sums[4] __attribute__((aligned(16))) = {0.5, 1.5, 6.5, 7.5};
+    uint32_t before = 0x9abcdef0, after, carry = 0;
+    __asm__ volatile("movapd (%[sums]), %%xmm1\n"
+                     "movapd 16(%[sums]), %%xmm7\n"
+                     "mov %[before], %%ecx\n"
+                     "stc\n"
+                     "rdtsc\n"
+                     "mov $0, %%eax\n"
+                     "adc $0, %[carry]\n"
+                     "mov %%ecx, %[after]\n"
+                     "addpd %%xmm7, %%xmm1\n"
+                     "movapd %%xmm1, (%[sums])\n"
+                     : [after] "=m"(after), [carry] "+m"(carry)
+                     : [before] "r"(before), [sums] "r"(sums)
+                     : "eax", "ecx", "edx", "xmm1", "xmm7", "cc", "memory");
+    return after == before && carry == 1 && sums[0] + sums[1] == 16 ? "kept" : "lost";
+}
+#else
 /* What the instruction leaves alone: all other registers, vectors, flags, and what lies below the stack. */
 static const char *untouched(void) {
     double sum = 0, sums[8] __attribute__((aligned(32)));
@@ -72,6 +95,7 @@ static const char *untouched(void) {
     for (int at = 0; at < 2; at++) sum += sums[at];
     return after == before && carry == 1 && sum == 8 ? "kept" : "lost";
 }
+#endif
 
 /* The two bytes of RDTSC in a constant. */
 static uint32_t constant(void) {
@@ -81,7 +105,7 @@ static uint32_t constant(void) {
 }
 
 static uint64_t drawn(void) {
-    uint64_t wide;
+    unsigned long wide;
     uint32_t half;
     uint16_t small = 0;
     unsigned char worked;
@@ -89,15 +113,19 @@ static uint64_t drawn(void) {
         __asm__ volatile("rdrand %0; setc %1" : "=r"(wide), "=qm"(worked)::"cc");
     } while (!worked);
     __asm__ volatile("rdrand %0" : "=r"(half)::"cc");
+#ifdef __x86_64__
     register uint16_t twelfth __asm__("r12") = 0;
     __asm__ volatile("rdrand %0" : "+r"(twelfth)::"cc");
     small = twelfth;
-    return wide ^ (uint64_t)half << 16 ^ small;
+#else
+    __asm__ volatile("rdrand %0" : "+r"(small)::"cc");
+#endif
+    return (uint64_t)wide ^ (uint64_t)half << 16 ^ small;
 }
 
 static uint64_t seeded(void) {
     unsigned a, b = 0, c, d;
-    uint64_t value = 0;
+    unsigned long value = 0;
     __get_cpuid_count(7, 0, &a, &b, &c, &d);
     if (b & 1u << 18) __asm__ volatile("rdseed %0" : "=r"(value)::"cc");
     return value;
@@ -105,7 +133,7 @@ static uint64_t seeded(void) {
 
 static uint64_t number_of_processor(void) {
     unsigned a, b, c = 0, d;
-    uint64_t value = 0;
+    unsigned long value = 0;
     __get_cpuid_count(7, 0, &a, &b, &c, &d);
     if (c & 1u << 22) __asm__ volatile("rdpid %0" : "=r"(value));
     return value;
@@ -149,13 +177,15 @@ static void answer(unsigned number, char *text, size_t room) {
     sem_wait(&there);
     __asm__ volatile("int3");
     uint64_t with_number = time_stamp_and_number(&processor);
-    int used = snprintf(text, room, "%u: %lx %lx %lx %u, drawn %lx %lx, on %lu %u, thread %lx, %d own, %x, %s", number,
-                        time_stamp(), bare_time_stamp(), with_number, processor, drawn(), seeded(),
-                        number_of_processor(), number_by_cpuid(), from_thread, (int)own_traps, constant(), untouched());
+    int used = snprintf(text, room, "%u: %llx %llx %llx %u, drawn %llx %llx, on %llu %u, thread %llx, %d own, %x, %s", number,
+                        (unsigned long long)time_stamp(), (unsigned long long)bare_time_stamp(),
+                        (unsigned long long)with_number, processor, (unsigned long long)drawn(),
+                        (unsigned long long)seeded(), (unsigned long long)number_of_processor(), number_by_cpuid(),
+                        (unsigned long long)from_thread, (int)own_traps, constant(), untouched());
     for (unsigned at = 0; at < sizeof table_in_code; at++) {
         used += snprintf(text + used, room - (size_t)used, " %02x", table_in_code[at]);
     }
-    if (plugged) snprintf(text + used, room - (size_t)used, ", plugged in at %lx", plugged());
+    if (plugged) snprintf(text + used, room - (size_t)used, ", plugged in at %llx", (unsigned long long)plugged());
 }
 
 int main(int count, char **arguments) {

@@ -5,24 +5,28 @@
 
 use super::notes;
 use super::report::{self, Text};
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 use super::state::{errno, set_errno};
 use super::thread::PassThrough;
 use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Start and end of the code of libc, from where every ordinary system call comes.
+/// Name of the object from whose code every ordinary system call comes. On i386 libc makes its calls through the kernel's page.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+const ORDINARY: &[u8] = if cfg!(target_arch = "x86") { b"linux-gate.so.1" } else { b"/libc.so.6" };
+
+/// Start and end of that code.
 static LIBC_START: AtomicUsize = AtomicUsize::new(0);
 static LIBC_END: AtomicUsize = AtomicUsize::new(0);
 
-/// Remembers where the code of libc is.
-#[cfg(target_arch = "x86_64")]
+/// Remembers where that code is.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *mut c_void) -> c_int {
     // SAFETY: called by `dl_iterate_phdr` with an object that is mapped.
     unsafe {
         let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
-        if !name.ends_with(b"/libc.so.6") {
+        if !name.ends_with(ORDINARY) {
             return 0;
         }
         for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
@@ -37,7 +41,7 @@ unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *
 }
 
 /// Makes the kernel report system calls of the calling thread that do not come from libc.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn trap() {
     // SAFETY: the handler has the shape that the flags say, and the walk visits objects that are mapped.
     unsafe {
@@ -50,7 +54,7 @@ pub fn trap() {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "x86")))]
 pub fn trap() {}
 
 /// Has the kernel report raw system calls of the calling thread too, if it does for the first
@@ -58,18 +62,34 @@ pub fn trap() {}
 pub fn watch_thread() {
     const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
     const PR_SYS_DISPATCH_ON: usize = 1;
+    #[cfg(not(target_arch = "x86"))]
     static REPORT_ALL: u8 = 1;
+    #[cfg(not(target_arch = "x86"))]
+    let switch = &raw const REPORT_ALL;
+    // SAFETY: the block is the calling thread's own, and lives as long as the thread.
+    #[cfg(target_arch = "x86")]
+    let switch = unsafe { &raw const (*super::thread::this()).reports_raw_calls };
     let start = LIBC_START.load(Ordering::Relaxed);
     if start != 0 {
         let length = LIBC_END.load(Ordering::Relaxed) - start;
         let _pass_through = PassThrough::enter();
-        // SAFETY: the range is that of the code of libc, and the switch that the kernel reads is static.
-        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL) };
+        // SAFETY: the range is that of the code of ordinary calls, and the switch that the kernel reads outlives the thread's
+        // last call.
+        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, switch) };
+        #[cfg(target_arch = "x86")]
+        // SAFETY: the block is the calling thread's own.
+        unsafe {
+            (*super::thread::this()).reports_raw_calls = 1;
+        }
     }
 }
 
+/// There, libc makes some calls by an instruction of its own.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+const IS_I386: bool = cfg!(target_arch = "x86");
+
 /// True in objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 fn is_loaders(address: *mut c_void) -> bool {
     // SAFETY: any address may be asked about; what is found is the C string of an object that is loaded.
     unsafe {
@@ -78,13 +98,23 @@ fn is_loaders(address: *mut c_void) -> bool {
             return false;
         }
         let path = CStr::from_ptr(found.dli_fname).to_bytes();
-        path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
+        path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso." || IS_I386 && part == b"libc.s")
     }
 }
 
+#[cfg(target_arch = "x86_64")]
+const ARGUMENTS: [c_int; 6] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10, libc::REG_R8, libc::REG_R9];
+#[cfg(target_arch = "x86_64")]
+const RESULT: c_int = libc::REG_RAX;
+#[cfg(target_arch = "x86")]
+const ARGUMENTS: [c_int; 6] =
+    [libc::REG_EBX, libc::REG_ECX, libc::REG_EDX, libc::REG_ESI, libc::REG_EDI, libc::REG_EBP];
+#[cfg(target_arch = "x86")]
+const RESULT: c_int = libc::REG_EAX;
+
 /// Called by the kernel for a system call from outside of libc: says so, once for each number,
 /// and makes the call through libc.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: called by the kernel for SIGSYS with details and context of this shape; the call that the server made is
     // made with the arguments that it gave.
@@ -92,16 +122,16 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
         let before = errno();
         let context: *mut libc::ucontext_t = context.cast();
         let registers = &mut (*context).uc_mcontext.gregs;
-        // `siginfo_t` of SIGSYS: the address of the instruction, then the number.
-        let address: *mut c_void = info.byte_add(16).cast::<*mut c_void>().read();
-        let number = info.byte_add(24).cast::<c_int>().read();
+        // `siginfo_t` of SIGSYS: behind three numbers the address of the instruction, then the number of the call.
+        let details = (3 * size_of::<c_int>()).next_multiple_of(size_of::<usize>());
+        let address: *mut c_void = info.byte_add(details).cast::<*mut c_void>().read();
+        let number = info.byte_add(details + size_of::<usize>()).cast::<c_int>().read();
         let harmless = is_loaders(address);
         if !harmless {
             note(number, address);
         }
         let argument = |register: c_int| registers[register as usize] as usize;
-        let [a, b, c] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX].map(argument);
-        let [d, e, f] = [libc::REG_R10, libc::REG_R8, libc::REG_R9].map(argument);
+        let [a, b, c, d, e, f] = ARGUMENTS.map(argument);
         let number = libc::c_long::from(number);
         let real = || libc::syscall(number, a, b, c, d, e, f);
         let result = if harmless {
@@ -114,7 +144,7 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
             let _pass_through = PassThrough::enter();
             real()
         };
-        registers[libc::REG_RAX as usize] = if result == -1 { -i64::from(errno()) } else { result };
+        registers[RESULT as usize] = if result == -1 { -libc::greg_t::from(errno()) } else { result };
         set_errno(before);
     }
 }

@@ -129,6 +129,9 @@ pub struct RecordArgs {
     /// Stop the server after this time: 30s, 500ms, 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
+    /// Stop it by this text on its standard input instead of SIGTERM, for servers that have a console: 'quit\n'
+    #[arg(long, value_name = "TEXT", requires = "limit", value_parser = unescaped)]
+    pub end_input: Option<Text>,
     /// Server command and its arguments
     #[arg(last = true, required = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -551,6 +554,29 @@ fn frames(text: &str) -> Result<FrameRange, String> {
         Some(end) if end <= range.first => Err("expected the first frame before the last".to_owned()),
         _ => Ok(range),
     }
+}
+
+/// Bytes that were written with escapes on the command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text(pub Vec<u8>);
+
+/// A text in which `\n`, `\r`, `\t` and `\\` stand for one character.
+fn unescaped(text: &str) -> Result<Text, String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'\\' => match rest.next() {
+                Some(b'n') => b'\n',
+                Some(b'r') => b'\r',
+                Some(b't') => b'\t',
+                Some(b'\\') => b'\\',
+                _ => return Err(r"expected \n, \r, \t or \\ after a backslash".to_owned()),
+            },
+            byte => byte,
+        });
+    }
+    Ok(Text(bytes))
 }
 
 fn call(name: &str) -> Result<prony_demo::Op, String> {

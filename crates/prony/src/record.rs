@@ -195,6 +195,7 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         command: args.command.clone(),
         state: args.state.clone(),
         limit: args.limit,
+        end_input: args.end_input.clone().map(|text| text.0),
         pack: PackLimits { each_bytes: args.pack, all_bytes: args.pack_all, private: args.pack_private },
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),

@@ -41,10 +41,21 @@ pub(crate) struct Launch<'a> {
     pub(crate) mounts: &'a [Mount],
     /// File for its standard output and error; `None`: inherited from this process.
     pub(crate) output: Option<&'a File>,
-    /// Give it our standard input; `/dev/null` otherwise.
-    pub(crate) input: bool,
+    /// Its standard input.
+    pub(crate) input: Input<'a>,
     /// End it when this process ends, however that comes.
     pub(crate) dies_with_us: bool,
+}
+
+/// Standard input of a server.
+#[derive(Debug)]
+pub(crate) enum Input<'a> {
+    /// `/dev/null`.
+    Nothing,
+    /// That of this process.
+    Own,
+    /// What comes out of this end of a pipe.
+    Pipe(&'a File),
 }
 
 /// Two names that must have the same length for record and replay: the kernel puts the environment
@@ -78,7 +89,11 @@ impl Launch<'_> {
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         set_preload(&mut command, self.architecture, self.environment);
-        command.stdin(if self.input { Stdio::inherit() } else { Stdio::null() });
+        command.stdin(match self.input {
+            Input::Nothing => Stdio::null(),
+            Input::Own => Stdio::inherit(),
+            Input::Pipe(end) => end.try_clone()?.into(),
+        });
         if let Some(output) = self.output {
             command.stdout(output.try_clone()?).stderr(output.try_clone()?);
         }

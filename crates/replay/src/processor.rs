@@ -90,6 +90,12 @@ fn candidates(code: &[u8]) -> impl Iterator<Item = usize> {
         .map(|(at, _)| at)
 }
 
+/// True for what functions of i386 begin with, where they begin.
+fn begins_function(instruction: &Instruction) -> bool {
+    let saves = instruction.mnemonic() == Mnemonic::Push && instruction.op0_register() == Register::EBP;
+    instruction.ip().is_multiple_of(16) && (saves || instruction.mnemonic() == Mnemonic::Endbr32)
+}
+
 /// True for a branch whose target stands in it.
 fn is_near_branch(instruction: &Instruction) -> bool {
     matches!(instruction.op0_kind(), OpKind::NearBranch64 | OpKind::NearBranch32)
@@ -104,7 +110,15 @@ fn asks(instruction: &Instruction) -> bool {
 fn is_odd(instruction: &Instruction) -> bool {
     use Mnemonic::{Cli, Hlt, In, Insb, Insd, Iret, Iretd, Iretq, Out, Outsb, Outsd, Retf, Sti, Sysexitq, Sysretq};
     let kernels = [Cli, Hlt, In, Insb, Insd, Iret, Iretd, Iretq, Out, Outsb, Outsd, Retf, Sti, Sysexitq, Sysretq];
-    instruction.is_invalid() || kernels.contains(&instruction.mnemonic())
+    // Those of 32-bit code that compilers stopped to make long ago: decimal arithmetic, and segments on the stack.
+    use Mnemonic::{Aaa, Aad, Aam, Aas, Arpl, Bound, Daa, Das, Into, Lds, Les, Pop, Push, Salc};
+    let segments = [Register::CS, Register::DS, Register::ES, Register::FS, Register::GS, Register::SS];
+    let old = [Aaa, Aad, Aam, Aas, Arpl, Bound, Daa, Das, Into, Lds, Les, Salc];
+    let of_segment = [Push, Pop].contains(&instruction.mnemonic()) && segments.contains(&instruction.op0_register());
+    instruction.is_invalid()
+        || kernels.contains(&instruction.mnemonic())
+        || old.contains(&instruction.mnemonic())
+        || of_segment
 }
 
 fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64)]) -> ProcessorReads {
@@ -222,6 +236,10 @@ fn examine(section: &Section, functions: &Functions, starts: &[u64], candidate: 
         if found.is_some() && !led_to && starts.binary_search(&instruction.ip()).is_ok() {
             return false;
         }
+        // Assembly for i386 has no unwind information, but its functions begin as those of compilers do.
+        if section.bits == 32 && !led_to && begins_function(instruction) {
+            (led_to, reaches) = (true, 0);
+        }
         odd |= is_odd(instruction);
         if asks(instruction) && (instruction.ip()..instruction.next_ip()).contains(&candidate) {
             found = Some((instruction.ip(), led_to && !odd));
@@ -254,6 +272,18 @@ mod tests {
     const WITHIN: [u8; 5] = [0xb8, 0x0f, 0x31, 0, 0];
     const RET: [u8; 1] = [0xc3];
     const NO_INSTRUCTION: [u8; 1] = [0x06];
+
+    #[test]
+    fn a_function_of_i386_is_known_by_its_beginning() {
+        // `push ebp` behind a return and what fills up to 16 bytes.
+        let code = [&RET[..], &[0x90; 15], &[0x55], &RDTSC, &[0x5d], &RET].concat();
+        let of = |bits| {
+            let sections = [Section { address: 0x1000, code: &code, bits }];
+            let candidates: Vec<(usize, u64)> = candidates(&code).map(|at| (0, 0x1000 + at as u64)).collect();
+            search(&sections, &Functions { whole: Vec::new(), starts: vec![0x1000] }, &candidates)
+        };
+        assert_eq!((addresses(&of(32)), addresses(&of(64))), (vec![0x1011], vec![]));
+    }
 
     fn found(code: &[u8], whole: &[Range<u64>], starts: &[u64]) -> ProcessorReads {
         let sections = [Section { address: 0x1000, code, bits: 64 }];

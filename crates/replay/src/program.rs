@@ -227,6 +227,11 @@ pub(crate) fn build_id(path: &Path) -> Vec<u8> {
     object.and_then(|object| object.build_id().ok().flatten().map(<[u8]>::to_vec)).unwrap_or_default()
 }
 
+/// True for a program of i386.
+pub(crate) fn is_i386(path: &Path) -> bool {
+    cfg!(target_arch = "x86_64") && File::open(path).is_ok_and(|file| is_32_bit(&ReadCache::new(file)))
+}
+
 /// True for an object file of 32 bits.
 pub(crate) fn is_32_bit(bytes: &ReadCache<File>) -> bool {
     FileHeader32::<Endianness>::parse(bytes).is_ok()

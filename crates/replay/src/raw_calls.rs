@@ -28,13 +28,14 @@ const AROUND: u32 = 12;
 /// system call too. A real one has its number put into `rax` shortly before, and nothing that is no
 /// instruction between that and the end of its run of code.
 #[cfg(target_arch = "x86_64")]
-fn holds_raw_call(address: u64, code: &[u8]) -> bool {
+fn holds_raw_call(address: u64, code: &[u8], bits: u32) -> bool {
     use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, Register};
-    const SYSCALL: [u8; 2] = [0x0f, 0x05];
-    if !code.windows(2).any(|pair| pair == SYSCALL) {
+    // `syscall`; `int 0x80`
+    let call: [u8; 2] = if bits == 64 { [0x0f, 0x05] } else { [0xcd, 0x80] };
+    if !code.windows(2).any(|pair| pair == call) {
         return false;
     }
-    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    let mut decoder = Decoder::with_ip(bits, code, address, DecoderOptions::NONE);
     let mut instruction = Instruction::default();
     // Instructions for which the number of a call may still be in `rax`, and those left to look at
     // behind a call.
@@ -52,7 +53,11 @@ fn holds_raw_call(address: u64, code: &[u8]) -> bool {
         }
         behind = behind.saturating_sub(1);
         let only_reads = matches!(instruction.mnemonic(), Mnemonic::Cmp | Mnemonic::Test | Mnemonic::Push);
-        if instruction.mnemonic() == Mnemonic::Syscall {
+        let is_call = match bits {
+            64 => instruction.mnemonic() == Mnemonic::Syscall,
+            _ => instruction.mnemonic() == Mnemonic::Int && instruction.immediate8() == 0x80,
+        };
+        if is_call {
             behind = if numbered > 0 { AROUND } else { behind };
         } else if [Register::RAX, Register::EAX].contains(&instruction.op0_register()) && !only_reads {
             numbered = AROUND;
@@ -65,8 +70,8 @@ fn holds_raw_call(address: u64, code: &[u8]) -> bool {
 
 #[cfg(target_arch = "x86_64")]
 fn has_raw_call(bytes: &ReadCache<File>) -> bool {
-    // Those of i386 are not trapped.
-    !is_32_bit(bytes) && code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code))
+    let bits = if is_32_bit(bytes) { 32 } else { 64 };
+    code_sections(bytes).into_iter().any(|(address, code)| holds_raw_call(address, code, bits))
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -95,10 +100,14 @@ mod tests {
         let call = [0x0f, 0x05];
         let ret = [0xc3];
         let no_instruction = [0x06];
-        assert!(holds_raw_call(0, &[&number[..], &call, &ret].concat()));
-        assert!(holds_raw_call(0, &[&number[..], &call].concat()), "the code may end with it");
-        assert!(!holds_raw_call(0, &[&[0x90; 16][..], &call, &ret].concat()), "no number");
-        assert!(!holds_raw_call(0, &[&number[..], &no_instruction, &call, &ret].concat()));
-        assert!(!holds_raw_call(0, &[&number[..], &call, &no_instruction].concat()));
+        assert!(holds_raw_call(0, &[&number[..], &call, &ret].concat(), 64));
+        assert!(holds_raw_call(0, &[&number[..], &call].concat(), 64), "the code may end with it");
+        assert!(!holds_raw_call(0, &[&[0x90; 16][..], &call, &ret].concat(), 64), "no number");
+        let call = [0xcd, 0x80];
+        assert!(holds_raw_call(0, &[&number[..], &call, &ret].concat(), 32));
+        assert!(!holds_raw_call(0, &[&number[..], &call, &ret].concat(), 64), "it is one of 32-bit programs");
+        let call = [0x0f, 0x05];
+        assert!(!holds_raw_call(0, &[&number[..], &no_instruction, &call, &ret].concat(), 64));
+        assert!(!holds_raw_call(0, &[&number[..], &call, &no_instruction].concat(), 64));
     }
 }

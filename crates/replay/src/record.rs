@@ -5,7 +5,7 @@ use crate::environment;
 use crate::facts::describe_machine;
 use crate::files::Opened;
 use crate::known::KnownDemos;
-use crate::launch::{Launch, Launched};
+use crate::launch::{Input, Launch, Launched};
 use crate::library::{self, Libraries};
 use crate::merge::Merger;
 use crate::objects::{self, Loaded};
@@ -22,7 +22,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -39,6 +39,9 @@ pub struct RecordOptions {
     pub replace: bool,
     /// The server and its arguments.
     pub command: Vec<OsString>,
+    /// Text that asks the server on its standard input to end when `limit` is over, instead of SIGTERM. Its input is then a pipe
+    /// with nothing else in it.
+    pub end_input: Option<Vec<u8>>,
     /// Directories to archive at the start.
     pub state: Vec<PathBuf>,
     /// Duration after which the recording ends.
@@ -183,6 +186,7 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         true => Some(File::from(io::stderr().as_fd().try_clone_to_owned().map_err(system("share standard error"))?)),
         false => None,
     };
+    let pipe = options.end_input.is_some().then(pipe).transpose().map_err(system("make a pipe to the server"))?;
     let launch = Launch {
         argv: &options.command,
         executable: &program.path,
@@ -193,7 +197,11 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         output: to_stderr.as_ref(),
         // A server must not die of its recorder.
         dies_with_us: false,
-        input: !io::IsTerminal::is_terminal(&io::stdin()),
+        input: match &pipe {
+            Some((end, _)) => Input::Pipe(end),
+            None if io::IsTerminal::is_terminal(&io::stdin()) => Input::Nothing,
+            None => Input::Own,
+        },
     };
     Launched::adopt_orphans();
     let started = Moment::now();
@@ -205,7 +213,9 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
         }
     })?;
 
+    let end_input = pipe.map(|(_, end)| end).zip(options.end_input.clone());
     let mut recording = Recording {
+        end_input,
         scans: channel.scans(),
         excluded: header.excluded_objects.clone(),
         channel,
@@ -252,6 +262,12 @@ pub fn record(options: &RecordOptions, progress: &mut dyn FnMut(Progress)) -> Re
     Ok(report)
 }
 
+/// Both ends of a pipe, the one to read from first.
+fn pipe() -> io::Result<(File, File)> {
+    let (read, write) = io::pipe()?;
+    Ok((OwnedFd::from(read).into(), OwnedFd::from(write).into()))
+}
+
 /// What broke a recording off.
 enum RunError {
     Write(WriteError),
@@ -282,6 +298,8 @@ impl From<DrainError> for RunError {
 }
 
 struct Recording {
+    /// Where the server is asked to end, and by what.
+    end_input: Option<(File, Vec<u8>)>,
     channel: Channel,
     server: Launched,
     writer: Writer<File>,
@@ -316,7 +334,7 @@ impl Recording {
         let start = Instant::now();
         let mut deadline = limit.map(|limit| start + limit);
         let mut block_at = start + BLOCK_EVERY;
-        let mut kill_at = None;
+        let (mut terminate_at, mut kill_at) = (None, None);
         let mut ended = None;
         loop {
             if let Some(request) = self.scans.wanted() {
@@ -340,6 +358,17 @@ impl Recording {
             }
             if deadline.is_some_and(|deadline| now >= deadline) {
                 deadline = None;
+                match self.end_input.take() {
+                    Some((mut input, text)) => {
+                        // A server that reads nothing any more gets the signal.
+                        let _ = io::Write::write_all(&mut input, &text);
+                        terminate_at = Some(now + GRACE);
+                    }
+                    None => terminate_at = Some(now),
+                }
+            }
+            if terminate_at.is_some_and(|terminate_at| now >= terminate_at) {
+                terminate_at = None;
                 self.signal_all(SIGTERM);
                 kill_at.get_or_insert(now + GRACE);
             }

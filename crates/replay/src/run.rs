@@ -1,11 +1,11 @@
 //! Single replay: a build on a tape, until it ends, diverges or starves.
 
 use crate::channel::{Channel, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState};
-use crate::launch::{Launch, Launched, Mount};
+use crate::launch::{Input, Launch, Launched, Mount};
 use crate::library::Libraries;
 use crate::merge::Merger;
 use crate::objects;
-use crate::program::Architecture;
+use crate::program::{self, Architecture};
 use crate::report::Doing;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
@@ -159,7 +159,7 @@ pub(crate) fn run_once(
         cwd: setup.cwd,
         mounts,
         output: setup.output,
-        input: false,
+        input: Input::Nothing,
         dies_with_us: true,
     };
     let start = Instant::now();
@@ -369,11 +369,12 @@ fn doing(tid: i32) -> Doing {
     let Some(number) = words.next().and_then(|number| number.parse::<u32>().ok()) else {
         return Doing::Sleeping { call: String::new(), at: String::new() };
     };
+    let i386 = program::is_i386(Path::new(&format!("/proc/{tid}/exe")));
     let argument = words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
-    let at = argument.filter(|_| syscalls::takes_descriptor(number));
+    let at = argument.filter(|_| syscalls::takes_descriptor(number, i386));
     let at = at.and_then(|fd| std::fs::read_link(format!("/proc/{tid}/fd/{fd}")).ok());
     Doing::Sleeping {
-        call: syscalls::name(number),
+        call: syscalls::name(number, i386),
         at: at.map_or_else(String::new, |path| path.to_string_lossy().into_owned()),
     }
 }

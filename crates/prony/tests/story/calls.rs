@@ -17,6 +17,11 @@ fn flags_for_all() -> Vec<String> {
     given.split_whitespace().map(str::to_owned).collect()
 }
 
+/// True if the servers of `subjects/calls` are programs of i386.
+pub fn is_told_with_i386() -> bool {
+    flags_for_all().iter().any(|flag| flag == "-m32")
+}
+
 /// Compiles a file of `subjects/calls` with these flags on top; returns the program.
 pub fn compiled(scratch: &Scratch, source: &str, flags: &[&str]) -> String {
     let (compiler, packages) =
@@ -77,10 +82,15 @@ fn converse(address: std::net::SocketAddr, first: usize, answered: &AtomicU32, s
 
 #[test]
 fn a_server_with_every_kind_of_call_replays_identically() {
+    prove_every_call("lines", &[]);
+}
+
+/// Proves the demo of `lines.c`, compiled with these flags.
+pub fn prove_every_call(story: &str, flags: &[&str]) {
     let _turn = Turn::take();
-    let scratch = Scratch::new("lines");
+    let scratch = Scratch::new(story);
     let address = free_address();
-    let server = Server::new([compiled(&scratch, "lines.c", &[]), address.port().to_string()]);
+    let server = Server::new([compiled(&scratch, "lines.c", flags), address.port().to_string()]);
     let answered = AtomicU32::new(0);
     let demo = record(&scratch, &server, |stop| {
         if stop.until(|| TcpStream::connect(address).is_ok()) {

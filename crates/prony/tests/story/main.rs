@@ -13,6 +13,7 @@ mod exports;
 mod failures;
 mod games;
 mod habits;
+mod i386;
 mod long;
 mod messages;
 mod names;
