@@ -15,6 +15,9 @@ use tempfile::TempDir;
 /// Huge pages are the machine's: one test at a time changes their number.
 static HUGE_PAGES: Mutex<()> = Mutex::new(());
 
+/// Those of `subjects/forwarder` that this project can build everywhere it is developed.
+const LANGUAGES: [&str; 5] = ["c", "rust", "go", "java", "python"];
+
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -125,6 +128,27 @@ fn without_a_rate_all_variants_of_a_driver_forward_everything() {
         };
         let places: Vec<&String> = answer["touched"].as_object().expect("an object").keys().collect();
         assert_eq!(places, touched.as_slice(), "{answer}");
+    }
+}
+
+#[test]
+fn the_driver_of_every_language_forwards_everything_and_touches_what_it_should() {
+    let _turn = one_at_a_time();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = Command::new(root.join("scripts/build-forwarders")).args(LANGUAGES).output().expect("a script");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let programs = text(&built.stdout).lines().map(|line| root.join(line).display().to_string());
+    for (language, program) in LANGUAGES.iter().zip(programs) {
+        for variables in
+            [&["FORWARDER_BATCH=1", "FORWARDER_CLEAN=1"][..], &["FORWARDER_BATCH=64", "FORWARDER_TOUCH=59"]]
+        {
+            let command = [&["env"][..], variables, &[&program, "ADDR", "ADDR"]].concat();
+            let answer = json(&load(&["--size", "60..1518", "--json"], &command));
+            assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{language}: {answer}");
+            let place = if variables[1] == "FORWARDER_TOUCH=59" { "59" } else { "1" };
+            assert_eq!(answer["touched"][place], answer["received"], "{language}: {answer}");
+            assert!(answer["received"].as_u64() > Some(100), "{language}: {answer}");
+        }
     }
 }
 

@@ -104,7 +104,7 @@ fn descriptor(random: &mut Random) -> [u64; 2] {
     if random.below(16) == 0 {
         return [random.value(), random.value() << 32 | random.value() & 0xffff_ffff];
     }
-    let command = regs::TXD_DEXT | regs::TXD_DTYP_DATA | regs::TXD_RS | random.below(2) as u32 * regs::TXD_EOP;
+    let command = regs::TXD_DEXT | regs::TXD_DTYP_DATA | regs::TXD_RS | (random.below(2) as u32 * regs::TXD_EOP);
     [MEMORY + random.below(MEMORY_BYTES - 2048), u64::from(command | random.below(300) as u32)]
 }
 

@@ -85,7 +85,7 @@ impl Bits {
     pub fn mask(self) -> u32 {
         match self {
             Bits::One(bit) => 1 << bit,
-            Bits::Field(low, width) => ((1u64 << width) - 1 << low) as u32,
+            Bits::Field(low, width) => (((1u64 << width) - 1) << low) as u32,
         }
     }
 }

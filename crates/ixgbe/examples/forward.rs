@@ -1,0 +1,68 @@
+//! Forwards frames between two ports, both ways: `forward ADDRESS ADDRESS`. subjects/forwarder/README.md describes the
+//! options, which are the same in every language.
+#![forbid(unsafe_code)]
+
+use std::env;
+use std::error::Error;
+
+use prony_ixgbe::{Device, Options, Packet, Pool};
+
+/// Buffers for both rings of both ports, and as many that are under way.
+const BUFFERS: usize = 8192;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let addresses: Vec<String> = env::args().skip(1).collect();
+    let [first, second] = &addresses[..] else { return Err("usage: forward ADDRESS ADDRESS".into()) };
+    let batch = number("FORWARDER_BATCH", 32, 1..=512)?;
+    let touch = match env::var("FORWARDER_TOUCH").as_deref() {
+        Ok("none") => None,
+        _ => Some(number("FORWARDER_TOUCH", 1, 0..=59)?),
+    };
+    if env::var("FORWARDER_POOL").is_ok_and(|pool| pool != "stack") {
+        return Err("FORWARDER_POOL: expected stack".into());
+    }
+    let options = Options {
+        clean_batch: number("FORWARDER_CLEAN", 32, 1..=256)?,
+        prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,
+        ..Options::default()
+    };
+    let mut pool = Pool::allocate(BUFFERS)?;
+    let mut first = Device::open(first, &mut pool, options)?;
+    let mut second = Device::open(second, &mut pool, options)?;
+    let mut packets = Vec::with_capacity(batch);
+    loop {
+        forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch);
+        forward(&mut second, &mut first, &mut pool, &mut packets, batch, touch);
+    }
+}
+
+fn forward(
+    from: &mut Device,
+    to: &mut Device,
+    pool: &mut Pool,
+    packets: &mut Vec<Packet>,
+    batch: usize,
+    touch: Option<usize>,
+) {
+    if from.rx_batch(pool, packets, batch) == 0 {
+        return;
+    }
+    if let Some(touch) = touch {
+        for packet in packets.iter_mut() {
+            if let Some(byte) = pool.bytes_mut(packet).get_mut(touch) {
+                *byte = byte.wrapping_add(1);
+            }
+        }
+    }
+    to.tx_batch(pool, packets);
+    // What finds no room is dropped, as waiting would only delay what comes next.
+    for packet in packets.drain(..) {
+        pool.give(packet);
+    }
+}
+
+fn number(name: &str, otherwise: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {
+    let Ok(text) = env::var(name) else { return Ok(otherwise) };
+    let expected = || format!("{name}: expected {} to {}, found {text}", range.start(), range.end());
+    text.parse().ok().filter(|number| range.contains(number)).ok_or_else(expected)
+}

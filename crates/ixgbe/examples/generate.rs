@@ -1,0 +1,41 @@
+//! Sends frames through a port as fast as it takes them, and says once a second how many: `generate ADDRESS [BYTES]`.
+#![forbid(unsafe_code)]
+
+use std::env;
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use prony_ixgbe::{Device, Options, Pool};
+
+const BUFFERS: usize = 4096;
+const BATCH: usize = 64;
+/// Broadcast, from a locally administered address, of the type for local experiments (IEEE 802).
+const HEADER: [u8; 14] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb6];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = env::args().skip(1);
+    let address = arguments.next().ok_or("usage: generate ADDRESS [BYTES]")?;
+    let bytes: usize = arguments.next().map_or(Ok(60), |bytes| bytes.parse())?;
+    if !(HEADER.len() + 8..=1518).contains(&bytes) {
+        return Err("expected frames of 22 to 1518 bytes".into());
+    }
+    let mut pool = Pool::allocate(BUFFERS)?;
+    let mut device = Device::open(&address, &mut pool, Options::default())?;
+    let (mut packets, mut sequence) = (Vec::with_capacity(BATCH), 0u64);
+    let (mut told, mut sent) = (Instant::now(), 0u64);
+    loop {
+        while packets.len() < BATCH {
+            let Some(mut packet) = pool.take(bytes) else { break };
+            let frame = pool.bytes_mut(&mut packet);
+            frame[..HEADER.len()].copy_from_slice(&HEADER);
+            frame[HEADER.len()..HEADER.len() + 8].copy_from_slice(&sequence.to_be_bytes());
+            sequence += 1;
+            packets.push(packet);
+        }
+        sent += device.tx_batch(&mut pool, &mut packets) as u64;
+        if told.elapsed() >= Duration::from_secs(1) {
+            println!("{:.3} Mpps", sent as f64 / told.elapsed().as_secs_f64() / 1e6);
+            (told, sent) = (Instant::now(), 0);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! DMA memory: huge pages, which the kernel does not move, and their bus addresses.
+#![allow(unsafe_code, reason = "a device reads and writes this memory")]
+
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+/// A huge page of x86-64.
+pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
+/// Where a hugetlbfs is expected.
+const HUGE_PAGES: &str = "/mnt/huge";
+const PAGE_BYTES: u64 = 4096;
+/// Documentation/admin-guide/mm/pagemap.rst: bits 0 to 54 are the number of the frame.
+const FRAME_MASK: u64 = (1 << 55) - 1;
+
+/// Reasons why there is no DMA memory.
+#[derive(Debug, thiserror::Error)]
+pub enum DmaError {
+    /// No huge pages can be mapped.
+    #[error("cannot map {pages} huge pages of {HUGE_PAGES}: {error}")]
+    NoPages {
+        /// Number of pages.
+        pages: usize,
+        /// The kernel's reason.
+        error: io::Error,
+    },
+    /// The kernel does not tell physical addresses.
+    #[error("/proc/self/pagemap has no frame numbers: run as root")]
+    NoAddress,
+}
+
+/// Huge pages, zeroed.
+#[derive(Debug)]
+pub(crate) struct Dma {
+    start: NonNull<u8>,
+    bytes: usize,
+    /// Bus address of each huge page.
+    pub(crate) pages: Vec<u64>,
+}
+
+impl Dma {
+    /// Maps as many huge pages as `bytes` need.
+    pub(crate) fn allocate(bytes: usize) -> Result<Dma, DmaError> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let pages = bytes.div_ceil(HUGE_PAGE_BYTES);
+        let failed = |error: io::Error| DmaError::NoPages { pages, error };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = format!("{HUGE_PAGES}/prony-ixgbe-{}-{number}", std::process::id());
+        let file =
+            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+        fs::remove_file(&path).map_err(failed)?;
+        file.set_len((pages * HUGE_PAGE_BYTES) as u64).map_err(failed)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // A page has an address only when it is there.
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let start = unsafe { mmap(ptr::null_mut(), pages * HUGE_PAGE_BYTES, protection, flags, file.as_fd(), 0) };
+        let start = start.map_err(|error| failed(error.into()))?;
+        let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
+        let mut dma = Dma { start, bytes: pages * HUGE_PAGE_BYTES, pages: Vec::new() };
+        let pagemap = File::open("/proc/self/pagemap").map_err(|_| DmaError::NoAddress)?;
+        for page in 0..pages {
+            let address = dma.start.as_ptr() as u64 + (page * HUGE_PAGE_BYTES) as u64;
+            let mut entry = [0; 8];
+            pagemap.read_exact_at(&mut entry, address / PAGE_BYTES * 8).map_err(|_| DmaError::NoAddress)?;
+            match u64::from_ne_bytes(entry) & FRAME_MASK {
+                0 => return Err(DmaError::NoAddress),
+                frame => dma.pages.push(frame * PAGE_BYTES),
+            }
+        }
+        Ok(dma)
+    }
+
+    /// Some bytes of it. The caller knows that no device uses them.
+    #[inline]
+    pub(crate) fn bytes(&self, from: usize, length: usize) -> &[u8] {
+        assert!(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        // SAFETY: the range was just checked; the memory is mapped and initialised as long as `self` lives; the buffers of
+        // packets that the program owns are in no ring, so that no device writes them.
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(from), length) }
+    }
+
+    /// As [`Dma::bytes`], to change them. The caller, a pool, gives no other reference out at the same time.
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "devices share the memory, and the pool alone gives references out")]
+    pub(crate) fn bytes_mut(&self, from: usize, length: usize) -> &mut [u8] {
+        assert!(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        // SAFETY: as in `bytes`; the pool, whose `&mut self` the caller has, makes this the only reference.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(from), length) }
+    }
+
+    /// Has the line at a place loaded.
+    #[inline]
+    pub(crate) fn prefetch(&self, place: usize) {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: a prefetch of any address reads nothing and faults nowhere.
+        unsafe {
+            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+            _mm_prefetch::<_MM_HINT_T0>(self.start.as_ptr().wrapping_add(place).cast());
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = place;
+    }
+}
+
+impl Drop for Dma {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is that of `allocate`, and no reference into it outlives `self`. The device that used it is
+        // stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+    }
+}
+
+/// A ring of descriptors of 16 bytes each; the number of them is a power of two, at least 8.
+#[derive(Debug)]
+pub(crate) struct Ring {
+    memory: Dma,
+    mask: usize,
+}
+
+impl Ring {
+    pub(crate) fn allocate(entries: usize) -> Result<Ring, DmaError> {
+        assert!(entries.is_power_of_two() && (8..=4096).contains(&entries), "a ring has a power of two of descriptors");
+        let memory = Dma::allocate(entries * 16)?;
+        let ring = Ring { memory, mask: entries - 1 };
+        for index in 0..entries {
+            // Addresses that no memory has: a device that starts too early finds nothing to overwrite.
+            ring.word(index, 0).store(u64::MAX, Ordering::Relaxed);
+            ring.word(index, 1).store(u64::MAX, Ordering::Relaxed);
+        }
+        Ok(ring)
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.memory.pages[0]
+    }
+
+    pub(crate) fn entries(&self) -> usize {
+        self.mask + 1
+    }
+
+    #[inline]
+    pub(crate) fn mask(&self) -> usize {
+        self.mask
+    }
+
+    #[inline]
+    fn word(&self, index: usize, half: usize) -> &AtomicU64 {
+        // SAFETY: the mask keeps the index inside of the ring, whose memory is mapped and aligned to a page; `half` is 0 or 1.
+        // The device changes it, as another thread would.
+        unsafe { &*self.memory.start.as_ptr().cast::<AtomicU64>().add((index & self.mask) * 2 + (half & 1)) }
+    }
+
+    /// The second half of a descriptor, as the device writes it back; what it wrote before is seen after it.
+    #[inline]
+    pub(crate) fn status(&self, index: usize) -> u64 {
+        self.word(index, 1).load(Ordering::Acquire)
+    }
+
+    /// Writes a descriptor. The device looks at it only when the tail says so.
+    #[inline]
+    pub(crate) fn write(&self, index: usize, address: u64, command: u64) {
+        self.word(index, 0).store(address, Ordering::Relaxed);
+        self.word(index, 1).store(command, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,21 @@
+//! A user-space driver for the Intel 82599: one receive and one transmit queue, polled.
+//!
+//! A [`Device`] takes received frames out of its ring and puts others into it, a batch at a time; the buffers of all devices
+//! are those of one [`Pool`]. A [`Packet`] is a buffer that the program owns: what it gives to [`Device::tx_batch`] belongs to
+//! the device until it was sent. Registers and DMA memory are the only places with unsafe code.
+//!
+//! Source: Intel 82599 10 GbE Controller Datasheet, 331520-003.
+#![deny(unsafe_code)]
+
+mod device;
+mod dma;
+mod mmio;
+mod pci;
+mod pool;
+mod receive;
+mod transmit;
+
+pub use device::{Device, OpenError, Options, Statistics};
+pub use dma::DmaError;
+pub use pci::PciError;
+pub use pool::{BUFFER_BYTES, Packet, Pool};

@@ -1,0 +1,136 @@
+//! Buffers for frames.
+
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
+
+/// Bytes of a buffer: more than any frame that is not a jumbo one.
+pub const BUFFER_BYTES: usize = 2048;
+/// Buffers of a huge page.
+const PER_PAGE: usize = HUGE_PAGE_BYTES / BUFFER_BYTES;
+
+/// A buffer that the program owns, and the length of the frame in it.
+///
+/// Its bytes are reached through the pool. Give it back with [`Pool::give`], or to a device; one that is dropped is lost to its
+/// pool.
+#[derive(Debug)]
+#[must_use = "a packet that is dropped is lost to its pool"]
+pub struct Packet {
+    index: u32,
+    length: u16,
+    pool: u16,
+}
+
+impl Packet {
+    /// Bytes of the frame.
+    #[inline]
+    #[allow(clippy::len_without_is_empty, reason = "no frame is empty")]
+    pub fn len(&self) -> usize {
+        self.length.into()
+    }
+
+    #[inline]
+    pub(crate) fn of_parts(index: u32, length: u16, pool: &Pool) -> Packet {
+        Packet { index, length, pool: pool.id }
+    }
+
+    #[inline]
+    pub(crate) fn index(&self) -> u32 {
+        self.index
+    }
+}
+
+/// Buffers of DMA memory, for all devices of a thread. The one that was given back last is used next.
+#[derive(Debug)]
+pub struct Pool {
+    memory: Rc<Dma>,
+    free: Vec<u32>,
+    id: u16,
+}
+
+impl Pool {
+    /// Allocates `buffers` buffers.
+    ///
+    /// # Errors
+    /// [`DmaError`]: there are no huge pages, or no addresses of them.
+    pub fn allocate(buffers: usize) -> Result<Pool, DmaError> {
+        static ID: AtomicU16 = AtomicU16::new(0);
+        let memory = Rc::new(Dma::allocate(buffers * BUFFER_BYTES)?);
+        let number = u32::try_from(buffers).unwrap_or(u32::MAX);
+        Ok(Pool { memory, free: (0..number).rev().collect(), id: ID.fetch_add(1, Ordering::Relaxed) })
+    }
+
+    /// Number of free buffers.
+    pub fn free(&self) -> usize {
+        self.free.len()
+    }
+
+    /// Takes a buffer for a frame of `length` bytes; `None` if all are in use, or none is so long.
+    #[inline]
+    pub fn take(&mut self, length: usize) -> Option<Packet> {
+        let length = u16::try_from(length).ok().filter(|&length| usize::from(length) <= BUFFER_BYTES)?;
+        Some(Packet { index: self.free.pop()?, length, pool: self.id })
+    }
+
+    /// Gives a buffer back.
+    #[inline]
+    pub fn give(&mut self, packet: Packet) {
+        self.check(&packet);
+        self.free.push(packet.index);
+    }
+
+    /// The frame in a buffer.
+    #[inline]
+    pub fn bytes(&self, packet: &Packet) -> &[u8] {
+        self.check(packet);
+        self.memory.bytes(packet.index as usize * BUFFER_BYTES, packet.len())
+    }
+
+    /// The frame in a buffer, to change it.
+    #[inline]
+    pub fn bytes_mut(&mut self, packet: &mut Packet) -> &mut [u8] {
+        self.check(packet);
+        self.memory.bytes_mut(packet.index as usize * BUFFER_BYTES, packet.len())
+    }
+
+    /// A buffer of one pool is none of another.
+    #[inline]
+    fn check(&self, packet: &Packet) {
+        assert!(packet.pool == self.id, "a packet belongs to one pool");
+    }
+
+    /// The memory, which stays as long as a device may use it.
+    pub(crate) fn memory(&self) -> Rc<Dma> {
+        Rc::clone(&self.memory)
+    }
+
+    #[inline]
+    pub(crate) fn take_index(&mut self) -> Option<u32> {
+        self.free.pop()
+    }
+
+    #[inline]
+    pub(crate) fn give_indices(&mut self, indices: impl IntoIterator<Item = u32>) {
+        self.free.extend(indices);
+    }
+
+    /// Bus address of a buffer.
+    #[inline]
+    pub(crate) fn address(&self, index: u32) -> u64 {
+        let index = index as usize;
+        // A page has an address of its own; a table of all buffers would take half of the first-level cache.
+        self.memory.pages[index / PER_PAGE] + (index % PER_PAGE * BUFFER_BYTES) as u64
+    }
+
+    #[inline]
+    pub(crate) fn address_of(&self, packet: &Packet) -> u64 {
+        self.check(packet);
+        self.address(packet.index)
+    }
+
+    #[inline]
+    pub(crate) fn prefetch(&self, index: u32) {
+        self.memory.prefetch(index as usize * BUFFER_BYTES);
+    }
+}

@@ -1,0 +1,3 @@
+module forwarder
+
+go 1.21

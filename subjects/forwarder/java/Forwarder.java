@@ -1,0 +1,83 @@
+/**
+ * Forwards frames between two ports, both ways: Forwarder ADDRESS ADDRESS.
+ *
+ * <p>README.md one directory up describes the options, which are the same in every language. Java has no prefetch, so that
+ * FORWARDER_PREFETCH does nothing; its pool is a stack.
+ */
+public final class Forwarder {
+    private static final int BUFFERS = 8192;
+    private static final int NO_TOUCH = -1;
+
+    private final int[] buffers;
+    private final int[] lengths;
+    private final int touch;
+    private final Pool pool;
+
+    private Forwarder(int batch, int touch, Pool pool) {
+        this.buffers = new int[batch];
+        this.lengths = new int[batch];
+        this.touch = touch;
+        this.pool = pool;
+    }
+
+    private void forward(Device from, Device to) {
+        int received = from.rxBatch(buffers, lengths);
+        if (received == 0) {
+            return;
+        }
+        if (touch != NO_TOUCH) {
+            for (int n = 0; n < received; n++) {
+                pool.touch(buffers[n], touch);
+            }
+        }
+        // What finds no room is dropped, as waiting would only delay what comes next.
+        for (int sent = to.txBatch(buffers, lengths, received); sent < received; sent++) {
+            pool.give(buffers[sent]);
+        }
+    }
+
+    private static int number(String name, int otherwise, int low, int high) {
+        String text = System.getenv(name);
+        if (text == null || text.isEmpty()) {
+            return otherwise;
+        }
+        if (text.matches("[0-9]{1,9}")) {
+            int value = Integer.parseInt(text);
+            if (value >= low && value <= high) {
+                return value;
+            }
+        }
+        throw new IllegalArgumentException(name + ": expected " + low + " to " + high + ", found " + text);
+    }
+
+    private static void run(String[] arguments) throws Exception {
+        if (arguments.length != 2) {
+            throw new IllegalArgumentException("usage: Forwarder ADDRESS ADDRESS");
+        }
+        String kind = System.getenv("FORWARDER_POOL");
+        if (kind != null && !kind.equals("stack")) {
+            throw new IllegalArgumentException("FORWARDER_POOL: expected stack, found " + kind);
+        }
+        int batch = number("FORWARDER_BATCH", 32, 1, 512);
+        int clean = number("FORWARDER_CLEAN", 32, 1, 256);
+        boolean isUntouched = "none".equals(System.getenv("FORWARDER_TOUCH"));
+        int touch = isUntouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59);
+        Pool pool = new Pool(BUFFERS);
+        Device first = new Device(arguments[0], pool, clean);
+        Device second = new Device(arguments[1], pool, clean);
+        Forwarder forwarder = new Forwarder(batch, touch, pool);
+        while (true) {
+            forwarder.forward(first, second);
+            forwarder.forward(second, first);
+        }
+    }
+
+    public static void main(String[] arguments) {
+        try {
+            run(arguments);
+        } catch (Exception error) {
+            System.err.println("forwarder: " + error.getMessage());
+            System.exit(1);
+        }
+    }
+}

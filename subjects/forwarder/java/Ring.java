@@ -1,0 +1,37 @@
+import java.io.IOException;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.VarHandle;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+
+/** Descriptors of two words each, and the buffer of each. */
+final class Ring {
+    /** A power of two. */
+    static final int ENTRIES = 512;
+    private static final VarHandle WORD = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
+
+    private final ByteBuffer words;
+    final long address;
+    final int[] buffers = new int[ENTRIES];
+    int index;
+
+    Ring() throws IOException {
+        Memory memory = Memory.allocate(ENTRIES * 16);
+        words = memory.bytes;
+        address = memory.pages[0];
+        // Addresses that no memory has, so that a device that starts too early finds nothing to overwrite.
+        for (int index = 0; index < ENTRIES; index++) {
+            set(index, -1L, -1L);
+        }
+    }
+
+    /** The second word of a descriptor, which the device writes last. */
+    long status(int index) {
+        return (long) WORD.getAcquire(words, index * 16 + 8);
+    }
+
+    void set(int index, long address, long command) {
+        words.putLong(index * 16, address);
+        words.putLong(index * 16 + 8, command);
+    }
+}
