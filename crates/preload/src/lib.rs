@@ -52,6 +52,8 @@ mod signals;
 // What the server calls.
 mod hooks;
 mod real;
+#[cfg(target_arch = "x86")]
+mod versions;
 // Where it all begins.
 mod attach;
 mod objects;

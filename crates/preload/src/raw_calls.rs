@@ -12,11 +12,9 @@ use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Name of the object from whose code every ordinary system call comes. On i386 libc makes its calls through the kernel's page.
-#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-const ORDINARY: &[u8] = if cfg!(target_arch = "x86") { b"linux-gate.so.1" } else { b"/libc.so.6" };
-
-/// Start and end of that code.
+/// Start and end of the code from which every ordinary system call comes: that of libc. On i386 libc makes most of its calls through
+/// the kernel's page, which lies above, and some itself with signals blocked, where a report would end the process. There the
+/// range is all from the one to the other, with the libraries that were mapped before libc.
 static LIBC_START: AtomicUsize = AtomicUsize::new(0);
 static LIBC_END: AtomicUsize = AtomicUsize::new(0);
 
@@ -26,17 +24,20 @@ unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *
     // SAFETY: called by `dl_iterate_phdr` with an object that is mapped.
     unsafe {
         let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
-        if !name.ends_with(ORDINARY) {
+        let is_libc = name.ends_with(b"/libc.so.6");
+        if !is_libc && !(IS_I386 && name == b"linux-gate.so.1") {
             return 0;
         }
         for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
             if header.p_type == libc::PT_LOAD && header.p_flags & libc::PF_X != 0 {
                 let start = (*info).dlpi_addr as usize + header.p_vaddr as usize;
-                LIBC_START.store(start, Ordering::Relaxed);
-                LIBC_END.store(start + header.p_memsz as usize, Ordering::Relaxed);
+                if is_libc {
+                    LIBC_START.store(start, Ordering::Relaxed);
+                }
+                LIBC_END.fetch_max(start + header.p_memsz as usize, Ordering::Relaxed);
             }
         }
-        1
+        c_int::from(is_libc && !IS_I386)
     }
 }
 
@@ -46,6 +47,10 @@ pub fn trap() {
     // SAFETY: the handler has the shape that the flags say, and the walk visits objects that are mapped.
     unsafe {
         libc::dl_iterate_phdr(Some(find_libc), std::ptr::null_mut());
+        if IS_I386 && (libc::getauxval(libc::AT_SYSINFO_EHDR) as usize) < LIBC_START.load(Ordering::Relaxed) {
+            // The kernel's page lies elsewhere: nothing is reported.
+            LIBC_START.store(0, Ordering::Relaxed);
+        }
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = raw_call as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
@@ -62,29 +67,17 @@ pub fn trap() {}
 pub fn watch_thread() {
     const PR_SET_SYSCALL_USER_DISPATCH: c_int = 59;
     const PR_SYS_DISPATCH_ON: usize = 1;
-    #[cfg(not(target_arch = "x86"))]
     static REPORT_ALL: u8 = 1;
-    #[cfg(not(target_arch = "x86"))]
-    let switch = &raw const REPORT_ALL;
-    // SAFETY: the block is the calling thread's own, and lives as long as the thread.
-    #[cfg(target_arch = "x86")]
-    let switch = unsafe { &raw const (*super::thread::this()).reports_raw_calls };
     let start = LIBC_START.load(Ordering::Relaxed);
     if start != 0 {
         let length = LIBC_END.load(Ordering::Relaxed) - start;
         let _pass_through = PassThrough::enter();
-        // SAFETY: the range is that of the code of ordinary calls, and the switch that the kernel reads outlives the thread's
-        // last call.
-        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, switch) };
-        #[cfg(target_arch = "x86")]
-        // SAFETY: the block is the calling thread's own.
-        unsafe {
-            (*super::thread::this()).reports_raw_calls = 1;
-        }
+        // SAFETY: the range is that of the code of ordinary calls, and the switch that the kernel reads is
+        // static.
+        unsafe { libc::prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, start, length, &raw const REPORT_ALL) };
     }
 }
 
-/// There, libc makes some calls by an instruction of its own.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 const IS_I386: bool = cfg!(target_arch = "x86");
 
@@ -98,7 +91,7 @@ fn is_loaders(address: *mut c_void) -> bool {
             return false;
         }
         let path = CStr::from_ptr(found.dli_fname).to_bytes();
-        path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso." || IS_I386 && part == b"libc.s")
+        path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
     }
 }
 

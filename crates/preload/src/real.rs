@@ -29,6 +29,10 @@ impl Real {
         // `pthread_cond_*` and `sem_*` of glibc on x86-64, so their current version is asked for first.
         let address = unsafe {
             let mut found: *mut c_void = std::ptr::null_mut();
+            #[cfg(target_arch = "x86")]
+            if let Some(version) = super::versions::of_program(self.name) {
+                found = libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr());
+            }
             for version in [c"GLIBC_2.3.2", c"GLIBC_2.3.3"] {
                 if found.is_null() && self.name.to_bytes().starts_with(b"pthread_cond_") {
                     found = libc::dlvsym(libc::RTLD_NEXT, self.name.as_ptr(), version.as_ptr());

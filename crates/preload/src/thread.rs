@@ -79,10 +79,6 @@ pub struct Thread {
     pub attached: bool,
     /// Thread within the process.
     pub index: u16,
-    /// Read by the kernel, see `raw_calls`: 1 while system calls are reported that do not come from where libc makes its own. In
-    /// hooks they are not: a few of libc come from elsewhere, and starting a thread is one.
-    #[cfg(target_arch = "x86")]
-    pub reports_raw_calls: u8,
     /// Signals that came while no handler could run, one bit each, from bit 1.
     pub pending: AtomicU64,
     /// The slot in the control area.

@@ -37,10 +37,6 @@ pub fn enter() -> (*mut Thread, bool) {
     unsafe {
         let thread = thread::this();
         signals::deliver_before(thread);
-        #[cfg(target_arch = "x86")]
-        {
-            (*thread).reports_raw_calls = 0;
-        }
         let recording = (*thread).live == thread::RECORDING;
         (*thread).live = thread::PASS_THROUGH;
         (thread, recording)
@@ -53,10 +49,6 @@ pub unsafe fn leave(thread: *mut Thread) {
     // SAFETY: the caller passes the block that `enter` returned.
     unsafe {
         (*thread).live = (*thread).mode;
-        #[cfg(target_arch = "x86")]
-        {
-            (*thread).reports_raw_calls = 1;
-        }
         signals::deliver_after(thread);
     }
 }

@@ -48,6 +48,18 @@ fn programs_of_both_classes_become_each_other_without_a_word_of_the_loader() {
 }
 
 #[test]
+fn a_server_that_is_older_than_the_streams_of_today_gets_those_that_it_was_linked_with() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("old-streams");
+    let address = free_address();
+    let names = scratch.write("names", "answer\n");
+    let server = compiled(&scratch, "answers.c", &["-m32", "-DOLD_STREAMS"]);
+    let command = vec![server, address.port().to_string(), names];
+    let (_, demo) = record_with(&scratch, &Server::new(command), &[], |stop| ask(address, stop));
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn a_build_of_another_architecture_is_refused_unless_asked_for() {
     let _turn = Turn::take();
     let scratch = Scratch::new("architecture");
