@@ -18,8 +18,8 @@ mod untrusted;
 
 pub use csv::csv_field;
 pub use markup::{Markup, markdown, markdown_code};
-pub use number::{bytes, count, duration, fixed, percent, plain, rounded, signed, significant, thousands};
+pub use number::{count, duration, fixed, percent, plain, rounded, signed, significant, thousands};
 pub use output::{json, printable, printable_line};
-pub use quantity::Quantity;
+pub use quantity::{Quantity, bytes};
 pub use table::Table;
 pub use untrusted::Untrusted;

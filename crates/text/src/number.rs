@@ -92,11 +92,6 @@ pub fn count(number: impl TryInto<u64>, what: &str) -> String {
     format!("{} {what}{plural}", thousands(number))
 }
 
-/// A size in decimal units, as disks are sold: `1.02 MB`.
-pub fn bytes(number: u64) -> String {
-    crate::Quantity::of(number as f64, "byte").value(number as f64)
-}
-
 /// Duration to two digits: `12 s`, `3.5 min`, `2.1 h`, `3.0 days`.
 pub fn duration(seconds: f64) -> String {
     match seconds {
@@ -168,8 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_and_times_are_in_a_fitting_unit() {
-        assert_eq!([bytes(12), bytes(1020), bytes(999_999_999)], ["12 B", "1.02 kB", "1,000 MB"]);
+    fn times_are_in_a_fitting_unit() {
         assert_eq!([12.3, 210.0, 7560.0, 259_200.0].map(duration), ["12 s", "3.5 min", "2.1 h", "3.0 days"]);
     }
 }

@@ -84,9 +84,19 @@ impl Quantity {
     }
 }
 
+/// Size in decimal units, as disks are sold: `1.02 MB`.
+pub fn bytes(number: u64) -> String {
+    Quantity::of(number as f64, "byte").value(number as f64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_are_in_a_fitting_unit() {
+        assert_eq!([bytes(12), bytes(1020), bytes(999_999_999)], ["12 B", "1.02 kB", "1,000 MB"]);
+    }
 
     #[test]
     fn values_are_shown_in_a_fitting_unit() {
