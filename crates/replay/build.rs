@@ -97,7 +97,8 @@ fn for_i386(workspace: &Path, preload: &Path, out: &Path) -> Option<PathBuf> {
     let linked = out.join("linked-i386");
     fs::create_dir_all(&linked).expect("the directory of a build script can be written to");
     fs::write(linked.join("libgcc_s.so"), "INPUT(-lgcc_eh -lgcc)\n").expect("it was just made");
-    let flags = [format!("-Lnative={}", linked.display())];
+    // Not LLD, which is the default of some compilers: it refuses `R_386_TLS_LE` in a shared object, which the loader knows.
+    let flags = [format!("-Lnative={}", linked.display()), "-Clink-arg=-fuse-ld=bfd".to_owned()];
     let library = built(preload, &out.join("preload-i386"), I386, Some(&compiler), &flags);
     if library.is_none() {
         println!("cargo::warning=the preload library for i386 did not build; 32-bit programs will not be recorded");
