@@ -25,7 +25,8 @@ unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *
     unsafe {
         let name = CStr::from_ptr((*info).dlpi_name).to_bytes();
         let is_libc = name.ends_with(b"/libc.so.6");
-        if !is_libc && !(IS_I386 && name == b"linux-gate.so.1") {
+        let is_page = IS_I386 && name == b"linux-gate.so.1";
+        if !is_libc && !is_page {
             return 0;
         }
         for header in std::slice::from_raw_parts((*info).dlpi_phdr, (*info).dlpi_phnum as usize) {
