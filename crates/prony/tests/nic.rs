@@ -153,6 +153,19 @@ fn the_driver_of_every_language_forwards_everything_and_touches_what_it_should()
 }
 
 #[test]
+fn the_null_forwarder_forwards_everything_and_touches_nothing() {
+    let _turn = one_at_a_time();
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let built = Command::new(root.join("scripts/build-forwarders")).arg("null").output().expect("a script");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let program = root.join(text(&built.stdout).trim()).display().to_string();
+    let answer = json(&load(&["--json"], &[&program]));
+    assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{answer}");
+    assert_eq!(answer["untouched"], answer["received"], "{answer}");
+    assert!(answer["received"].as_u64() > Some(100), "{answer}");
+}
+
+#[test]
 fn a_driver_that_loses_frames_is_a_finding() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");

@@ -80,8 +80,8 @@ pub enum RunError {
         /// The last that the driver printed.
         output: String,
     },
-    /// The driver ran out of frames, or lost its CPU, in every slice.
-    #[error("none of {all} slices counts: in each the driver ran out of frames, or lost its CPU")]
+    /// The driver ran out of frames in every slice.
+    #[error("none of {all} slices counts: the driver ran out of frames in each")]
     NoSlice {
         /// Number of slices.
         all: u64,
@@ -368,6 +368,10 @@ impl<'a> Run<'a> {
 
     pub(crate) fn nic(&mut self) -> &mut Nic {
         &mut self.nic
+    }
+
+    pub(crate) fn driver_pid(&self) -> u32 {
+        self.driver.pid()
     }
 
     pub(crate) fn driver_output(&mut self) -> String {

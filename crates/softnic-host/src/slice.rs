@@ -4,18 +4,15 @@
 use std::io;
 use std::time::Duration;
 
-use crate::clock::ticks;
 use crate::report::Window;
 use crate::run::{Measured, Run, RunError};
 
 /// In the middle, so that threads of the kernel that must come first can.
 const FIFO_PRIORITY: i32 = 50;
-/// A slice that is longer than its interval by more than its own length and this was somebody else's in part: two switches of
-/// the CPU, and a timer that a hypervisor may emulate.
-const WAKE_UP_MAX: Duration = Duration::from_micros(20);
-/// Dry slices of the warm-up, of which the interval is made shorter, and how short it gets.
+/// Dry slices of the warm-up, of which the interval is made shorter, and how short it gets: what an interrupt takes of the driver's
+/// time is the greater a share of it the shorter the interval is.
 const DRY_MAX: f64 = 0.1;
-const INTERVAL_MIN: Duration = Duration::from_micros(8);
+const INTERVAL_MIN: Duration = Duration::from_micros(13);
 /// Slices between two looks at all registers.
 const LOOK_EVERY: u64 = 64;
 const WINDOWS: u64 = 10;
@@ -23,14 +20,15 @@ const WINDOWS: u64 = 10;
 /// A counted stretch of slices.
 #[derive(Default)]
 struct Sum {
-    ticks: u64,
+    ns: u64,
     frames: Vec<u64>,
 }
 
 /// Warms up, and measures.
 ///
-/// A slice counts if the driver had frames of every stream left when it ended, so that it did not wait for any, and if it
-/// was not longer than the interval explains.
+/// A slice counts if the driver had frames of every stream left when it ended, so that it did not wait for any. Its length is the
+/// CPU time of the driver in it: two switches of the CPU and a timer, which a hypervisor may emulate, take as long as the driver
+/// does, and others may run between.
 pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, RunError> {
     schedule(libc::SCHED_FIFO, FIFO_PRIORITY)?;
     let measured = measure_under_fifo(run, interval);
@@ -40,14 +38,15 @@ pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, Run
 }
 
 fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, RunError> {
-    let hz = run.nic().clock.hz();
+    let driver = run.nic().memory.drivers().first().copied().unwrap_or_else(|| run.driver_pid());
+    let clock = cpu_clock(driver)?;
     let mut interval = interval;
     let warm_up_ns = run.options().warm_up.as_nanos() as u64;
     loop {
         let end_ns = run.nic().clock.now_ns() + warm_up_ns;
         let (mut dry, mut all) = (0, 0);
         while run.nic().clock.now_ns() < end_ns && !run.is_ended() {
-            dry += u64::from(visit(run, interval)?.is_dry);
+            dry += u64::from(visit(run, clock, interval)?.is_dry);
             all += 1;
         }
         if dry as f64 <= all as f64 * DRY_MAX || interval <= INTERVAL_MIN {
@@ -58,20 +57,19 @@ fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, Run
     }
     let mut measured = run.begin_of_measurement();
     let window_ns = run.options().duration.as_nanos() as u64 / WINDOWS;
-    let longest = ((2 * interval + WAKE_UP_MAX).as_secs_f64() * hz) as u64;
     let (mut dry, mut all) = (0, 0);
     for _ in 0..WINDOWS {
         let end_ns = run.nic().clock.now_ns() + window_ns;
-        let mut sum = Sum { ticks: 0, frames: vec![0; run.nic().ports.len()] };
+        let mut sum = Sum { ns: 0, frames: vec![0; run.nic().ports.len()] };
         while run.nic().clock.now_ns() < end_ns {
             let before = run.nic().transmitted();
-            let slice = visit(run, interval)?;
+            let slice = visit(run, clock, interval)?;
             all += 1;
-            if slice.is_dry || slice.ticks > longest {
+            if slice.is_dry {
                 dry += 1;
                 continue;
             }
-            sum.ticks += slice.ticks;
+            sum.ns += slice.ns;
             for ((sum, now), before) in sum.frames.iter_mut().zip(run.nic().transmitted()).zip(before) {
                 *sum += now - before;
             }
@@ -80,8 +78,8 @@ fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, Run
                 break;
             }
         }
-        if sum.ticks > 0 {
-            measured.windows.push(Window { seconds: sum.ticks as f64 / hz, frames: sum.frames });
+        if sum.ns > 0 {
+            measured.windows.push(Window { seconds: sum.ns as f64 / 1e9, frames: sum.frames });
         }
         if measured.is_interrupted {
             break;
@@ -95,15 +93,16 @@ fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, Run
 }
 
 struct Slice {
-    ticks: u64,
+    /// CPU time of the driver.
+    ns: u64,
     is_dry: bool,
 }
 
 /// Lets the driver run for an interval, then empties and fills its rings.
-fn visit(run: &mut Run, interval: Duration) -> Result<Slice, RunError> {
-    let start = ticks();
+fn visit(run: &mut Run, clock: libc::clockid_t, interval: Duration) -> Result<Slice, RunError> {
+    let start_ns = now_ns(clock)?;
     sleep(interval);
-    let ticks = ticks().wrapping_sub(start);
+    let ns = now_ns(clock)? - start_ns;
     let nic = run.nic();
     // Before the rings are filled again: a stream of which nothing is left had the driver look in vain.
     nic.take_all();
@@ -114,7 +113,26 @@ fn visit(run: &mut Run, interval: Duration) -> Result<Slice, RunError> {
         nic.look(|_, _| {});
         run.housekeep(true)?;
     }
-    Ok(Slice { ticks, is_dry })
+    Ok(Slice { ns, is_dry })
+}
+
+/// The clock that counts the CPU time of a process, all of its threads.
+fn cpu_clock(pid: u32) -> Result<libc::clockid_t, RunError> {
+    let mut clock = 0;
+    // SAFETY: `clock` is ours, and lives through the call.
+    match unsafe { libc::clock_getcpuclockid(pid as libc::pid_t, &raw mut clock) } {
+        0 => Ok(clock),
+        error => Err(RunError::Io(io::Error::from_raw_os_error(error))),
+    }
+}
+
+fn now_ns(clock: libc::clockid_t) -> Result<u64, RunError> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is ours, and lives through the call.
+    match unsafe { libc::clock_gettime(clock, &raw mut time) } {
+        0 => Ok(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64),
+        _ => Err(RunError::Io(io::Error::last_os_error())),
+    }
 }
 
 /// Sleeps as exactly as the kernel can.

@@ -103,8 +103,7 @@ fn warnings(report: &Report) -> Vec<String> {
     {
         let share = prony_text::significant(dry as f64 / all as f64 * 100.0);
         warnings.push(format!(
-            "{share} % of the slices do not count, as the driver ran out of frames or lost its CPU: use a shorter --interval, \
-             or a quieter machine"
+            "{share} % of the slices do not count, as the driver ran out of frames in them: use a shorter --interval"
         ));
     }
     if let Some(spread) = human::spread(report).filter(|&spread| spread > SPREAD_MAX) {
