@@ -125,6 +125,9 @@ pub struct Process {
     pub order: AtomicU64,
     /// Threads made so far, the main thread included.
     pub threads: AtomicU32,
+    /// One more than the index of the process in whose order the calls of this one stand, 0 for its own. The order, the
+    /// baton and the turns are that process's.
+    pub leader: AtomicU32,
     /// Replay: where on the tape the main thread goes on after it ran another program, 0 before.
     pub resume: AtomicU64,
     /// Recording: the thread slot that has the baton, from 1, and whether others sleep for it. A futex.
@@ -148,7 +151,7 @@ pub struct Process {
 }
 
 layout!(Process, 88, {
-    state: 0, pid: 4, order: 8, threads: 16, resume: 24, baton: 32, impatient: 36, passed: 40, overlapped: 44,
+    state: 0, pid: 4, order: 8, threads: 16, leader: 20, resume: 24, baton: 32, impatient: 36, passed: 40, overlapped: 44,
     waited_ns: 48, turns_waiting: 56, turn_count: 64, turn_places: 72, turns_filled: 80,
 });
 
@@ -204,6 +207,8 @@ pub struct Thread {
     pub turn: AtomicU64,
     /// Ring: its bytes, a power of two. Those of 32-bit processes are smaller.
     pub ring_bytes: AtomicU32,
+    /// Replay: its number in the list of turns.
+    pub owner: AtomicU32,
     /// Ring: bytes written so far. Alone on its line with what the writer writes.
     pub head: Line<AtomicU64>,
     /// Ring: bytes read so far.
@@ -215,7 +220,7 @@ pub struct Thread {
 }
 
 layout!(Thread, 576, {
-    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, head: 64, tail: 128,
+    state: 0, process: 4, thread: 8, waiting: 12, call: 16, tid: 20, record: 24, turn: 32, ring_bytes: 40, owner: 44, head: 64, tail: 128,
     counts: 192, feed: 320,
 });
 

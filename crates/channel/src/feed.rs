@@ -24,8 +24,10 @@ pub struct Feed {
     pub bytes: AtomicU64,
     /// Outside: place behind the last record.
     pub end: AtomicU64,
-    /// Outside: the process has several threads.
+    /// Outside: the thread takes turns with others.
     pub ordered: Flag,
+    /// Outside: its number in the list of turns.
+    pub owner: AtomicU32,
     /// Outside: place up to which records are there; a record never stands there in part.
     pub filled: AtomicU64,
     /// Outside: `read` when the record at `full_filled` was found not to fit.
@@ -37,7 +39,7 @@ pub struct Feed {
 }
 
 layout!(Feed, 256, {
-    asked: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, filled: 152, full_read: 160,
+    asked: 0, wants: 8, from: 16, read: 24, given: 64, bytes: 128, end: 136, ordered: 144, owner: 148, filled: 152, full_read: 160,
     full_filled: 168, quarters: 176,
 });
 

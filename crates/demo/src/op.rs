@@ -217,6 +217,9 @@ ops! {
     214 SchedYield "sched_yield" Thread;
     215 FutexWait "futex" Thread;
     216 AcquireStart "acquisition starts" Thread;
+    217 OrderShared "order shared" Thread;
+    218 FileLock "file lock" Thread;
+    219 Semop "semop" Thread;
 
     // processes
     224 Fork "fork" Process;
@@ -251,7 +254,7 @@ impl Op {
         Op::ALL.iter().copied().find(|op| op.name() == name)
     }
 
-    /// True for calls that acquire a mutex, a lock or a semaphore. Those that need no wait may have no record, see
+    /// True for calls that acquire a mutex, a lock or a semaphore, of threads or of processes. Those that need no wait may have no record, see
     /// [`WAITS_ONLY`](crate::WAITS_ONLY).
     pub const fn is_acquisition(self) -> bool {
         matches!(
@@ -270,6 +273,8 @@ impl Op {
                 | Op::RwlockTimedwrlock
                 | Op::SpinLock
                 | Op::SpinTrylock
+                | Op::FileLock
+                | Op::Semop
         )
     }
 

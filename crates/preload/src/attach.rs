@@ -2,7 +2,8 @@
 
 use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, slot};
-use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, stack, state, thread};
+use super::thread::PassThrough;
+use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, sharing, stack, state, thread};
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -112,9 +113,11 @@ unsafe fn attach(mark: *const c_char) {
         slot().pid.store(libc::getpid(), Ordering::Relaxed);
         // A program that this process ran before may have had threads; their numbers stay taken.
         slot().threads.fetch_max(1, Ordering::Relaxed);
-        // Its threads are gone, and with them who had the baton.
-        slot().baton.store(0, Ordering::Relaxed);
-        slot().impatient.store(0, Ordering::Relaxed);
+        if !state::share_order_again() {
+            // Its threads are gone, and with them who had the baton.
+            slot().baton.store(0, Ordering::Relaxed);
+            slot().impatient.store(0, Ordering::Relaxed);
+        }
         epoll::map_table();
         descriptors::inherit();
         while *rest == b',' as c_char {
@@ -133,11 +136,19 @@ unsafe fn attach(mark: *const c_char) {
         slot().state.store(ProcessState::Running, Ordering::Release);
         hooks::redirect_standard_input();
         attach_thread(0);
+        begin_sharing();
         failures::begin();
         objects::watch();
         objects::name_interposer();
         stack::look_for_collector();
     }
+}
+
+/// Goes on in the order that the program before shared with other processes, if it did.
+fn begin_sharing() {
+    let _aside = PassThrough::enter();
+    // SAFETY: the block is the calling thread's own, and attached.
+    unsafe { sharing::begin(thread::this()) };
 }
 
 unsafe extern "C" {

@@ -5,14 +5,16 @@
 //! and a replay, which lets the same thread run at the same place, meets every race of the server
 //! with the outcome it had. (rr runs a whole process on one core for the same reason.)
 //!
-//! The baton is a futex of the process. A thread that comes back quickly may take it before those
+//! Processes that share memory have one baton for all of them, see `sharing`.
+//!
+//! The baton is a futex in the control area. A thread that comes back quickly may take it before those
 //! that wait, until one of them has lost its patience.
 //!
 //! While a thread is in the kernel with a call that moves bytes and does not block, it lends the baton: whoever looks for it
 //! right then has it, and nobody is woken. What the thread runs before the call and after it is in the order all the same.
 
 use super::ring;
-use super::state::{self, control, errno, set_errno, slot};
+use super::state::{self, control, errno, leader, set_errno};
 use super::stuck::{LOOK, Stuck};
 use super::thread::{RECORDING, Thread};
 use libc::timespec;
@@ -24,6 +26,10 @@ static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// Set in the baton's word when a thread sleeps for it.
 const AWAITED: u32 = 1 << 31;
+
+/// Set in the baton's word when the process whose thread had it has ended; the index of the process stands beside. Its other
+/// threads, which end with it, do not get the baton any more.
+const ENDED: u32 = 1 << 30;
 
 /// How long a thread waits before those that come after it have to wait too. A few switches of
 /// threads: less, and the server spends its time on them; more, and requests wait for each other.
@@ -40,9 +46,31 @@ pub fn enable() {
     }
 }
 
-/// Takes the baton out of use in a process that has one thread, having just been forked.
+/// Takes the baton out of use in a process that was just forked, and has one thread. Where processes take turns it stays in use.
 pub fn disable() {
-    IN_USE.store(false, Ordering::Relaxed);
+    IN_USE.store(state::shares_order() && is_in_use(), Ordering::Relaxed);
+}
+
+/// Leaves the baton to other processes, as this one ends or takes part no more.
+pub fn leave_behind() {
+    if !is_in_use() || !state::shares_order() {
+        return;
+    }
+    let left = |word: u32| {
+        let holder = control().threads.get((word & !AWAITED).checked_sub(1)? as usize)?;
+        (holder.process.load(Ordering::Relaxed) == state::index()).then_some(ENDED | state::index())
+    };
+    let word = &leader().baton;
+    // Threads of this process may be among those that sleep, so all of them are woken.
+    if word.fetch_update(Ordering::Release, Ordering::Relaxed, left).is_ok_and(|before| before & AWAITED != 0) {
+        wake(word, i32::MAX);
+    }
+}
+
+/// True if a thread of this process may take the baton.
+fn is_free(word: u32) -> bool {
+    let holder = word & !AWAITED;
+    holder == 0 || holder & ENDED != 0 && holder & !ENDED != state::index()
 }
 
 /// Threads of this process run one at a time.
@@ -56,8 +84,8 @@ pub unsafe fn is_held_uncontended(thread: *const Thread) -> bool {
     // SAFETY: the caller passes the block of an attached thread.
     unsafe {
         is_in_use()
-            && slot().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
-            && slot().impatient.load(Ordering::Relaxed) == 0
+            && leader().baton.load(Ordering::Relaxed) & !AWAITED == name(thread)
+            && leader().impatient.load(Ordering::Relaxed) == 0
     }
 }
 
@@ -66,7 +94,7 @@ pub unsafe fn is_held_uncontended(thread: *const Thread) -> bool {
 pub unsafe fn keep(thread: *mut Thread) {
     // SAFETY: the caller passes the calling thread's own block, which is attached.
     unsafe {
-        if is_in_use() && slot().baton.load(Ordering::Relaxed) != name(thread) {
+        if is_in_use() && leader().baton.load(Ordering::Relaxed) != name(thread) {
             keep_or_wait(thread);
         }
     }
@@ -90,7 +118,7 @@ pub unsafe fn lend(thread: *mut Thread) {
     // SAFETY: the caller passes the calling thread's own block, which is attached.
     unsafe {
         if is_in_use() {
-            let process = slot();
+            let process = leader();
             if process.impatient.load(Ordering::Relaxed) > 0 {
                 return pass_on(thread);
             }
@@ -113,7 +141,7 @@ unsafe fn keep_or_wait(thread: *mut Thread) {
     // SAFETY: the caller passes the calling thread's own block, which is attached.
     unsafe {
         let before = errno();
-        let process = slot();
+        let process = leader();
         let has_it = process.baton.load(Ordering::Relaxed) & !AWAITED == name(thread);
         if has_it && process.impatient.load(Ordering::Relaxed) > 0 {
             pass_on(thread);
@@ -128,7 +156,7 @@ unsafe fn keep_or_wait(thread: *mut Thread) {
 unsafe fn pass_on(thread: *mut Thread) {
     // SAFETY: as for `name`; the call wakes those that sleep for a word of the control area, which is mapped for good.
     unsafe {
-        let process = slot();
+        let process = leader();
         let now = process.baton.load(Ordering::Relaxed);
         // Another thread may have taken it over, see `Stuck`.
         if now & !AWAITED != name(thread) || process.baton.swap(0, Ordering::Release) & AWAITED == 0 {
@@ -137,7 +165,7 @@ unsafe fn pass_on(thread: *mut Thread) {
         let before = errno();
         // Any of those that wait may be the one without patience.
         let count = if process.impatient.load(Ordering::Relaxed) > 0 { i32::MAX } else { 1 };
-        libc::syscall(libc::SYS_futex, process.baton.as_ptr(), libc::FUTEX_WAKE, count);
+        wake(&process.baton, count);
         set_errno(before);
     }
 }
@@ -145,7 +173,7 @@ unsafe fn pass_on(thread: *mut Thread) {
 unsafe fn take(thread: *mut Thread) {
     // SAFETY: the caller passes the calling thread's own block, which is attached.
     unsafe {
-        let (process, name) = (slot(), name(thread));
+        let (process, name) = (leader(), name(thread));
         if !take_free(process, name) {
             let since = nanoseconds();
             let had_soon = (0..SPINS).any(|_| {
@@ -153,7 +181,7 @@ unsafe fn take(thread: *mut Thread) {
                 take_free(process, name)
             });
             if !had_soon {
-                wait_for_it(process, name);
+                wait_for_it(process, name, &*(*thread).slot);
             }
             process.waited_ns.fetch_add(nanoseconds().saturating_sub(since), Ordering::Relaxed);
         }
@@ -164,17 +192,17 @@ unsafe fn take(thread: *mut Thread) {
 /// Takes a baton that nobody has, and that nobody has waited for long.
 fn take_free(process: &channel::Process, name: u32) -> bool {
     let now = process.baton.load(Ordering::Relaxed);
-    now & !AWAITED == 0
+    is_free(now)
         && process.impatient.load(Ordering::Relaxed) == 0
-        && process.baton.compare_exchange(now, name | now, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        && process.baton.compare_exchange(now, name | now & AWAITED, Ordering::Acquire, Ordering::Relaxed).is_ok()
 }
 
-fn wait_for_it(process: &channel::Process, name: u32) {
+fn wait_for_it(process: &channel::Process, name: u32, own: &channel::Thread) {
     let mut impatient = false;
     let mut stuck = Stuck::default();
     loop {
         let now = process.baton.load(Ordering::Relaxed);
-        let free = now & !AWAITED == 0 && (impatient || process.impatient.load(Ordering::Relaxed) == 0);
+        let free = is_free(now) && (impatient || process.impatient.load(Ordering::Relaxed) == 0);
         if free || stuck.is_sure() {
             // Others may sleep as well.
             if process.baton.compare_exchange(now, name | AWAITED, Ordering::Acquire, Ordering::Relaxed).is_ok() {
@@ -192,7 +220,7 @@ fn wait_for_it(process: &channel::Process, name: u32) {
             continue;
         }
         if impatient {
-            look_after_holder(&mut stuck, process);
+            look_after_holder(&mut stuck, process, own);
         } else {
             impatient = true;
             process.impatient.fetch_add(1, Ordering::Relaxed);
@@ -209,6 +237,11 @@ fn nanoseconds() -> u64 {
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
+fn wake(word: &AtomicU32, count: i32) {
+    // SAFETY: the kernel takes the word for a name only.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), libc::FUTEX_WAKE, count) };
+}
+
 /// Sleeps until the word is woken or changed, at most this long; true when the time was up.
 fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
     // SAFETY: the kernel reads the word and the time, which both live until the call returns.
@@ -217,10 +250,11 @@ fn sleep(word: &AtomicU32, value: u32, at_most: &timespec) -> bool {
 }
 
 /// Looks after the thread that has the baton; one whose ring is full waits for the recorder.
-fn look_after_holder(stuck: &mut Stuck, process: &channel::Process) {
+fn look_after_holder(stuck: &mut Stuck, process: &channel::Process, own: &channel::Thread) {
     let holder = process.baton.load(Ordering::Relaxed) & !AWAITED;
     let place = (holder != 0).then(|| (u64::from(process.passed.load(Ordering::Relaxed)), 0));
-    let holder = control().threads.get(holder.wrapping_sub(1) as usize);
+    // The end of this process, which holds no lock for long, is awaited as a thread that sleeps.
+    let holder = if holder & ENDED != 0 { Some(own) } else { control().threads.get(holder.wrapping_sub(1) as usize) };
     let holder = holder.filter(|it| !it.waiting.is(Waiting::Reader, Ordering::Relaxed));
-    stuck.look(place, holder.map(|it| it.tid.load(Ordering::Relaxed)));
+    stuck.look(place, holder);
 }

@@ -39,6 +39,7 @@ mod player;
 // Threads and processes that come and go.
 mod ending;
 mod lifecycle;
+mod sharing;
 // Code that passes the hooks by.
 mod notes;
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]

@@ -2,7 +2,7 @@
 
 use super::state::{control, mode, slot};
 use super::thread::{self, PASS_THROUGH};
-use super::{baton, ending, player, recorder, report, ring, slots, state};
+use super::{baton, ending, player, recorder, report, ring, sharing, slots, state};
 use prony_channel::{PROCESSES, ProcessState};
 use prony_demo::Op;
 use std::ffi::c_int;
@@ -72,7 +72,9 @@ pub fn become_child(index: u32) {
     let thread = thread::this();
     // SAFETY: the block is the calling thread's own, and this thread is the only one of the process.
     unsafe {
-        player::use_all_cpus();
+        if !state::shares_order() {
+            player::use_all_cpus();
+        }
         slot().pid.store(libc::getpid(), Ordering::Relaxed);
         slot().threads.store(1, Ordering::Relaxed);
         slot().state.store(ProcessState::Running, Ordering::Release);
@@ -82,11 +84,15 @@ pub fn become_child(index: u32) {
         (*thread).pending.store(0, Ordering::Relaxed);
         attach_thread(0);
         (*thread).live = PASS_THROUGH;
+        sharing::begin(thread);
     }
 }
 
 /// Marks this process as ended: it continues as a program that is not recorded.
 pub fn ended() {
+    if mode() == thread::RECORDING {
+        baton::leave_behind();
+    }
     slot().state.store(ProcessState::Ended, Ordering::Release);
 }
 
@@ -103,6 +109,9 @@ pub fn exiting(status: c_int) {
             recorder::emit(thread, Op::Exit, -1, status as u32, 0, &[]);
         } else {
             player::exiting(thread, status);
+            if state::shares_order() {
+                player::leave_turn(thread);
+            }
         }
     }
     ended();

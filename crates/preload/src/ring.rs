@@ -2,11 +2,11 @@
 //!
 //! The ring has one writer and one reader and is mapped twice in a row, so a record is one run of
 //! plain stores followed by one release store of the head. The reader outside merges the rings of
-//! a process by `order`.
+//! a process, or of those that share their order, by `order`.
 
 use super::addresses::{self, RING_BYTES};
 use super::report;
-use super::state::{self, control, slot};
+use super::state::{self, control, leader};
 use super::thread::{RECORDING, Thread};
 use prony_channel::ticks;
 use prony_channel::{CHANNEL_FD, CLOCK_RUN, CLOCK_RUN_READS, CONTROL_BYTES, Waiting, ring_offset};
@@ -129,10 +129,10 @@ pub unsafe fn unmap(thread: *mut Thread) {
     }
 }
 
-/// The next place in the order of this process's calls.
+/// The next place in the order of this process's calls, or of those of all that share it.
 #[inline(always)]
 fn next_order() -> u64 {
-    slot().order.fetch_add(1, Ordering::Relaxed)
+    leader().order.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Bytes of the longest clock run.
@@ -186,7 +186,7 @@ pub unsafe fn close_run(thread: *mut Thread) {
             size: size as u32,
             op: CLOCK_RUN,
             thread: (*thread).index,
-            order: slot().order.fetch_add(u64::from(reads), Ordering::Relaxed),
+            order: leader().order.fetch_add(u64::from(reads), Ordering::Relaxed),
             time: 0,
             ret: i64::from((*thread).run_op),
             fd: reads as i32,

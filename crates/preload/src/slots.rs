@@ -3,7 +3,7 @@
 use super::report;
 use super::state::{control, index};
 use super::thread;
-use prony_channel::{self as channel, SlotState};
+use prony_channel::{self as channel, NO_THREAD, SlotState};
 use std::sync::atomic::Ordering;
 
 /// Claims a slot for the calling thread, whose number within its process is `thread`.
@@ -25,6 +25,7 @@ pub fn claim(thread: u16) -> &'static channel::Thread {
     if place == used {
         control.thread_slots_used.store(used as u32 + 1, Ordering::Release);
     }
+    slot.owner.store(NO_THREAD, Ordering::Relaxed);
     slot.process.store(index(), Ordering::Relaxed);
     slot.thread.store(thread.into(), Ordering::Relaxed);
     // SAFETY: only asks.

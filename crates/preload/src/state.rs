@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, Ordering};
 
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(null_mut());
 static INDEX: AtomicU32 = AtomicU32::new(0);
+/// Index of the process in whose order the calls of this one stand.
+static LEADER: AtomicU32 = AtomicU32::new(0);
+/// The order is shared with other processes, or will be.
+static SHARES_ORDER: AtomicBool = AtomicBool::new(false);
 static MODE: AtomicU8 = AtomicU8::new(thread::PASS_THROUGH);
 /// More than one thread was ever made in this process.
 static THREADED: AtomicBool = AtomicBool::new(false);
@@ -19,14 +23,37 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 pub fn join(control: &'static Control, index: u32, mode: Mode) {
     CONTROL.store((&raw const *control).cast_mut(), Ordering::Relaxed);
     INDEX.store(index, Ordering::Relaxed);
+    LEADER.store(index, Ordering::Relaxed);
     MODE.store(mode as u8, Ordering::Relaxed);
 }
 
-/// Joins a process that was just forked to the recording as number `index`. It has one thread.
+/// Joins a process that was just forked to the recording as number `index`. It has one thread, and stands in the order of its
+/// parent if that shares it.
 pub fn join_as_child(index: u32) {
     INDEX.store(index, Ordering::Relaxed);
-    THREADED.store(false, Ordering::Relaxed);
+    if shares_order() {
+        share_order();
+    } else {
+        LEADER.store(index, Ordering::Relaxed);
+        THREADED.store(false, Ordering::Relaxed);
+    }
     FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Shares the order of this process with the children that it will have.
+pub fn share_order() {
+    SHARES_ORDER.store(true, Ordering::Relaxed);
+    slot().leader.store(leader_index() + 1, Ordering::Relaxed);
+}
+
+/// Shares the order that the program before in this process shared. False if it shared none.
+pub fn share_order_again() -> bool {
+    let leader = slot().leader.load(Ordering::Relaxed).checked_sub(1);
+    if let Some(leader) = leader {
+        LEADER.store(leader, Ordering::Relaxed);
+        SHARES_ORDER.store(true, Ordering::Relaxed);
+    }
+    leader.is_some()
 }
 
 /// Ends this process's part in the recording.
@@ -64,12 +91,30 @@ pub fn slot() -> &'static channel::Process {
     &control().processes[index() as usize]
 }
 
+/// Index of the process in whose order the calls of this one stand: its own, or that of an ancestor.
+#[inline(always)]
+pub fn leader_index() -> u32 {
+    LEADER.load(Ordering::Relaxed)
+}
+
+/// Slot of that process, which has the order, the baton and the turns.
+#[inline(always)]
+pub fn leader() -> &'static channel::Process {
+    &control().processes[leader_index() as usize]
+}
+
+/// True if processes take turns as threads do.
+#[inline(always)]
+pub fn shares_order() -> bool {
+    SHARES_ORDER.load(Ordering::Relaxed)
+}
+
 /// [`thread::RECORDING`] or [`thread::REPLAYING`] while this process takes part.
 pub fn mode() -> u8 {
     MODE.load(Ordering::Relaxed)
 }
 
-/// True once the process has had a second thread; from then on its order matters.
+/// True once the process has had a second thread, or shares its order; from then on its order matters.
 #[inline(always)]
 pub fn threaded() -> bool {
     THREADED.load(Ordering::Relaxed)

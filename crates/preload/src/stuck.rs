@@ -3,7 +3,10 @@
 //! A thread may wait for one that waits for it, without a call that is hooked: for a lock inside libc
 //! or of its own make, or in a loop that looks at a variable.
 
+use super::state::{control, index};
 use libc::timespec;
+use prony_channel::{self as channel, PROCESSES};
+use std::sync::atomic::Ordering;
 
 /// Interval at which a waiting thread examines the one it waits for.
 pub const LOOK: timespec = timespec { tv_sec: 0, tv_nsec: 5_000_000 };
@@ -25,13 +28,13 @@ pub struct Stuck {
 
 impl Stuck {
     /// Examines the thread once more. `place` changes whenever the thread gets on, and is `None` when nobody is to be
-    /// waited for; `tid` is the thread, `None` when it has a reason to be slow.
-    pub fn look(&mut self, place: Option<(u64, u64)>, tid: Option<i32>) {
+    /// waited for; `thread` is the thread, `None` when it has a reason to be slow.
+    pub fn look(&mut self, place: Option<(u64, u64)>, thread: Option<&channel::Thread>) {
         if place.is_none() || place != self.place {
             *self = Stuck { place, ..Stuck::default() };
         }
-        if let Some(tid) = tid.filter(|_| place.is_some()) {
-            let cpu_ns = cpu_time_of(tid);
+        if let Some(thread) = thread.filter(|_| place.is_some()) {
+            let cpu_ns = cpu_time_of(thread);
             self.asleep = if cpu_ns == self.cpu_ns { self.asleep + 1 } else { 0 };
             self.cpu_ns = cpu_ns;
             self.looks += 1;
@@ -44,12 +47,17 @@ impl Stuck {
     }
 }
 
-/// Nanoseconds that a thread of this process has run so far. Asked without a descriptor: one that
-/// is open for a moment takes a number that the server is about to get.
-fn cpu_time_of(tid: i32) -> u64 {
-    // The clock of a thread as the kernel numbers it (pthread_getcpuclockid in glibc): the inverted
-    // id, then 4 for a thread and 2 for time on the CPU.
-    let clock = (!tid << 3) | 6;
+/// Nanoseconds that a thread has run so far; those of its process, if that is another one, and 0 once it is gone. Asked without a
+/// descriptor: one that is open for a moment takes a number that the server is about to get.
+fn cpu_time_of(thread: &channel::Thread) -> u64 {
+    let process = thread.process.load(Ordering::Relaxed);
+    // The clocks of threads and processes as the kernel numbers them (pthread_getcpuclockid and clock_getcpuclockid in glibc):
+    // the inverted id, then 4 for a thread and 2 for time on the CPU.
+    let clock = if process == index() {
+        (!thread.tid.load(Ordering::Relaxed) << 3) | 6
+    } else {
+        (!control().processes[process as usize % PROCESSES].pid.load(Ordering::Relaxed) << 3) | 2
+    };
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes the one timespec.
     unsafe { libc::syscall(libc::SYS_clock_gettime, clock, &raw mut time) };

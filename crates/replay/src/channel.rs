@@ -195,7 +195,7 @@ mod tests {
 
     fn drained(channel: &mut Channel) -> Result<Vec<u8>, Fault> {
         let mut bytes = Vec::new();
-        match channel.drain(|_, _, run| run.append_to(&mut bytes)) {
+        match channel.drain(|_, _, _, run| run.append_to(&mut bytes)) {
             Ok(_) => Ok(bytes),
             Err(DrainError::Fault(fault)) => Err(fault),
             Err(DrainError::System(error)) => panic!("{error}"),

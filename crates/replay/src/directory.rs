@@ -25,8 +25,11 @@ const RECENT: usize = 32;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProcessEntry {
     pub(crate) index: u16,
-    /// Threads that have records.
+    /// The process in whose order its records stand, as a place in [`Directory::processes`]: mostly itself.
+    pub(crate) leader: u32,
+    /// Threads that have records in its order.
     pub(crate) threads: u32,
+    /// Turns of those threads.
     pub(crate) turns: u64,
 }
 
@@ -36,6 +39,8 @@ pub(crate) struct StreamEntry {
     /// Index of its process in [`Directory::processes`].
     pub(crate) process: u32,
     pub(crate) thread: u16,
+    /// Its number among the threads of its order.
+    pub(crate) owner: u16,
     pub(crate) bytes: u64,
     /// Bytes of the largest record.
     pub(crate) largest: u64,
@@ -60,8 +65,13 @@ impl StreamEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Lane {
     pub(crate) process: u32,
+    /// The process that leads the order.
+    pub(crate) leader: u32,
     pub(crate) stream: u32,
 }
+
+/// Threads that one order can have: what the list of turns has bits for.
+const MOST_OWNERS: u32 = 1 << 15;
 
 impl Directory {
     #[inline]
@@ -89,31 +99,66 @@ impl Directory {
     }
 
     /// Lane of a thread's records; unknown threads are added.
+    ///
+    /// # Errors
+    /// What is wrong with the record, if no recorder writes it.
     #[inline]
-    pub(crate) fn enter(&mut self, process: u16, thread: u16) -> Lane {
-        self.find(process, thread).unwrap_or_else(|| self.add(process, thread))
+    pub(crate) fn enter(&mut self, process: u16, head: &Head) -> Result<Lane, &'static str> {
+        match self.find(process, head.thread) {
+            Some(lane) => Ok(lane),
+            None => self.add(process, head),
+        }
     }
 
-    fn add(&mut self, index: u16, thread: u16) -> Lane {
-        let process = *self.by_index.entry(index).or_insert_with(|| {
-            self.processes.push(ProcessEntry { index, threads: 0, turns: 0 });
-            self.processes.len() as u32 - 1
-        });
-        self.processes[process as usize].threads += 1;
-        self.streams.push(StreamEntry { process, thread, bytes: 0, largest: 0, lives: (0, 0) });
-        let lane = Lane { process, stream: self.streams.len() as u32 - 1 };
+    fn add(&mut self, index: u16, head: &Head) -> Result<Lane, &'static str> {
+        let thread = head.thread;
+        let process = match self.process(index) {
+            Some(process) => process,
+            None => {
+                let own = self.processes.len() as u32;
+                let leader = self.leader_of(index, head).map_or(Ok(own), |leader| {
+                    leader.ok_or("expected a process that began earlier and leads an order")
+                })?;
+                self.processes.push(ProcessEntry { index, leader, threads: 0, turns: 0 });
+                self.by_index.insert(index, own);
+                own
+            }
+        };
+        let leader = self.processes[process as usize].leader;
+        let owner = self.processes[leader as usize].threads;
+        if owner == MOST_OWNERS {
+            return Err("expected at most 32,768 threads that take turns");
+        }
+        self.processes[leader as usize].threads += 1;
+        self.streams.push(StreamEntry { process, thread, owner: owner as u16, bytes: 0, largest: 0, lives: (0, 0) });
+        let lane = Lane { process, leader, stream: self.streams.len() as u32 - 1 };
         self.by_name.insert((index, thread), lane);
-        lane
+        Ok(lane)
     }
 
-    /// True if the threads of this process take turns.
+    /// Place of the process in whose order this new one stands, as its first record says; the inner `None` for one that cannot
+    /// be, the outer one for a process with an order of its own.
+    fn leader_of(&self, index: u16, first: &Head) -> Option<Option<u32>> {
+        if first.op != Op::OrderShared as u16 || first.aux == u32::from(index) {
+            return None;
+        }
+        let leader = u16::try_from(first.aux).ok().and_then(|leader| self.process(leader));
+        Some(leader.filter(|&leader| self.processes[leader as usize].leader == leader))
+    }
+
+    /// True if the threads of the order that this process leads take turns.
     #[inline]
-    pub(crate) fn is_ordered(&self, process: u32) -> bool {
-        self.processes[process as usize].threads > 1
+    pub(crate) fn is_ordered(&self, leader: u32) -> bool {
+        self.processes[leader as usize].threads > 1
+    }
+
+    /// True if any processes stand in one order.
+    pub(crate) fn shares_order(&self) -> bool {
+        (0..).zip(&self.processes).any(|(place, process)| process.leader != place)
     }
 }
 
-/// State of a walk over the records of a process: frames and turns.
+/// State of a walk over the records of a process: frames, and turns of the order that it leads.
 #[derive(Debug, Clone)]
 pub(crate) struct WalkState {
     pub(crate) framer: Framer,
@@ -143,9 +188,9 @@ impl Walk {
     /// Turns the head of the next record into that of the tape. True if it begins `turn`.
     #[inline]
     pub(crate) fn mark(&mut self, directory: &Directory, lane: Lane, head: &mut Head, turn: u64) -> bool {
-        let state = self.state(lane.process as usize);
-        let ends_frame = state.framer.ends_frame(head);
-        let begins = directory.is_ordered(lane.process) && state.turns.begins(head);
+        let ends_frame = self.state(lane.process as usize).framer.ends_frame(head);
+        let owner = directory.streams[lane.stream as usize].owner;
+        let begins = directory.is_ordered(lane.leader) && self.state(lane.leader as usize).turns.begins(head, owner);
         if ends_frame && directory.processes[lane.process as usize].index == directory.main_process {
             head.op |= FRAME_END;
         }

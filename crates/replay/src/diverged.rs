@@ -175,28 +175,29 @@ fn reports<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved) -> Result<Vec<
     let wanted: Vec<(u16, u64)> =
         starved.threads.iter().map(|(thread, _)| (thread.process as u16, thread.record)).collect();
     let calls = calls_of(demo, &wanted)?;
-    let turns = starved.threads.iter().map(|(thread, _)| (thread.process as u16, thread.now)).collect();
+    let turns = starved.threads.iter().map(|(thread, _)| (thread.leader as u16, thread.now)).collect();
     let owners = owners_of(demo, &turns)?;
     let mut reports: Vec<ThreadReport> = Vec::new();
     for (thread, doing) in &starved.threads {
         let (process, number) = (thread.process as u16, thread.thread as u16);
-        let owner = owners.get(&(process, thread.now)).copied();
+        let owner = owners.get(&(thread.leader as u16, thread.now)).copied();
         reports.push(ThreadReport {
             process,
             thread: number,
             record: thread.record,
             call: calls.get(&(process, thread.record)).cloned().unwrap_or_default(),
             waits_for: thread.waiting.then_some(thread.turn),
-            is_its_turn: owner == Some(number),
+            is_its_turn: owner == Some((process, number)),
             doing: doing.clone(),
         });
-        let is_there = |owner| starved.threads.iter().any(|(it, _)| it.process == thread.process && it.thread == owner);
-        if let Some(owner) = owner.filter(|&owner| !is_there(u32::from(owner)))
-            && !reports.iter().any(|report| (report.process, report.thread) == (process, owner))
-        {
+        let is_there = |owner| {
+            starved.threads.iter().any(|(it, _)| (it.process as u16, it.thread as u16) == owner)
+                || reports.iter().any(|report| (report.process, report.thread) == owner)
+        };
+        if let Some((process, thread)) = owner.filter(|&owner| !is_there(owner)) {
             let (record, call) = (0, String::new());
             let (waits_for, is_its_turn, doing) = (None, true, Doing::Gone);
-            reports.push(ThreadReport { process, thread: owner, record, call, waits_for, is_its_turn, doing });
+            reports.push(ThreadReport { process, thread, record, call, waits_for, is_its_turn, doing });
         }
     }
     Ok(reports)

@@ -1,4 +1,4 @@
-//! Puts the records of all threads into the order of their process.
+//! Puts the records of all threads into the order of their process, or of the processes that share one.
 //!
 //! The bytes come from memory that the server can write to, so they may be anything.
 
@@ -15,6 +15,7 @@ const MOST_WAITING_BYTES: usize = 1 << 30;
 #[derive(Debug, Default)]
 struct Pending {
     process: u32,
+    leader: u32,
     bytes: Vec<u8>,
     start: usize,
 }
@@ -84,18 +85,18 @@ impl Default for Merger {
 }
 
 impl Merger {
-    /// Takes what a slot has written.
-    pub(crate) fn add(&mut self, process: u32, slot: usize, run: Run) {
-        run.append_to(self.pending(process, slot));
+    /// Takes what a slot has written. `leader`: the process in whose order the records of `process` stand.
+    pub(crate) fn add(&mut self, process: u32, leader: u32, slot: usize, run: Run) {
+        run.append_to(self.pending(process, leader, slot));
     }
 
     /// Where the bytes of a slot go.
-    fn pending(&mut self, process: u32, slot: usize) -> &mut Vec<u8> {
+    fn pending(&mut self, process: u32, leader: u32, slot: usize) -> &mut Vec<u8> {
         let pending = self.slots.entry(slot).or_default();
-        if pending.process != process {
+        if (pending.process, pending.leader) != (process, leader) {
             // The former owner is gone. Where its tail waits for a gap to close, it keeps its bytes under a number no
             // slot has.
-            let former = std::mem::replace(pending, Pending { process, ..Pending::default() });
+            let former = std::mem::replace(pending, Pending { process, leader, ..Pending::default() });
             if !former.bytes.is_empty() {
                 self.former -= 1;
                 self.slots.insert(self.former, former);
@@ -115,12 +116,12 @@ impl Merger {
         all: bool,
         mut each: impl FnMut(u16, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        let processes: Vec<u32> = self.slots.values().map(|pending| pending.process).collect();
-        for process in processes {
-            let next = self.next.entry(process).or_default();
+        let leaders: Vec<u32> = self.slots.values().map(|pending| pending.leader).collect();
+        for leader in leaders {
+            let next = self.next.entry(leader).or_default();
             loop {
                 let mut lowest: Option<(u64, usize)> = None;
-                for (&slot, pending) in self.slots.iter_mut().filter(|(_, pending)| pending.process == process) {
+                for (&slot, pending) in self.slots.iter_mut().filter(|(_, pending)| pending.leader == leader) {
                     while let Some(head) = pending.front(slot)?.filter(|head| head.order == *next) {
                         let places = pending.hand_on(&head, &mut each)?;
                         let fault = Fault { what: "number of a record", slot, limit: u64::MAX - places, found: *next };
@@ -186,7 +187,7 @@ mod tests {
     }
 
     fn add(merger: &mut Merger, process: u32, slot: usize, bytes: &[u8]) {
-        merger.pending(process, slot).extend_from_slice(bytes);
+        merger.pending(process, process, slot).extend_from_slice(bytes);
     }
 
     #[test]

@@ -10,15 +10,16 @@ use prony_demo::{Class, Head, Op};
 /// Finds the records of a process with which another thread goes on.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Turns {
-    /// The thread that made the last call.
+    /// The owner that made the last call.
     last: Option<u16>,
 }
 
 impl Turns {
     /// True if this record, the next one of the process, begins a turn.
-    pub(crate) fn begins(&mut self, head: &Head) -> bool {
+    /// `owner`: who made it, a number among the threads of the order.
+    pub(crate) fn begins(&mut self, head: &Head, owner: u16) -> bool {
         let clock = Op::from_number(head.op).is_some_and(|op| op.class() == Class::Clock);
-        !clock && self.last.replace(head.thread) != Some(head.thread)
+        !clock && self.last.replace(owner) != Some(owner)
     }
 }
 
@@ -26,15 +27,15 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn call(op: Op, thread: u16) -> Head {
-        Head { size: 40, op: op as u16, thread, order: 0, time: 0, ret: 0, fd: -1, aux: 7 }
+    fn call(op: Op) -> Head {
+        Head { size: 40, op: op as u16, thread: 0, order: 0, time: 0, ret: 0, fd: -1, aux: 7 }
     }
 
     #[test]
     fn of_the_calls_that_a_thread_makes_in_a_row_the_first_begins_a_turn() {
         let mut turns = Turns::default();
         let threads = [0, 1, 1, 1, 0, 0, 2];
-        let begin = threads.map(|thread| turns.begins(&call(Op::MutexLock, thread)));
+        let begin = threads.map(|thread| turns.begins(&call(Op::MutexLock), thread));
         assert_eq!(begin, [true, true, false, false, true, false, true]);
     }
 
@@ -42,7 +43,7 @@ mod tests {
     fn clocks_neither_begin_a_turn_nor_end_one() {
         let mut turns = Turns::default();
         let calls = [(Op::Sendto, 0), (Op::ClockGettime, 1), (Op::Sendto, 0), (Op::Sendto, 1)];
-        let begin = calls.map(|(op, thread)| turns.begins(&call(op, thread)));
+        let begin = calls.map(|(op, thread)| turns.begins(&call(op), thread));
         assert_eq!(begin, [true, false, false, true]);
     }
 }

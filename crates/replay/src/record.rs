@@ -394,7 +394,7 @@ impl Recording {
         self.signal_all(SIGTERM);
         let deadline = Instant::now() + GRACE;
         while Instant::now() < deadline && (matches!(self.server.ended(), Ok(None)) || self.others_run()) {
-            if self.channel.drain(|_, _, _| {}).is_err() {
+            if self.channel.drain(|_, _, _, _| {}).is_err() {
                 return;
             }
             std::thread::sleep(IDLE);
@@ -472,7 +472,7 @@ impl Recording {
     /// Takes what the threads have written into the demo; returns how many bytes it was.
     fn gather(&mut self, all: bool) -> Result<usize, RunError> {
         let merger = &mut self.merger;
-        let gathered = self.channel.drain(|process, slot, run| merger.add(process, slot, run))?;
+        let gathered = self.channel.drain(|process, leader, slot, run| merger.add(process, leader, slot, run))?;
         self.latest = Moment::now();
         self.raw_bytes += gathered as u64;
         let Recording { writer, opened, notes, covered, started, latest, stamped, outputs, output_bytes, .. } = self;

@@ -316,7 +316,7 @@ struct Observations {
 impl Observations {
     fn gather(&mut self, channel: &mut Channel, merger: &mut Merger) -> Result<(), RunError> {
         // Each slot's records are complete in themselves; the order of the process does not matter.
-        channel.drain(|process, slot, run| merger.add(process, slot, run))?;
+        channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
         merger.take(true, |process, record| {
             let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
             if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {

@@ -176,17 +176,22 @@ impl Tape {
                     continue;
                 };
                 check(index, &head, record)?;
-                let lane = directory.enter(index, head.thread);
+                let lane = directory.enter(index, &head).map_err(|what| TapeError::Record {
+                    process: index,
+                    order: head.order,
+                    what,
+                })?;
                 if directory.streams.len() > MOST_STREAMS {
                     return Err(TapeError::Threads { limit: MOST_STREAMS });
                 }
                 directory.streams[lane.stream as usize].add(tape.records, record.len() as u64, group.count());
-                let state = walk.state(lane.process as usize);
                 if frames.len() < directory.processes.len() {
                     frames.resize(directory.processes.len(), 0);
                 }
-                frames[lane.process as usize] += u64::from(state.framer.ends_frame(&head));
-                directory.processes[lane.process as usize].turns += u64::from(state.turns.begins(&head));
+                frames[lane.process as usize] += u64::from(walk.state(lane.process as usize).framer.ends_frame(&head));
+                let owner = directory.streams[lane.stream as usize].owner;
+                let begins = walk.state(lane.leader as usize).turns.begins(&head, owner);
+                directory.processes[lane.leader as usize].turns += u64::from(begins);
                 tape.records += group.count();
                 if tape.sockets.len() < sockets::MOST_PATHS {
                     tape.sockets.extend(sockets::bound_path(&head, record));
@@ -203,7 +208,8 @@ impl Tape {
         let Some(main) = (0..frames.len()).max_by_key(by_frames) else { return Err(TapeError::Empty) };
         (tape.frames, directory.main_process) = (frames[main], directory.processes[main].index);
         let (mut streams, mut processes, bytes) = lay_out(&directory);
-        if bytes > limit / 2 {
+        // Processes have the list of their turns in common only where it is not a copy of each.
+        if bytes > limit / 2 || directory.shares_order() {
             let plan = Plan::new(directory, demo, file, limit)?;
             tape.source = Source::Windows(Arc::new(plan));
             return Ok(tape);
@@ -240,7 +246,7 @@ fn write<R: Read + Seek>(
             let (process, stream) = (&mut processes[lane.process as usize], &mut streams[lane.stream as usize]);
             let turn = process.owners.len() as u64;
             if walk.mark(directory, lane, &mut head, turn) {
-                process.owners.push(turn_entry(turn, head.thread));
+                process.owners.push(turn_entry(turn, directory.streams[lane.stream as usize].owner));
             }
             stream.held.extend_from_slice(&head.to_bytes());
             stream.held.extend_from_slice(&record[HEAD_BYTES..]);
@@ -367,27 +373,32 @@ fn head_of(directory: &Directory, streams: &[Stream], processes: &[Process]) -> 
     out
 }
 
-/// Finds the threads that have these turns, each of a process; none for a process with one thread, and behind its last turn.
+/// Process and thread that have each of these turns, which are given by the process that leads their order and their number.
+/// None for a thread that takes turns with nobody, and behind the last turn.
 pub(crate) fn owners_of<R: Read + Seek>(
     demo: &mut Demo<R>,
     wanted: &BTreeSet<(u16, u64)>,
-) -> Result<BTreeMap<(u16, u64), u16>, DemoError> {
+) -> Result<BTreeMap<(u16, u64), (u16, u16)>, DemoError> {
     let mut found = BTreeMap::new();
-    // Of each process: who made the last call, the turn that comes next, and whether several threads make calls.
-    let mut processes: BTreeMap<u16, (Turns, u64, Option<u16>, bool)> = BTreeMap::new();
+    let mut directory = Directory::default();
+    // Of the order that each process leads: who made the last call, and the turn that comes next.
+    let mut orders: Vec<(Turns, u64)> = Vec::new();
     let mut records = demo.records();
     while let Some((process, record)) = records.next()? {
         let Some((head, _)) = playable(record) else { continue };
-        let (turns, next, first, several) = processes.entry(process).or_default();
-        *several |= *first.get_or_insert(head.thread) != head.thread;
-        if turns.begins(&head) {
-            if wanted.contains(&(process, *next)) {
-                found.insert((process, *next), head.thread);
+        // A demo that gets here was laid out before.
+        let Ok(lane) = directory.enter(process, &head) else { continue };
+        orders.resize(directory.processes.len(), (Turns::default(), 0));
+        let (turns, next) = &mut orders[lane.leader as usize];
+        if turns.begins(&head, directory.streams[lane.stream as usize].owner) {
+            let turn = (directory.processes[lane.leader as usize].index, *next);
+            if wanted.contains(&turn) {
+                found.insert(turn, (process, head.thread));
             }
             *next += 1;
         }
     }
-    found.retain(|(process, _), _| processes.get(process).is_some_and(|&(_, _, _, several)| several));
+    found.retain(|&(leader, _), _| directory.process(leader).is_some_and(|leader| directory.is_ordered(leader)));
     Ok(found)
 }
 

@@ -265,7 +265,7 @@ struct Streams<R> {
     lagging: Vec<usize>,
     /// Windows that were given, and whose they are.
     given: Vec<(usize, usize)>,
-    /// Processes whose list of turns was given: places in the directory.
+    /// Processes that lead an order whose list of turns was given: places in the directory.
     ordered: Vec<usize>,
     pending: u64,
     walkers: Vec<Walker>,
@@ -338,10 +338,11 @@ impl<R: Read + Seek> Streams<R> {
 
     /// A thread came up, and wants its records.
     fn give(&mut self, asked: WindowRequest) -> Result<(), FeedError> {
-        let process = self.directory.process(asked.process);
-        let ordered = process.is_some_and(|process| self.directory.is_ordered(process));
+        let leader = self.directory.process(asked.process);
+        let leader = leader.map(|process| self.directory.processes[process as usize].leader);
+        let ordered = leader.is_some_and(|leader| self.directory.is_ordered(leader));
         self.given.retain(|&(slot, _)| slot != asked.slot);
-        let mut offer = Offer { bytes: 0, end: 0, ordered };
+        let mut offer = Offer { bytes: 0, end: 0, ordered, owner: None };
         if let Some(Lane { stream, .. }) = self.directory.find(asked.process, asked.thread) {
             let (way, known) = (stream as usize, self.directory.streams[stream as usize]);
             let limit = known.bytes;
@@ -349,7 +350,7 @@ impl<R: Read + Seek> Streams<R> {
                 let what = "place of a reader";
                 return Err(Fault { what, slot: asked.slot, limit, found: asked.from }.into());
             }
-            (offer.bytes, offer.end) = (self.plan.window(way), limit);
+            (offer.bytes, offer.end, offer.owner) = (self.plan.window(way), limit, Some(known.owner));
             if asked.from != self.ways[way].fed - self.ways[way].waiting() as u64 {
                 self.rewind(way, asked.from);
             }
@@ -357,12 +358,13 @@ impl<R: Read + Seek> Streams<R> {
             self.given.retain(|&(_, of)| of != way);
             self.given.push((asked.slot, way));
         }
-        if let Some(process) = process.filter(|_| ordered) {
+        if let Some(leader) = leader.filter(|_| ordered) {
             self.forget_turns();
-            let way = self.directory.streams.len() + process as usize;
-            self.feeder.give_turns(asked.process, self.directory.processes[process as usize].turns)?;
-            if self.ways[way].to.replace(Place::Turns(asked.process)).is_none() {
-                self.ordered.push(process as usize);
+            let way = self.directory.streams.len() + leader as usize;
+            let known = self.directory.processes[leader as usize];
+            self.feeder.give_turns(known.index, known.turns)?;
+            if self.ways[way].to.replace(Place::Turns(known.index)).is_none() {
+                self.ordered.push(leader as usize);
             }
         }
         self.feeder.give(asked, offer)?;
@@ -500,13 +502,14 @@ impl<R: Read + Seek> Streams<R> {
                 let Some((mut head, _)) = playable(record) else { continue };
                 let changed = FeedError::Tape(TapeError::Changed);
                 let Some(lane) = directory.find(process, head.thread) else { return Err(changed) };
-                let (stream, turns) = (lane.stream as usize, streams + lane.process as usize);
+                let (stream, turns) = (lane.stream as usize, streams + lane.leader as usize);
+                let owner = directory.streams[stream].owner;
                 let bytes = (record.len() + more.len()) as u64;
                 if seen[stream] + bytes > directory.streams[stream].bytes {
                     return Err(changed);
                 }
                 if walk.mark(directory, lane, &mut head, seen[turns] / 2) {
-                    put(ways, turns, seen[turns], [&head.thread.to_le_bytes(), &[]], &[]);
+                    put(ways, turns, seen[turns], [&owner.to_le_bytes(), &[]], &[]);
                     seen[turns] += 2;
                 }
                 put(ways, stream, seen[stream], [&head.to_bytes(), &record[HEAD_BYTES..]], more);

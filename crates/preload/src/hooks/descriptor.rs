@@ -7,7 +7,7 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::widths::plain::{Stat, itimerspec};
-use super::{enter, leave, recorded, recorded_plain};
+use super::{enter, leave, lock, recorded, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
 use prony_demo::{Op, PartKind};
 
@@ -345,6 +345,9 @@ hooks! {
             return new;
         }
         if !is_recorded(fd) {
+            if command == libc::F_SETLKW || command == libc::F_OFD_SETLKW {
+                return lock::range_locked(fd, command, argument, |command| real::fcntl(fd, command, argument));
+            }
             return at_descriptor(c"fcntl", fd, real::fcntl(fd, command, argument));
         }
         if command == libc::F_SETFL {

@@ -2,6 +2,7 @@
 //! noted. Files that the kernel makes up (`/proc`, `/sys`) are read once, recorded, and given to the server as a file
 //! in memory. Devices are part of the conversation.
 
+use super::super::baton;
 use super::super::descriptors::{self, Kind, StandIn, is_recorded};
 use super::super::failures::{at_descriptor, at_path};
 use super::super::notes;
@@ -9,6 +10,7 @@ use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::report;
+use super::super::sharing;
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
@@ -92,9 +94,11 @@ unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_in
         let (thread, recording) = enter();
         let mut fd;
         if recording {
+            // What others do to the file comes before both or after both: a replay opens it for real, in its turn.
+            baton::keep(thread);
             fd = at_path(OPEN, path, real());
             let errno = errno();
-            recorder::emit(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
+            recorder::emit_at_once(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
             set_errno(errno);
         } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
             let recorded = answer.ret() as c_int;
@@ -461,7 +465,7 @@ hooks! {
         offset: off_t,
     ) -> *mut c_void {
         let shared = flags & libc::MAP_TYPE != libc::MAP_PRIVATE;
-        if shared && protection & libc::PROT_WRITE != 0 {
+        if shared && protection & libc::PROT_WRITE != 0 && !sharing::note_mapping(fd >= 0) {
             cannot_record(b"shared writable mapping", length);
         }
         at_descriptor(c"mmap", fd, real::mmap(at, length, protection, flags, fd, offset))

@@ -5,6 +5,7 @@ mod descriptor;
 mod file;
 mod identity;
 mod loading;
+mod lock;
 mod name;
 mod pid;
 mod process;

@@ -1,6 +1,7 @@
 //! Processes: each child made by `fork` has a stream of its own in the demo. A child that runs
 //! another program leaves the recording there; what the server learns of it is recorded.
 
+use super::super::baton;
 use super::super::descriptors::{self, INHERITED_MAX, Inherited, StandIn};
 use super::super::epoll;
 use super::super::failures::{at_descriptor, at_path};
@@ -12,6 +13,7 @@ use super::super::programs;
 use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
+use super::super::sharing;
 use super::super::state::{self, errno, set_errno};
 use super::super::thread::{PassThrough, Thread, this};
 use super::super::widths::plain::rusage;
@@ -31,6 +33,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
         let (thread, recording) = enter();
         let pid;
         if recording {
+            sharing::before_fork(thread);
             let index = lifecycle::next_index();
             pid = real(false);
             let before = errno();
@@ -42,6 +45,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
             }
             set_errno(before);
         } else {
+            sharing::before_fork(thread);
             let answer = player::take(thread, Op::Fork, -1);
             let recorded = answer.value() as pid_t;
             let index = answer.aux();
@@ -56,8 +60,9 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
                 }
                 epoll::forked();
                 pid = recorded;
+                // The child has records of its own, in a window that may be where this one's is.
+                player::done(thread, answer);
             }
-            player::done(thread, answer);
         }
         leave(thread);
         pid
@@ -75,7 +80,8 @@ unsafe fn told_of_child(thread: *mut Thread, pid: pid_t, index: u32, pidfd: *mut
             descriptors::opened(*pidfd);
             piece = Piece::value(&*pidfd);
         }
-        recorder::emit(thread, Op::Fork, -1, index, state::outcome(pid as isize), &[piece]);
+        // At once: a child that shares the order begins behind this record.
+        recorder::emit_at_once(thread, Op::Fork, -1, index, state::outcome(pid as isize), &[piece]);
     }
 }
 
@@ -352,6 +358,9 @@ unsafe fn executed(
             }
             let handed_on = Piece::some(PartKind::Value, inherited.as_ptr().cast(), inherits * size_of::<Inherited>());
             recorder::emit(thread, Op::Exec, -1, followed_as, 0, &[Piece::path(path), handed_on]);
+            if state::shares_order() {
+                baton::give(thread);
+            }
         } else {
             let answer = player::take(thread, Op::Exec, -1);
             if answer.ret() < 0 {
@@ -427,12 +436,14 @@ hooks! {
         let (thread, recording) = enter();
         let pid;
         if recording {
+            sharing::before_fork(thread);
             beginning.index = lifecycle::next_index();
             pid = start(&mut beginning);
             let before = errno();
             told_of_child(thread, pid, beginning.index, pidfd);
             set_errno(before);
         } else {
+            sharing::before_fork(thread);
             let answer = player::take(thread, Op::Fork, -1);
             pid = answer.value() as pid_t;
             (beginning.index, beginning.recorded) = (answer.aux(), pid);

@@ -189,7 +189,7 @@ unsafe fn unrecorded(at_once: impl Fn() -> Option<c_int>, real: impl Fn() -> c_i
 /// An acquisition: recorded once it is had. `at_once` gives the result if it needs no wait, `real`
 /// waits for it; `acquire` is what a replay does where the recorded call succeeded.
 #[inline(always)]
-unsafe fn acquired<T>(
+pub(super) unsafe fn acquired<T>(
     op: Op,
     object: *const T,
     at_once: impl Fn() -> Option<c_int>,

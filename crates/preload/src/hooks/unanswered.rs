@@ -4,7 +4,7 @@
 use super::super::failures::{at_descriptor, at_path};
 use super::super::real::hooks;
 use super::super::widths::plain::off_t;
-use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, key_t, mode_t, size_t, uid_t};
+use libc::{c_char, c_int, c_uint, c_void, dev_t, gid_t, mode_t, size_t, uid_t};
 
 hooks! {
     fn chmod(path: *const c_char, mode: mode_t) -> c_int {
@@ -147,14 +147,6 @@ hooks! {
         at_path(c"euidaccess", path, real::euidaccess(path, mode))
     }
 
-    fn flock(fd: c_int, operation: c_int) -> c_int {
-        at_descriptor(c"flock", fd, real::flock(fd, operation))
-    }
-
-    large [lockf64] fn lockf(fd: c_int, command: c_int, length: off_t) -> c_int {
-        at_descriptor(c"lockf", fd, real::lockf(fd, command, length))
-    }
-
     fn setuid(user: uid_t) -> c_int {
         at_descriptor(c"setuid", -1, real::setuid(user))
     }
@@ -213,9 +205,5 @@ hooks! {
 
     fn shm_open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         at_path(c"shm_open", path, real::shm_open(path, flags, mode))
-    }
-
-    fn shmget(key: key_t, length: size_t, flags: c_int) -> c_int {
-        at_descriptor(c"shmget", -1, real::shmget(key, length, flags))
     }
 }

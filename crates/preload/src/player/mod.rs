@@ -29,8 +29,8 @@ use super::descriptors;
 use super::handlers;
 use super::report::{self, Finding};
 use super::slots;
-use super::state::{control, index, slot};
-use super::thread::{PASS_THROUGH, Thread};
+use super::state::{self, control, index, slot};
+use super::thread::{self, PASS_THROUGH, Thread};
 use clocks::skip_clocks;
 use frames::{end_frame, start_frame};
 use prony_channel::{
@@ -38,11 +38,12 @@ use prony_channel::{
     TAPE_FD, TapeHead, TapeStream,
 };
 use prony_demo::{Class, Head, Op, PartKind, Parts};
-use resync::{find, fits, pass_over, reach, search, without_record};
+use resync::{at_end, find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
 pub use sync::{
-    expect_waits_only, is_unrecorded, name_of, take_condition, take_start, take_sync, take_yield, wait_unrecorded,
+    expect_waits_only, is_unrecorded, name_of, take_condition, take_if_next, take_start, take_sync, take_yield,
+    wait_unrecorded,
 };
 use turns::{hold_turn, wait_turn};
 pub use turns::{leave_turn, let_others_in, share_one_cpu, use_all_cpus};
@@ -119,11 +120,12 @@ unsafe fn find_stream(thread: *mut Thread, from: u64) {
         let tape = addresses::TAPE as *mut u8;
         (*thread).window = tape;
         ((*thread).window_bytes, (*thread).window_place, (*thread).stream_end) = (0, 0, 0);
+        (*(*thread).slot).owner.store(NO_THREAD, Ordering::Relaxed);
         (*thread).cursor = tape.cast();
         (*thread).end = (*thread).cursor;
         for stream in streams().iter().filter(|stream| stream.process == own) {
-            count += 1;
             if stream.thread == u32::from((*thread).index) {
+                (*(*thread).slot).owner.store(count, Ordering::Relaxed);
                 (*thread).window = tape.add(stream.start as usize);
                 (*thread).stream_end = stream.end - stream.start;
                 (*thread).cursor = window::at(thread, from);
@@ -131,6 +133,7 @@ unsafe fn find_stream(thread: *mut Thread, from: u64) {
                 (*thread).turns = tape.add(stream.turns as usize).cast();
                 (*thread).turn_count = stream.turn_count;
             }
+            count += 1;
         }
         (*thread).ordered = count > 1;
     }
@@ -321,9 +324,22 @@ unsafe fn step(thread: *mut Thread, record: *mut Head) {
 pub fn end_process(status: i32) -> ! {
     // SAFETY: the process ends without running handlers.
     unsafe {
+        if state::shares_order() {
+            leave_turn(thread::this());
+        }
         slot().state.store(ProcessState::Ended, Ordering::Release);
         slots::leave();
         libc::_exit(status);
+    }
+}
+
+/// Ends a process that has no record left.
+pub unsafe fn end_without_records(thread: *mut Thread) {
+    // SAFETY: the block is the calling thread's own.
+    unsafe {
+        if !has_next(thread) {
+            at_end(thread);
+        }
     }
 }
 
@@ -373,6 +389,9 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
             pass_over(thread, Op::Exit, -1);
         }
         let place = window::at(thread, stands);
+        if (*thread).ordered && state::shares_order() {
+            wait_turn(thread, place);
+        }
         if (*place).aux != status as u32 {
             report::stop(thread, Stop::EarlyExit, Finding::ending(place, status).of(StopKind::Status));
         }

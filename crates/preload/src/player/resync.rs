@@ -6,9 +6,9 @@ use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{Answer, class, count, end_process, next, number, replay_signal, step, taken};
 use crate::descriptors;
 use crate::report::{self, Finding};
-use crate::state::slot;
+use crate::state::{self, control, index, leader, slot};
 use crate::thread::{PASS_THROUGH, Thread};
-use prony_channel::{self as channel, OP_MASK, Stop, StopKind, TAKEN};
+use prony_channel::{self as channel, NO_THREAD, OP_MASK, SlotState, Stop, StopKind, TAKEN};
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
 
@@ -261,6 +261,19 @@ pub(super) unsafe fn fits(record: *const Head, op: Op, fd: i32) -> bool {
     }
 }
 
+/// True while other threads of this process have records left. The turns that are left tell it where it shares them with nobody.
+fn others_go_on() -> bool {
+    let control = control();
+    let used = control.thread_slots_used.load(Ordering::Acquire) as usize;
+    !state::shares_order()
+        || control.threads[..used].iter().any(|slot| {
+            slot.process.load(Ordering::Relaxed) == index()
+                && slot.state.is(SlotState::InUse, Ordering::Acquire)
+                && !matches!(slot.thread.load(Ordering::Relaxed), 0 | NO_THREAD)
+                && slot.call.load(Ordering::Relaxed) != channel::AT_END
+        })
+}
+
 /// The thread has no records left. The recording was cut here, or the server was killed, or the
 /// thread never came back from its last call: all the same, this is where its story ends.
 pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
@@ -275,9 +288,9 @@ pub(super) unsafe fn at_end(thread: *mut Thread) -> ! {
                 libc::pause();
             }
         }
-        // The main thread waits for the others to reach the end of theirs.
+        // The main thread waits for the others of its process to reach the end of theirs.
         let total = (*thread).turn_count;
-        while (*thread).ordered && slot().order.load(Ordering::Acquire) < total {
+        while (*thread).ordered && leader().order.load(Ordering::Acquire) < total && others_go_on() {
             let pause = libc::timespec { tv_sec: 0, tv_nsec: 100_000 };
             libc::nanosleep(&pause, std::ptr::null_mut());
         }

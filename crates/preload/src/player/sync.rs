@@ -57,8 +57,18 @@ pub unsafe fn wait_unrecorded(thread: *mut Thread) {
 unsafe fn start_is_next(thread: *mut Thread) -> bool {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
+        next_call(thread).is_some_and(|record| {
+            number(record) == Op::AcquireStart as u16 && (*record).ret <= i64::from((*thread).unrecorded)
+        })
+    }
+}
+
+/// The next record that is not a clock's.
+unsafe fn next_call(thread: *mut Thread) -> Option<*const Head> {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
         if !has_next(thread) {
-            return false;
+            return None;
         }
         let mut record = at(thread, place_of(thread, (*thread).cursor).max((*thread).next_call));
         let passes = |record: *const Head| (*record).op & TAKEN != 0 || class(record) == Some(Class::Clock);
@@ -67,9 +77,18 @@ unsafe fn start_is_next(thread: *mut Thread) -> bool {
         }
         // What lies before it is not looked at again: a server may read a clock ten thousand times between two calls.
         (*thread).next_call = place_of(thread, record);
-        record < (*thread).end
-            && number(record) == Op::AcquireStart as u16
-            && (*record).ret <= i64::from((*thread).unrecorded)
+        (record < (*thread).end).then_some(record.cast_const())
+    }
+}
+
+/// The record of a call without a descriptor, if it is next.
+pub unsafe fn take_if_next(thread: *mut Thread, op: Op) -> Option<Answer> {
+    // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
+    unsafe {
+        if !next_call(thread).is_some_and(|record| fits(record, op, -1)) {
+            return None;
+        }
+        Some(taken(thread, skip_clocks(thread)))
     }
 }
 

@@ -15,11 +15,11 @@ use super::clocks::skip_clocks;
 use super::count;
 use super::number;
 use super::window::{has_next, has_turn_entry, is_unfed, wait_for_turn_entry};
-use crate::state::{control, errno, index, slot};
+use crate::state::{control, errno, leader, leader_index};
 use crate::stuck::{LOOK, Stuck};
 use crate::thread::Thread;
 use libc::cpu_set_t;
-use prony_channel::{self as channel, NO_CALL, NO_TURN, Waiting, turn_entry};
+use prony_channel::{self as channel, NO_CALL, NO_THREAD, NO_TURN, PROCESSES, Waiting, turn_entry};
 use prony_demo::Head;
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -87,7 +87,7 @@ unsafe fn come_to_turn(thread: *mut Thread, record: *const Head) {
         }
         let own = (*thread).slot;
         (*own).turn.store(turn, Ordering::Relaxed);
-        if slot().order.load(Ordering::Acquire) >= turn {
+        if leader().order.load(Ordering::Acquire) >= turn {
             return;
         }
         (*own).call.store(u32::from(number(record)), Ordering::Relaxed);
@@ -101,7 +101,7 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
     // SAFETY: the block is the calling thread's own, which has a slot; the kernel reads the word and the time, which
     // live across the call.
     unsafe {
-        let order = &slot().order;
+        let order = &leader().order;
         let own = (*thread).slot;
         let mut stuck = Stuck::default();
         (*own).waiting.store(Waiting::Turn, Ordering::SeqCst);
@@ -124,7 +124,7 @@ unsafe fn sleep_until(thread: *mut Thread, turn: u64) {
 unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own; the list has a place for the turn, as was just seen.
     unsafe {
-        let turn = slot().order.load(Ordering::SeqCst);
+        let turn = leader().order.load(Ordering::SeqCst);
         if turn >= (*thread).turn_count || !has_turn_entry(thread, turn) {
             return;
         }
@@ -132,10 +132,10 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
         let has_it =
             holder.turn.load(Ordering::Relaxed) == turn && holder.waiting.is(Waiting::Nothing, Ordering::SeqCst);
         let place = has_it.then(|| (turn, holder.counts.records.load(Ordering::Relaxed)));
-        stuck.look(place, (!is_unfed(holder)).then(|| holder.tid.load(Ordering::Relaxed)));
+        stuck.look(place, (!is_unfed(holder)).then_some(holder));
         if stuck.is_sure() {
             count!(thread, overlapped, 1);
-            control().passed_process.store(index(), Ordering::Relaxed);
+            control().passed_process.store(holder.process.load(Ordering::Relaxed), Ordering::Relaxed);
             control().passed_thread.store(holder.thread.load(Ordering::Relaxed), Ordering::Relaxed);
             control().passed_record.store(holder.record.load(Ordering::Relaxed), Ordering::Relaxed);
             end_turn(thread, turn);
@@ -180,12 +180,13 @@ pub(super) unsafe fn hold_turn(thread: *mut Thread, turn: u64) {
 pub(super) unsafe fn resume_turn(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        let turn = slot().order.load(Ordering::SeqCst);
+        let turn = leader().order.load(Ordering::SeqCst);
         if !(*thread).ordered || turn >= (*thread).turn_count {
             return;
         }
         wait_for_turn_entry(thread, turn);
-        if entry_of(thread, turn).load(Ordering::SeqCst) == turn_entry(turn, 0) {
+        let own = (*(*thread).slot).owner.load(Ordering::Relaxed) as u16;
+        if entry_of(thread, turn).load(Ordering::SeqCst) == turn_entry(turn, own) {
             (*(*thread).slot).turn.store(turn, Ordering::Relaxed);
             (*thread).held = Some(turn);
         }
@@ -224,7 +225,7 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
         // Once the turn is long over, for a thread that was given up, its place is another one's.
         let mark = |now| is_of(now, turn).then_some(now | ENDED);
         let _ = entry.fetch_update(Ordering::SeqCst, Ordering::SeqCst, mark);
-        let order = &slot().order;
+        let order = &leader().order;
         let next = loop {
             let now = order.load(Ordering::SeqCst);
             if now >= (*thread).turn_count {
@@ -241,7 +242,7 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
             // Whoever fails here sees the number that another thread has moved on to.
             let _ = order.compare_exchange(now, now + 1, Ordering::SeqCst, Ordering::SeqCst);
         };
-        if next != (*thread).index {
+        if u32::from(next) != (*(*thread).slot).owner.load(Ordering::Relaxed) {
             wake(next);
         }
     }
@@ -250,9 +251,17 @@ unsafe fn end_turn(thread: *mut Thread, turn: u64) {
 fn slot_of<'a>(owner: u16) -> Option<&'a channel::Thread> {
     let control = control();
     let used = control.thread_slots_used.load(Ordering::Acquire) as usize;
-    let own = index();
+    let own = leader_index();
+    // A process that stands in the order of another one says so before its first thread has a number.
+    let leader_of = |process: u32| match control.processes[process as usize % PROCESSES].leader.load(Ordering::Relaxed)
+    {
+        0 => process,
+        leader => leader - 1,
+    };
     (control.threads)[..used].iter().find(|slot| {
-        slot.process.load(Ordering::Relaxed) == own && slot.thread.load(Ordering::Relaxed) == u32::from(owner)
+        slot.owner.load(Ordering::Relaxed) == u32::from(owner)
+            && leader_of(slot.process.load(Ordering::Relaxed)) == own
+            && slot.thread.load(Ordering::Relaxed) != NO_THREAD
     })
 }
 

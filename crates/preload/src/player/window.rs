@@ -13,7 +13,7 @@
 use super::pass_taken;
 use crate::addresses;
 use crate::report;
-use crate::state::{control, errno, index, is_outside_gone, set_errno, slot};
+use crate::state::{control, errno, is_outside_gone, leader, leader_index, set_errno};
 use crate::stuck::LOOK;
 use crate::thread::{self, Thread};
 use prony_channel::{self as channel, Feed, QUARTERS, TAPE_FD, turns_offset, window_offset};
@@ -45,6 +45,7 @@ pub(super) unsafe fn open(thread: *mut Thread, from: u64) {
         feed.asked.store(asked, Ordering::SeqCst);
         wait_until(|| (feed.given.0.load(Ordering::Acquire) == asked).then_some(()));
         (*thread).ordered = feed.ordered.load(Ordering::Relaxed);
+        (*(*thread).slot).owner.store(feed.owner.load(Ordering::Relaxed), Ordering::Relaxed);
         (*thread).stream_end = feed.end.load(Ordering::Relaxed);
         let bytes = feed.bytes.load(Ordering::Relaxed);
         (*thread).window_bytes = bytes;
@@ -85,14 +86,17 @@ unsafe fn map(thread: *mut Thread, bytes: u64) {
 unsafe fn map_turns(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        let places = slot().turn_places.load(Ordering::Relaxed);
+        let places = leader().turn_places.load(Ordering::Relaxed);
+        if places == 0 {
+            report::fatal(&[b"the demo gives a process to an order that it does not stand in"]);
+        }
         if (*thread).index == 0 {
-            let offset = turns_offset(index(), stride());
+            let offset = turns_offset(leader_index(), stride());
             map_shared(addresses::TURNS, (places as usize * size_of::<u32>()).next_multiple_of(4096), offset as i64);
         }
         (*thread).turns = addresses::TURNS as *mut u32;
         (*thread).turn_mask = places - 1;
-        (*thread).turn_count = slot().turn_count.load(Ordering::Relaxed);
+        (*thread).turn_count = leader().turn_count.load(Ordering::Relaxed);
     }
 }
 
@@ -271,10 +275,10 @@ unsafe fn wait_for_more(thread: *const Thread, place: u64) -> bool {
 pub(super) unsafe fn wait_for_turn_entry(thread: *const Thread, turn: u64) {
     // SAFETY: the block is the calling thread's own.
     unsafe {
-        if (*thread).turn_mask != ALL_TURNS && slot().turns_filled.load(Ordering::Acquire) <= turn {
+        if (*thread).turn_mask != ALL_TURNS && leader().turns_filled.load(Ordering::Acquire) <= turn {
             wait_until(|| {
-                slot().turns_waiting.store(true, Ordering::SeqCst);
-                (slot().turns_filled.load(Ordering::SeqCst) > turn).then_some(())
+                leader().turns_waiting.store(true, Ordering::SeqCst);
+                (leader().turns_filled.load(Ordering::SeqCst) > turn).then_some(())
             });
         }
     }
@@ -283,7 +287,7 @@ pub(super) unsafe fn wait_for_turn_entry(thread: *const Thread, turn: u64) {
 /// True if the list of turns reaches this one.
 pub(super) unsafe fn has_turn_entry(thread: *const Thread, turn: u64) -> bool {
     // SAFETY: the block is the calling thread's own.
-    unsafe { (*thread).turn_mask == ALL_TURNS || slot().turns_filled.load(Ordering::Acquire) > turn }
+    unsafe { (*thread).turn_mask == ALL_TURNS || leader().turns_filled.load(Ordering::Acquire) > turn }
 }
 
 unsafe fn feed<'a>(thread: *const Thread) -> &'a Feed {

@@ -303,6 +303,27 @@ fn children_of_every_make_replay_identically() {
 }
 
 #[test]
+fn processes_that_share_memory_take_turns() {
+    let _turn = Turn::take();
+    for how in ["mmap", "shmget"] {
+        let scratch = Scratch::new(&format!("shared-{how}"));
+        let address = free_address();
+        let server = compiled(&scratch, "shared.c", &[]);
+        let command = vec![server, address.port().to_string(), scratch.arg("locks"), how.to_owned()];
+        let (recording, demo) = recorded(&scratch, address, command, &[]);
+        let told = recording.to_string();
+        assert!(!told.contains("shared writable") && !told.contains("shared memory"), "it is covered: {told}");
+        replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
+        // Wherever the demo ends, none of them goes on alone.
+        let cut = scratch.path().join("cut.demo");
+        for part in 10..16 {
+            proof::cut(&demo, &cut, part, 16);
+            replay(&scratch, &cut, &["--trust-demo", "--allow-truncated"], &[]).assert_identical();
+        }
+    }
+}
+
+#[test]
 fn a_socket_that_is_bound_to_a_path_is_a_file_in_a_replay() {
     let _turn = Turn::take();
     let scratch = Scratch::new("paths");

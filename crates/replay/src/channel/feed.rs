@@ -39,6 +39,8 @@ pub(crate) struct Offer {
     pub(crate) end: u64,
     /// The process has several threads.
     pub(crate) ordered: bool,
+    /// Its number in the list of turns, if it is in it.
+    pub(crate) owner: Option<u16>,
 }
 
 /// Result of copying records or turns to their readers.
@@ -177,6 +179,7 @@ impl Feeder {
         feed.bytes.store(offer.bytes, Ordering::Relaxed);
         feed.end.store(offer.end, Ordering::Relaxed);
         feed.ordered.store(offer.ordered, Ordering::Relaxed);
+        feed.owner.store(offer.owner.map_or(NO_THREAD, u32::from), Ordering::Relaxed);
         feed.filled.store(from, Ordering::Relaxed);
         feed.full_filled.store(u64::MAX, Ordering::Relaxed);
         feed.wants.store(0, Ordering::Relaxed);
@@ -353,7 +356,7 @@ mod tests {
 
     fn given(from: u64, bytes: u64) -> Feeder {
         let (mut feeder, asked) = asked(from);
-        feeder.give(asked, Offer { bytes, end: 1 << 30, ordered: false }).expect("the kernel maps it");
+        feeder.give(asked, Offer { bytes, end: 1 << 30, ordered: false, owner: None }).expect("the kernel maps it");
         assert_eq!(feeder.asked().expect("it is a thread"), None);
         feeder
     }
@@ -418,7 +421,7 @@ mod tests {
     fn a_thread_that_no_recording_has_is_a_fault() {
         for (process, thread) in [(PROCESSES as u32, 0), (0, 1 << 16), (u32::MAX, 0)] {
             let (mut feeder, asked) = asked(0);
-            feeder.give(asked, Offer { bytes: 4096, end: 0, ordered: false }).expect("the kernel maps it");
+            feeder.give(asked, Offer { bytes: 4096, end: 0, ordered: false, owner: None }).expect("the kernel maps it");
             let slot = &feeder.control().threads[1];
             slot.process.store(process, Ordering::Relaxed);
             slot.thread.store(thread, Ordering::Relaxed);

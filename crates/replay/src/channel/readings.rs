@@ -85,15 +85,18 @@ impl Channel {
         });
         live.map(|slot| {
             let process = slot.process.load(Ordering::Relaxed);
+            let known = &self.control().processes[process as usize % PROCESSES];
+            let leader = known.leader.load(Ordering::Relaxed).checked_sub(1).unwrap_or(process);
             ThreadState {
                 process,
+                leader,
                 thread: slot.thread.load(Ordering::Relaxed),
                 tid: slot.tid.load(Ordering::Relaxed),
                 waiting: slot.waiting.is(Waiting::Turn, Ordering::Relaxed),
                 finished: slot.call.load(Ordering::Relaxed) == AT_END,
                 record: slot.record.load(Ordering::Relaxed),
                 turn: slot.turn.load(Ordering::Relaxed),
-                now: self.control().processes[process as usize % PROCESSES].order.load(Ordering::Relaxed),
+                now: self.control().processes[leader as usize % PROCESSES].order.load(Ordering::Relaxed),
             }
         })
         .collect()
@@ -185,6 +188,8 @@ pub struct Counted {
 pub(crate) struct ThreadState {
     /// Index of its process.
     pub process: u32,
+    /// Index of the process in whose order its calls stand.
+    pub leader: u32,
     /// Thread within the process.
     pub thread: u32,
     /// Kernel's thread id.
@@ -197,7 +202,7 @@ pub(crate) struct ThreadState {
     pub record: u64,
     /// The turn it waits for.
     pub turn: u64,
-    /// The turn its process has reached.
+    /// The turn its order has reached.
     pub now: u64,
 }
 

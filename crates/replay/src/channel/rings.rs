@@ -61,11 +61,11 @@ impl Run<'_> {
 
 impl Channel {
     /// Hands out what the threads have written since the last time, in runs of whole or cut
-    /// records: index of the process, slot of the thread, bytes. Returns how many bytes it was.
+    /// records: index of the process, that of the process in whose order it stands, slot of the thread, bytes. Returns how many bytes it was.
     ///
     /// # Errors
     /// When a ring cannot be mapped, or the server has written over what the library says of it.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, usize, Run)) -> Result<usize, DrainError> {
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, u32, usize, Run)) -> Result<usize, DrainError> {
         let used = self.control().thread_slots_used.load(Ordering::Acquire) as usize;
         let mut total = 0;
         for place in 0..used.min(THREADS) {
@@ -88,6 +88,11 @@ impl Channel {
             if process as usize >= PROCESSES {
                 return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
             }
+            let leader = match self.control().processes[process as usize].leader.load(Ordering::Relaxed) {
+                0 => process,
+                leader if leader as usize <= PROCESSES => leader - 1,
+                found => return Err(fault("leader of an order", PROCESSES as u64, found.into()).into()),
+            };
             if self.rings[place].as_ref().is_none_or(|ring| ring.length() != 2 * ring_bytes) {
                 let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), ring_bytes, true);
                 self.rings[place] = Some(ring.map_err(DrainError::System)?);
@@ -95,7 +100,7 @@ impl Channel {
             let Some(ring) = &self.rings[place] else { continue };
             // Mapped twice in a row: as many bytes as the ring holds lie behind every place of the first half.
             let start = tail as usize & (ring_bytes - 1);
-            each(process, place, Run { ring, start, length: length as usize });
+            each(process, leader, place, Run { ring, start, length: length as usize });
             self.tails[place] = head;
             self.control().threads[place].tail.0.store(head, Ordering::Release);
             total += length as usize;
