@@ -54,6 +54,9 @@ const ROWS: &[Row] = &[
     ("selftest", &[&["'HOSTILE'"]]),
     ("work", &[]),
     ("load enet", &[&["--connect", "HOSTILE"], &["--connect", "127.0.0.1:9", "-o", "HOSTILE/x"]]),
+    ("load nic", &[&["--rate", "HOSTILE", "--", "true"], &["--size", "HOSTILE", "--", "true"]]),
+    ("nic", &[&["--rate", "HOSTILE"]]),
+    ("nic trace", &[&["--size", "HOSTILE"], &["--for", "HOSTILE"]]),
     (
         "compare",
         &[
@@ -350,8 +353,8 @@ fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
     for verb in lines.filter_map(|line| line.split_whitespace().next()) {
         let verb = format!("{above} {verb}").trim().to_owned();
         let below = verbs(place, &verb);
-        // `profile` and `limits` do something by themselves too.
-        if below.is_empty() || ["profile", "limits"].contains(&verb.as_str()) {
+        // `profile`, `limits` and `nic` do something by themselves too.
+        if below.is_empty() || ["profile", "limits", "nic"].contains(&verb.as_str()) {
             found.insert(verb);
         }
         found.extend(below);
