@@ -373,12 +373,15 @@ fn head_of(directory: &Directory, streams: &[Stream], processes: &[Process]) -> 
     out
 }
 
+/// Process and thread of turns, each given by the process that leads its order and its number.
+pub(crate) type TurnOwners = BTreeMap<(u16, u64), (u16, u16)>;
+
 /// Process and thread that have each of these turns, which are given by the process that leads their order and their number.
 /// None for a thread that takes turns with nobody, and behind the last turn.
 pub(crate) fn owners_of<R: Read + Seek>(
     demo: &mut Demo<R>,
     wanted: &BTreeSet<(u16, u64)>,
-) -> Result<BTreeMap<(u16, u64), (u16, u16)>, DemoError> {
+) -> Result<TurnOwners, DemoError> {
     let mut found = BTreeMap::new();
     let mut directory = Directory::default();
     // Of the order that each process leads: who made the last call, and the turn that comes next.
