@@ -556,9 +556,11 @@ MAIL = [
         "login",
         "openssh-server openssh-client",
         "/usr/sbin/sshd -D -e -f @dir@/sshd_config",
-        programs("ssh -F none -i @dir@/user_key -p @port@ -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes root@127.0.0.1 'seq 300'", clients=2, may_fail=True),
-        files={"sshd_config": "Port @port@\nListenAddress 127.0.0.1\nHostKey @dir@/host_key\nAuthorizedKeysFile @dir@/user_key.pub\nPidFile @state@/pid\nStrictModes no\nPermitRootLogin yes\nUsePAM no\nLogLevel ERROR\n"},
-        prepare=["mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f host_key && ssh-keygen -q -t ed25519 -N '' -f user_key"],
+        # A shell would run what the user has in its start-up files.
+        programs("sftp -F none -q -i @dir@/user_key -P @port@ -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -o BatchMode=yes root@127.0.0.1:@dir@/site/big.txt @dir@/got.@n@", clients=2),
+        files=SITE | {"sshd_config": "Port @port@\nListenAddress 127.0.0.1\nHostKey @dir@/host_key\nAuthorizedKeysFile @dir@/user_key.pub\nPidFile @state@/pid\nStrictModes no\nPermitRootLogin yes\nUsePAM no\nLogLevel ERROR\nSubsystem sftp internal-sftp\n"},
+        # Its time of access is sent too, and changes with the first access.
+        prepare=["cat site/big.txt > /dev/null; mkdir -p /run/sshd; ssh-keygen -q -t ed25519 -N '' -f host_key && ssh-keygen -q -t ed25519 -N '' -f user_key"],
         flags="--follow-exec",
     ),
     Server(
@@ -578,7 +580,7 @@ MAIL = [
         lines([("a@n@ SELECT INBOX", "a\\d+ OK.*\n"), ("b@n@ FETCH 1:* (FLAGS ENVELOPE)", "b\\d+ OK.*\n"), ("c@n@ NOOP", "c\\d+ OK.*\n")], hello=[("x LOGIN prony secret", "x OK.*\n")], end=b"\r\n", greeting=True, clients=2),
         files={"dovecot.conf": "protocols = imap\nlisten = 127.0.0.1\nbase_dir = @state@/run\nssl = no\nlog_path = /dev/stderr\ndisable_plaintext_auth = no\nmail_location = maildir:@state@/mail\nfirst_valid_uid = 0\nservice imap-login {\n inet_listener imap {\n port = @port@\n }\n}\nservice stats {\n unix_listener stats-reader {\n mode = 0666\n }\n unix_listener stats-writer {\n mode = 0666\n }\n}\npassdb {\n driver = static\n args = password=secret\n}\nuserdb {\n driver = static\n args = uid=mail gid=mail home=@state@/home\n}\n"},
         prepare=["mkdir -p @state@/mail/cur @state@/mail/new @state@/mail/tmp; for i in 1 2 3 4 5 6 7 8; do printf 'From: a@prony\\nSubject: letter %s\\n\\ntext\\n' $i > @state@/mail/cur/$i.M1P1.prony:2,; done; chown -R mail:mail @state@/mail; chmod 755 @state@"],
-        flags="--follow-exec",
+        flags="--follow-exec --processes-in-turn",
     ),
     Server(
         "exim",

@@ -5,10 +5,10 @@ use crate::feed::Feed;
 use crate::scan::Scan;
 use crate::word::{Flag, Line, SharedBytes, StateWord, layout, states};
 use crate::{CONTROL_BYTES, PROCESSES, THREADS};
-use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64};
 
 /// First bytes of the control area; changes with every change of a layout in this crate.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c6");
+pub const MAGIC: u64 = u64::from_le_bytes(*b"prony\0c7");
 
 states! {
     /// Task of the library in this server.
@@ -44,6 +44,8 @@ pub struct Control {
     pub thread_slots_used: AtomicU32,
     /// Number of processes so far.
     pub processes_used: AtomicU32,
+    /// Recording: all processes take turns, not only those that share memory.
+    pub processes_in_turn: Flag,
     /// Bytes of the tape that is held whole.
     pub tape_bytes: AtomicU64,
     /// Bytes from one window to the next; 0 where the tape is held whole.
@@ -72,6 +74,11 @@ pub struct Control {
     pub scan: Scan,
     /// Report of the divergence that ended the replay, if one did.
     pub report: Report,
+    /// Replay: when it was begun, in nanoseconds since 1970-01-01 UTC. Times of files from then on are told as times of the
+    /// recording.
+    pub begun_unix_ns: AtomicI64,
+    /// Replay: when the recording was begun, in nanoseconds since 1970-01-01 UTC.
+    pub recorded_unix_ns: AtomicI64,
     /// Replay: what the build prints through stdio is to come out line by line.
     pub line_by_line: Flag,
     /// Replay: the thread that was passed last while it was still in its turn: process, thread, and the record that it was
@@ -93,11 +100,11 @@ pub struct Control {
 
 layout!(Control, 3637760, {
     magic: 0, mode: 8, outside_pid: 12, excluded: 16, tolerant: 2064, follow_exec: 2068, side_by_side: 2072,
-    thread_slots_used: 2076, processes_used: 2080, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
+    thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
-    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, line_by_line: 37288,
-    passed_process: 37292, passed_thread: 37296, passed_record: 37304, failures_used: 37312, failures: 37320,
-    processes: 164296, threads: 3047936,
+    frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, begun_unix_ns: 37288, recorded_unix_ns: 37296, line_by_line: 37304,
+    passed_process: 37308, passed_thread: 37312, passed_record: 37320, failures_used: 37328, failures: 37336,
+    processes: 164312, threads: 3047936,
 });
 
 const _: () = assert!(size_of::<Control>() <= CONTROL_BYTES);

@@ -31,6 +31,7 @@ mod stuck;
 mod descriptors;
 mod epoll;
 mod failures;
+mod file_times;
 mod handlers;
 mod pids;
 mod programs;

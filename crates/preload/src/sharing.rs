@@ -1,7 +1,8 @@
 //! Processes that share memory take turns, as threads do: what one finds in the memory depends on what the others did before.
 //!
 //! A process that has mapped memory it can share puts its children into its own order from the next `fork` on, and they
-//! theirs: one baton while recording, one list of turns in a replay. Record [`Op::OrderShared`] says so in the demo: of
+//! theirs: one baton while recording, one list of turns in a replay. Every process does if the recording was asked to, for
+//! servers whose processes agree through files. Record [`Op::OrderShared`] says so in the demo: of
 //! the parent before its first such child, and of each of them as its first.
 
 use super::state::{self, control, mode};
@@ -20,6 +21,12 @@ pub fn note_mapping(named: bool) -> bool {
     !control().side_by_side.load(Ordering::Relaxed) && (!named || state::shares_order())
 }
 
+/// True if the children of a recorded process will stand in its order.
+fn shares_with_children() -> bool {
+    control().processes_in_turn.load(Ordering::Relaxed)
+        || MAPPED.load(Ordering::Relaxed) && !control().side_by_side.load(Ordering::Relaxed)
+}
+
 /// Prepares for a child that is about to be made: in a recording nobody else runs from here on until it is told of.
 pub unsafe fn before_fork(thread: *mut Thread) {
     // SAFETY: the block is the calling thread's own.
@@ -28,7 +35,7 @@ pub unsafe fn before_fork(thread: *mut Thread) {
             share_as_recorded(thread);
         } else if state::shares_order() {
             baton::keep(thread);
-        } else if MAPPED.load(Ordering::Relaxed) && !control().side_by_side.load(Ordering::Relaxed) {
+        } else if shares_with_children() {
             state::share_order();
             begin(thread);
         }

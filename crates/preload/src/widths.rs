@@ -52,6 +52,45 @@ times! {
     timeval: tv_sec, tv_usec of 1000;
 }
 
+/// File status in whatever type a call has.
+pub trait Status {
+    /// Sets each time of the file to what `told` makes of its seconds and nanoseconds.
+    fn map_times(&mut self, told: impl Fn(i64, i64) -> (i64, i64));
+}
+
+macro_rules! statuses {
+    ($($type:ty),*) => {
+        $(impl Status for $type {
+            #[allow(clippy::unnecessary_cast, reason = "fields of i386 have 32 bits")]
+            fn map_times(&mut self, told: impl Fn(i64, i64) -> (i64, i64)) {
+                for (seconds, nanoseconds) in [
+                    (&mut self.st_atime, &mut self.st_atime_nsec),
+                    (&mut self.st_mtime, &mut self.st_mtime_nsec),
+                    (&mut self.st_ctime, &mut self.st_ctime_nsec),
+                ] {
+                    let time = told(*seconds as i64, *nanoseconds as i64);
+                    (*seconds, *nanoseconds) = (time.0 as _, time.1 as _);
+                }
+            }
+        })*
+    };
+}
+
+statuses!(libc::stat);
+
+#[cfg(target_arch = "x86")]
+statuses!(libc::stat64);
+
+#[cfg(target_arch = "x86")]
+impl Status for time64::Stat {
+    fn map_times(&mut self, told: impl Fn(i64, i64) -> (i64, i64)) {
+        self.times = self.times.map(|time| {
+            let (tv_sec, tv_nsec) = told(time.tv_sec, time.tv_nsec.into());
+            time64::timespec { tv_sec, tv_nsec: tv_nsec as i32, ..time }
+        });
+    }
+}
+
 /// Seconds, or an offset in a file, whatever the type.
 #[inline(always)]
 pub fn wide(value: impl Into<i64>) -> i64 {
@@ -142,6 +181,10 @@ pub mod time64 {
         pub others: [libc::c_long; 14],
     }
 
-    /// `struct __stat64_t64`, of which no field is looked at.
-    pub type Stat = [u32; 27];
+    /// `struct __stat64_t64`: numbers, and the times of the last access, content change and status change.
+    #[repr(C, packed(4))]
+    pub struct Stat {
+        others: [u32; 15],
+        pub(super) times: [timespec; 3],
+    }
 }

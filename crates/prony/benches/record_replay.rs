@@ -17,12 +17,14 @@ const REPLAYS: &str = "9";
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
-    let rows: [(&str, fn()); 7] = [
+    let rows: [(&str, fn()); 9] = [
         ("hook cost", hook_cost),
         ("small records", small_records),
         ("redis cpu", redis_cpu),
         ("openarena cpu", openarena_cpu),
         ("memcached throughput", memcached_throughput),
+        ("nginx throughput", nginx_throughput),
+        ("postgres throughput", postgres_throughput),
         ("teeworlds demo", teeworlds_demo),
         ("openarena demo", openarena_demo),
     ];
@@ -213,42 +215,29 @@ fn redis_cpu() {
     );
 }
 
-/// Requests that each of the eight clients makes in a round.
-const MEMCACHED_REQUESTS: &str = "4000";
-
-/// What clients of a server with four threads notice: requests a second while it is recorded, as a share of what they are
-/// without.
-fn memcached_throughput() {
-    const ROUNDS: usize = 30;
+/// What clients of a server with threads, or with processes that share memory, notice: work a second while it is recorded, as
+/// a share of what it is without. `command` makes the server of one way, and `load` is the work of a round.
+fn throughput(name: &str, rounds: usize, command: impl Fn(SocketAddr, &str) -> Vec<String>, load: impl Fn(SocketAddr)) {
     const WAYS: [(&str, Option<&[&str]>); 4] = [
         ("native", None),
         ("native again", None),
         ("recorded", Some(&[])),
         ("recorded side by side", Some(&["--threads-side-by-side"])),
     ];
-    let scratch = Scratch::new("memcached");
+    let scratch = Scratch::new(&name.replace(' ', "-"));
     let servers = WAYS.map(|(way, flags)| {
         let address = free_address();
-        let port = address.port().to_string();
-        let memcached = program("/usr/bin/memcached", "memcached");
-        let command =
-            [&memcached, "-t", "4", "-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "nobody"].map(str::to_owned);
-        let running = Running::start(&command, flags, &scratch.arg(&way.replace(' ', "-")));
+        let way = way.replace(' ', "-");
+        let running = Running::start(&command(address, &way), flags, &scratch.arg(&way));
         until_reachable(address);
-        (running, format!("--servers=127.0.0.1:{port}"))
+        (running, address)
     });
     let mut took_s = WAYS.map(|_| Vec::new());
-    for round in 0..=ROUNDS {
+    for round in 0..=rounds {
         for turn in 0..WAYS.len() {
             let place = (round + turn) % WAYS.len();
-            let requests = format!("--execute-number={MEMCACHED_REQUESTS}");
             let start = Instant::now();
-            run(Command::new(program("/usr/bin/memcslap", "libmemcached-tools")).args([
-                &servers[place].1,
-                "--concurrency=8",
-                &requests,
-                "--test=get",
-            ]));
+            load(servers[place].1);
             // The first round finds cold caches and a ring that was never touched.
             if round > 0 {
                 took_s[place].push(start.elapsed().as_secs_f64());
@@ -259,10 +248,106 @@ fn memcached_throughput() {
     for place in 1..WAYS.len() {
         let (median, low, high) = median_of_ratios(&took_s[0], &took_s[place]);
         let way = WAYS[place].0;
-        println!(
-            "memcached throughput: {way} / native {median:.3} [{low:.3} {high:.3}], n={ROUNDS} rounds of {native_s:.2} s"
-        );
+        println!("{name}: {way} / native {median:.3} [{low:.3} {high:.3}], n={rounds} rounds of {native_s:.2} s");
     }
+}
+
+fn memcached_throughput() {
+    throughput(
+        "memcached throughput",
+        30,
+        |address, _| {
+            let port = address.port().to_string();
+            let memcached = program("/usr/bin/memcached", "memcached");
+            [&memcached, "-t", "4", "-l", "127.0.0.1", "-p", &port, "-U", "0", "-u", "nobody"]
+                .map(str::to_owned)
+                .to_vec()
+        },
+        |address| {
+            run(Command::new(program("/usr/bin/memcslap", "libmemcached-tools")).args([
+                &format!("--servers={address}"),
+                "--concurrency=8",
+                "--execute-number=4000",
+                "--test=get",
+            ]));
+        },
+    );
+}
+
+/// Two workers, whose statistics lie in shared memory.
+fn nginx_throughput() {
+    let files = Scratch::new("nginx-files");
+    throughput(
+        "nginx throughput",
+        30,
+        |address, way| {
+            let directory = files.directory(way);
+            files.write(&format!("{way}/index.html"), "small page\n".repeat(60));
+            let settings = format!(
+                "daemon off; pid {directory}/pid; error_log /dev/null; worker_processes 2;\n\
+                 events {{ worker_connections 256; }}\n\
+                 http {{ access_log off; keepalive_requests 1000000;\n\
+                 server {{ listen {address}; root {directory}; }} }}\n"
+            );
+            files.write(&format!("{way}/nginx.conf"), settings);
+            let settings = format!("{directory}/nginx.conf");
+            vec![program("/usr/sbin/nginx", "nginx-light"), "-p".into(), directory, "-c".into(), settings]
+        },
+        |address| {
+            let page = format!("http://{address}/index.html");
+            run(Command::new(program("/usr/bin/ab", "apache2-utils"))
+                .args(["-q", "-k", "-n", "10000", "-c", "8", &page])
+                .stderr(Stdio::null()));
+        },
+    );
+}
+
+/// The directory with the programs of the newest PostgreSQL.
+fn postgres_programs() -> PathBuf {
+    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let newest = versions.map(|version| version.path().join("bin")).max();
+    newest.unwrap_or_else(|| panic!("install postgresql: /usr/lib/postgresql has no version"))
+}
+
+/// A process for each client, with buffers and locks in shared memory. Not run as root, which it refuses.
+fn postgres_throughput() {
+    let files = Scratch::new("postgres-files");
+    let programs = postgres_programs();
+    let as_postgres = |program: &str| {
+        let program = programs.join(program).display().to_string();
+        ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups", &program].map(str::to_owned)
+    };
+    run(Command::new("chmod").arg("755").arg(files.path()));
+    throughput(
+        "postgres throughput",
+        20,
+        |address, way| {
+            let directory = files.directory(way);
+            run(Command::new("chown").args(["postgres:postgres", &directory]));
+            let [first, rest @ ..] = as_postgres("initdb");
+            run(Command::new(first).args(rest).args(["--no-sync", "-A", "trust", "-D", &directory]));
+            let port = format!("--port={}", address.port());
+            let mut command = as_postgres("postgres").to_vec();
+            command.extend([
+                "-D".to_owned(),
+                directory.clone(),
+                port,
+                format!("-k{directory}"),
+                "-cfsync=off".to_owned(),
+            ]);
+            command
+        },
+        |address| {
+            let port = address.port().to_string();
+            let bench = programs.join("pgbench").display().to_string();
+            let at = ["-h", "127.0.0.1", "-p", &port, "-U", "postgres"];
+            // Its tables are made in the first round.
+            let made = Command::new(&bench).args(at).args(["-n", "-c", "4", "-t", "200", "postgres"]).output();
+            if !made.expect("pgbench is there").status.success() {
+                run(Command::new(&bench).args(at).args(["-i", "-q", "-s", "2", "postgres"]).stderr(Stdio::null()));
+            }
+        },
+    );
 }
 
 /// The dedicated server with twelve bots; its directory must outlive it.

@@ -163,6 +163,10 @@ pub struct RecordArgs {
     /// in a replay
     #[arg(long, help_heading = "Demo contents")]
     pub threads_side_by_side: bool,
+    /// Let the server's processes take turns, as its threads do: for servers whose processes communicate through files.
+    /// Processes that share memory do so anyway
+    #[arg(long, conflicts_with = "threads_side_by_side", help_heading = "Demo contents")]
+    pub processes_in_turn: bool,
 
     /// zstd compression level
     #[arg(long, value_name = "1..19", default_value_t = 3, value_parser = clap::value_parser!(i32).range(1..=19), help_heading = "Output")]

@@ -200,7 +200,11 @@ pub fn start(args: &RecordArgs) -> Result<RecordReport, Failure> {
         frame_rule: args.frame_on.map_or(FrameRule::BlockingWait, FrameRule::On),
         exclude_objects: args.exclude_object.clone(),
         level: args.level,
-        scope: RecordScope { follow_exec: args.follow_exec, threads_side_by_side: args.threads_side_by_side },
+        scope: RecordScope {
+            follow_exec: args.follow_exec,
+            threads_side_by_side: args.threads_side_by_side,
+            processes_in_turn: args.processes_in_turn,
+        },
         output_to_stderr: args.json,
     };
     // The server's own output shares the terminal; a line that moves would tear it.

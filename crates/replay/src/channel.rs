@@ -24,6 +24,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::SystemTime;
 
 /// Channel to a server under preload, from its outer end.
 #[derive(Debug)]
@@ -56,6 +57,24 @@ pub struct RecordScope {
     pub follow_exec: bool,
     /// The threads of a process run side by side, and only their calls are ordered.
     pub threads_side_by_side: bool,
+    /// All processes take turns, not only those that share memory.
+    pub processes_in_turn: bool,
+}
+
+/// When a replay and its recording were begun, in nanoseconds since 1970-01-01 UTC.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ClockShift {
+    begun_unix_ns: i64,
+    recorded_unix_ns: i64,
+}
+
+impl ClockShift {
+    /// Of a replay that begins now.
+    pub(crate) fn from_now(recorded_unix_ns: u64) -> ClockShift {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let signed = |count: u128| i64::try_from(count).unwrap_or(i64::MAX);
+        ClockShift { begun_unix_ns: signed(now.as_nanos()), recorded_unix_ns: signed(u128::from(recorded_unix_ns)) }
+    }
 }
 
 impl Channel {
@@ -69,6 +88,7 @@ impl Channel {
         let control = channel.control();
         control.follow_exec.store(scope.follow_exec, Ordering::Relaxed);
         control.side_by_side.store(scope.threads_side_by_side, Ordering::Relaxed);
+        control.processes_in_turn.store(scope.processes_in_turn, Ordering::Relaxed);
         control.processor.store(cfg!(target_arch = "x86_64"), Ordering::Relaxed);
         Ok(channel)
     }
@@ -105,6 +125,13 @@ impl Channel {
         control.tolerant.store(tolerant, Ordering::Relaxed);
         control.processor.store(processor, Ordering::Relaxed);
         Ok(channel)
+    }
+
+    /// Has times of files since the beginning of the replay told as times of the recording.
+    pub(crate) fn shift_file_times(&self, clock: ClockShift) {
+        let control = self.control();
+        control.begun_unix_ns.store(clock.begun_unix_ns, Ordering::Relaxed);
+        control.recorded_unix_ns.store(clock.recorded_unix_ns, Ordering::Relaxed);
     }
 
     /// An empty file in memory, to build a tape in.

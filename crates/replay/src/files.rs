@@ -3,40 +3,75 @@
 use crate::program;
 use crate::regular::{self, FileError};
 use prony_demo::{FileEntry, FileRole, Head, PartKind, Parts};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 const O_ACCMODE: u32 = 3;
+const O_RDONLY: u32 = 0;
+const O_RDWR: u32 = 2;
 
 /// Files that were opened so far.
 #[derive(Debug, Default)]
 pub(crate) struct Opened {
     cwd: PathBuf,
-    /// Path, and whether it was ever opened for writing.
-    paths: BTreeMap<PathBuf, bool>,
+    paths: BTreeMap<PathBuf, Openings>,
+    /// Processes that take turns, each with the one that leads their order.
+    leaders: BTreeMap<u16, u16>,
+}
+
+/// How a file was opened.
+#[derive(Debug, Default)]
+struct Openings {
+    written: bool,
+    /// Processes that opened it both to read and to write.
+    updaters: BTreeSet<u16>,
 }
 
 impl Opened {
     pub(crate) fn new(cwd: &Path) -> Opened {
-        Opened { cwd: cwd.to_owned(), paths: BTreeMap::new() }
+        Opened { cwd: cwd.to_owned(), paths: BTreeMap::new(), leaders: BTreeMap::new() }
     }
 
-    /// Takes the note of an opened file.
-    pub(crate) fn note(&mut self, head: &Head, record: &[u8]) {
+    /// Takes the note of a file that this process opened.
+    pub(crate) fn note(&mut self, process: u16, head: &Head, record: &[u8]) {
         let path = Parts::new(record).find(|part| part.kind == PartKind::Path as u8);
         if let Some(path) = path.filter(|path| !path.bytes.is_empty()) {
             let path = self.cwd.join(PathBuf::from(std::ffi::OsString::from_vec(path.bytes.to_vec())));
-            *self.paths.entry(path).or_default() |= head.aux & O_ACCMODE != 0;
+            let openings = self.paths.entry(path).or_default();
+            let access = head.aux & O_ACCMODE;
+            openings.written |= access != O_RDONLY;
+            if access == O_RDWR {
+                openings.updaters.insert(process);
+            }
         }
+    }
+
+    /// Takes down that the process takes turns with others, in the order of `leader`.
+    pub(crate) fn take_turns(&mut self, process: u16, leader: u16) {
+        self.leaders.insert(process, leader);
+    }
+
+    /// Files that several processes opened to read and to write while nothing kept the order of what they do.
+    pub(crate) fn updated_by_several(&self) -> impl Iterator<Item = &Path> {
+        let ordered = |first: &u16, second: &u16| {
+            let leader = self.leaders.get(first);
+            leader.is_some() && leader == self.leaders.get(second)
+        };
+        let apart = move |all: &BTreeSet<u16>| {
+            all.first().is_some_and(|first| all.iter().skip(1).any(|other| !ordered(first, other)))
+        };
+        let keeps_content = |path: &Path| path.metadata().is_ok_and(|found| found.is_file());
+        let shared = self.paths.iter().filter(move |(_, openings)| apart(&openings.updaters));
+        shared.map(|(path, _)| path.as_path()).filter(move |path| keeps_content(path))
     }
 
     /// Files that were written outside of the state directories.
     pub(crate) fn written_elsewhere<'a>(&'a self, state: &'a [PathBuf]) -> impl Iterator<Item = &'a Path> {
         self.paths
             .iter()
-            .filter(|&(path, written)| *written && path.is_file() && !under(path, state))
+            .filter(|(path, openings)| openings.written && path.is_file() && !under(path, state))
             .map(|(path, _)| path.as_path())
     }
 
@@ -45,8 +80,8 @@ impl Opened {
         self.paths
             .iter()
             .filter(|(path, _)| path.is_file())
-            .map(|(path, &written)| {
-                let role = match (under(path, state), written) {
+            .map(|(path, openings)| {
+                let role = match (under(path, state), openings.written) {
                     (true, _) => FileRole::State,
                     (false, true) => FileRole::Written,
                     (false, false) => FileRole::Read,

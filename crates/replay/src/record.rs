@@ -488,8 +488,9 @@ impl Recording {
                 _ => {}
             }
             match op {
-                Some(Op::NoteFile) => opened.note(&head, record),
-                Some(Op::OpenFile) if head.ret >= 0 => opened.note(&head, record),
+                Some(Op::NoteFile) => opened.note(process, &head, record),
+                Some(Op::OpenFile) if head.ret >= 0 => opened.note(process, &head, record),
+                Some(Op::OrderShared) => opened.take_turns(process, head.aux as u16),
                 Some(Op::NoteUnrecordable) => notes.extend(note_text(record)),
                 Some(Op::NoteCovered) => covered.extend(note_text(record)),
                 _ => {}
@@ -515,6 +516,17 @@ impl Recording {
         let mut warnings: Vec<RecordWarning> = written.map(|path| RecordWarning::Written(path.to_owned())).collect();
         self.notes.dedup();
         self.covered.dedup();
+        let shared: Vec<String> = self.opened.updated_by_several().map(|path| path.display().to_string()).collect();
+        if let Some((first, others)) = shared.split_first() {
+            let others = match others.len() {
+                0 => String::new(),
+                count => format!(" and {count} more"),
+            };
+            self.notes.push(format!(
+                "several processes read and write {first}{others}: what one finds there may depend on what another \
+                 did before, which is kept only with --processes-in-turn"
+            ));
+        }
         let overlapped = self.channel.overlapped();
         if overlapped > 0 {
             self.notes.push(format!(

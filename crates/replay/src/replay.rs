@@ -1,7 +1,7 @@
 //! Replaying: a build on a demo, as often as asked, and what it came to.
 
 use crate::cause;
-use crate::channel::Fault;
+use crate::channel::{ClockShift, Fault};
 use crate::compare;
 use crate::diverged;
 use crate::environment::{self, Withheld};
@@ -473,7 +473,8 @@ impl<'a> Replayer<'a> {
             true => Some(Printed::start().map_err(in_system)?),
             false => None,
         };
-        let setup = Setup {
+        let recorded_at = demo.header().recorded_at_unix_ns;
+        let mut setup = Setup {
             argv: &self.command,
             executable: &program.path,
             environment: &self.environment,
@@ -483,6 +484,7 @@ impl<'a> Replayer<'a> {
             architecture: program.architecture,
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             line_by_line: options.keep_output,
+            clock: ClockShift::from_now(recorded_at),
             tolerant: options.tolerance.is_some(),
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
@@ -496,6 +498,8 @@ impl<'a> Replayer<'a> {
         SWEPT.call_once(scratch::sweep);
         Launched::adopt_orphans();
         for run in 1..=options.repeat {
+            // Before the state is restored: its files count as changed when that is done.
+            setup.clock = ClockShift::from_now(recorded_at);
             let state = Restored::from_demo(demo, &self.plan, restoring).map_err(|error| match error {
                 StateError::Restore { error: LayoutError::Interrupted, .. }
                 | StateError::Files(OverlayError::Layout(LayoutError::Interrupted)) => ReplayError::Interrupted,

@@ -1,6 +1,8 @@
 //! Single replay: a build on a tape, until it ends, diverges or starves.
 
-use crate::channel::{Channel, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState};
+use crate::channel::{
+    Channel, ClockShift, Counted, Divergence, DrainError, FailedCall, Fault, Scans, Tapes, ThreadState,
+};
 use crate::launch::{Input, Launch, Launched, Mount};
 use crate::library::Libraries;
 use crate::merge::Merger;
@@ -37,6 +39,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) watchdog: Duration,
     /// True if the build flushes standard output after each line.
     pub(crate) line_by_line: bool,
+    pub(crate) clock: ClockShift,
     /// Flag that is set when a signal asks to stop.
     pub(crate) stop: Option<&'a AtomicBool>,
 }
@@ -151,6 +154,7 @@ pub(crate) fn run_once(
     if setup.line_by_line {
         channel.print_line_by_line();
     }
+    channel.shift_file_times(setup.clock);
     let launch = Launch {
         argv: setup.argv,
         executable: setup.executable,

@@ -2,10 +2,12 @@
 
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
+use super::super::file_times;
 use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
+use super::super::widths::Status;
 use super::super::widths::plain::{Stat, itimerspec};
 use super::{enter, leave, lock, recorded, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
@@ -16,7 +18,7 @@ pub(super) unsafe fn pair(
     op: Op,
     to: *mut c_int,
     nonblocking: bool,
-    like: StandIn,
+    like: [StandIn; 2],
     real: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: the caller passes room for two descriptors, as the call that it is for demands it.
@@ -29,8 +31,8 @@ pub(super) unsafe fn pair(
             |failed| [if failed == 0 { Piece::Bytes(PartKind::Value, to.cast(), 8) } else { Piece::Nothing }],
             |answer, _| {
                 if answer.copy_part(PartKind::Value, 0, to.cast(), 8) == 8 {
-                    descriptors::stand_in(*to, like);
-                    descriptors::stand_in(*to.add(1), like);
+                    descriptors::stand_in(*to, like[0]);
+                    descriptors::stand_in(*to.add(1), like[1]);
                 }
             },
         );
@@ -44,6 +46,9 @@ pub(super) unsafe fn pair(
         failed as c_int
     }
 }
+
+/// What stands in for the ends of a pipe. Stdio writes past the hooks: to the second end that has to succeed.
+const PIPE: [StandIn; 2] = [StandIn::Pipe, StandIn::Other];
 
 /// A call that makes one descriptor that is not a socket.
 pub(super) fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
@@ -137,11 +142,11 @@ struct InterfaceList {
 
 /// What a descriptor is: of what is recorded it is answered, as the stand-in of a replay has other times and another inode.
 /// Older demos have no record of it.
-unsafe fn looked_at<T>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_int) -> c_int {
+unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own, and `to` is where the call writes.
     unsafe {
         if !is_recorded(fd) {
-            return at_descriptor(c"fstat", fd, real());
+            return file_times::shift(at_descriptor(c"fstat", fd, real()), to);
         }
         let (thread, recording) = enter();
         let value;
@@ -241,11 +246,11 @@ hooks! {
     }
 
     [__pipe] fn pipe(to: *mut c_int) -> c_int {
-        pair(Op::Pipe, to, false, StandIn::Pipe, || real::pipe(to))
+        pair(Op::Pipe, to, false, PIPE, || real::pipe(to))
     }
 
     fn pipe2(to: *mut c_int, flags: c_int) -> c_int {
-        pair(Op::Pipe, to, flags & libc::O_NONBLOCK != 0, StandIn::Pipe, || real::pipe2(to, flags))
+        pair(Op::Pipe, to, flags & libc::O_NONBLOCK != 0, PIPE, || real::pipe2(to, flags))
     }
 
     fn eventfd(count: c_uint, flags: c_int) -> c_int {

@@ -7,7 +7,7 @@ use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, set_errno};
 use super::{enter, leave, recorded};
-use libc::{addrinfo, c_char, c_int, hostent, ifaddrs, sockaddr, socklen_t};
+use libc::{addrinfo, c_char, c_int, c_void, hostent, ifaddrs, sockaddr, socklen_t};
 use prony_demo::{Op, PartKind};
 use std::cell::Cell;
 use std::ptr::null_mut;
@@ -137,6 +137,23 @@ unsafe fn rebuilt<T>(pieces: &[Piece], build: unsafe fn(Answer) -> *mut T) -> *m
     unsafe { recorder::in_memory(pieces, |record| build(Answer::of(record))) }
 }
 
+unsafe extern "C" {
+    fn inet_pton(family: c_int, text: *const c_char, to: *mut c_void) -> c_int;
+}
+
+/// True if a lookup has its answer in its arguments. A replay makes it too, and forgets what comes of it: the resolver
+/// leaves holes in the heap, and some servers send where on it their objects lie.
+unsafe fn asks_nobody(node: *const c_char, hints: *const addrinfo) -> bool {
+    // SAFETY: the caller passes what the call was given: each is null, or a C string or hints.
+    unsafe {
+        let mut address = [0_u8; 16];
+        let is_address = |family| inet_pton(family, node, address.as_mut_ptr().cast()) == 1;
+        node.is_null()
+            || !hints.is_null() && (*hints).ai_flags & libc::AI_NUMERICHOST != 0
+            || [libc::AF_INET, libc::AF_INET6].into_iter().any(is_address)
+    }
+}
+
 hooks! {
     fn getaddrinfo(node: *const c_char, service: *const c_char, hints: *const addrinfo, to: *mut *mut addrinfo) -> c_int {
         let (thread, recording) = enter();
@@ -177,8 +194,15 @@ hooks! {
         } else {
             let answer = player::take(thread, Op::Getaddrinfo, -1);
             result = answer.ret() as c_int;
+            let mut unused = null_mut();
+            if asks_nobody(node, hints) && real::getaddrinfo(node, service, hints, &mut unused) != 0 {
+                unused = null_mut();
+            }
             if result == 0 {
                 *to = build_addresses(answer);
+            }
+            if !unused.is_null() {
+                real::freeaddrinfo(unused);
             }
             player::done(thread, answer);
         }
@@ -223,6 +247,12 @@ hooks! {
         } else {
             let answer = player::take(thread, Op::Getnameinfo, -1);
             result = answer.ret() as c_int;
+            if flags & libc::NI_NUMERICHOST != 0 && !service.is_null() {
+                // As for `asks_nobody`: a port may be looked for in a file.
+                let mut unused = [0; 256];
+                let room = unused.len() as socklen_t;
+                real::getnameinfo(address, length, null_mut(), 0, unused.as_mut_ptr(), room, flags);
+            }
             if result == 0 {
                 give(answer, 0, host, host_room);
                 give(answer, 1, service, service_room);

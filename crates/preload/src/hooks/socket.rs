@@ -473,7 +473,7 @@ hooks! {
     }
 
     fn socketpair(domain: c_int, kind: c_int, protocol: c_int, to: *mut c_int) -> c_int {
-        let failed = super::descriptor::pair(Op::Socketpair, to, kind & libc::SOCK_NONBLOCK != 0, StandIn::Socket, || {
+        let failed = super::descriptor::pair(Op::Socketpair, to, kind & libc::SOCK_NONBLOCK != 0, [StandIn::Socket; 2], || {
             real::socketpair(domain, kind, protocol, to)
         });
         if failed == 0 && keeps_messages(kind) {

@@ -184,6 +184,9 @@ unsafe fn gather_poll(fds: *mut pollfd, count: nfds_t, ready: &mut [Ready; MOST_
     used
 }
 
+/// Events that `poll` tells of whether they are asked for or not.
+const UNASKED: i16 = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+
 unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
     // SAFETY: the caller passes as many entries.
     let fds = if count == 0 { &mut [] } else { unsafe { std::slice::from_raw_parts_mut(fds, count as usize) } };
@@ -194,8 +197,11 @@ unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
     let mut place = 0;
     let mut given = 0;
     for (fd, events) in each_ready(answer) {
-        let found = (0..fds.len()).map(|step| (place + step) % fds.len()).find(|&at| fds[at].fd == fd);
-        if let Some(at) = found {
+        let mut places = (0..fds.len()).map(|step| (place + step) % fds.len()).filter(|&at| fds[at].fd == fd);
+        // Some ask for input and for output of one descriptor in two entries.
+        let unasked = |at: &usize| events as i16 & !(fds[*at].events | UNASKED) != 0;
+        let first = places.next();
+        if let Some(at) = first.filter(|at| !unasked(at)).or_else(|| places.find(|at| !unasked(at))).or(first) {
             fds[at].revents = events as i16;
             place = at + 1;
             given += 1;

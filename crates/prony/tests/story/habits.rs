@@ -324,6 +324,43 @@ fn processes_that_share_memory_take_turns() {
 }
 
 #[test]
+fn processes_that_agree_through_files_are_named_and_take_turns_when_asked_to() {
+    let _turn = Turn::take();
+    for flags in [&[] as &[&str], &["--processes-in-turn"]] {
+        let scratch = Scratch::new(&format!("counters{}", flags.concat()));
+        let address = free_address();
+        let file = scratch.arg("count");
+        let command = vec![compiled(&scratch, "counters.c", &[]), address.port().to_string(), file.clone()];
+        let (recording, demo) = recorded(&scratch, address, command, flags);
+        let named = recording.said.contains(&format!("several processes read and write {file}: "));
+        assert_eq!(named, flags.is_empty(), "{recording}");
+        if !flags.is_empty() {
+            replay(&scratch, &demo, &["--repeat", "5"], &[]).assert_identical();
+        }
+    }
+}
+
+#[test]
+fn what_the_resolver_leaves_of_the_heap_is_the_same_in_a_replay() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("heap");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "heap.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+}
+
+#[test]
+fn two_entries_for_a_descriptor_and_stdio_into_a_pipe_replay_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("ends");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "ends.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &["--repeat", "2"], &[]).assert_identical();
+}
+
+#[test]
 fn a_socket_that_is_bound_to_a_path_is_a_file_in_a_replay() {
     let _turn = Turn::take();
     let scratch = Scratch::new("paths");

@@ -1,0 +1,66 @@
+//! Times of files in a replay. A file that the server changes there is changed now, while the server's clock says when it
+//! was recorded: whoever compares the two, as one that looks for stale lock files does, would find a file of the future.
+
+use super::state::{control, mode};
+use super::thread::REPLAYING;
+use super::widths::Status;
+use libc::{c_int, c_void};
+use std::sync::atomic::Ordering;
+
+const SECOND: i128 = 1_000_000_000;
+
+/// The time that a file's time, in seconds and nanoseconds, is told as, if the replay was begun and the recording was at these,
+/// in nanoseconds.
+fn shifted(seconds: i64, nanoseconds: i64, begun: i64, recorded: i64) -> (i64, i64) {
+    let found = i128::from(seconds) * SECOND + i128::from(nanoseconds);
+    let since = found - i128::from(begun);
+    if since < 0 {
+        return (seconds, nanoseconds);
+    }
+    let told = since + i128::from(recorded);
+    (told.div_euclid(SECOND) as i64, told.rem_euclid(SECOND) as i64)
+}
+
+fn told(seconds: i64, nanoseconds: i64) -> (i64, i64) {
+    let begun = control().begun_unix_ns.load(Ordering::Relaxed);
+    shifted(seconds, nanoseconds, begun, control().recorded_unix_ns.load(Ordering::Relaxed))
+}
+
+/// Shifts the times of a file status that a call with this result has filled.
+pub unsafe fn shift(result: c_int, to: *mut impl Status) -> c_int {
+    if result == 0 && mode() == REPLAYING {
+        // SAFETY: the call has filled it.
+        unsafe { (*to).map_times(told) };
+    }
+    result
+}
+
+/// Shifts the times of a `struct statx` that a call with this result has filled.
+pub unsafe fn shift_extended(result: c_int, to: *mut c_void) -> c_int {
+    if result == 0 && mode() == REPLAYING {
+        // SAFETY: the call has filled it.
+        let found = unsafe { &mut *to.cast::<libc::statx>() };
+        for time in [&mut found.stx_atime, &mut found.stx_btime, &mut found.stx_ctime, &mut found.stx_mtime] {
+            let (seconds, nanoseconds) = told(time.tv_sec, i64::from(time.tv_nsec));
+            (time.tv_sec, time.tv_nsec) = (seconds, nanoseconds as u32);
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shifted;
+
+    #[test]
+    fn only_times_of_the_replay_are_shifted() {
+        let (begun, recorded) = (1_000_500_000_000, 400_900_000_000);
+        assert_eq!(shifted(1_000, 500_000_000, begun, recorded), (400, 900_000_000), "when it began");
+        assert_eq!(shifted(1_002, 700_000_000, begun, recorded), (403, 100_000_000), "2.2 s later");
+        assert_eq!(shifted(1_000, 499_999_999, begun, recorded), (1_000, 499_999_999), "before");
+        assert_eq!(shifted(-5, 0, begun, recorded), (-5, 0), "before 1970");
+        assert_eq!(shifted(i64::MAX, 0, begun, recorded).0, i64::MAX - 600, "no overflow");
+        // The clock may have been set back since.
+        assert_eq!(shifted(500, 0, 400_000_000_000, 900_000_000_000), (1_000, 0));
+    }
+}
