@@ -10,7 +10,7 @@ static void answer(unsigned number, char *text, size_t room) {
     static const char *const nodes[] = {NULL, "127.0.0.1", "::1", "10.1.2.3"};
     struct addrinfo hints = {.ai_flags = AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *list;
     char host[64], service[64];
-    must(getaddrinfo(nodes[number % 4], number % 2 ? "http" : "4000", &hints, &list) == 0, "getaddrinfo");
+    must(getaddrinfo(nodes[number % 4], number % 2 ? "80" : "4000", &hints, &list) == 0, "getaddrinfo");
     must(getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, service, sizeof service, NI_NUMERICHOST) == 0,
          "getnameinfo");
     void *small = malloc(24 + number * 16), *large = malloc(2000 + number * 100);
