@@ -5,10 +5,7 @@
 use std::env;
 use std::error::Error;
 
-use prony_ixgbe::{Device, Options, Packet, Pool};
-
-/// Buffers for both rings of both ports, and as many that are under way.
-const BUFFERS: usize = 8192;
+use prony_ixgbe::{Device, Options, Packet, Pool, PoolKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let addresses: Vec<String> = env::args().skip(1).collect();
@@ -18,15 +15,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok("none") => None,
         _ => Some(number("FORWARDER_TOUCH", 1, 0..=59)?),
     };
-    if env::var("FORWARDER_POOL").is_ok_and(|pool| pool != "stack") {
-        return Err("FORWARDER_POOL: expected stack".into());
-    }
+    let kind: PoolKind = match env::var("FORWARDER_POOL") {
+        Ok(kind) => kind.parse().map_err(|error| format!("FORWARDER_POOL: {error}"))?,
+        Err(_) => PoolKind::default(),
+    };
+    let buffers = number("FORWARDER_BUFFERS", 8192, 1088..=65_536)?;
     let options = Options {
         clean_batch: number("FORWARDER_CLEAN", 32, 1..=256)?,
         prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,
         ..Options::default()
     };
-    let mut pool = Pool::allocate(BUFFERS)?;
+    let mut pool = Pool::of_kind(kind, buffers)?;
     let mut first = Device::open(first, &mut pool, options)?;
     let mut second = Device::open(second, &mut pool, options)?;
     let mut packets = Vec::with_capacity(batch);
@@ -45,6 +44,10 @@ fn forward(
     touch: Option<usize>,
 ) {
     if from.rx_batch(pool, packets, batch) == 0 {
+        // Buffers that were sent are all that an empty pool can get.
+        if pool.free() == 0 {
+            to.clean_up(pool);
+        }
         return;
     }
     if let Some(touch) = touch {

@@ -121,6 +121,12 @@ impl Device {
         self.transmit.batch(&self.bar, pool, packets)
     }
 
+    /// Gives the buffers of sent packets back to the pool, as [`Device::tx_batch`] does.
+    #[inline]
+    pub fn clean_up(&mut self, pool: &mut Pool) {
+        self.transmit.clean_up(pool);
+    }
+
     /// The address of the port.
     pub fn mac(&self) -> [u8; 6] {
         let [a, b, c, d] = self.bar.read32(regs::ral(0)).to_le_bytes();

@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::checks::hold;
+
 /// A huge page of x86-64.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// Where a hugetlbfs is expected.
@@ -76,10 +78,16 @@ impl Dma {
         Ok(dma)
     }
 
+    /// No memory, for tests of what does not reach it.
+    #[cfg(test)]
+    pub(crate) fn none() -> Dma {
+        Dma { start: NonNull::dangling(), bytes: 0, pages: Vec::new() }
+    }
+
     /// Some bytes of it. The caller knows that no device uses them.
     #[inline]
     pub(crate) fn bytes(&self, from: usize, length: usize) -> &[u8] {
-        assert!(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        hold(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
         // SAFETY: the range was just checked; the memory is mapped and initialised as long as `self` lives; the buffers of
         // packets that the program owns are in no ring, so that no device writes them.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(from), length) }
@@ -89,7 +97,7 @@ impl Dma {
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "devices share the memory, and the pool alone gives references out")]
     pub(crate) fn bytes_mut(&self, from: usize, length: usize) -> &mut [u8] {
-        assert!(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        hold(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
         // SAFETY: as in `bytes`; the pool, whose `&mut self` the caller has, makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(from), length) }
     }
@@ -110,6 +118,9 @@ impl Dma {
 
 impl Drop for Dma {
     fn drop(&mut self) {
+        if self.bytes == 0 {
+            return;
+        }
         // SAFETY: the mapping is that of `allocate`, and no reference into it outlives `self`. The device that used it is
         // stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };

@@ -9,6 +9,8 @@ use std::sync::atomic::{Ordering, compiler_fence, fence};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
+use crate::checks::hold;
+
 /// The registers of a device.
 #[derive(Debug)]
 pub(crate) struct Bar {
@@ -30,7 +32,7 @@ impl Bar {
     #[inline]
     fn register(&self, offset: u32) -> *mut u32 {
         let offset = offset as usize;
-        assert!(offset.is_multiple_of(4) && offset + 4 <= self.bytes, "registers lie in the BAR");
+        hold(offset.is_multiple_of(4) && offset + 4 <= self.bytes, "registers lie in the BAR");
         // SAFETY: the offset was just checked against the length of the mapping.
         unsafe { self.start.as_ptr().add(offset).cast() }
     }

@@ -3,7 +3,9 @@
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use crate::checks::{at, hold};
 use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
+use crate::free::{FreeList, PoolKind};
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
 pub const BUFFER_BYTES: usize = 2048;
@@ -41,43 +43,51 @@ impl Packet {
     }
 }
 
-/// Buffers of DMA memory, for all devices of a thread. The one that was given back last is used next.
+/// Buffers of DMA memory, for all devices of a thread.
 #[derive(Debug)]
 pub struct Pool {
     memory: Rc<Dma>,
-    free: Vec<u32>,
+    free: FreeList,
     id: u16,
 }
 
 impl Pool {
-    /// Allocates `buffers` buffers.
+    /// Allocates `buffers` buffers in a pool of the default kind.
     ///
     /// # Errors
     /// [`DmaError`]: there are no huge pages, or no addresses of them.
     pub fn allocate(buffers: usize) -> Result<Pool, DmaError> {
+        Pool::of_kind(PoolKind::default(), buffers)
+    }
+
+    /// Allocates `buffers` buffers.
+    ///
+    /// # Errors
+    /// As [`Pool::allocate`].
+    pub fn of_kind(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
         static ID: AtomicU16 = AtomicU16::new(0);
         let memory = Rc::new(Dma::allocate(buffers * BUFFER_BYTES)?);
-        let number = u32::try_from(buffers).unwrap_or(u32::MAX);
-        Ok(Pool { memory, free: (0..number).rev().collect(), id: ID.fetch_add(1, Ordering::Relaxed) })
+        let free = FreeList::new(kind, u32::try_from(buffers).unwrap_or(u32::MAX), &memory);
+        Ok(Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) })
     }
 
     /// Number of free buffers.
     pub fn free(&self) -> usize {
-        self.free.len()
+        self.free.number()
     }
 
     /// Takes a buffer for a frame of `length` bytes; `None` if all are in use, or none is so long.
     #[inline]
     pub fn take(&mut self, length: usize) -> Option<Packet> {
         let length = u16::try_from(length).ok().filter(|&length| usize::from(length) <= BUFFER_BYTES)?;
-        Some(Packet { index: self.free.pop()?, length, pool: self.id })
+        Some(Packet { index: self.free.take()?, length, pool: self.id })
     }
 
     /// Gives a buffer back.
     #[inline]
     pub fn give(&mut self, packet: Packet) {
         self.check(&packet);
-        self.free.push(packet.index);
+        self.free.give(packet.index);
     }
 
     /// The frame in a buffer.
@@ -97,7 +107,7 @@ impl Pool {
     /// A buffer of one pool is none of another.
     #[inline]
     fn check(&self, packet: &Packet) {
-        assert!(packet.pool == self.id, "a packet belongs to one pool");
+        hold(packet.pool == self.id, "a packet belongs to one pool");
     }
 
     /// The memory, which stays as long as a device may use it.
@@ -107,12 +117,17 @@ impl Pool {
 
     #[inline]
     pub(crate) fn take_index(&mut self) -> Option<u32> {
-        self.free.pop()
+        self.free.take()
+    }
+
+    #[inline]
+    pub(crate) fn give_index(&mut self, index: u32) {
+        self.free.give(index);
     }
 
     #[inline]
     pub(crate) fn give_indices(&mut self, indices: impl IntoIterator<Item = u32>) {
-        self.free.extend(indices);
+        self.free.give_all(indices);
     }
 
     /// Bus address of a buffer.
@@ -120,7 +135,7 @@ impl Pool {
     pub(crate) fn address(&self, index: u32) -> u64 {
         let index = index as usize;
         // A page has an address of its own; a table of all buffers would take half of the first-level cache.
-        self.memory.pages[index / PER_PAGE] + (index % PER_PAGE * BUFFER_BYTES) as u64
+        at(&self.memory.pages, index / PER_PAGE) + (index % PER_PAGE * BUFFER_BYTES) as u64
     }
 
     #[inline]

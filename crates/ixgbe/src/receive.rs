@@ -2,9 +2,13 @@
 
 use prony_ixgbe_regs as regs;
 
+use crate::checks::at_mut;
 use crate::dma::{DmaError, Ring};
 use crate::mmio::Bar;
 use crate::pool::{BUFFER_BYTES, Packet, Pool};
+
+/// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
+const FRAME_BYTES_MIN: usize = 60;
 
 /// The receive queue of a device.
 #[derive(Debug)]
@@ -14,6 +18,8 @@ pub(crate) struct ReceiveQueue {
     buffers: Box<[u32]>,
     index: usize,
     prefetch: bool,
+    /// Within a frame whose last buffer has not come yet.
+    is_inside: bool,
 }
 
 impl ReceiveQueue {
@@ -25,11 +31,20 @@ impl ReceiveQueue {
         for (index, &buffer) in buffers.iter().enumerate() {
             ring.write(index, pool.address(buffer), 0);
         }
-        Ok(Some(ReceiveQueue { ring, buffers, index: 0, prefetch }))
+        Ok(Some(ReceiveQueue { ring, buffers, index: 0, prefetch, is_inside: false }))
     }
 
     pub(crate) fn ring(&self) -> &Ring {
         &self.ring
+    }
+
+    /// A frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer: 7.1.6 has
+    /// long frames in several.
+    #[inline]
+    fn is_whole(&mut self, status: u64, length: u16) -> bool {
+        let is_end = status as u32 & regs::RXD_EOP != 0;
+        let was_inside = std::mem::replace(&mut self.is_inside, !is_end);
+        is_end && !was_inside && (FRAME_BYTES_MIN..=BUFFER_BYTES).contains(&length.into())
     }
 
     /// Takes up to `max` frames.
@@ -44,18 +59,24 @@ impl ReceiveQueue {
                 break;
             }
             let Some(next) = pool.take_index() else { break };
-            let buffer = std::mem::replace(&mut self.buffers[index], next);
+            let length = (status >> 32) as u16;
+            if !self.is_whole(status, length) {
+                pool.give_index(next);
+                let buffer = *at_mut(&mut self.buffers, index);
+                self.ring.write(index, pool.address(buffer), 0);
+                index = (index + 1) & mask;
+                continue;
+            }
+            let buffer = std::mem::replace(at_mut(&mut self.buffers, index), next);
             if self.prefetch {
                 pool.prefetch(buffer);
             }
             self.ring.write(index, pool.address(next), 0);
             index = (index + 1) & mask;
-            // Buffers are longer than the frames that the device takes, so that each frame is one descriptor.
-            let length = ((status >> 32) as u16).min(BUFFER_BYTES as u16);
             packets.push(Packet::of_parts(buffer, length, pool));
             received += 1;
         }
-        if received > 0 {
+        if index != self.index {
             self.index = index;
             // One behind: a tail that equals the head would say that the ring is empty.
             bar.write32(regs::rdt(0), (index.wrapping_sub(1) & mask) as u32);

@@ -2,6 +2,7 @@
 
 use prony_ixgbe_regs as regs;
 
+use crate::checks::{at, at_mut, hold};
 use crate::dma::{DmaError, Ring};
 use crate::mmio::Bar;
 use crate::pool::{Packet, Pool};
@@ -34,7 +35,7 @@ impl TransmitQueue {
 
     /// Gives the buffers of sent frames back, a batch at a time: only the last descriptor of one is read.
     #[inline]
-    fn clean_up(&mut self, pool: &mut Pool) {
+    pub(crate) fn clean_up(&mut self, pool: &mut Pool) {
         let mask = self.ring.mask();
         while self.index.wrapping_sub(self.clean) & mask >= self.clean_batch {
             let last = (self.clean + self.clean_batch - 1) & mask;
@@ -43,8 +44,11 @@ impl TransmitQueue {
             }
             let end = self.clean + self.clean_batch;
             match end <= self.buffers.len() {
-                true => pool.give_indices(self.buffers[self.clean..end].iter().copied()),
-                false => pool.give_indices((self.clean..end).map(|index| self.buffers[index & mask])),
+                true => {
+                    hold(self.clean <= end, "a batch is a range");
+                    pool.give_indices(self.buffers[self.clean..end].iter().copied());
+                }
+                false => pool.give_indices((self.clean..end).map(|index| *at(&self.buffers, index & mask))),
             }
             self.clean = end & mask;
         }
@@ -61,7 +65,7 @@ impl TransmitQueue {
             let length = packet.len() as u32;
             let command = u64::from(COMMAND | length) | u64::from(length << regs::TXD_OLINFO_PAYLEN_SHIFT) << 32;
             self.ring.write(self.index, pool.address_of(&packet), command);
-            self.buffers[self.index] = packet.index();
+            *at_mut(&mut self.buffers, self.index) = packet.index();
             self.index = (self.index + 1) & mask;
         }
         if sent > 0 {
