@@ -2,7 +2,12 @@
 //!
 //! The device neither panics nor reaches beyond the driver's memory, uses no more descriptors than it was allowed, and sends
 //! only what can be a frame.
+//!
+//! At its end the process says how many steps it made: one is a register write, a descriptor, a frame, or a moment.
 #![no_main]
+
+use std::sync::Once;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use libfuzzer_sys::fuzz_target;
 use prony_ixgbe_regs::{BAR_BYTES, REGISTERS};
@@ -12,6 +17,25 @@ const MEMORY: u64 = 0x4000_0000;
 const MEMORY_BYTES: u64 = 32 << 10;
 /// Descriptors that one call may use.
 const LIMIT: u32 = 64;
+
+static STEPS: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" {
+    fn atexit(function: extern "C" fn()) -> i32;
+}
+
+extern "C" fn tell_steps() {
+    eprintln!("{} steps", STEPS.load(Ordering::Relaxed));
+}
+
+/// Has the number of steps told when the process ends.
+fn count_steps() {
+    static REGISTERED: Once = Once::new();
+    // SAFETY: `atexit` is C's own; the function that it is given lives as long as the program and does not unwind.
+    REGISTERED.call_once(|| {
+        unsafe { atexit(tell_steps) };
+    });
+}
 
 struct Input<'a>(&'a [u8]);
 
@@ -37,6 +61,7 @@ impl Input<'_> {
 }
 
 fuzz_target!(|bytes: &[u8]| {
+    count_steps();
     let mut input = Input(bytes);
     let mut memory = PagedMemory::new();
     memory.map(MEMORY, MEMORY_BYTES);
@@ -45,6 +70,7 @@ fuzz_target!(|bytes: &[u8]| {
     let frame = vec![0; FRAME_BYTES_MAX + 1];
     let mut now_ns = 0;
     while let Some(step) = input.byte() {
+        STEPS.fetch_add(1, Ordering::Relaxed);
         match step % 10 {
             0 | 1 => {
                 let register = &REGISTERS[input.number(1) as usize % REGISTERS.len()];
@@ -69,6 +95,10 @@ fuzz_target!(|bytes: &[u8]| {
             7 => {
                 let length = input.number(2) as usize % (frame.len() + 1);
                 device.prepare_receive(&mut memory, LIMIT);
+                if step > 199 {
+                    device.receive_raw(&mut memory, &frame[..length], input.number(2) as u16, step > 219);
+                    continue;
+                }
                 if let Receipt::Delivered { queue } = device.receive(&mut memory, &frame[..length]) {
                     assert_eq!(queue, 0);
                 }

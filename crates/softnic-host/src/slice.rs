@@ -28,16 +28,9 @@ struct Sum {
 ///
 /// A slice counts if the driver had frames of every stream left when it ended, so that it did not wait for any. Its length is the
 /// CPU time of the driver in it: two switches of the CPU and a timer, which a hypervisor may emulate, take as long as the driver
-/// does, and others may run between.
+/// does, and others may run between. Goes before the driver until [`end`].
 pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, RunError> {
     schedule(libc::SCHED_FIFO, FIFO_PRIORITY)?;
-    let measured = measure_under_fifo(run, interval);
-    // Less can always be had.
-    let _ = schedule(libc::SCHED_OTHER, 0);
-    measured
-}
-
-fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, RunError> {
     let driver = run.nic().memory.drivers().first().copied().unwrap_or_else(|| run.driver_pid());
     let clock = cpu_clock(driver)?;
     let mut interval = interval;
@@ -90,6 +83,13 @@ fn measure_under_fifo(run: &mut Run, interval: Duration) -> Result<Measured, Run
     }
     measured.slices = Some((dry, all));
     Ok(measured)
+}
+
+/// The device no longer goes before the driver. Frames that are on their way must have been waited for: next to a driver that
+/// polls, the device has a CPU only when the kernel throttles real-time threads.
+pub(crate) fn end() {
+    // Less can always be had.
+    let _ = schedule(libc::SCHED_OTHER, 0);
 }
 
 struct Slice {

@@ -20,6 +20,12 @@ impl Generator {
         Generator { stream, sequence: 0, bytes: sizes.next_bytes(), sizes, frame: template(stream, to) }
     }
 
+    /// Frames from the next one on have these sizes.
+    pub fn set_sizes(&mut self, sizes: Sizes) {
+        self.sizes = sizes;
+        self.bytes = self.sizes.next_bytes();
+    }
+
     /// Sequence number of the next frame: as many were made before.
     #[inline]
     pub fn sequence(&self) -> u64 {

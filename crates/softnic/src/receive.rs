@@ -110,7 +110,7 @@ impl Device {
             rest = after;
             let place = queue.ring.head();
             let end = rest.is_empty();
-            match fill(memory, queue, part, end) {
+            match fill(memory, queue, part, part.len() as u16, end) {
                 Ok(address) if self.is_tracing => self.events.push(Event::Descriptor {
                     direction: Direction::Receive,
                     queue: index as u32,
@@ -130,6 +130,30 @@ impl Device {
         }
         self.statistics.count_received(index, frame.len());
         Receipt::Delivered { queue: index as u32 }
+    }
+
+    /// Fills a buffer of the first receive queue as a card with a fault does: the descriptor has whatever length and end it is
+    /// given here. For tests of drivers; nothing is counted.
+    ///
+    /// `bytes`: at most as many as a buffer has.
+    pub fn receive_raw<M: DmaMemory>(&mut self, memory: &mut M, bytes: &[u8], length: u16, is_end: bool) -> Receipt {
+        let queue = &mut self.receive[0];
+        if !self.is_receiving {
+            return Receipt::Down;
+        }
+        if !queue.is_enabled || queue.is_halted || queue.ring.owned() == 0 {
+            return Receipt::Missed;
+        }
+        let index = queue.ring.head();
+        let bytes = &bytes[..bytes.len().min(queue.buffer_bytes)];
+        match fill(memory, queue, bytes, length, is_end) {
+            Ok(_) => Receipt::Delivered { queue: 0 },
+            Err((target, fault)) => {
+                queue.is_halted = true;
+                self.events.push(Event::Fault { direction: Direction::Receive, queue: 0, index, target, fault });
+                Receipt::Faulted
+            }
+        }
     }
 
     /// Descriptors of a receive queue that the driver has given to the device.
@@ -165,13 +189,14 @@ fn fill<M: DmaMemory>(
     memory: &mut M,
     queue: &mut ReceiveQueue,
     part: &[u8],
+    length: u16,
     is_end: bool,
 ) -> Result<u64, (Target, DmaFault)> {
     let place = queue.ring.address(queue.ring.head());
     let [address, _] = memory.read_descriptor(place).map_err(|fault| (Target::Descriptor, fault))?;
     memory.write(address, part).map_err(|fault| (Target::Buffer, fault))?;
     let status = if is_end { DD | EOP } else { DD };
-    let length = part.len() as u64;
+    let length = u64::from(length);
     let words = match queue.is_legacy {
         // 7.1.5: the address stays; length, checksum, status, errors, VLAN.
         true => [address, length | status << 32],
