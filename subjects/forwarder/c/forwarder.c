@@ -1,4 +1,4 @@
-/* Forwards frames between two ports, both ways. FORWARDER.md describes the options, which are the same in every language. */
+/* Forwards frames between two ports, both ways. README.md one directory up describes the options, which are the same in every language. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,11 +30,14 @@ static uint32_t number(const char *name, uint32_t otherwise, uint32_t low, uint3
 }
 
 static enum pool_kind pool_of(const char *text) {
-	static const char *const names[] = {[POOL_STACK] = "stack", [POOL_RING] = "ring", [POOL_LIST] = "list"};
+	static const char *const names[] = {
+		[POOL_STACK] = "stack", [POOL_RING] = "ring", [POOL_LIST] = "list",
+		[POOL_CHECKED] = "checked", [POOL_COUNTED] = "counted",
+	};
 	for (unsigned kind = 0; kind < sizeof(names) / sizeof(*names); kind++)
 		if (text == NULL || strcmp(text, names[kind]) == 0)
 			return kind;
-	fprintf(stderr, "forwarder: FORWARDER_POOL: expected stack, ring or list, found %s\n", text);
+	fprintf(stderr, "forwarder: FORWARDER_POOL: expected stack, ring, list, checked or counted, found %s\n", text);
 	exit(2);
 }
 
@@ -45,6 +48,8 @@ static struct options read_options(void) {
 		.batch = number("FORWARDER_BATCH", 32, 1, BATCH_MAX),
 		.touch = is_untouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59),
 		.ixgbe = {
+			/* Each device has a pool of its own. */
+			.buffers = number("FORWARDER_BUFFERS", 8192, 1088, 65536) / 2,
 			.clean_batch = number("FORWARDER_CLEAN", 32, 1, 256),
 			.prefetch = number("FORWARDER_PREFETCH", 1, 0, 1) == 1,
 			.pool = pool_of(getenv("FORWARDER_POOL")),
@@ -55,8 +60,12 @@ static struct options read_options(void) {
 static void forward(struct ixgbe *from, struct ixgbe *to, const struct options *options) {
 	struct packet *packets[BATCH_MAX];
 	uint32_t received = ixgbe_receive(from, packets, options->batch);
-	if (received == 0)
+	if (received == 0) {
+		/* Buffers that were sent are all that an empty pool can get. */
+		if (pool_is_empty(from->receive.pool))
+			ixgbe_clean_up(to);
 		return;
+	}
 	if (options->touch != NO_TOUCH)
 		for (uint32_t i = 0; i < received; i++)
 			packets[i]->bytes[options->touch]++;

@@ -11,8 +11,6 @@
 #include "fail.h"
 #include "registers.h"
 
-/* Buffers of a pool: those of both rings, and as many that are under way. */
-#define POOL_PACKETS 4096
 #define TIMEOUT_MS 10000
 
 static uint32_t read32(const struct ixgbe *device, uint32_t offset) {
@@ -85,6 +83,12 @@ static volatile struct descriptor *make_ring(struct ixgbe *device, uint32_t low,
 	return ring.start;
 }
 
+static void give_to_device(volatile struct descriptor *descriptor, const struct packet *packet) {
+	descriptor->address = packet->address;
+	descriptor->command = 0;
+	descriptor->status = 0;
+}
+
 /* 4.6.7 */
 static void set_up_receive(struct ixgbe *device) {
 	clear_bits(device, RXCTRL, RXCTRL_RXEN);
@@ -102,13 +106,13 @@ static void set_up_receive(struct ixgbe *device) {
 	write32(device, rdt(0), 0);
 	set_bits(device, CTRL_EXT, CTRL_EXT_NS_DIS);
 	clear_bits(device, dca_rxctrl(0), DCA_RXCTRL_RESERVED_12);
-	queue->pool = pool_create(POOL_PACKETS, device->options.pool);
+	queue->pool = pool_create(device->options.buffers, device->options.pool);
 	for (uint32_t i = 0; i < RING_ENTRIES; i++) {
 		struct packet *packet = pool_take(queue->pool);
+		if (packet == NULL)
+			fail("the pool has fewer buffers than the receive ring");
 		queue->packets[i] = packet;
-		queue->ring[i].address = packet->address;
-		queue->ring[i].command = 0;
-		queue->ring[i].status = 0;
+		give_to_device(&queue->ring[i], packet);
 	}
 	set_bits(device, RXCTRL, RXCTRL_RXEN);
 	set_bits(device, rxdctl(0), RXDCTL_ENABLE);
@@ -158,31 +162,40 @@ struct ixgbe *ixgbe_open(const char *address, struct ixgbe_options options) {
 	return device;
 }
 
+/* A frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer. */
+static bool is_whole(struct receive_queue *queue, uint32_t status, uint32_t length) {
+	bool is_end = status & RXD_EOP, was_inside = queue->is_inside;
+	queue->is_inside = !is_end;
+	return is_end && !was_inside && length >= FRAME_BYTES_MIN && length <= BUFFER_BYTES;
+}
+
 uint32_t ixgbe_receive(struct ixgbe *device, struct packet *packets[], uint32_t number) {
 	struct receive_queue *queue = &device->receive;
 	uint32_t index = queue->index, received = 0;
-	for (; received < number; received++) {
+	while (received < number) {
 		volatile struct descriptor *descriptor = &queue->ring[index];
 		uint32_t status = __atomic_load_n(&descriptor->command, __ATOMIC_ACQUIRE);
 		if (!(status & RXD_DD))
 			break;
-		if (!(status & RXD_EOP))
-			fail("a frame is longer than a buffer");
+		struct packet *packet = queue->packets[index];
 		struct packet *next = pool_take(queue->pool);
 		if (next == NULL)
 			break;
-		struct packet *packet = queue->packets[index];
 		packet->length = descriptor->status & 0xffff;
+		if (!is_whole(queue, status, packet->length)) {
+			pool_give(next);
+			give_to_device(descriptor, packet);
+			index = (index + 1) % RING_ENTRIES;
+			continue;
+		}
 		if (device->options.prefetch)
 			__builtin_prefetch(packet->bytes, 1);
-		packets[received] = packet;
+		packets[received++] = packet;
 		queue->packets[index] = next;
-		descriptor->address = next->address;
-		descriptor->command = 0;
-		descriptor->status = 0;
+		give_to_device(descriptor, next);
 		index = (index + 1) % RING_ENTRIES;
 	}
-	if (received > 0) {
+	if (index != queue->index) {
 		queue->index = index;
 		/* One behind: a tail that equals the head would say that the ring is empty. */
 		write32(device, rdt(0), (index + RING_ENTRIES - 1) % RING_ENTRIES);
@@ -190,8 +203,7 @@ uint32_t ixgbe_receive(struct ixgbe *device, struct packet *packets[], uint32_t 
 	return received;
 }
 
-/* Frees what the device has sent, a batch at a time. */
-static void clean_up(struct ixgbe *device) {
+void ixgbe_clean_up(struct ixgbe *device) {
 	struct transmit_queue *queue = &device->transmit;
 	uint32_t batch = device->options.clean_batch;
 	while ((queue->index + RING_ENTRIES - queue->clean) % RING_ENTRIES >= batch) {
@@ -206,7 +218,7 @@ static void clean_up(struct ixgbe *device) {
 
 uint32_t ixgbe_transmit(struct ixgbe *device, struct packet *packets[], uint32_t number) {
 	struct transmit_queue *queue = &device->transmit;
-	clean_up(device);
+	ixgbe_clean_up(device);
 	uint32_t index = queue->index, sent = 0;
 	for (; sent < number; sent++) {
 		uint32_t next = (index + 1) % RING_ENTRIES;

@@ -8,8 +8,11 @@
 #include "memory.h"
 
 #define RING_ENTRIES 512 /* a power of two */
+/* The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2). */
+#define FRAME_BYTES_MIN 60
 
 struct ixgbe_options {
+	uint32_t buffers;     /* of the device's pool */
 	uint32_t clean_batch; /* descriptors that are cleaned up together; only the last one's DD is read */
 	enum pool_kind pool;
 	bool prefetch; /* the first line of each received frame */
@@ -25,6 +28,7 @@ struct descriptor {
 struct receive_queue {
 	volatile struct descriptor *ring;
 	uint32_t index;
+	bool is_inside; /* of a frame whose last buffer has not come yet */
 	struct pool *pool;
 	struct packet *packets[RING_ENTRIES];
 };
@@ -48,6 +52,9 @@ struct ixgbe *ixgbe_open(const char *address, struct ixgbe_options options);
 
 /* Takes up to `number` received packets. Returns how many. */
 uint32_t ixgbe_receive(struct ixgbe *device, struct packet *packets[], uint32_t number);
+
+/* Gives the buffers of sent packets back to their pool, a batch at a time. Sending does that, too. */
+void ixgbe_clean_up(struct ixgbe *device);
 
 /* Sends up to `number` packets; those that were sent belong to the device. Returns how many. */
 uint32_t ixgbe_transmit(struct ixgbe *device, struct packet *packets[], uint32_t number);

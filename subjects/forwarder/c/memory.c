@@ -52,7 +52,8 @@ struct pool *pool_create(uint32_t number, enum pool_kind kind) {
 	*pool = (struct pool){.kind = kind, .number = number};
 	pool->packets = calloc(number, sizeof(*pool->packets));
 	pool->indices = calloc(number, sizeof(*pool->indices));
-	check(pool->packets != NULL && pool->indices != NULL, "allocate a pool");
+	pool->owners = calloc(number, sizeof(*pool->owners));
+	check(pool->packets != NULL && pool->indices != NULL && pool->owners != NULL, "allocate a pool");
 	uint8_t *bytes = dma_allocate((size_t)number * BUFFER_BYTES).start;
 	uint64_t page = 0;
 	for (uint32_t i = 0; i < number; i++) {
@@ -63,9 +64,15 @@ struct pool *pool_create(uint32_t number, enum pool_kind kind) {
 			page = dma_address(buffer);
 		pool->packets[i] = (struct packet){.bytes = buffer, .address = page + in_page, .index = i, .pool = pool};
 	}
-	for (uint32_t i = number; i-- > 0;)
+	for (uint32_t i = number; i-- > 0;) {
+		pool->owners[i] = 1;
 		pool_give(&pool->packets[i]);
+	}
 	return pool;
+}
+
+bool pool_is_empty(const struct pool *pool) {
+	return pool->free == 0;
 }
 
 struct packet *pool_take(struct pool *pool) {
@@ -84,6 +91,11 @@ struct packet *pool_take(struct pool *pool) {
 		index = pool->head;
 		pool->head = *next_of(pool, index);
 		break;
+	case POOL_CHECKED:
+	case POOL_COUNTED:
+		index = pool->indices[--pool->free];
+		pool->owners[index] = 1;
+		return &pool->packets[index];
 	}
 	pool->free--;
 	return &pool->packets[index];
@@ -103,6 +115,17 @@ void pool_give(struct packet *packet) {
 	case POOL_LIST:
 		*next_of(pool, packet->index) = pool->head;
 		pool->head = packet->index;
+		break;
+	case POOL_CHECKED:
+		if (pool->owners[packet->index] == 0)
+			fail("a buffer was given back twice");
+		pool->owners[packet->index] = 0;
+		pool->indices[pool->free] = packet->index;
+		break;
+	case POOL_COUNTED:
+		if (--pool->owners[packet->index] > 0)
+			return;
+		pool->indices[pool->free] = packet->index;
 		break;
 	}
 	pool->free++;

@@ -24,6 +24,8 @@ enum pool_kind {
 	POOL_STACK, /* indices on a stack: the buffer that was freed last is used next */
 	POOL_RING,  /* indices in a ring: the buffer that was freed first is used next */
 	POOL_LIST,  /* an intrusive list: a free buffer holds the index of the next one */
+	POOL_CHECKED, /* a stack, and a flag for each buffer: one that is given back twice ends the program */
+	POOL_COUNTED, /* a stack, and a count of owners for each buffer, as in an mbuf of DPDK: the last one gives it back */
 };
 
 /* Bookkeeping of one buffer, apart from its bytes. */
@@ -40,11 +42,13 @@ struct pool {
 	uint32_t number;
 	uint32_t free;       /* number of free packets */
 	uint32_t head;       /* ring: first free index; list: its packet */
-	uint32_t *indices;   /* stack and ring */
+	uint32_t *indices;   /* all but the list */
+	uint16_t *owners;    /* by buffer: checked, counted */
 	struct packet *packets;
 };
 
 struct pool *pool_create(uint32_t number, enum pool_kind kind);
+bool pool_is_empty(const struct pool *pool);
 struct packet *pool_take(struct pool *pool); /* NULL if it is empty */
 void pool_give(struct packet *packet);
 

@@ -13,7 +13,7 @@ namespace Forwarder
         // STATUS: Device status; 8.2.3.1.2
         public const uint Status = 0x00008;
         public const uint StatusLanIdMask = 0x0000000c;
-        public const uint StatusLanIdShift = 2;
+        public const int StatusLanIdShift = 2;
         public const uint StatusLinkUp = 0x00000080;
         public const uint StatusMasterEnable = 0x00080000;
 
@@ -32,7 +32,7 @@ namespace Forwarder
         // EICR: Interrupt cause; 8.2.3.5.1
         public const uint Eicr = 0x00800;
         public const uint EicrRtxqMask = 0x0000ffff;
-        public const uint EicrRtxqShift = 0;
+        public const int EicrRtxqShift = 0;
         public const uint EicrRxMiss = 0x00020000;
         public const uint EicrLsc = 0x00100000;
 
@@ -45,7 +45,7 @@ namespace Forwarder
         // EIMC: Interrupt mask clear; 8.2.3.5.4
         public const uint Eimc = 0x00888;
         public const uint EimcAllMask = 0x7fffffff;
-        public const uint EimcAllShift = 0;
+        public const int EimcAllShift = 0;
 
         // EIAC: Interrupt auto clear; 8.2.3.5.5
         public const uint Eiac = 0x00810;
@@ -87,7 +87,7 @@ namespace Forwarder
         // RAH: Receive address, upper two bytes; 8.2.3.7.9
         public static uint Rah(uint n) => 0x05404 + n * 0x8;
         public const uint RahRahMask = 0x0000ffff;
-        public const uint RahRahShift = 0;
+        public const int RahRahShift = 0;
         public const uint RahAv = 0x80000000;
 
         // MRQC: Multiple receive queues command; 8.2.3.7.12
@@ -117,11 +117,11 @@ namespace Forwarder
         // SRRCTL: Split receive control: buffer size and descriptor type; 8.2.3.8.7
         public static uint Srrctl(uint n) => 0x02100 + n * 0x4;
         public const uint SrrctlBsizepacketMask = 0x0000001f;
-        public const uint SrrctlBsizepacketShift = 0;
+        public const int SrrctlBsizepacketShift = 0;
         public const uint SrrctlBsizeheaderMask = 0x00003f00;
-        public const uint SrrctlBsizeheaderShift = 8;
+        public const int SrrctlBsizeheaderShift = 8;
         public const uint SrrctlDesctypeMask = 0x0e000000;
-        public const uint SrrctlDesctypeShift = 25;
+        public const int SrrctlDesctypeShift = 25;
         public const uint SrrctlDropEn = 0x10000000;
 
         // RDRXCTL: Receive DMA control; 8.2.3.8.8
@@ -132,7 +132,7 @@ namespace Forwarder
         // RXPBSIZE: Receive packet buffer size; 8.2.3.8.9
         public static uint Rxpbsize(uint n) => 0x03c00 + n * 0x4;
         public const uint RxpbsizeSizeMask = 0x000ffc00;
-        public const uint RxpbsizeSizeShift = 10;
+        public const int RxpbsizeSizeShift = 10;
 
         // RXCTRL: Receive control; 8.2.3.8.10
         public const uint Rxctrl = 0x03000;
@@ -163,18 +163,18 @@ namespace Forwarder
         // TXDCTL: Transmit descriptor control; 8.2.3.9.10
         public static uint Txdctl(uint n) => 0x06028 + n * 0x40;
         public const uint TxdctlPthreshMask = 0x0000007f;
-        public const uint TxdctlPthreshShift = 0;
+        public const int TxdctlPthreshShift = 0;
         public const uint TxdctlHthreshMask = 0x00007f00;
-        public const uint TxdctlHthreshShift = 8;
+        public const int TxdctlHthreshShift = 8;
         public const uint TxdctlWthreshMask = 0x007f0000;
-        public const uint TxdctlWthreshShift = 16;
+        public const int TxdctlWthreshShift = 16;
         public const uint TxdctlEnable = 0x02000000;
         public const uint TxdctlSwflsh = 0x04000000;
 
         // TXPBSIZE: Transmit packet buffer size; 8.2.3.9.13
         public static uint Txpbsize(uint n) => 0x0cc00 + n * 0x4;
         public const uint TxpbsizeSizeMask = 0x000ffc00;
-        public const uint TxpbsizeSizeShift = 10;
+        public const int TxpbsizeSizeShift = 10;
 
         // RTTDCS: DCB transmit descriptor plane control; 8.2.3.10.2
         public const uint Rttdcs = 0x04900;
@@ -195,20 +195,20 @@ namespace Forwarder
         // MAXFRS: Maximum frame size; 8.2.3.22.13
         public const uint Maxfrs = 0x04268;
         public const uint MaxfrsMfsMask = 0xffff0000;
-        public const uint MaxfrsMfsShift = 16;
+        public const int MaxfrsMfsShift = 16;
 
         // AUTOC: Auto negotiation control; 8.2.3.22.19
         public const uint Autoc = 0x042a0;
         public const uint AutocPmaPmd10gMask = 0x00000180;
-        public const uint AutocPmaPmd10gShift = 7;
+        public const int AutocPmaPmd10gShift = 7;
         public const uint AutocRestartAn = 0x00001000;
         public const uint AutocLmsMask = 0x0000e000;
-        public const uint AutocLmsShift = 13;
+        public const int AutocLmsShift = 13;
 
         // LINKS: Link status; 8.2.3.22.20
         public const uint Links = 0x042a4;
         public const uint LinksSpeedMask = 0x30000000;
-        public const uint LinksSpeedShift = 28;
+        public const int LinksSpeedShift = 28;
         public const uint LinksUp = 0x40000000;
 
         // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
@@ -244,9 +244,9 @@ namespace Forwarder
 
         // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
         public const uint TxdDtalenMask = 0x0000ffff;
-        public const uint TxdDtalenShift = 0;
+        public const int TxdDtalenShift = 0;
         public const uint TxdDtypMask = 0x00f00000;
-        public const uint TxdDtypShift = 20;
+        public const int TxdDtypShift = 20;
         public const uint TxdEop = 0x01000000;
         public const uint TxdIfcs = 0x02000000;
         public const uint TxdRs = 0x08000000;
@@ -254,7 +254,7 @@ namespace Forwarder
 
         // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
         public const uint TxdOlinfoPaylenMask = 0xffffc000;
-        public const uint TxdOlinfoPaylenShift = 14;
+        public const int TxdOlinfoPaylenShift = 14;
 
         // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
         public const uint TxdWbDd = 0x00000001;

@@ -13,7 +13,9 @@ import (
 
 const (
 	ringEntries = 512 // a power of two
-	timeout     = 10 * time.Second
+	// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
+	frameBytesMin = 60
+	timeout       = 10 * time.Second
 )
 
 // device is an 82599 with one receive and one transmit queue.
@@ -22,6 +24,8 @@ type device struct {
 	pool      *pool
 	receive   ring
 	transmit  ring
+	// Within a received frame whose last buffer has not come yet.
+	isInside bool
 	// Transmit descriptors that are cleaned up at once, and the first that was not yet.
 	cleanBatch uint32
 	clean      uint32
@@ -206,11 +210,18 @@ func (d *device) setUpTransmit() error {
 	return d.await(regTxdctl(0), regTxdctlEnable, regTxdctlEnable, "transmit queue")
 }
 
+// isWhole tells a frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer.
+func (d *device) isWhole(status uint64, length uint32) bool {
+	isEnd, wasInside := uint32(status)&regRxdEop != 0, d.isInside
+	d.isInside = !isEnd
+	return isEnd && !wasInside && length >= frameBytesMin && length <= bufferBytes
+}
+
 // rxBatch fills packets with received ones, and returns how many there were.
 func (d *device) rxBatch(packets []packet) int {
 	queue := &d.receive
 	index, received := queue.index, 0
-	for ; received < len(packets); received++ {
+	for received < len(packets) {
 		status := queue.status(index)
 		if uint32(status)&regRxdDd == 0 {
 			break
@@ -219,12 +230,18 @@ func (d *device) rxBatch(packets []packet) int {
 		if !ok {
 			break
 		}
-		packets[received] = packet{index: queue.buffers[index], length: uint32(status>>32) & 0xffff}
-		queue.buffers[index] = next
-		queue.set(index, d.pool.address(next), 0)
+		length := uint32(status>>32) & 0xffff
+		if d.isWhole(status, length) {
+			packets[received] = packet{index: queue.buffers[index], length: length}
+			queue.buffers[index] = next
+			received++
+		} else {
+			d.pool.give(next)
+		}
+		queue.set(index, d.pool.address(queue.buffers[index]), 0)
 		index = (index + 1) % ringEntries
 	}
-	if received > 0 {
+	if index != queue.index {
 		queue.index = index
 		// One behind: a tail that equals the head would say that the ring is empty.
 		d.write(regRdt(0), (index-1)%ringEntries)

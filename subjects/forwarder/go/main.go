@@ -8,8 +8,6 @@ import (
 	"strconv"
 )
 
-const buffers = 8192
-
 // noTouch is the touched byte of a forwarder that touches none.
 const noTouch = -1
 
@@ -34,6 +32,10 @@ func run() error {
 		return err
 	}
 	cleanBatch, err := number("FORWARDER_CLEAN", 32, 1, 256)
+	if err != nil {
+		return err
+	}
+	buffers, err := number("FORWARDER_BUFFERS", 8192, 1088, 65536)
 	if err != nil {
 		return err
 	}
@@ -69,6 +71,10 @@ func run() error {
 func forward(from, to *device, packets []packet, touch int) {
 	received := packets[:from.rxBatch(packets)]
 	if len(received) == 0 {
+		// Buffers that were sent are all that an empty pool can get.
+		if from.pool.free == 0 {
+			to.cleanUp()
+		}
 		return
 	}
 	if touch != noTouch {

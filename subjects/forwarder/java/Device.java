@@ -13,6 +13,8 @@ import java.nio.charset.StandardCharsets;
 final class Device {
     private static final VarHandle REGISTER = MethodHandles.byteBufferViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
     private static final long TIMEOUT_MS = 10_000;
+    /** The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2). */
+    private static final int FRAME_BYTES_MIN = 60;
     private static final int COMMAND = Registers.TXD_EOP | Registers.TXD_RS | Registers.TXD_IFCS | Registers.TXD_DEXT
             | Registers.TXD_DTYP_DATA;
     private static final int MASK = Ring.ENTRIES - 1;
@@ -23,6 +25,8 @@ final class Device {
     private final Ring receive = new Ring();
     private final Ring transmit = new Ring();
     private int clean;
+    /** Within a received frame whose last buffer has not come yet. */
+    private boolean isInside;
 
     Device(String address, Pool pool, int cleanBatch) throws IOException, InterruptedException {
         this.registers = openRegisters(address);
@@ -147,23 +151,34 @@ final class Device {
         write(length, Ring.ENTRIES * 16);
     }
 
+    /** True for a frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer. */
+    private boolean isWhole(long status, int length) {
+        boolean isEnd = (status & Registers.RXD_EOP) != 0;
+        boolean wasInside = isInside;
+        isInside = !isEnd;
+        return isEnd && !wasInside && length >= FRAME_BYTES_MIN && length <= Pool.BUFFER_BYTES;
+    }
+
     /** Fills both arrays with received frames: the index of the buffer and the length of each. Returns their number. */
     int rxBatch(int[] buffers, int[] lengths) {
         int index = receive.index;
         int received = 0;
-        for (; received < buffers.length && !pool.isEmpty(); received++) {
+        while (received < buffers.length && !pool.isEmpty()) {
             long status = receive.status(index);
             if ((status & Registers.RXD_DD) == 0) {
                 break;
             }
-            int next = pool.take();
-            buffers[received] = receive.buffers[index];
-            lengths[received] = (int) (status >>> 32) & 0xffff;
-            receive.buffers[index] = next;
-            receive.set(index, pool.address(next), 0);
+            int length = (int) (status >>> 32) & 0xffff;
+            if (isWhole(status, length)) {
+                buffers[received] = receive.buffers[index];
+                lengths[received] = length;
+                receive.buffers[index] = pool.take();
+                received++;
+            }
+            receive.set(index, pool.address(receive.buffers[index]), 0);
             index = index + 1 & MASK;
         }
-        if (received > 0) {
+        if (index != receive.index) {
             receive.index = index;
             // One behind: a tail that equals the head would say that the ring is empty.
             write(Registers.rdt(0), index - 1 & MASK);
@@ -172,7 +187,7 @@ final class Device {
     }
 
     /** Frees what was sent, a batch at a time: only the last descriptor of one is read. */
-    private void cleanUp() {
+    void cleanUp() {
         while ((transmit.index - clean & MASK) >= cleanBatch) {
             int last = clean + cleanBatch - 1 & MASK;
             if ((transmit.status(last) >>> 32 & Registers.TXD_WB_DD) == 0) {

@@ -2,10 +2,9 @@
  * Forwards frames between two ports, both ways: Forwarder ADDRESS ADDRESS.
  *
  * <p>README.md one directory up describes the options, which are the same in every language. Java has no prefetch, so that
- * FORWARDER_PREFETCH does nothing; its pool is a stack.
+ * FORWARDER_PREFETCH does nothing.
  */
 public final class Forwarder {
-    private static final int BUFFERS = 8192;
     private static final int NO_TOUCH = -1;
 
     private final int[] buffers;
@@ -23,6 +22,10 @@ public final class Forwarder {
     private void forward(Device from, Device to) {
         int received = from.rxBatch(buffers, lengths);
         if (received == 0) {
+            // Buffers that were sent are all that an empty pool can get.
+            if (pool.isEmpty()) {
+                to.cleanUp();
+            }
             return;
         }
         if (touch != NO_TOUCH) {
@@ -55,14 +58,14 @@ public final class Forwarder {
             throw new IllegalArgumentException("usage: Forwarder ADDRESS ADDRESS");
         }
         String kind = System.getenv("FORWARDER_POOL");
-        if (kind != null && !kind.equals("stack")) {
-            throw new IllegalArgumentException("FORWARDER_POOL: expected stack, found " + kind);
+        if (kind != null && !kind.equals("stack") && !kind.equals("ring")) {
+            throw new IllegalArgumentException("FORWARDER_POOL: expected stack or ring, found " + kind);
         }
         int batch = number("FORWARDER_BATCH", 32, 1, 512);
         int clean = number("FORWARDER_CLEAN", 32, 1, 256);
         boolean isUntouched = "none".equals(System.getenv("FORWARDER_TOUCH"));
         int touch = isUntouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59);
-        Pool pool = new Pool(BUFFERS);
+        Pool pool = new Pool(number("FORWARDER_BUFFERS", 8192, 1088, 65536), "ring".equals(kind));
         Device first = new Device(arguments[0], pool, clean);
         Device second = new Device(arguments[1], pool, clean);
         Forwarder forwarder = new Forwarder(batch, touch, pool);

@@ -52,7 +52,7 @@ static void forward(struct ixgbe *from, struct ixgbe *to) {
 }
 
 static struct ixgbe *open_with_spares(const char *address) {
-	struct ixgbe *device = ixgbe_open(address, (struct ixgbe_options){.clean_batch = BATCH, .pool = POOL_STACK});
+	struct ixgbe *device = ixgbe_open(address, (struct ixgbe_options){.buffers = 2 * RING_ENTRIES, .clean_batch = BATCH, .pool = POOL_STACK});
 	for (uint32_t i = 0; i < RING_ENTRIES; i++) {
 		device->transmit.packets[i] = pool_take(device->receive.pool);
 		device->transmit.ring[i].status = TXD_WB_DD;

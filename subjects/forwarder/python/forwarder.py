@@ -10,8 +10,6 @@ import sys
 from ixgbe import Device
 from memory import BUFFER_BYTES, Pool
 
-BUFFERS = 8192
-
 
 def number(name, otherwise, low, high):
     text = os.environ.get(name) or str(otherwise)
@@ -23,6 +21,9 @@ def number(name, otherwise, low, high):
 def forward(source, sink, pool, batch, touch):
     packets = source.rx_batch(batch)
     if not packets:
+        # Buffers that were sent are all that an empty pool can get.
+        if not pool.free:
+            sink.clean_up()
         return
     if touch is not None:
         memory = pool.memory
@@ -42,7 +43,7 @@ def main():
     batch = number("FORWARDER_BATCH", 32, 1, 512)
     clean = number("FORWARDER_CLEAN", 32, 1, 256)
     touch = None if os.environ.get("FORWARDER_TOUCH") == "none" else number("FORWARDER_TOUCH", 1, 0, 59)
-    pool = Pool(BUFFERS)
+    pool = Pool(number("FORWARDER_BUFFERS", 8192, 1088, 65536))
     first, second = (Device(address, pool, clean) for address in sys.argv[1:])
     while True:
         forward(first, second, pool, batch, touch)

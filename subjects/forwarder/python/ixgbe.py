@@ -10,6 +10,8 @@ from memory import BUFFER_BYTES, allocate
 
 RING_ENTRIES = 512  # a power of two
 TIMEOUT_S = 10
+# The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
+FRAME_BYTES_MIN = 60
 COMMAND = regs.TXD_EOP | regs.TXD_RS | regs.TXD_IFCS | regs.TXD_DEXT | regs.TXD_DTYP_DATA
 
 
@@ -52,6 +54,8 @@ class Device:
         self.pool = pool
         self.clean_batch = clean_batch
         self.clean = 0
+        # Within a received frame whose last buffer has not come yet.
+        self.is_inside = False
         # 4.6.3: interrupts off, reset, interrupts off again, EEPROM and DMA ready
         self.write(regs.EIMC, regs.EIMC_ALL_MASK)
         self.write(regs.CTRL, regs.CTRL_RST | regs.CTRL_LRST)
@@ -139,6 +143,12 @@ class Device:
         self.write(high, ring.address >> 32)
         self.write(length, RING_ENTRIES * 16)
 
+    def _is_whole(self, status, length):
+        """True for a frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer."""
+        is_end, was_inside = bool(status & regs.RXD_EOP), self.is_inside
+        self.is_inside = not is_end
+        return is_end and not was_inside and FRAME_BYTES_MIN <= length <= BUFFER_BYTES
+
     def rx_batch(self, number):
         """Up to `number` received packets."""
         ring, free, addresses = self.receive, self.pool.free, self.pool.addresses
@@ -148,19 +158,20 @@ class Device:
             status = words[2 * index + 1]
             if not status & regs.RXD_DD:
                 break
-            buffer = free.pop()
-            packets.append((buffers[index], status >> 32 & 0xFFFF))
-            buffers[index] = buffer
-            words[2 * index] = addresses[buffer]
+            length = status >> 32 & 0xFFFF
+            if self._is_whole(status, length):
+                packets.append((buffers[index], length))
+                buffers[index] = free.pop()
+            words[2 * index] = addresses[buffers[index]]
             words[2 * index + 1] = 0
             index = (index + 1) % RING_ENTRIES
-        if packets:
+        if index != ring.index:
             ring.index = index
             # One behind: a tail that equals the head would say that the ring is empty.
             self.write(regs.rdt(0), (index - 1) % RING_ENTRIES)
         return packets
 
-    def _clean_up(self):
+    def clean_up(self):
         """Frees what was sent, a batch at a time: only the last descriptor of one is read."""
         ring, batch = self.transmit, self.clean_batch
         while (ring.index - self.clean) % RING_ENTRIES >= batch:
@@ -172,7 +183,7 @@ class Device:
 
     def tx_batch(self, packets):
         """Sends packets from the front as far as there is room. Returns how many."""
-        self._clean_up()
+        self.clean_up()
         ring, addresses = self.transmit, self.pool.addresses
         words, buffers, index = ring.words, ring.buffers, ring.index
         room = (self.clean - index - 1) % RING_ENTRIES

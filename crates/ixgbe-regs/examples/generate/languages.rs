@@ -18,7 +18,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n/* % */\n",
                 constant: "#define % $u\n",
-                array: "static inline uint32_t %(uint32_t n) { return $u + n * @u; }\n",
+                shift: "#define % $u\n",
+                array: "static inline uint32_t %(uint32_t n) { return $u + n * #u; }\n",
                 name: Case::Same,
                 array_name: Case::Lower,
                 separates_functions: false,
@@ -31,7 +32,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n// %\n",
                 constant: "const % uint32 = $\n",
-                array: "func %(n uint32) uint32 { return $ + n*@ }\n",
+                shift: "const % uint32 = $\n",
+                array: "func %(n uint32) uint32 { return $ + n*# }\n",
                 name: Case::Camel("reg"),
                 array_name: Case::Camel("reg"),
                 separates_functions: true,
@@ -44,7 +46,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n# %\n",
                 constant: "% = $\n",
-                array: "def %(n: int) -> int:\n    return $ + n * @\n\n",
+                shift: "% = $\n",
+                array: "def %(n: int) -> int:\n    return $ + n * #\n\n",
                 name: Case::Same,
                 array_name: Case::Lower,
                 separates_functions: false,
@@ -57,7 +60,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n        // %\n",
                 constant: "        public const uint % = $;\n",
-                array: "        public static uint %(uint n) => $ + n * @;\n",
+                shift: "        public const int % = $;\n",
+                array: "        public static uint %(uint n) => $ + n * #;\n",
                 name: Case::Camel("^"),
                 array_name: Case::Camel("^"),
                 separates_functions: false,
@@ -70,7 +74,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n    // %\n",
                 constant: "    static final int % = $;\n",
-                array: "    static int %(int n) {\n        return $ + n * @;\n    }\n",
+                shift: "    static final int % = $;\n",
+                array: "    static int %(int n) {\n        return $ + n * #;\n    }\n",
                 name: Case::Same,
                 array_name: Case::Camel(""),
                 separates_functions: false,
@@ -83,7 +88,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n// %\n",
                 constant: "exports.% = $;\n",
-                array: "exports.% = (n) => $ + n * @;\n",
+                shift: "exports.% = $;\n",
+                array: "exports.% = (n) => $ + n * #;\n",
                 name: Case::Same,
                 array_name: Case::Camel(""),
                 separates_functions: false,
@@ -96,7 +102,8 @@ pub fn files(table: &Table) -> Vec<File> {
             &Style {
                 comment: "\n    // %\n",
                 constant: "    static let %: UInt32 = $\n",
-                array: "    @inline(__always) static func %(_ n: Int) -> Int { return $ + n * @ }\n",
+                shift: "    static let %: UInt32 = $\n",
+                array: "    @inline(__always) static func %(_ n: UInt32) -> UInt32 { return $ + n * # }\n",
                 name: Case::Camel(""),
                 array_name: Case::Camel(""),
                 separates_functions: false,
@@ -176,10 +183,12 @@ fn rust_constant(name: &str, value: u32) -> String {
 }
 
 /// How a language writes a comment, a constant and an array of registers: `%` is the name or the text, `$` the value or the
-/// offset, `@` the stride.
+/// offset, `#` the stride.
 struct Style {
     comment: &'static str,
     constant: &'static str,
+    /// A constant that is the number of bits of a shift.
+    shift: &'static str,
     array: &'static str,
     name: Case,
     array_name: Case,
@@ -223,8 +232,11 @@ fn foreign(table: &Table, head: &str, tail: &str, style: &Style) -> String {
     let mut out = head.replace('%', GENERATED);
     let constants = table.constants();
     let constant = |name: &str, value: u32| {
-        let value = if name.ends_with("_SHIFT") { value.to_string() } else { format!("0x{value:08x}") };
-        style.constant.replace('%', &style.name.of(name)).replace('$', &value)
+        let (constant, value) = match name.ends_with("_SHIFT") {
+            true => (style.shift, value.to_string()),
+            false => (style.constant, format!("0x{value:08x}")),
+        };
+        constant.replace('%', &style.name.of(name)).replace('$', &value)
     };
     for register in &table.register {
         let Register { name, offset, stride, text, section, .. } = register;
@@ -235,7 +247,7 @@ fn foreign(table: &Table, head: &str, tail: &str, style: &Style) -> String {
                 .array
                 .replace('%', &style.array_name.of(name))
                 .replace('$', &format!("0x{offset:05x}"))
-                .replace('@', &format!("0x{stride:x}")),
+                .replace('#', &format!("0x{stride:x}")),
         };
         let own: Vec<_> = constants.iter().filter(|(_, _, of)| of == name).collect();
         if register.count.is_some() && !own.is_empty() && style.separates_functions {

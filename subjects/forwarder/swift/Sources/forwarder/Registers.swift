@@ -52,10 +52,10 @@ enum Registers {
     static let eiam: UInt32 = 0x00890
 
     // EITR: Interrupt throttling; 8.2.3.5.12
-    0x4inline(__always) static func eitr(_ n: Int) -> Int { return 0x00820 + n * 0x4 }
+    @inline(__always) static func eitr(_ n: UInt32) -> UInt32 { return 0x00820 + n * 0x4 }
 
     // IVAR: Interrupt vector allocation; 8.2.3.5.16
-    0x4inline(__always) static func ivar(_ n: Int) -> Int { return 0x00900 + n * 0x4 }
+    @inline(__always) static func ivar(_ n: UInt32) -> UInt32 { return 0x00900 + n * 0x4 }
 
     // GPIE: General purpose interrupt enable; 8.2.3.5.18
     static let gpie: UInt32 = 0x00898
@@ -80,10 +80,10 @@ enum Registers {
     static let rfctl: UInt32 = 0x05008
 
     // RAL: Receive address, lower four bytes; 8.2.3.7.8
-    0x8inline(__always) static func ral(_ n: Int) -> Int { return 0x05400 + n * 0x8 }
+    @inline(__always) static func ral(_ n: UInt32) -> UInt32 { return 0x05400 + n * 0x8 }
 
     // RAH: Receive address, upper two bytes; 8.2.3.7.9
-    0x8inline(__always) static func rah(_ n: Int) -> Int { return 0x05404 + n * 0x8 }
+    @inline(__always) static func rah(_ n: UInt32) -> UInt32 { return 0x05404 + n * 0x8 }
     static let rahRahMask: UInt32 = 0x0000ffff
     static let rahRahShift: UInt32 = 0
     static let rahAv: UInt32 = 0x80000000
@@ -92,28 +92,28 @@ enum Registers {
     static let mrqc: UInt32 = 0x05818
 
     // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
-    0x40inline(__always) static func rdbal(_ n: Int) -> Int { return 0x01000 + n * 0x40 }
+    @inline(__always) static func rdbal(_ n: UInt32) -> UInt32 { return 0x01000 + n * 0x40 }
 
     // RDBAH: Receive descriptor ring base address, upper half; 8.2.3.8.2
-    0x40inline(__always) static func rdbah(_ n: Int) -> Int { return 0x01004 + n * 0x40 }
+    @inline(__always) static func rdbah(_ n: UInt32) -> UInt32 { return 0x01004 + n * 0x40 }
 
     // RDLEN: Receive descriptor ring length in bytes; 8.2.3.8.3
-    0x40inline(__always) static func rdlen(_ n: Int) -> Int { return 0x01008 + n * 0x40 }
+    @inline(__always) static func rdlen(_ n: UInt32) -> UInt32 { return 0x01008 + n * 0x40 }
 
     // RDH: Receive descriptor head: the first that the device owns; 8.2.3.8.4
-    0x40inline(__always) static func rdh(_ n: Int) -> Int { return 0x01010 + n * 0x40 }
+    @inline(__always) static func rdh(_ n: UInt32) -> UInt32 { return 0x01010 + n * 0x40 }
 
     // RDT: Receive descriptor tail: the first that the device does not own; 8.2.3.8.5
-    0x40inline(__always) static func rdt(_ n: Int) -> Int { return 0x01018 + n * 0x40 }
+    @inline(__always) static func rdt(_ n: UInt32) -> UInt32 { return 0x01018 + n * 0x40 }
 
     // RXDCTL: Receive descriptor control; 8.2.3.8.6
-    0x40inline(__always) static func rxdctl(_ n: Int) -> Int { return 0x01028 + n * 0x40 }
+    @inline(__always) static func rxdctl(_ n: UInt32) -> UInt32 { return 0x01028 + n * 0x40 }
     static let rxdctlEnable: UInt32 = 0x02000000
     static let rxdctlSwflsh: UInt32 = 0x04000000
     static let rxdctlVme: UInt32 = 0x40000000
 
     // SRRCTL: Split receive control: buffer size and descriptor type; 8.2.3.8.7
-    0x4inline(__always) static func srrctl(_ n: Int) -> Int { return 0x02100 + n * 0x4 }
+    @inline(__always) static func srrctl(_ n: UInt32) -> UInt32 { return 0x02100 + n * 0x4 }
     static let srrctlBsizepacketMask: UInt32 = 0x0000001f
     static let srrctlBsizepacketShift: UInt32 = 0
     static let srrctlBsizeheaderMask: UInt32 = 0x00003f00
@@ -128,7 +128,7 @@ enum Registers {
     static let rdrxctlDmaidone: UInt32 = 0x00000008
 
     // RXPBSIZE: Receive packet buffer size; 8.2.3.8.9
-    0x4inline(__always) static func rxpbsize(_ n: Int) -> Int { return 0x03c00 + n * 0x4 }
+    @inline(__always) static func rxpbsize(_ n: UInt32) -> UInt32 { return 0x03c00 + n * 0x4 }
     static let rxpbsizeSizeMask: UInt32 = 0x000ffc00
     static let rxpbsizeSizeShift: UInt32 = 10
 
@@ -144,22 +144,22 @@ enum Registers {
     static let dmatxctlTe: UInt32 = 0x00000001
 
     // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
-    0x40inline(__always) static func tdbal(_ n: Int) -> Int { return 0x06000 + n * 0x40 }
+    @inline(__always) static func tdbal(_ n: UInt32) -> UInt32 { return 0x06000 + n * 0x40 }
 
     // TDBAH: Transmit descriptor ring base address, upper half; 8.2.3.9.6
-    0x40inline(__always) static func tdbah(_ n: Int) -> Int { return 0x06004 + n * 0x40 }
+    @inline(__always) static func tdbah(_ n: UInt32) -> UInt32 { return 0x06004 + n * 0x40 }
 
     // TDLEN: Transmit descriptor ring length in bytes; 8.2.3.9.7
-    0x40inline(__always) static func tdlen(_ n: Int) -> Int { return 0x06008 + n * 0x40 }
+    @inline(__always) static func tdlen(_ n: UInt32) -> UInt32 { return 0x06008 + n * 0x40 }
 
     // TDH: Transmit descriptor head: the first that the device has not sent; 8.2.3.9.8
-    0x40inline(__always) static func tdh(_ n: Int) -> Int { return 0x06010 + n * 0x40 }
+    @inline(__always) static func tdh(_ n: UInt32) -> UInt32 { return 0x06010 + n * 0x40 }
 
     // TDT: Transmit descriptor tail: the first that the device must not send yet; 8.2.3.9.9
-    0x40inline(__always) static func tdt(_ n: Int) -> Int { return 0x06018 + n * 0x40 }
+    @inline(__always) static func tdt(_ n: UInt32) -> UInt32 { return 0x06018 + n * 0x40 }
 
     // TXDCTL: Transmit descriptor control; 8.2.3.9.10
-    0x40inline(__always) static func txdctl(_ n: Int) -> Int { return 0x06028 + n * 0x40 }
+    @inline(__always) static func txdctl(_ n: UInt32) -> UInt32 { return 0x06028 + n * 0x40 }
     static let txdctlPthreshMask: UInt32 = 0x0000007f
     static let txdctlPthreshShift: UInt32 = 0
     static let txdctlHthreshMask: UInt32 = 0x00007f00
@@ -170,7 +170,7 @@ enum Registers {
     static let txdctlSwflsh: UInt32 = 0x04000000
 
     // TXPBSIZE: Transmit packet buffer size; 8.2.3.9.13
-    0x4inline(__always) static func txpbsize(_ n: Int) -> Int { return 0x0cc00 + n * 0x4 }
+    @inline(__always) static func txpbsize(_ n: UInt32) -> UInt32 { return 0x0cc00 + n * 0x4 }
     static let txpbsizeSizeMask: UInt32 = 0x000ffc00
     static let txpbsizeSizeShift: UInt32 = 10
 
@@ -179,7 +179,7 @@ enum Registers {
     static let rttdcsArbdis: UInt32 = 0x00000040
 
     // DCA_RXCTRL: Receive direct cache access control; bit 12 is reserved, set by a reset, and must be cleared (4.6.7); 8.2.3.11.1
-    0x4inline(__always) static func dcaRxctrl(_ n: Int) -> Int { return 0x02200 + n * 0x4 }
+    @inline(__always) static func dcaRxctrl(_ n: UInt32) -> UInt32 { return 0x02200 + n * 0x4 }
     static let dcaRxctrlReserved12: UInt32 = 0x00001000
 
     // HLREG0: MAC core control; 8.2.3.22.8
@@ -210,7 +210,7 @@ enum Registers {
     static let linksUp: UInt32 = 0x40000000
 
     // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
-    0x4inline(__always) static func rxmpc(_ n: Int) -> Int { return 0x03fa0 + n * 0x4 }
+    @inline(__always) static func rxmpc(_ n: UInt32) -> UInt32 { return 0x03fa0 + n * 0x4 }
 
     // GPRC: Good frames received; 8.2.3.23.18
     static let gprc: UInt32 = 0x04074
@@ -231,10 +231,10 @@ enum Registers {
     static let gotch: UInt32 = 0x04094
 
     // QPRC: Frames received by the queue; 8.2.3.23.69
-    0x40inline(__always) static func qprc(_ n: Int) -> Int { return 0x01030 + n * 0x40 }
+    @inline(__always) static func qprc(_ n: UInt32) -> UInt32 { return 0x01030 + n * 0x40 }
 
     // QPTC: Frames transmitted by the queue; 8.2.3.23.72
-    0x40inline(__always) static func qptc(_ n: Int) -> Int { return 0x06030 + n * 0x40 }
+    @inline(__always) static func qptc(_ n: UInt32) -> UInt32 { return 0x06030 + n * 0x40 }
 
     // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
     static let rxdDd: UInt32 = 0x00000001
