@@ -90,6 +90,7 @@ fn main() -> ExitCode {
         Verb::Nic(args) => match &args.verb {
             None => nic::serve(&args.serve),
             Some(NicVerb::Trace(args)) => nic::trace(args),
+            Some(NicVerb::Check(args)) => nic::check(args),
             Some(NicVerb::Guard) => nic::guard(),
         },
         Verb::Profile(profile) => match &profile.verb {

@@ -1,5 +1,6 @@
 //! `prony nic`: an 82599 in software; `prony load nic`: a driver under load.
 
+mod check;
 mod guard;
 mod human;
 mod json;
@@ -14,6 +15,7 @@ use prony_machine::{HugePages, Tree};
 use prony_softnic_host::{MapError, NamespaceError, RunError};
 
 use crate::failure::Failure;
+pub use check::run as check;
 pub use guard::wait as guard;
 pub use load::run as load;
 pub use serve::run as serve;

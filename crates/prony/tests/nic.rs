@@ -15,8 +15,8 @@ use tempfile::TempDir;
 /// Huge pages are the machine's: one test at a time changes their number.
 static HUGE_PAGES: Mutex<()> = Mutex::new(());
 
-/// Those of `subjects/forwarder` that this project can build everywhere it is developed.
-const LANGUAGES: [&str; 5] = ["c", "rust", "go", "java", "python"];
+/// Those of `subjects/forwarder` that `scripts/setup test` installs what it takes for. Swift is in no package of Debian.
+const LANGUAGES: [&str; 7] = ["c", "rust", "go", "csharp", "java", "javascript", "python"];
 
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -46,6 +46,20 @@ fn build(folder: &TempDir, name: &str, extra: &str) -> String {
     path
 }
 
+/// A forwarder of `subjects/forwarder`, built: a language, or one of its variants.
+fn forwarder_in(language: &str) -> String {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let build = |name: &str| Command::new(root.join("scripts/build-forwarders")).arg(name).output().expect("a script");
+    let mut built = build(language);
+    if !built.status.success() && language == "csharp" {
+        // The runtime of .NET Core is a package of PyPI, which not every machine reaches; that of Mono is one of Debian.
+        eprintln!("not tried: C# on .NET Core: {}", text(&built.stderr));
+        built = build("csharp-mono");
+    }
+    assert!(built.status.success(), "{}; `scripts/setup test` installs what it takes", text(&built.stderr));
+    root.join(text(&built.stdout).trim()).display().to_string()
+}
+
 fn text(bytes: &[u8]) -> &str {
     str::from_utf8(bytes).expect("it is text")
 }
@@ -57,6 +71,19 @@ fn load(flags: &[&str], command: &[&str]) -> Output {
 
 fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+/// Nothing was changed, and nothing was lost; a driver may drop frames while a busy machine keeps the device from its CPU, as
+/// their way out is blocked then.
+fn assert_whole(answer: &Value, what: &str) {
+    let number = |name: &str| answer[name].as_u64().unwrap_or_else(|| panic!("{name}: {answer}"));
+    assert_eq!(
+        number("reordered") + number("duplicates") + number("corrupted") + number("foreign"),
+        0,
+        "{what}: {answer}"
+    );
+    assert_eq!((number("lost_by_nic"), &answer["mistakes"]), (0, &serde_json::json!([])), "{what}: {answer}");
+    assert!(number("lost_by_driver") == 0 || answer["device_stalled_s"].as_f64() > Some(0.0), "{what}: {answer}");
 }
 
 fn huge_pages() -> u64 {
@@ -119,7 +146,7 @@ fn without_a_rate_all_variants_of_a_driver_forward_everything() {
     ] {
         let command = [&["env"][..], variables, &[&forwarder, "ADDR", "ADDR"]].concat();
         let answer = json(&load(&["--size", "60..1518", "--json"], &command));
-        assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{variables:?}: {answer}");
+        assert_whole(&answer, &variables.join(" "));
         assert!(answer["received"].as_u64() > Some(100), "{variables:?}: {answer}");
         let touched = match variables.last() {
             Some(&"FORWARDER_TOUCH=none") => None,
@@ -134,20 +161,17 @@ fn without_a_rate_all_variants_of_a_driver_forward_everything() {
 #[test]
 fn the_driver_of_every_language_forwards_everything_and_touches_what_it_should() {
     let _turn = one_at_a_time();
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let built = Command::new(root.join("scripts/build-forwarders")).args(LANGUAGES).output().expect("a script");
-    assert!(built.status.success(), "{}", text(&built.stderr));
-    let programs = text(&built.stdout).lines().map(|line| root.join(line).display().to_string());
-    for (language, program) in LANGUAGES.iter().zip(programs) {
+    for language in LANGUAGES {
+        let program = forwarder_in(language);
         for variables in
             [&["FORWARDER_BATCH=1", "FORWARDER_CLEAN=1"][..], &["FORWARDER_BATCH=64", "FORWARDER_TOUCH=59"]]
         {
             let command = [&["env"][..], variables, &[&program, "ADDR", "ADDR"]].concat();
             let answer = json(&load(&["--size", "60..1518", "--json"], &command));
-            assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{language}: {answer}");
+            assert_whole(&answer, language);
             let place = if variables[1] == "FORWARDER_TOUCH=59" { "59" } else { "1" };
             assert_eq!(answer["touched"][place], answer["received"], "{language}: {answer}");
-            assert!(answer["received"].as_u64() > Some(100), "{language}: {answer}");
+            assert!(answer["received"].as_u64() > Some(0), "{language}: {answer}");
         }
     }
 }
@@ -155,14 +179,70 @@ fn the_driver_of_every_language_forwards_everything_and_touches_what_it_should()
 #[test]
 fn the_null_forwarder_forwards_everything_and_touches_nothing() {
     let _turn = one_at_a_time();
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let built = Command::new(root.join("scripts/build-forwarders")).arg("null").output().expect("a script");
-    assert!(built.status.success(), "{}", text(&built.stderr));
-    let program = root.join(text(&built.stdout).trim()).display().to_string();
+    let program = forwarder_in("null");
     let answer = json(&load(&["--json"], &[&program]));
-    assert_eq!((&answer["good"], &answer["lost_by_nic"]), (&true.into(), &0.into()), "{answer}");
+    assert_whole(&answer, "null");
     assert_eq!(answer["untouched"], answer["received"], "{answer}");
     assert!(answer["received"].as_u64() > Some(100), "{answer}");
+}
+
+#[test]
+fn pools_and_builds_without_checks_forward_everything() {
+    let _turn = one_at_a_time();
+    let rings = ["go", "csharp", "java", "javascript"];
+    let all = ["ring", "list", "checked", "counted"].map(|pool| ("rust", pool)).into_iter();
+    let all = all.chain([("c", "checked"), ("c", "counted"), ("rust-unchecked", "stack"), ("go-unchecked", "stack")]);
+    for (language, pool) in all.chain(rings.map(|language| (language, "ring"))) {
+        let (program, variable) = (forwarder_in(language), format!("FORWARDER_POOL={pool}"));
+        let answer = json(&load(&["--json"], &["env", &variable, &program, "ADDR", "ADDR"]));
+        assert_whole(&answer, language);
+        assert_eq!(answer["touched"]["1"], answer["received"], "{language}: {answer}");
+        assert!(answer["received"].as_u64() > Some(0), "{language}: {answer}");
+    }
+}
+
+#[test]
+fn the_driver_of_every_language_passes_every_trace() {
+    let _turn = one_at_a_time();
+    for language in LANGUAGES {
+        let program = forwarder_in(language);
+        let arguments = ["nic", "check", "--setup-timeout", "60s", "--json", "--", &program];
+        let output = prony().args(arguments).output().expect("it was just built");
+        let answer = json(&output);
+        let traces = answer["traces"].as_array().expect("a list");
+        let failed: Vec<&Value> = traces.iter().filter(|trace| trace["passed"] != true).collect();
+        assert!(failed.is_empty() && output.status.code() == Some(0), "{language}: {failed:?}");
+        assert_eq!(traces.len(), 10, "{answer}");
+    }
+}
+
+#[test]
+fn a_driver_that_takes_a_part_of_a_frame_for_a_frame_fails_the_trace() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    // Every descriptor is a frame to it, whatever its length: the two lines that tell them apart are made useless.
+    let source = r#"
+        #define main other_main
+        #include "forwarder.c"
+        #undef main
+        #include "registers.h"
+        #undef RXD_EOP
+        #define RXD_EOP RXD_DD
+        #include "ixgbe.c"
+        int main(int argc, char *argv[]) { return other_main(argc, argv); }"#;
+    let sources = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../subjects/forwarder/c");
+    let file = folder.path().join("careless.c");
+    fs::write(&file, source).expect("the folder is writable");
+    let program = folder.path().join("careless").display().to_string();
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O2", "-std=gnu11", "-o", &program, "-I"]).arg(&sources).arg(&file).arg(sources.join("memory.c"));
+    let built = compiler.output().expect("a C compiler is installed: apt-get install gcc");
+    assert!(built.status.success(), "{}", text(&built.stderr));
+    let arguments = ["nic", "check", "--only", "multi-segment", "--only", "every-size", "--", &program];
+    let output = prony().args(arguments).output().expect("it was just built");
+    let talk = text(&output.stdout);
+    assert!(talk.contains("failed  multi-segment") && talk.contains("passed  every-size"), "{talk}");
+    assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
@@ -172,7 +252,7 @@ fn a_driver_that_loses_frames_is_a_finding() {
     let source = r#"
         #include "ixgbe.h"
         int main(int argc, char *argv[]) {
-            struct ixgbe_options options = {.clean_batch = 1};
+            struct ixgbe_options options = {.buffers = 4096, .clean_batch = 1};
             struct ixgbe *one = ixgbe_open(argv[1], options), *two = ixgbe_open(argv[argc - 1], options);
             for (unsigned n = 1;; n++) {
                 struct packet *packet;
@@ -198,7 +278,7 @@ fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
         #include "registers.h"
         #include <unistd.h>
         int main(int argc, char *argv[]) {
-            struct ixgbe *device = ixgbe_open(argv[argc - 1], (struct ixgbe_options){.clean_batch = 1});
+            struct ixgbe *device = ixgbe_open(argv[argc - 1], (struct ixgbe_options){.buffers = 4096, .clean_batch = 1});
             device->transmit.ring[0].address = 0x1000;
             device->transmit.ring[0].command = TXD_EOP | TXD_RS | TXD_DEXT | TXD_DTYP_DATA | 60;
             *(volatile uint32_t *)(device->registers + tdt(0)) = 1;

@@ -57,6 +57,7 @@ const ROWS: &[Row] = &[
     ("load nic", &[&["--rate", "HOSTILE", "--", "true"], &["--size", "HOSTILE", "--", "true"]]),
     ("nic", &[&["--rate", "HOSTILE"]]),
     ("nic trace", &[&["--size", "HOSTILE"], &["--for", "HOSTILE"]]),
+    ("nic check", &[&["--only", "HOSTILE", "--", "true"], &["--setup-timeout", "HOSTILE", "--", "true"]]),
     (
         "compare",
         &[

@@ -70,6 +70,15 @@ impl Driver {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// Ends it and what it started, with SIGKILL, wherever it is.
+    pub(crate) fn kill(mut self) -> io::Result<ExitStatus> {
+        if let Some(group) = Pid::from_raw(self.child.id() as i32) {
+            // It may have ended by itself.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        self.child.wait()
+    }
+
     /// Ends it and what it started, with SIGTERM and then with SIGKILL.
     pub(crate) fn end(&mut self) -> Option<ExitStatus> {
         let group = Pid::from_raw(self.child.id() as i32)?;

@@ -5,6 +5,7 @@
 #![deny(unsafe_code)]
 
 mod bar;
+mod check;
 mod clock;
 mod dma_map;
 mod driver;
@@ -19,6 +20,7 @@ mod samples;
 mod serve;
 mod slice;
 
+pub use check::{CheckOptions, Finding, Outcome, TRACES, Trace, check};
 pub use dma_map::MapError;
 pub use namespace::{HUGE_PAGES, NamespaceError};
 pub use nic::Notice;

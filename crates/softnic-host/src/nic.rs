@@ -211,6 +211,36 @@ impl Nic {
         moved > 0
     }
 
+    /// Takes what drivers send, a burst of each port, and gives them nothing. True if there was something.
+    pub(crate) fn poll_transmit(&mut self) -> bool {
+        let now_ns = self.clock.now_ns();
+        self.memory.set_time(now_ns);
+        let mut moved = 0;
+        for number in 0..self.ports.len() {
+            self.ports[number].look_at_tails();
+            moved += self.transmit(number, now_ns);
+        }
+        moved > 0
+    }
+
+    /// Frames enter a port: up to `number`, as far as its receive queue has descriptors. Returns how many did.
+    pub(crate) fn deliver(&mut self, number: usize, frames: u32) -> u32 {
+        let now_ns = self.clock.now_ns();
+        self.memory.set_time(now_ns);
+        let (stream, port) = (&mut self.streams[number], &mut self.ports[number]);
+        port.look_at_tails();
+        let room = port.device.receive_room(0).min(frames);
+        let mut delivered = 0;
+        for _ in 0..room {
+            match port.device.receive(&mut self.memory, stream.generator.next_frame(now_ns)) {
+                Receipt::Delivered { .. } => delivered += 1,
+                _ => break,
+            }
+        }
+        stream.delivered += u64::from(delivered);
+        delivered
+    }
+
     /// Gives up on frames of which none came out for `patience` calls, so that others can take their place.
     pub(crate) fn settle(&mut self, patience: u32) {
         for stream in &mut self.streams {

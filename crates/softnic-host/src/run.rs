@@ -176,6 +176,9 @@ impl<'a> Run<'a> {
         };
         let generated = self.end_of_measurement(&mut measured);
         self.drain();
+        if matches!(self.options.mode, Mode::Slice { .. }) {
+            crate::slice::end();
+        }
         let report = self.report(measured, &generated);
         match report.frames() {
             0 if !report.is_interrupted => {
@@ -417,7 +420,7 @@ impl Nic {
     }
 
     /// What a port lacks to forward frames.
-    fn missing(&self, port: usize) -> &'static str {
+    pub(crate) fn missing(&self, port: usize) -> &'static str {
         use prony_softnic::Direction::{Receive, Transmit};
         let device = &self.ports[port].device;
         match () {

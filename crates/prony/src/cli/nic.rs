@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use prony_softnic_host::{Rate, Sizes};
+use prony_softnic_host::{Rate, Sizes, TRACES};
 
 use crate::numbers::duration;
 
@@ -108,6 +108,7 @@ Examples:
   prony nic --rate 1000              the same, and 1,000 frames per second enter each port that works
   prony nic trace -- ./forwarder     every register write and every descriptor that a driver uses
   prony nic trace --pcap frames.pcap --for 2s -- ./forwarder
+  prony nic check -- ./forwarder     what every driver must get right, one trace after another
 
 A driver that is started by hand must be in the mount namespace of the device: `prony nic` prints the command. When it
 ends, in whatever way, the device lets go of its memory and waits for the next one.";
@@ -126,6 +127,8 @@ pub struct NicArgs {
 pub enum NicVerb {
     /// Print what a driver does: register writes, descriptors, frames
     Trace(TraceArgs),
+    /// Try what every driver must get right
+    Check(CheckArgs),
     /// Gives huge pages back when standard input ends
     #[command(hide = true)]
     Guard,
@@ -186,6 +189,49 @@ pub struct TraceArgs {
     /// Print one JSON object per line
     #[arg(long)]
     pub json: bool,
+}
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  prony nic check -- ./forwarder
+  prony nic check --only ring-wrap --only kill -- ./forwarder ADDR ADDR
+  prony nic check --json -- java -cp classes Forwarder
+
+The driver forwards frames between two ports, and is started anew for each trace. docs/guide/nic.md describes the traces.
+
+Exit codes:
+  0  the driver passed all traces
+  1  it failed one
+  2  could not run";
+
+/// Try what every driver must get right: full rings, lost links, frames in several buffers, a kill in the middle of DMA.
+#[derive(Debug, Args)]
+#[command(after_help = CHECK_EXAMPLES)]
+pub struct CheckArgs {
+    /// Driver command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
+    /// Only this trace; may be repeated
+    #[arg(long, value_name = "TRACE", value_parser = trace)]
+    pub only: Vec<&'static str>,
+    /// Time for the driver to set up all ports
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub setup_timeout: Duration,
+    /// Huge pages of 2 MiB that must be free; more are reserved if needed
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub huge_pages: u64,
+    /// Show the driver's output
+    #[arg(long)]
+    pub show_output: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn trace(text: &str) -> Result<&'static str, String> {
+    let names = TRACES.iter().map(|trace| trace.name);
+    let found = names.clone().find(|&name| name == text);
+    found.ok_or_else(|| format!("expected one of {}", names.collect::<Vec<_>>().join(", ")))
 }
 
 /// The line rate of 100 Gbit/s with the shortest frames: what is more is a slip of the hand.

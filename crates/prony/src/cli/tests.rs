@@ -31,6 +31,7 @@ fn help_pages_read_well() {
         &["load", "nic"],
         &["nic"],
         &["nic", "trace"],
+        &["nic", "check"],
         &["compare"],
         &["stats"],
         &["hist"],
