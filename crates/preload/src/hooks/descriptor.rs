@@ -350,8 +350,8 @@ hooks! {
             return new;
         }
         if !is_recorded(fd) {
-            if command == libc::F_SETLKW || command == libc::F_OFD_SETLKW {
-                return lock::range_locked(fd, command, argument, |command| real::fcntl(fd, command, argument));
+            if let Some(at_once) = lock::at_once_of(command) {
+                return lock::range_locked(fd, (command, at_once), argument, |command| real::fcntl(fd, command, argument));
             }
             return at_descriptor(c"fcntl", fd, real::fcntl(fd, command, argument));
         }

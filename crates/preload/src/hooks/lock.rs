@@ -39,17 +39,28 @@ fn result_of(error: c_int) -> c_int {
     -1
 }
 
-/// `fcntl` with a command that waits for a lock on a range.
+/// The command of `fcntl` that fails where this one waits for a lock on a range; `None` for other commands. Numbers of
+/// Linux (`asm-generic/fcntl.h`): on i386 the first stands for ranges of 32 bits, and the second, which is its own
+/// there, for those of 64.
+pub(super) fn at_once_of(command: c_int) -> Option<c_int> {
+    match command {
+        7 => Some(6),
+        14 if cfg!(target_arch = "x86") => Some(13),
+        libc::F_OFD_SETLKW => Some(libc::F_OFD_SETLK),
+        _ => None,
+    }
+}
+
+/// `fcntl` with a command that waits for a lock on a range, and with the one that does not.
 pub(super) unsafe fn range_locked(
     fd: c_int,
-    command: c_int,
+    (command, at_once): (c_int, c_int),
     range: *mut c_void,
     real: impl Fn(c_int) -> c_int,
 ) -> c_int {
-    let at_once = if command == libc::F_SETLKW { libc::F_SETLK } else { libc::F_OFD_SETLK };
-    // SAFETY: the caller passes what its call was given: a range that is good across it.
+    // SAFETY: the caller passes what its call was given: a range that is good across it, and begins with its kind.
     unsafe {
-        if (*range.cast::<libc::flock>()).l_type == libc::F_UNLCK as c_short {
+        if *range.cast::<c_short>() == libc::F_UNLCK as c_short {
             return at_descriptor(c"fcntl", fd, real(command));
         }
         locked(c"fcntl", fd, || real(at_once), || real(command))
