@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
 use prony_demo::{
     Exit, FileEntry, FileRole, Head, Header, ObjectEntry, Op, PartKind, Record, Trailer, Writer, WriterOptions,
 };
+use prony_testing::scratch::Scratch;
 use serde_json::{Value, json};
-use tempfile::TempDir;
 
 /// Sets the title, clears the screen, begins a line of its own, turns the direction around, hides, and is markup.
 const HOSTILE: &str = "a\u{1b}]0;b\u{7}\u{1b}[2J\r\nFORGED\u{9b}31m\u{202e}\u{200b}\u{2028}\u{7f}<b>&|";
@@ -126,11 +126,12 @@ const ROWS: &[Row] = &[
 ];
 
 /// A directory with everything that others wrote.
-struct Place(TempDir);
+struct Place(Scratch);
 
 impl Place {
     fn new() -> Place {
-        let place = Place(TempDir::new().expect("the temporary directory is writable"));
+        // Its limits are kept here, and nothing of this machine's is replaced.
+        let place = Place(Scratch::new("untrusted").with_variable("XDG_DATA_HOME", ""));
         let demo = demo();
         place.write("CUT", &demo[..demo.len() - 40]);
         place.write("DEMO", &demo);
@@ -146,17 +147,17 @@ impl Place {
         place.write("STUDY", study().as_bytes());
         place.machine();
         place.program();
-        let imported = place.prony("study import", &["TABLE", "-o", "IMPORTED", "--value", "ms"]);
+        let imported = place.run("study import", &["TABLE", "-o", "IMPORTED", "--value", "ms"]);
         assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
         // Its cells fail, and say so with what they printed.
-        let run = place.prony("study run", &["STUDY", "-o", "RESULTS"]);
+        let run = place.run("study run", &["STUDY", "-o", "RESULTS"]);
         assert_eq!(run.status.code(), Some(1), "{}", String::from_utf8_lossy(&run.stderr));
         place
     }
 
     /// Where a file is; most have hostile names themselves.
     fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(named(name))
+        self.0.file(&named(name))
     }
 
     fn write(&self, name: &str, content: &[u8]) {
@@ -199,13 +200,10 @@ impl Place {
         run("objcopy", &[flag("--redefine-sym"), flag(&renamed), object.as_ref(), program.as_ref()]);
     }
 
-    fn prony(&self, verb: &str, arguments: &[&str]) -> Output {
-        let mut command = prony_testing::prony();
-        command.args(verb.split(' ')).args(arguments.iter().map(|argument| named(argument)));
-        // Its limits and its list of recorded demos are kept here, and nothing of this machine's is replaced.
-        let place = self.0.path();
-        command.current_dir(place).env("XDG_DATA_HOME", place).env("XDG_STATE_HOME", place).stdin(Stdio::null());
-        command.output().expect("the command is built")
+    /// Runs a verb of `prony`, whose answer need not be text.
+    fn run(&self, verb: &str, arguments: &[&str]) -> Output {
+        let arguments = verb.split(' ').map(str::to_owned).chain(arguments.iter().map(|argument| named(argument)));
+        self.0.command(&arguments.collect::<Vec<_>>()).output().expect("the command is built")
     }
 }
 
@@ -346,9 +344,7 @@ fn harm(bytes: &[u8]) -> Option<String> {
 
 /// The verbs that the help of the command lists, those of verbs among them.
 fn verbs(place: &Place, above: &str) -> BTreeSet<String> {
-    let mut command = prony_testing::prony();
-    command.args(above.split_whitespace()).arg("--help").current_dir(place.0.path());
-    let help = String::from_utf8(command.output().expect("the command is built").stdout).expect("help is text");
+    let help = place.0.prony(&above.split_whitespace().chain(["--help"]).collect::<Vec<_>>()).stdout;
     let mut found = BTreeSet::new();
     let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     for verb in lines.filter_map(|line| line.split_whitespace().next()) {
@@ -374,7 +370,7 @@ fn no_verb_gives_a_terminal_what_somebody_else_wrote() {
     let flag: &[&str] = &["--HOSTILE"];
     for (verb, rows) in ROWS {
         for (arguments, shows_names) in rows.iter().map(|row| (*row, true)).chain([(missing, false), (flag, false)]) {
-            let output = place.prony(verb, arguments);
+            let output = place.run(verb, arguments);
             let shown = format!("prony {verb} {}", arguments.join(" "));
             for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
                 wrong.extend(harm(bytes).map(|harm| format!("{shown}: {name}: {harm}")));

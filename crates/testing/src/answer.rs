@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -43,6 +44,8 @@ pub fn prony() -> Command {
 pub struct Answer {
     /// None if a signal ended it.
     pub code: Option<i32>,
+    /// Number of the signal that ended it.
+    pub signal: Option<i32>,
     pub stdout: String,
     pub stderr: String,
 }
@@ -56,7 +59,8 @@ impl Answer {
     /// Of a command that has ended.
     pub fn of(output: Output) -> Answer {
         let text = |bytes| String::from_utf8(bytes).expect("answers and messages are text");
-        Answer { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+        let (code, signal) = (output.status.code(), output.status.signal());
+        Answer { code, signal, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
     /// Standard output as JSON.

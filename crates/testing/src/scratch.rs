@@ -1,25 +1,40 @@
-//! Temporary directories, free ports and packages: what a server needs around it.
+//! Temporary directories and the command in them, free ports and packages: what a test or a server needs around it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::net::{SocketAddr, TcpListener, UdpSocket};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// A directory of its own for one story; stays behind when the story fails, and says where.
+use crate::{Answer, prony};
+
+/// A directory of its own for one test; stays behind when the test fails, and says where.
 pub struct Scratch {
     path: PathBuf,
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
+/// Seconds after which [`Scratch::prony`] takes a command for one that never ends.
+const NEVER_ENDS_S: &str = "300";
+
 impl Scratch {
-    /// Makes the directory.
-    pub fn new(story: &str) -> Scratch {
+    /// Makes the directory, with the test's name in its own.
+    pub fn new(test: &str) -> Scratch {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("prony-story-{}-{count}-{story}", std::process::id()));
+        let path = std::env::temp_dir().join(format!("prony-test-{}-{count}-{test}", std::process::id()));
         fs::create_dir_all(&path).expect("the temporary directory is writable");
-        Scratch { path }
+        let variables = vec![("XDG_STATE_HOME", path.join("state-home"))];
+        Scratch { path, variables }
+    }
+
+    /// The same, with a file or directory in it named by a variable of every [`command`](Scratch::command).
+    pub fn with_variable(mut self, name: &'static str, file: &str) -> Scratch {
+        self.variables.push((name, self.path.join(file)));
+        self
     }
 
     /// Where it is.
@@ -27,32 +42,75 @@ impl Scratch {
         &self.path
     }
 
-    /// The path of a file or directory in it, as an argument of a command.
+    /// The path of a file or directory in it.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// The same as an argument of a command.
     pub fn arg(&self, name: &str) -> String {
-        self.path.join(name).to_str().expect("temporary paths are UTF-8").to_owned()
+        self.file(name).to_str().expect("temporary paths are UTF-8").to_owned()
     }
 
     /// Writes a file, with the directories it needs; returns its path.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> String {
-        let path = self.path.join(name);
+        let path = self.file(name);
         fs::create_dir_all(path.parent().expect("it lies in the directory")).expect("the directory is writable");
         fs::write(&path, content).expect("the directory is writable");
         self.arg(name)
     }
 
+    /// Writes an executable script for `/bin/sh`; returns its path.
+    pub fn script(&self, name: &str, text: &str) -> String {
+        let path = self.write(name, format!("#!/bin/sh\n{text}\n"));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it was just written");
+        path
+    }
+
+    /// The text of a file.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
     /// Makes a directory in it; returns its path.
     pub fn directory(&self, name: &str) -> String {
-        fs::create_dir_all(self.path.join(name)).expect("the directory is writable");
+        fs::create_dir_all(self.file(name)).expect("the directory is writable");
         self.arg(name)
+    }
+
+    /// Makes a named pipe; returns its path.
+    pub fn pipe(&self, name: &str) -> PathBuf {
+        let path = self.file(name);
+        assert!(Command::new("mkfifo").arg(&path).status().expect("coreutils are installed").success());
+        path
+    }
+
+    /// `prony`, to be run in the directory, with a list of recorded demos of its own.
+    pub fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = prony();
+        command.args(arguments).current_dir(&self.path).envs(self.variables.iter().map(|(name, path)| (name, path)));
+        command
+    }
+
+    /// Runs `prony` in the directory; one that does not come to an end is a failure, not a test that never ends.
+    pub fn prony(&self, arguments: &[impl AsRef<OsStr>]) -> Answer {
+        let command = self.command(arguments);
+        let mut limited = Command::new("timeout");
+        limited.args(["--kill-after=5", NEVER_ENDS_S]).arg(command.get_program());
+        limited.args(command.get_args()).current_dir(&self.path);
+        limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let answer = Answer::to(&mut limited);
+        assert!(![Some(124), Some(137)].contains(&answer.code), "it waits for ever: {answer:?}");
+        answer
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            eprintln!("what the story left is in {}", self.path.display());
+            eprintln!("what the test left is in {}", self.path.display());
         } else {
-            // A file that vanishes meanwhile is no reason to fail a story that held.
+            // A file that vanishes meanwhile is no reason to fail a test that held.
             let _ = fs::remove_dir_all(&self.path);
         }
     }

@@ -5,21 +5,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::Place;
+use prony_testing::scratch::Scratch;
+
+use crate::scratch;
 
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/workers")
 }
 
-fn build(place: &Place, compiler: &str, arguments: &[&str], install: &str) {
-    let built = Command::new(compiler).args(arguments).current_dir(place.path("")).output();
+fn build(scratch: &Scratch, compiler: &str, arguments: &[&str], install: &str) {
+    let built = Command::new(compiler).args(arguments).current_dir(scratch.path()).output();
     let built = built.unwrap_or_else(|error| panic!("{compiler}: {error}: {install}"));
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
 }
 
 /// The first command calibrated itself, and its values are of one loop: all loops fit into the time of the whole bench.
-fn assert_values_are_of_one_loop(place: &Place, bench: Duration) {
-    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is JSON");
+fn assert_values_are_of_one_loop(scratch: &Scratch, bench: Duration) {
+    let samples: serde_json::Value = serde_json::from_str(&scratch.read("samples.json")).expect("it is JSON");
     let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
     let calibration = runs[0]["warmups"].as_array().and_then(|warmups| warmups.last()).expect("it warms up");
     let loops = calibration[0].as_u64().expect("a number of loops");
@@ -30,53 +32,53 @@ fn assert_values_are_of_one_loop(place: &Place, bench: Duration) {
 }
 
 /// A worker against itself with a quarter more work: measured by its own values, and slower.
-fn assert_measures(place: &Place, command: &str) {
+fn assert_measures(scratch: &Scratch, command: &str) {
     let arguments = ["bench", "--json", "--min-time", "5ms", "--runs", "12", "--export-json", "samples.json"];
     let [a, b] = ["20000", "40000"].map(|work| format!("{command} {work}"));
     let begun = Instant::now();
-    let answer = place.prony(&[&arguments[..], &[&a, &b]].concat());
+    let answer = scratch.prony(&[&arguments[..], &[&a, &b]].concat());
     let bench = begun.elapsed();
     let json = answer.json();
     assert_eq!(json["verdict"], "slower", "{json}");
-    let samples: serde_json::Value = serde_json::from_str(&place.read("samples.json")).expect("it is JSON");
+    let samples: serde_json::Value = serde_json::from_str(&scratch.read("samples.json")).expect("it is JSON");
     let runs = samples["benchmarks"][0]["runs"].as_array().expect("there are runs");
     let counts = |run: &serde_json::Value, what: &str| run[what].as_array().map_or(0, Vec::len);
     let first = counts(&runs[1], "values") + counts(&runs[1], "warmups");
     assert_eq!(first, 8, "the first processes show where values settle: {}", runs[1]);
     let later: Vec<usize> = runs[runs.len() - 5..].iter().map(|run| counts(run, "values")).collect();
     assert!(later.iter().all(|&values| values == later[0] && values >= 1), "all others alike: {later:?}");
-    assert_values_are_of_one_loop(place, bench);
+    assert_values_are_of_one_loop(scratch, bench);
 }
 
 #[test]
 fn the_c_worker_measures_itself() {
-    let place = Place::new();
+    let scratch = scratch();
     let source = examples().join("worker.c").display().to_string();
-    build(&place, "cc", &["-O1", "-o", "worker", &source], "apt-get install gcc libc6-dev");
-    assert_measures(&place, "./worker");
+    build(&scratch, "cc", &["-O1", "-o", "worker", &source], "apt-get install gcc libc6-dev");
+    assert_measures(&scratch, "./worker");
 }
 
 #[test]
 fn the_rust_worker_measures_itself() {
-    let place = Place::new();
+    let scratch = scratch();
     let source = examples().join("worker.rs").display().to_string();
-    build(&place, "rustc", &["-O", "--edition", "2024", "-o", "worker", &source], "https://rustup.rs");
-    assert_measures(&place, "./worker");
+    build(&scratch, "rustc", &["-O", "--edition", "2024", "-o", "worker", &source], "https://rustup.rs");
+    assert_measures(&scratch, "./worker");
 }
 
 #[test]
 fn the_python_worker_measures_itself() {
-    let place = Place::new();
-    assert_measures(&place, &format!("python3 {}", examples().join("worker.py").display()));
+    let scratch = scratch();
+    assert_measures(&scratch, &format!("python3 {}", examples().join("worker.py").display()));
 }
 
 #[test]
 fn a_python_statement_is_timed_as_pyperf_does() {
-    let place = Place::new();
+    let scratch = scratch();
     let arguments = ["bench", "--json", "--runs", "8", "--min-time", "5ms", "--export-json", "samples.json"];
     let statements = ["--setup", "d = list(range(100))", "--python", "sum(d)", "--python", "sum(d + d)"];
     let begun = Instant::now();
-    let answer = place.prony(&[&arguments[..], &statements].concat());
+    let answer = scratch.prony(&[&arguments[..], &statements].concat());
     let bench = begun.elapsed();
     let json = answer.json();
     assert_eq!((answer.code, json["verdict"].as_str()), (Some(1), Some("slower")), "{json}");
@@ -84,14 +86,14 @@ fn a_python_statement_is_timed_as_pyperf_does() {
         (json["commands"][0]["name"].as_str(), json["commands"][0]["unit"].as_str()),
         (Some("sum(d)"), Some("second"))
     );
-    assert_values_are_of_one_loop(&place, bench);
+    assert_values_are_of_one_loop(&scratch, bench);
     assert!(json["metrics"]["net"]["pairs"].as_u64() == Some(8), "{json}");
 }
 
 #[test]
 fn a_statement_that_raises_shows_its_lines() {
-    let place = Place::new();
-    let answer = place.prony(&["bench", "--python", "1 / 0"]);
+    let scratch = scratch();
+    let answer = scratch.prony(&["bench", "--python", "1 / 0"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.contains("warm-up 1 of `1 / 0`: expected exit code 0, found 1"), "{answer:?}");
     assert!(answer.stderr.contains("ZeroDivisionError"), "{answer:?}");
@@ -99,12 +101,12 @@ fn a_statement_that_raises_shows_its_lines() {
 
 #[test]
 fn a_rate_is_better_when_it_is_higher() {
-    let place = Place::new();
+    let scratch = scratch();
     for (name, rate) in [("low", 100), ("high", 200)] {
         let line = format!("{{\"metric\": \"requests\", \"value\": {rate}, \"unit\": \"requests/s\"}}");
-        place.script(name, &format!("echo '{line}' >&$PRONY_FD"));
+        scratch.script(name, &format!("echo '{line}' >&$PRONY_FD"));
     }
-    let answer = place.prony(&["bench", "--json", "--runs", "12", "./low", "./high"]);
+    let answer = scratch.prony(&["bench", "--json", "--runs", "12", "./low", "./high"]);
     let json = answer.json();
     assert_eq!(
         (answer.code, json["verdict"].as_str(), json["metric"].as_str()),
@@ -117,12 +119,12 @@ fn a_rate_is_better_when_it_is_higher() {
 
 #[test]
 fn lines_that_are_no_values_are_told() {
-    let place = Place::new();
-    place.script("talks", "echo hello >&$PRONY_FD");
-    place.script("warms", "test -e warm && echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD; touch warm");
-    place.script("only-warms", "echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD");
-    place.script("bytes", "echo '{\"metric\": \"size\", \"value\": 1, \"unit\": \"byte\"}' >&$PRONY_FD");
-    place.script("times", "echo '{\"value\": 1}' >&$PRONY_FD");
+    let scratch = scratch();
+    scratch.script("talks", "echo hello >&$PRONY_FD");
+    scratch.script("warms", "test -e warm && echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD; touch warm");
+    scratch.script("only-warms", "echo '{\"value\": 1, \"warmup\": true}' >&$PRONY_FD");
+    scratch.script("bytes", "echo '{\"metric\": \"size\", \"value\": 1, \"unit\": \"byte\"}' >&$PRONY_FD");
+    scratch.script("times", "echo '{\"value\": 1}' >&$PRONY_FD");
     let said: Vec<String> = [
         &["bench", "./talks"][..],
         &["bench", "./only-warms"],
@@ -130,7 +132,7 @@ fn lines_that_are_no_values_are_told() {
         &["bench", "./bytes", "true"],
     ]
     .map(|arguments| {
-        let answer = place.prony(arguments);
+        let answer = scratch.prony(arguments);
         assert_eq!(answer.code, Some(2), "{answer:?}");
         answer.stderr
     })

@@ -35,7 +35,7 @@ fn a_script_whose_interpreter_is_a_pipe_keeps_nobody_waiting() {
     let place = Place::new();
     let pipe = place.pipe("pipe");
     place.demo(&Made::default());
-    fs::write(place.path("script"), [b"#!", pipe.as_os_str().as_bytes(), b"\n"].concat()).expect("writable");
+    fs::write(place.file("script"), [b"#!", pipe.as_os_str().as_bytes(), b"\n"].concat()).expect("writable");
     let answer = place.prony(&["replay", "x.demo", "--", "./script"]);
     assert_eq!(answer.code, Some(2), "{answer:?}");
     assert!(answer.stderr.contains("expected a regular file"), "{answer:?}");
@@ -44,7 +44,7 @@ fn a_script_whose_interpreter_is_a_pipe_keeps_nobody_waiting() {
 #[test]
 fn archives_reach_nothing_outside_of_their_directory() {
     let place = Place::new();
-    let victim = place.path("victim");
+    let victim = place.file("victim");
     fs::create_dir(&victim).expect("writable");
     let file = victim.join("file");
     let climbing = format!("../../../../../../../..{}", file.display());
@@ -61,14 +61,14 @@ fn archives_reach_nothing_outside_of_their_directory() {
     for (number, archive) in archives.into_iter().enumerate() {
         fs::write(&file, b"mine").expect("writable");
         let before = fs::metadata(&file).expect("there");
-        place.demo(&Made { state: &[(place.path("state"), archive)], ..Made::default() });
+        place.demo(&Made { state: &[(place.file("state"), archive)], ..Made::default() });
         let answer = place.prony(BUILD);
         let after = fs::metadata(&file).expect("there");
         assert_eq!((answer.code, fs::read(&file).expect("there")), (Some(2), b"mine".to_vec()), "{number}: {answer:?}");
         let data = |of: &fs::Metadata| (of.mode(), of.mtime(), of.mtime_nsec(), of.ino());
         assert_eq!(data(&after), data(&before), "{number}: {answer:?}");
         assert_eq!(fs::read_dir(&victim).expect("there").count(), 1, "{number}");
-        assert!(place.left().is_empty() && !place.path("state").exists(), "{number}: {:?}", place.left());
+        assert!(place.left().is_empty() && !place.file("state").exists(), "{number}: {:?}", place.left());
     }
 }
 
@@ -86,7 +86,7 @@ fn a_directory_of_state_has_an_absolute_name() {
 #[test]
 fn state_beyond_the_limit_is_refused_before_anything_is_laid_out() {
     let place = Place::new();
-    let state = [(place.path("state"), archive(&[top(), (b'0', OsStr::new("zeros"), 0o644, &[0; 2 << 20])]))];
+    let state = [(place.file("state"), archive(&[top(), (b'0', OsStr::new("zeros"), 0o644, &[0; 2 << 20])]))];
     place.demo(&Made { state: &state, ..Made::default() });
     let refused = place.prony(&["replay", "x.demo", "--trust-demo", "--max-state", "1MiB", "--", "/bin/true"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
@@ -97,7 +97,7 @@ fn state_beyond_the_limit_is_refused_before_anything_is_laid_out() {
 
     let many: Vec<_> = (0..2100).map(|number| format!("empty-{number}")).collect();
     let many: Vec<_> = many.iter().map(|name| (b'0', OsStr::new(name), 0o644, &b""[..])).collect();
-    place.demo(&Made { state: &[(place.path("state"), archive(&many))], ..Made::default() });
+    place.demo(&Made { state: &[(place.file("state"), archive(&many))], ..Made::default() });
     let refused = place.prony(&["replay", "x.demo", "--trust-demo", "--max-state", "4MiB", "--", "/bin/true"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("expected at most 4096 entries"), "{refused:?}");

@@ -1,19 +1,17 @@
-//! A directory to work in, demos made in it, and the command.
+//! A directory to work in, and demos made in it.
 
 use std::ffi::OsStr;
 use std::fs;
+use std::ops::Deref;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prony_demo::{Exit, FileEntry, Head, Header, ObjectEntry, Op, PartKind, Record, Trailer, Writer, WriterOptions};
-use prony_testing::{Answer, prony};
-use tempfile::TempDir;
+use prony_testing::scratch::Scratch;
 
-/// A directory of the test's own, gone at its end.
-pub struct Place {
-    directory: TempDir,
-}
+/// A directory of the test's own; the temporary directory of its commands is `tmp` there.
+pub struct Place(Scratch);
 
 /// A demo in the making.
 #[derive(Debug, Default)]
@@ -28,12 +26,9 @@ pub struct Made<'a> {
 
 impl Place {
     pub fn new() -> Place {
-        let directory = tempfile::Builder::new().prefix("prony-hostile-").tempdir();
-        Place { directory: directory.expect("the temporary directory is writable") }
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.directory.path().join(name)
+        let scratch = Scratch::new("hostile").with_variable("TMPDIR", "tmp");
+        scratch.directory("tmp");
+        Place(scratch)
     }
 
     /// Writes `x.demo`.
@@ -62,52 +57,31 @@ impl Place {
             ..Trailer::default()
         };
         let (bytes, _) = writer.finish(&trailer).expect("memory takes it");
-        fs::write(self.path("x.demo"), bytes).expect("the directory is writable");
-    }
-
-    /// The command, in the directory; its own temporary directory is `tmp` there.
-    pub fn command(&self, arguments: &[&str]) -> Command {
-        let tmp = self.path("tmp");
-        fs::create_dir_all(&tmp).expect("the directory is writable");
-        let mut command = prony();
-        command.args(arguments).current_dir(self.directory.path()).env("TMPDIR", tmp);
-        command.env("XDG_STATE_HOME", self.path("state-home"));
-        command
-    }
-
-    /// Runs the command; one that does not come to an end is a failure, not a test that never ends.
-    pub fn prony(&self, arguments: &[&str]) -> Answer {
-        let command = self.command(arguments);
-        let mut limited = Command::new("timeout");
-        limited.args(["--kill-after=5", "120"]).arg(command.get_program()).args(command.get_args());
-        limited.current_dir(self.directory.path()).env("TMPDIR", self.path("tmp"));
-        limited.env("XDG_STATE_HOME", self.path("state-home"));
-        let answer = Answer::to(&mut limited);
-        assert!(![Some(124), Some(137)].contains(&answer.code), "it waits for ever: {answer:?}");
-        answer
+        fs::write(self.file("x.demo"), bytes).expect("the directory is writable");
     }
 
     /// What lies in the command's temporary directory.
     pub fn left(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.path("tmp")).expect("the directory is there");
+        let entries = fs::read_dir(self.file("tmp")).expect("the directory is there");
         entries.map(|entry| entry.expect("readable").path()).collect()
     }
 
     /// Compiles a server of `subjects/calls`; returns where it is.
     pub fn compiled(&self, source: &str) -> String {
-        let out = self.path(source).with_extension("server");
+        let out = self.file(source).with_extension("server");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/calls").join(source);
         let compiled = Command::new("gcc").args(["-O2", "-o"]).arg(&out).arg(source).output();
         let compiled = compiled.expect("gcc is missing: sudo apt-get install gcc libc6-dev");
         assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
         out.to_str().expect("temporary paths are UTF-8").to_owned()
     }
+}
 
-    /// A named pipe.
-    pub fn pipe(&self, name: &str) -> PathBuf {
-        let path = self.path(name);
-        assert!(Command::new("mkfifo").arg(&path).status().expect("coreutils are installed").success());
-        path
+impl Deref for Place {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
     }
 }
 

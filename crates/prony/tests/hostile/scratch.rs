@@ -27,9 +27,9 @@ impl Held {
         let place = Place::new();
         let (up, go) = (place.pipe("up"), place.pipe("go"));
         let members = [top(), (b'5', OsStr::new("closed"), 0, &b""[..]), (b'0', OsStr::new("file"), 0o644, b"state")];
-        place.demo(&Made { state: &[(place.path(STATE), archive(&members))], ..Made::default() });
+        place.demo(&Made { state: &[(place.file(STATE), archive(&members))], ..Made::default() });
         let server = place.compiled("state.c");
-        let file = place.path(STATE).join("file");
+        let file = place.file(STATE).join("file");
         let mut command = place.command(&["replay", "x.demo", "--trust-demo", "--watchdog", "1h", "--", &server]);
         command.arg(&file).arg(own_user().to_string()).args([&up, &go]);
         let replay = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the command is built");
@@ -56,7 +56,7 @@ fn state_is_private_and_gone_after_every_signal_that_asks_to_end() {
         let ended = held.kill(signal);
         assert_eq!((ended.code(), ended.signal()), (Some(2), None), "{signal}");
         assert!(held.place.left().is_empty(), "{signal}: {:?}", held.place.left());
-        assert!(!held.place.path("srv").exists(), "{signal}: what was made to mount over");
+        assert!(!held.place.file("srv").exists(), "{signal}: what was made to mount over");
     }
 }
 
@@ -65,15 +65,15 @@ fn what_a_killed_replay_leaves_the_next_one_removes() {
     let mut held = Held::start();
     assert_eq!(held.kill("KILL").signal(), Some(9));
     let place = &held.place;
-    assert!(place.left().len() == 1 && place.path(STATE).exists(), "nothing could remove it");
+    assert!(place.left().len() == 1 && place.file(STATE).exists(), "nothing could remove it");
     let alive = Held::start();
     let elsewhere = alive.place.left();
     // Another one that still runs in the same temporary directory keeps its own.
-    fs::rename(&place.left()[0], alive.place.path("tmp").join("prony-state-stale")).expect("ours");
+    fs::rename(&place.left()[0], alive.place.file("tmp").join("prony-state-stale")).expect("ours");
     alive.place.demo(&Made::default());
     alive.place.prony(&["replay", "x.demo", "--trust-demo", "--", "/bin/true"]);
     assert_eq!(alive.place.left(), elsewhere);
-    assert!(!place.path("srv").exists());
+    assert!(!place.file("srv").exists());
     let mut alive = alive;
     alive.kill("TERM");
     assert!(alive.place.left().is_empty());
@@ -82,7 +82,7 @@ fn what_a_killed_replay_leaves_the_next_one_removes() {
 #[test]
 fn set_user_id_files_come_back_as_plain_ones_unless_asked_for() {
     let place = Place::new();
-    let state = place.path("state");
+    let state = place.file("state");
     let members = [top(), (b'0', OsStr::new("tool"), 0o4755, &b"#!/bin/sh\n"[..])];
     place.demo(&Made { state: &[(state.clone(), archive(&members))], ..Made::default() });
     let tool = state.join("tool");
@@ -99,8 +99,8 @@ fn a_server_that_gave_root_up_reaches_its_state() {
     assert!(own_user() == 0, "run as root: only root can become another user");
     let place = Place::new();
     // The temporary directory is this user's own; what lies above the state has to let others through.
-    fs::set_permissions(place.path("."), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
-    let state = place.path("state");
+    fs::set_permissions(place.file("."), std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("ours");
+    let state = place.file("state");
     let members = [top(), (b'0', OsStr::new("file"), 0o644, &b"state"[..])];
     place.demo(&Made { state: &[(state.clone(), archive(&members))], ..Made::default() });
     let file = state.join("file");

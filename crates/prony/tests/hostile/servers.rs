@@ -68,7 +68,7 @@ fn nobody_is_killed_because_the_shared_memory_names_them() {
 #[test]
 fn a_recording_is_written_to_no_file_that_is_there() {
     let place = Place::new();
-    let (mine, partial) = (place.path("mine"), place.path("x.demo.partial"));
+    let (mine, partial) = (place.file("mine"), place.file("x.demo.partial"));
     fs::write(&mine, b"mine").expect("writable");
     std::os::unix::fs::symlink(&mine, &partial).expect("writable");
     let refused = place.prony(&["record", "-o", "x.demo", "--", "/bin/true"]);
@@ -79,7 +79,7 @@ fn a_recording_is_written_to_no_file_that_is_there() {
     );
     place.prony(&["record", "-o", "x.demo", "--force", "--", "/bin/true"]);
     assert_eq!(fs::read(&mine).expect("there"), b"mine");
-    assert!(place.path("x.demo").exists() && !partial.exists());
+    assert!(place.file("x.demo").exists() && !partial.exists());
     // An empty demo has nothing to replay, but it is one.
     place.demo(&Made::default());
 }

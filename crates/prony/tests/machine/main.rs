@@ -2,60 +2,55 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::Output;
 
-use prony_testing::trees;
-use tempfile::TempDir;
+use prony_testing::scratch::Scratch;
+use prony_testing::{Answer, trees};
 
 const SIGKILL: i32 = 9;
 
 /// A machine that is a directory.
 struct Machine {
-    directory: TempDir,
+    scratch: Scratch,
     before: BTreeMap<String, String>,
 }
 
 impl Machine {
     fn new(files: &str) -> Machine {
-        let directory = tempfile::tempdir().expect("a scratch directory");
-        trees::unpack(files, directory.path());
-        let before = files_of(directory.path());
-        Machine { directory, before }
+        let scratch = Scratch::new("machine");
+        trees::unpack(files, scratch.path());
+        let before = files_of(scratch.path());
+        Machine { scratch, before }
     }
 
-    fn prony(&self, verb: &str, arguments: &[&str]) -> Output {
-        let mut command = prony_testing::prony();
-        command.args(["machine", verb, "--root"]).arg(self.directory.path()).args(arguments);
-        command.output().expect("the command is built")
+    /// Runs a verb of `prony machine` on it.
+    fn run(&self, verb: &str, arguments: &[&str]) -> Answer {
+        self.scratch.prony(&[&["machine", verb, "--root", &self.scratch.path().to_string_lossy()], arguments].concat())
     }
 
     /// From now on, `prony` is killed before its `step`th change.
     fn die_at(&self, step: u32) {
-        let place = self.directory.path().join("imitation/die_at");
-        fs::create_dir_all(place.parent().expect("a file is in a directory")).expect("a scratch directory takes it");
-        fs::write(place, step.to_string()).expect("a scratch directory takes it");
+        self.scratch.write("imitation/die_at", step.to_string());
     }
 
     fn live_on(&self) {
-        fs::remove_file(self.directory.path().join("imitation/die_at")).expect("it was told to die");
+        fs::remove_file(self.scratch.file("imitation/die_at")).expect("it was told to die");
     }
 
     fn is_as_before(&self) -> bool {
-        files_of(self.directory.path()) == self.before
+        files_of(self.scratch.path()) == self.before
     }
 
     fn is_tuned(&self) -> bool {
-        self.directory.path().join("run/prony/machine.undo").exists()
+        self.scratch.file("run/prony/machine.undo").exists()
     }
 
     /// What the command said, with this directory's name taken out.
     fn said(&self, verb: &str, arguments: &[&str]) -> String {
-        let output = self.prony(verb, arguments);
-        let code = output.status.code().expect("it ended by itself");
-        let text = String::from_utf8([output.stdout, output.stderr].concat()).expect("it says text");
-        format!("{}\nexit code {code}\n", text.replace(&*self.directory.path().to_string_lossy(), "DIR"))
+        let answer = self.run(verb, arguments);
+        let code = answer.code.expect("it ended by itself");
+        let text = answer.stdout + &answer.stderr;
+        format!("{}\nexit code {code}\n", text.replace(&*self.scratch.path().to_string_lossy(), "DIR"))
     }
 }
 
@@ -77,8 +72,8 @@ fn files_of(directory: &Path) -> BTreeMap<String, String> {
     files
 }
 
-fn is_killed(output: &Output) -> bool {
-    output.status.signal() == Some(SIGKILL)
+fn is_killed(answer: &Answer) -> bool {
+    answer.signal == Some(SIGKILL)
 }
 
 #[test]
@@ -88,13 +83,13 @@ fn tune_killed_at_any_step_and_restored_leaves_every_byte() {
         let mut step = 1;
         loop {
             machine.die_at(step);
-            let output = machine.prony("tune", &["--cpu", "1"]);
+            let answer = machine.run("tune", &["--cpu", "1"]);
             machine.live_on();
-            let killed = is_killed(&output);
-            assert!(killed || output.status.success(), "step {step}: {output:?}");
-            let output = machine.prony("restore", &[]);
-            assert!(output.status.success(), "step {step}: {output:?}");
-            assert!(machine.is_as_before(), "step {step}: {output:?}");
+            let killed = is_killed(&answer);
+            assert!(killed || answer.code == Some(0), "step {step}: {answer:?}");
+            let answer = machine.run("restore", &[]);
+            assert!(answer.code == Some(0), "step {step}: {answer:?}");
+            assert!(machine.is_as_before(), "step {step}: {answer:?}");
             assert!(!machine.is_tuned(), "step {step}");
             if !killed {
                 break;
@@ -111,13 +106,13 @@ fn restore_killed_at_any_step_is_finished_by_the_next() {
     let machine = Machine::new(trees::INTEL);
     let mut step = 1;
     loop {
-        assert!(machine.prony("tune", &["--cpu", "3"]).status.success());
+        assert!(machine.run("tune", &["--cpu", "3"]).code == Some(0));
         assert!(machine.is_tuned() && !machine.is_as_before());
         machine.die_at(step);
-        let killed = is_killed(&machine.prony("restore", &[]));
+        let killed = is_killed(&machine.run("restore", &[]));
         machine.live_on();
-        let output = machine.prony("restore", &[]);
-        assert!(output.status.success(), "step {step}: {output:?}");
+        let answer = machine.run("restore", &[]);
+        assert!(answer.code == Some(0), "step {step}: {answer:?}");
         assert!(machine.is_as_before(), "step {step}");
         if !killed {
             break;
@@ -131,23 +126,23 @@ fn restore_killed_at_any_step_is_finished_by_the_next() {
 fn the_next_tune_finishes_a_killed_one_first() {
     let machine = Machine::new(trees::INTEL);
     machine.die_at(40);
-    assert!(is_killed(&machine.prony("tune", &["--cpu", "3"])));
+    assert!(is_killed(&machine.run("tune", &["--cpu", "3"])));
     machine.live_on();
     assert!(!machine.is_as_before());
-    let output = machine.prony("tune", &["--cpu", "2", "--", "true"]);
-    assert!(output.status.success(), "{output:?}");
-    assert!(machine.is_as_before(), "{output:?}");
+    let answer = machine.run("tune", &["--cpu", "2", "--", "true"]);
+    assert!(answer.code == Some(0), "{answer:?}");
+    assert!(machine.is_as_before(), "{answer:?}");
     assert!(!machine.is_tuned());
 }
 
 #[test]
 fn a_command_runs_on_a_quiet_machine_and_leaves_it_as_before() {
     let machine = Machine::new(trees::INTEL);
-    let governor = machine.directory.path().join("sys/devices/system/cpu/cpufreq/policy3/scaling_governor");
+    let governor = machine.scratch.file("sys/devices/system/cpu/cpufreq/policy3/scaling_governor");
     let governor = governor.to_string_lossy();
-    let output = machine.prony("tune", &["--cpu", "3", "--", "sh", "-c", &format!("cat {governor}; exit 7")]);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "performance\n");
-    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    let answer = machine.run("tune", &["--cpu", "3", "--", "sh", "-c", &format!("cat {governor}; exit 7")]);
+    assert_eq!(answer.stdout, "performance\n");
+    assert_eq!(answer.code, Some(7), "{answer:?}");
     assert!(machine.is_as_before());
 }
 
@@ -156,9 +151,9 @@ fn a_signal_reaches_the_command_and_all_is_put_back() {
     let machine = Machine::new(trees::VIRTUAL);
     // The command ends its parent as `kill` does, and then waits for the signal to come back to it.
     let script = "trap 'exit 5' TERM; kill $PPID; while :; do :; done";
-    let output = machine.prony("tune", &["--cpu", "1", "--", "sh", "-c", script]);
-    assert_eq!(output.status.code(), Some(5), "{output:?}");
-    assert!(machine.is_as_before(), "{output:?}");
+    let answer = machine.run("tune", &["--cpu", "1", "--", "sh", "-c", script]);
+    assert_eq!(answer.code, Some(5), "{answer:?}");
+    assert!(machine.is_as_before(), "{answer:?}");
 }
 
 #[test]
@@ -179,7 +174,7 @@ fn what_went_wrong_reads_well() {
     let mut said = machine.said("restore", &[]);
     said += &machine.said("check", &["--cpu", "7"]);
     said += &machine.said("tune", &["--", "./nothing-of-this-name"]);
-    let place = |name: &str| machine.directory.path().join(name);
+    let place = |name: &str| machine.scratch.file(name);
     machine.said("tune", &[]);
     fs::write(place("proc/sys/vm/stat_interval"), "7\n").expect("a scratch directory takes it");
     fs::remove_file(place("proc/irq/24/smp_affinity_list")).expect("it is there");
@@ -195,8 +190,8 @@ fn what_went_wrong_reads_well() {
 fn answers_in_json_are_whole() {
     let machine = Machine::new(trees::INTEL);
     let json = |verb: &str, arguments: &[&str]| {
-        let output = machine.prony(verb, arguments);
-        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("it is JSON")
+        let answer = machine.run(verb, arguments);
+        answer.json()
     };
     let facts = json("show", &["--json"]);
     assert_eq!((&facts["cpu"]["cores"], &facts["frequency"]["turbo"]), (&2.into(), &true.into()));

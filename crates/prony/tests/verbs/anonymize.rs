@@ -86,10 +86,10 @@ fn contains(all: &[u8], what: &[u8]) -> bool {
 /// Anonymizes a demo, with `flags` behind the rest, and unpacks the result.
 fn anonymized(made: Made, flags: &[&str]) -> (Answer, Vec<u8>) {
     let sample = Sample::new();
-    fs::write(sample.path("in.demo"), made.bytes()).expect("the directory is writable");
+    fs::write(sample.file("in.demo"), made.bytes()).expect("the directory is writable");
     let verb = ["demo", "anonymize", "in.demo", "-o", "out.demo", "--seed", "3"];
     let answer = sample.prony(&[&verb[..], flags].concat());
-    let result = fs::read(sample.path("out.demo")).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
+    let result = fs::read(sample.file("out.demo")).unwrap_or_else(|error| panic!("{error}: {answer:?}"));
     (answer, unpacked(result))
 }
 
@@ -146,13 +146,13 @@ fn what_is_left_is_named_and_the_result_has_another_name() {
     let sample = Sample::new();
     let mut made = Made::received(b"my name is hunter");
     made.records.push(record(Op::Recv).with_part(PartKind::In, b"2, in base64 aHVudGVyMg=="));
-    fs::write(sample.path("in.demo"), made.bytes()).expect("the directory is writable");
+    fs::write(sample.file("in.demo"), made.bytes()).expect("the directory is writable");
     let verb = ["demo", "anonymize", "in.demo", "-o", "out.demo", "--seed", "3", "--replace", "hunter2"];
     let answer = sample.prony(&verb);
     insta::assert_snapshot!("what_is_left", answer.whole());
     assert!(!answer.stderr.contains("hunter"), "a secret in a log: {answer:?}");
-    assert!(!sample.path("out.demo").exists(), "nothing has the name that is handed on");
-    assert_private(&sample.path("out.demo.partial"));
+    assert!(!sample.file("out.demo").exists(), "nothing has the name that is handed on");
+    assert_private(&sample.file("out.demo.partial"));
     assert_eq!(sample.prony(&["demo", "verify", "out.demo.partial"]).code, Some(0));
 
     let again = sample.prony(&verb);
@@ -174,7 +174,7 @@ fn the_bytes_of_an_address_are_named_and_replaced_on_demand() {
         made
     };
     let sample = Sample::new();
-    fs::write(sample.path("in.demo"), made().bytes()).expect("the directory is writable");
+    fs::write(sample.file("in.demo"), made().bytes()).expect("the directory is writable");
     let answer = sample.prony(&["demo", "anonymize", "in.demo", "-o", "out.demo"]);
     assert_eq!(answer.code, Some(1), "{answer:?}");
     assert!(answer.stderr.contains("record 0, recv, part 0, byte 2: an address as bytes, elsewhere `"), "{answer:?}");

@@ -89,12 +89,12 @@ fn a_cut_demo_is_a_finding_for_verify_and_shows_what_remains_elsewhere() {
 #[test]
 fn a_flipped_byte_is_found_wherever_it_is() {
     let sample = Sample::new();
-    let sound = fs::read(sample.path("match.demo")).expect("just made");
+    let sound = fs::read(sample.file("match.demo")).expect("just made");
     // Behind the magic number: without it, the file is no demo.
     for at in (8..sound.len()).step_by(sound.len() / 12) {
         let mut bytes = sound.clone();
         bytes[at] ^= 1;
-        fs::write(sample.path("match.demo"), bytes).expect("writable");
+        fs::write(sample.file("match.demo"), bytes).expect("writable");
         let answer = sample.prony(&["demo", "verify", "match.demo"]);
         assert_eq!(answer.code, Some(1), "byte {at}: {answer:?}");
         assert!(answer.stdout.contains(" problem"), "byte {at}: {answer:?}");
@@ -105,8 +105,8 @@ fn a_flipped_byte_is_found_wherever_it_is() {
 #[test]
 fn files_that_are_no_demos_and_files_that_are_not_there_are_named() {
     let sample = Sample::new();
-    fs::write(sample.path("notes.txt"), "nothing recorded here").expect("writable");
-    fs::write(sample.path("empty"), "").expect("writable");
+    fs::write(sample.file("notes.txt"), "nothing recorded here").expect("writable");
+    fs::write(sample.file("empty"), "").expect("writable");
     let answers: Vec<String> = ["notes.txt", "empty", "missing.demo", "."]
         .iter()
         .map(|name| sample.prony(&["demo", "info", name]).whole())
@@ -140,7 +140,7 @@ fn a_reader_that_has_seen_enough_ends_the_dump_quietly() {
     let sample = Sample::new();
     let script =
         format!("set -o pipefail; {} demo dump match.demo --full | head -n 1", prony_testing::program().display());
-    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(sample.path("")).output();
+    let output = std::process::Command::new("bash").args(["-c", &script]).current_dir(sample.path()).output();
     let output = output.expect("bash is there");
     assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{output:?}");
 }
@@ -155,7 +155,7 @@ fn an_anonymized_demo_is_sound_and_tells_nothing_any_more() {
     let anonymize = ["demo", "anonymize", "match.demo", "-o", "public.demo", "--replace", "hunter2", "--seed", "7"];
     let answer = sample.prony(&anonymize);
     insta::assert_snapshot!("anonymize", answer.whole());
-    assert_private(&sample.path("public.demo"));
+    assert_private(&sample.file("public.demo"));
     assert_eq!(sample.prony(&["demo", "verify", "public.demo"]).code, Some(0));
 
     let (before, after) = (
@@ -191,9 +191,9 @@ fn an_anonymized_demo_is_sound_and_tells_nothing_any_more() {
         (again.code, again.stderr.as_str()),
         (Some(2), "error: cannot write public.demo: file exists\nhint: use --force to overwrite it\n")
     );
-    let before = fs::read(sample.path("public.demo")).expect("just made");
+    let before = fs::read(sample.file("public.demo")).expect("just made");
     assert_eq!(sample.prony(&[&anonymize[..], &["--force"]].concat()).code, Some(0));
-    assert_eq!(fs::read(sample.path("public.demo")).expect("just made"), before, "the same seed gives the same demo");
+    assert_eq!(fs::read(sample.file("public.demo")).expect("just made"), before, "the same seed gives the same demo");
 }
 
 #[test]
@@ -201,6 +201,6 @@ fn a_replacement_of_another_length_leaves_no_file_behind() {
     let sample = Sample::new();
     let answer = sample.prony(&["demo", "anonymize", "match.demo", "-o", "public.demo", "--replace", "hunter2=x"]);
     insta::assert_snapshot!("wrong_replacement", answer.whole());
-    let files = fs::read_dir(sample.path("")).expect("readable").count();
+    let files = fs::read_dir(sample.path()).expect("readable").count();
     assert_eq!(files, 1, "only match.demo");
 }

@@ -10,7 +10,7 @@ fn tshark(sample: &Sample, arguments: &[&str]) -> String {
         .args(["-n", "-r", "match.pcap", "-o", "ip.check_checksum:TRUE", "-o", "udp.check_checksum:TRUE"])
         .args(["-o", "tcp.check_checksum:TRUE"])
         .args(arguments)
-        .current_dir(sample.path(""))
+        .current_dir(sample.path())
         .output()
         .unwrap_or_else(|error| panic!("cannot start tshark: {error}: sudo apt-get install tshark"));
     assert!(output.status.success(), "{output:?}");
@@ -22,7 +22,7 @@ fn exported() -> Sample {
     let answer = sample.prony(&["demo", "pcap", "match.demo", "-o", "match.pcap"]);
     assert_eq!((answer.code, answer.stdout.is_empty()), (Some(0), true), "{answer:?}");
     insta::assert_snapshot!("pcap", answer.stderr);
-    assert_private(&sample.path("match.pcap"));
+    assert_private(&sample.file("match.pcap"));
     sample
 }
 
@@ -79,7 +79,7 @@ fn tshark_follows_a_connection_from_handshake_to_goodbye() {
 fn a_pcap_goes_to_standard_output_as_well_and_its_summary_to_json() {
     let sample = exported();
     let piped = sample.command(&["demo", "pcap", "match.demo"]).output().expect("the command is built");
-    assert_eq!(piped.stdout, std::fs::read(sample.path("match.pcap")).expect("just made"));
+    assert_eq!(piped.stdout, std::fs::read(sample.file("match.pcap")).expect("just made"));
     let answer = sample.prony(&["demo", "pcap", "match.demo", "-o", "match.pcap", "--force", "--json"]);
     let json = answer.json();
     assert_eq!((json["datagrams"].as_u64(), json["connections"].as_u64()), (Some(FRAMES * 2 + 1), Some(1)));

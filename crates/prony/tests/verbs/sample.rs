@@ -2,12 +2,11 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ops::Deref;
+use std::path::Path;
 
 use prony_demo::{Exit, FrameRule, Head, Header, Op, PartKind, Record, Trailer, Writer, WriterOptions};
-use prony_testing::{Answer, prony};
+use prony_testing::scratch::Scratch;
 
 /// When the sample's recording began: 2026-11-21 20:32:49 UTC.
 pub const RECORDED_AT_S: u64 = 1_795_293_169;
@@ -15,17 +14,11 @@ pub const RECORDED_AT_S: u64 = 1_795_293_169;
 pub const FRAMES: u64 = 20;
 
 /// A directory with `match.demo` in it, gone at the end of the test.
-pub struct Sample {
-    directory: PathBuf,
-}
+pub struct Sample(Scratch);
 
 impl Sample {
     /// Writes the demo.
     pub fn new() -> Sample {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = std::env::temp_dir().join(format!("prony-verbs-{}-{count}", std::process::id()));
-        fs::create_dir_all(&directory).expect("the temporary directory is writable");
         let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("memory takes it");
         for (order, mut record) in records().into_iter().enumerate() {
             record.head.order = order as u64;
@@ -35,37 +28,23 @@ impl Sample {
         }
         let trailer = Trailer { exit: Exit::Code(0), duration_ns: 2_000_000_000, ..Trailer::default() };
         let (bytes, _) = writer.finish(&trailer).expect("memory takes it");
-        fs::write(directory.join("match.demo"), bytes).expect("the temporary directory is writable");
-        Sample { directory }
-    }
-
-    /// Where a file of the directory is.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.directory.join(name)
-    }
-
-    /// Runs `prony` in the directory.
-    pub fn prony(&self, arguments: &[&str]) -> Answer {
-        Answer::to(&mut self.command(arguments))
-    }
-
-    /// The command, to be run in the directory.
-    pub fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = prony();
-        command.args(arguments).current_dir(&self.directory).env("XDG_STATE_HOME", self.path("state-home"));
-        command
+        let scratch = Scratch::new("verbs");
+        scratch.write("match.demo", bytes);
+        Sample(scratch)
     }
 
     /// Keeps the first `length` bytes of a file.
     pub fn cut(&self, name: &str, length: impl FnOnce(usize) -> usize) {
-        let bytes = fs::read(self.path(name)).expect("the file is there");
-        fs::write(self.path(name), &bytes[..length(bytes.len())]).expect("the directory is writable");
+        let bytes = fs::read(self.file(name)).expect("the file is there");
+        fs::write(self.file(name), &bytes[..length(bytes.len())]).expect("the directory is writable");
     }
 }
 
-impl Drop for Sample {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.directory);
+impl Deref for Sample {
+    type Target = Scratch;
+
+    fn deref(&self) -> &Scratch {
+        &self.0
     }
 }
 
