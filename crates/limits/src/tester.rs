@@ -131,8 +131,8 @@ impl Series {
 pub enum Passes {
     /// Number of passes that a sample of the right length needs.
     Calibrated,
-    /// Once: the second time would be another thing, as the first touch of memory.
-    Once,
+    /// One pass: a second one would measure something else, as after the first touch of memory.
+    Single,
 }
 
 /// Tester that repeats work between probes.
@@ -197,7 +197,7 @@ impl Tester {
     ) -> Result<Series, Unsupported> {
         let Effort { patience, most, sample, samples_min, .. } = self.effort;
         let passes = match passes {
-            Passes::Once => 1,
+            Passes::Single => 1,
             Passes::Calibrated => calibrated(sample.as_nanos() as u64, &mut work)?,
         };
         let mut samples: Vec<Sample> = Vec::new();
@@ -297,12 +297,12 @@ mod tests {
         let probe = Probe::new().expect("a page of code");
         let effort = Effort { patience: Duration::ZERO, most: Duration::ZERO, ..Effort::QUICK };
         let mut tester = Tester::new(effort, probe);
-        let series = tester.repeat_timed(Passes::Once, |passes| Ok(1000 * passes)).expect("work that always works");
+        let series = tester.repeat_timed(Passes::Single, |passes| Ok(1000 * passes)).expect("work that always works");
         assert!((3..=effort.samples_min).contains(&series.samples.len()), "{series:?}");
         assert!(series.samples.iter().all(|sample| sample.seconds == 1e-6));
         let patient = Effort { patience: Duration::from_secs(9), most: Duration::from_secs(9), ..effort };
         tester.effort = patient;
-        let series = tester.repeat_timed(Passes::Once, |passes| Ok(1000 * passes)).expect("work that always works");
+        let series = tester.repeat_timed(Passes::Single, |passes| Ok(1000 * passes)).expect("work that always works");
         assert_eq!(series.samples.len(), SAMPLES_MAX);
     }
 }

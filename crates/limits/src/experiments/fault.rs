@@ -68,7 +68,7 @@ fn measured(context: &mut CaseContext, kind: PageKind, touch: Touch, bytes: usiz
     let pages = bytes / PAGE;
     let mut given = String::new();
     let series = match touch {
-        Touch::Populate => context.tester.repeat_timed(Passes::Once, |_| {
+        Touch::Populate => context.tester.repeat_timed(Passes::Single, |_| {
             let before = now_ns();
             let area = Area::populated(bytes, kind)?;
             let ns = now_ns() - before;
@@ -78,7 +78,7 @@ fn measured(context: &mut CaseContext, kind: PageKind, touch: Touch, bytes: usiz
         touch => {
             let order = order(touch, pages, &mut context.seed);
             let mut area = Area::untouched(bytes, kind)?;
-            let series = context.tester.repeat_timed(Passes::Once, |_| {
+            let series = context.tester.repeat_timed(Passes::Single, |_| {
                 area.drop_pages();
                 let before = now_ns();
                 visit(&mut area, &order, touch);

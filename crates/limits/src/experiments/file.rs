@@ -94,7 +94,7 @@ fn measured(
     if cached {
         reader.pass(looked_at)?;
     }
-    let series = context.tester.repeat_timed(Passes::Once, |_| {
+    let series = context.tester.repeat_timed(Passes::Single, |_| {
         if !cached {
             uncache(file, bytes)?;
         }

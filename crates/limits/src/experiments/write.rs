@@ -116,7 +116,7 @@ fn gigabyte(context: &mut CaseContext, bytes: usize, kind: PageKind, cold: bool)
     let code = Loop::Store.code(0)?;
     let mut area = Area::untouched(bytes, kind)?;
     area.touch();
-    let series = context.tester.repeat_timed(Passes::Once, |_| {
+    let series = context.tester.repeat_timed(Passes::Single, |_| {
         if cold {
             area.drop_pages();
         }
