@@ -13,54 +13,20 @@ use std::time::Duration;
 use prony_machine::Interrupt;
 use prony_machine::process::{self, Counter, Drain, Ended, Placement, Process, Run, Runner};
 
-use crate::duet::TURN_NS;
+use crate::deadline::Deadline;
+use crate::error::{BenchError, Failed, MeasureError, Phase, Problem};
 use crate::options::{Input, Options, Output, Subject};
 use crate::randomization::{NestedDirectories, Randomization};
 use crate::repetitions::Repetitions;
-use crate::report::{Failed, Phase, Problem};
-use crate::single_run::Deadline;
-use crate::worker::{self, Value};
+use crate::sample::Observation;
+use crate::worker;
 
 /// Number of bytes shown of the last output of a failed command.
 const TAIL_BYTES: u64 = 2048;
 const TAIL_LINES: usize = 10;
 
-/// Reasons why nothing could be measured at all.
-#[derive(Debug, thiserror::Error)]
-pub enum BenchError {
-    /// The list of commands is empty.
-    #[error("no command to measure")]
-    NoCommand,
-    /// A duet is of two commands, on a CPU that is named.
-    #[error("expected two commands and a CPU for a duet")]
-    NoDuet,
-    /// The kernel refuses what every run needs.
-    #[error("cannot {what}: {error}")]
-    System {
-        /// Attempted action.
-        what: &'static str,
-        /// Error of the kernel.
-        error: io::Error,
-    },
-}
-
-/// Reasons why a run has no result.
-#[derive(Debug)]
-pub enum MeasureError {
-    /// A signal asked to stop.
-    Interrupted,
-    /// The command failed.
-    Failed(Failed),
-}
-
-/// A run and what it said of itself.
-#[derive(Debug, Clone)]
-pub struct Observation {
-    pub run: Run,
-    pub values: Vec<Value>,
-    /// True if the command shared its CPU with the other one.
-    pub duet: bool,
-}
+/// Time slice that each command of a duet requests from the scheduler, and period of its metronome, in nanoseconds.
+pub(crate) const TURN_NS: u64 = 500_000;
 
 /// State shared by all runs.
 #[derive(Debug)]

@@ -20,13 +20,11 @@ use prony_machine::Interrupt;
 use prony_machine::affinity;
 use prony_machine::process::slice;
 
-use crate::context::{BenchError, MeasureError, Observation, RunContext};
+use crate::context::{RunContext, TURN_NS};
+use crate::error::{BenchError, MeasureError, Phase};
 use crate::options::Options;
 use crate::randomization::Randomization;
-use crate::report::Phase;
-
-/// Time slice that a command requests from the scheduler, and period of the metronome, in nanoseconds.
-pub(crate) const TURN_NS: u64 = 500_000;
+use crate::sample::Observation;
 
 /// Whoever runs one of the two commands: a run context on a thread of its own.
 #[derive(Debug)]

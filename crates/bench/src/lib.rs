@@ -7,8 +7,10 @@
 
 mod command;
 mod context;
+mod deadline;
 mod demo;
 mod duet;
+mod error;
 mod options;
 mod randomization;
 mod repetitions;
@@ -23,11 +25,11 @@ mod trial;
 pub mod worker;
 
 pub use command::{CommandError, CommandLine};
-pub use context::BenchError;
 pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo, run_of_replay};
 pub use duet::{duet_cpu, on_cpu};
+pub use error::{BenchError, Failed, Phase, Problem};
 pub use options::{Input, Options, Output, Subject};
-pub use report::{Comparison, Ended, Event, Failed, Phase, Problem, Report, Round, Warning};
+pub use report::{Comparison, Ended, Event, Report, Round, Warning};
 pub use rounds::bench;
 pub use selftest::{Resolution, Selftest, selftest};
 pub use single_run::{SingleRun, SingleRunError, run_single};

@@ -3,8 +3,7 @@
 use prony_stats::variance_components::{components, values_worth_taking};
 use prony_stats::warmup::warmups;
 
-use crate::context::Observation;
-use crate::sample::Measure;
+use crate::sample::{Measure, Observation};
 
 /// Number of values and warm-ups requested from a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

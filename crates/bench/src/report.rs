@@ -1,17 +1,15 @@
 //! Results of a bench, and its progress events.
 
 use std::fmt;
-use std::time::Duration;
 
-use prony_machine::process::{Counter, NoWait, RunError};
-use prony_machine::signal_name;
+use prony_machine::process::{Counter, NoWait};
 use prony_stats::Interval;
 use prony_stats::judge::Outcome;
 use prony_stats::samples::{Benchmark, Samples};
 
+use crate::error::Failed;
 use crate::summary::Summary;
 use crate::trial::Tried;
-use crate::worker::LineError;
 
 /// Result of a benchmark.
 #[derive(Debug)]
@@ -122,96 +120,6 @@ impl fmt::Display for Warning {
             }
         }
     }
-}
-
-/// Phases of a bench in which something can fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Command once before the first run.
-    Setup,
-    /// Command before each run.
-    Prepare,
-    /// A run that does not count; from 1.
-    WarmUp(usize),
-    /// A run that tells how much pairs scatter, and does not count.
-    Trial,
-    /// A run; from 1.
-    Run(usize),
-    /// Command once after the last run.
-    Cleanup,
-}
-
-impl fmt::Display for Phase {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Phase::Setup => f.write_str("setup"),
-            Phase::Prepare => f.write_str("prepare"),
-            Phase::WarmUp(run) => write!(f, "warm-up {run}"),
-            Phase::Trial => f.write_str("trial run"),
-            Phase::Run(run) => write!(f, "run {run}"),
-            Phase::Cleanup => f.write_str("cleanup"),
-        }
-    }
-}
-
-/// Failure of a command, with its output.
-#[derive(Debug)]
-pub struct Failed {
-    /// Name of the command in reports.
-    pub name: String,
-    /// Phase of the failure.
-    pub phase: Phase,
-    /// Problem that occurred.
-    pub problem: Problem,
-    /// The last lines it printed on standard error.
-    pub stderr_tail: String,
-}
-
-/// Problem of a command that failed.
-#[derive(Debug, thiserror::Error)]
-pub enum Problem {
-    /// The command exited with this code.
-    #[error("expected exit code 0, found {0}")]
-    Exited(i32),
-    /// A signal ended it.
-    #[error("ended by {}", signal_name(*.0))]
-    Signalled(i32),
-    /// The command was ended, since it took longer than this.
-    #[error("ended after {:?}, the time limit", .0)]
-    TimedOut(Duration),
-    /// The command could not be run.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The input or output file could not be opened, or the shell not be started.
-    #[error("cannot {verb} `{file}`: {error}")]
-    File {
-        /// Attempted action.
-        verb: &'static str,
-        /// The file.
-        file: String,
-        /// Error of the kernel.
-        error: std::io::Error,
-    },
-    /// The command wrote a line that is not a value.
-    #[error(transparent)]
-    Line(#[from] LineError),
-    /// It wrote values, which a worker takes by its own clock, while another command had its CPU in turns.
-    #[error(
-        "expected a command that is timed as a process, found values on $PRONY_FD, whose clock also ran during \
-         the other command's slices"
-    )]
-    WorkerInDuet,
-    /// The command wrote values of warm-ups only.
-    #[error("expected a value on $PRONY_FD, found only warm-ups")]
-    NoValue,
-    /// The command wrote other metrics or units than another one.
-    #[error("expected values of {expected}, as from the first command, found {found}")]
-    OtherMetric {
-        /// Metrics and units of the first command.
-        expected: String,
-        /// Metrics and units of this command.
-        found: String,
-    },
 }
 
 /// Events while a bench runs.

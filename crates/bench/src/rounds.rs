@@ -11,13 +11,14 @@ use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::single_sample::{SingleSample, median_interval};
 use prony_stats::{Interval, Seed};
 
-use crate::context::{BenchError, MeasureError, Observation, RunContext, run_setup_or_cleanup};
+use crate::context::{RunContext, run_setup_or_cleanup};
 use crate::duet::Partner;
+use crate::error::{BenchError, Failed, MeasureError, Phase, Problem};
 use crate::options::Options;
 use crate::randomization::Randomization;
 use crate::repetitions::{self, FIRST_ROUNDS, FIRST_TIME, Repetitions, WorkerVariance};
-use crate::report::{Comparison, Ended, Event, Failed, Phase, Problem, Report, Round, Warning};
-use crate::sample::{self, Measure, Times};
+use crate::report::{Comparison, Ended, Event, Report, Round, Warning};
+use crate::sample::{self, Measure, Observation, Times};
 use crate::summary::Summary;
 use crate::trial::{self, Tried};
 

@@ -4,15 +4,23 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 
-use prony_machine::process::Ended;
+use prony_machine::process::{Ended, Run as ProcessRun};
 use prony_stats::judge::{Metric, Pair, Ratio};
 use prony_stats::samples::{Benchmark, Better, Faults, Measured, Run, Subject as Facts, Switches, Unit, Warmup};
 use serde_json::json;
 
-use crate::context::Observation;
+use crate::error::Problem;
 use crate::options::Subject;
-use crate::report::Problem;
 use crate::worker::Value;
+
+/// A run and what it said of itself.
+#[derive(Debug, Clone)]
+pub struct Observation {
+    pub run: ProcessRun,
+    pub values: Vec<Value>,
+    /// True if the command shared its CPU with the other one.
+    pub duet: bool,
+}
 
 /// A signal as a code: what a shell makes of it.
 const SIGNAL_CODE: i32 = 128;

@@ -5,7 +5,7 @@ use prony_stats::Seed;
 use prony_stats::judge::Verdict;
 use prony_stats::quantile::median;
 
-use crate::context::BenchError;
+use crate::error::BenchError;
 use crate::options::Options;
 use crate::report::{Ended, Event};
 use crate::rounds::bench;

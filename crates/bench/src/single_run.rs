@@ -1,20 +1,17 @@
 //! Single run of a command, for callers that decide themselves what runs when.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
 use prony_machine::Interrupt;
 use prony_machine::process::Run;
 use prony_stats::Seed;
 use prony_stats::samples::Benchmark;
-use rustix::event::epoll;
-use rustix::time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec};
 
-use crate::context::{BenchError, MeasureError, Observation, RunContext};
+use crate::context::RunContext;
+use crate::error::{BenchError, Failed, MeasureError, Phase, Problem};
 use crate::options::Options;
 use crate::randomization::Randomization;
-use crate::report::{Failed, Phase, Problem};
-use crate::sample::{self, Measure};
+use crate::sample::{self, Measure, Observation};
 use crate::worker::Value;
 
 /// A command that ran once.
@@ -78,51 +75,6 @@ pub fn run_single(
     })?;
     benchmark.runs.push(taken.run);
     Ok(SingleRun { benchmark, values: observation.values, run: measured.run })
-}
-
-/// A descriptor that becomes readable when somebody asks to stop, or time is up.
-#[derive(Debug)]
-pub struct Deadline {
-    either: OwnedFd,
-    timer: OwnedFd,
-    limit: Duration,
-}
-
-impl Deadline {
-    /// Deadline that counts from [`Deadline::start`] on.
-    pub fn new(interrupt: Option<BorrowedFd>, limit: Duration) -> std::io::Result<Deadline> {
-        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
-        let either = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        let readable = epoll::EventFlags::IN;
-        epoll::add(&either, &timer, epoll::EventData::new_u64(0), readable)?;
-        if let Some(interrupt) = interrupt {
-            epoll::add(&either, interrupt, epoll::EventData::new_u64(1), readable)?;
-        }
-        Ok(Deadline { either, timer, limit })
-    }
-
-    /// Time runs from now on.
-    pub fn start(&self) -> std::io::Result<()> {
-        // A timer of zero is none.
-        let limit = self.limit.max(Duration::from_nanos(1));
-        let once = Itimerspec {
-            it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
-            it_value: Timespec {
-                tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-                tv_nsec: i64::from(limit.subsec_nanos()),
-            },
-        };
-        rustix::time::timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once)?;
-        Ok(())
-    }
-
-    pub fn limit(&self) -> Duration {
-        self.limit
-    }
-
-    pub fn descriptor(&self) -> BorrowedFd<'_> {
-        self.either.as_fd()
-    }
 }
 
 #[cfg(test)]

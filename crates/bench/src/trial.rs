@@ -11,10 +11,11 @@ use prony_machine::process::SpawnedTasks;
 use prony_stats::judge::CPU_SHARE_MIN;
 use prony_stats::pairing::{PAIRS_MIN, Pairing, Trial, choose};
 
-use crate::context::{MeasureError, Observation, RunContext};
+use crate::context::RunContext;
 use crate::duet::Partner;
+use crate::error::{MeasureError, Phase};
 use crate::randomization::Randomization;
-use crate::report::Phase;
+use crate::sample::Observation;
 
 /// CPU seconds of a run from which on a duet may suit it: fifty turns. Of shorter ones there are so many pairs in turns that these
 /// are known well.

@@ -1,7 +1,8 @@
 //! Huge pages for programs that map some: reserved for a while, and given back.
 
 use crate::Tree;
-use crate::tune::{Back, Knob, Restoring, restore};
+use crate::knob::Knob;
+use crate::tune::{Back, Restoring, restore};
 use crate::undo::{Change, Found, HUGE_PAGES, Lock, Resource, Stage, Undo, UndoError};
 
 const NUMBER: &str = "/proc/sys/vm/nr_hugepages";

@@ -6,10 +6,12 @@
 pub mod affinity;
 mod check;
 mod contention;
+mod control_groups;
 mod cpus;
 mod facts;
 pub mod huge_pages;
 mod interrupt;
+mod knob;
 pub mod own;
 pub mod perf;
 pub mod process;
@@ -23,9 +25,10 @@ pub use cpus::{CpuSet, CpuSetError};
 pub use facts::{Cache, Cpu, Facts, Frequency, Idle, IdleState, Kernel, Node, Settings, facts};
 pub use huge_pages::{HugePages, HugePagesError};
 pub use interrupt::{Interrupt, signal_name};
+pub use knob::Knob;
 pub use tree::Tree;
 pub use tune::{
-    Absent, Applied, Back, Knob, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError,
-    Tuning, restore, tune,
+    Absent, Applied, Back, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError, Tuning,
+    restore, tune,
 };
 pub use undo::{UndoError, path as undo_path, tuned};

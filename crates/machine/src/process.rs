@@ -21,171 +21,27 @@
 //! ticks: the kernel scales the two to the exact sum (`cputime_adjust` in `kernel/sched/cputime.c`).
 
 mod account;
+mod command;
 mod counters;
 mod exits;
 mod family;
 pub mod slice;
 mod start;
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::os::fd::BorrowedFd;
 
+pub use account::{Ended, SpawnedTasks};
+pub use command::Step;
+pub use command::{Drain, EXTRA_DESCRIPTOR, Placement, Process, RunError};
 pub use counters::{Counter, Counts};
-pub use start::Step;
+pub use family::NoWait;
 
 use account::{Account, OwnWait, now_ns};
 use counters::Counters;
 use exits::Exits;
 use start::{Prepared, Stack};
-
-/// The number of [`Process::extra`] in the process.
-pub const EXTRA_DESCRIPTOR: i32 = 3;
-
-/// A program to run, and how.
-#[derive(Debug)]
-pub struct Process<'a> {
-    /// The file to run.
-    pub program: &'a Path,
-    /// Program name and arguments, as `main` gets them.
-    pub arguments: &'a [OsString],
-    /// Complete environment of the process.
-    pub environment: &'a [(OsString, OsString)],
-    /// Working directory; the current one if `None`.
-    pub directory: Option<&'a Path>,
-    /// Descriptors 0, 1 and 2.
-    pub streams: [BorrowedFd<'a>; 3],
-    /// Descriptor 3, the only additional one: shells can name only one digit.
-    pub extra: Option<BorrowedFd<'a>>,
-    /// CPU affinity and scheduling.
-    pub placement: Placement,
-}
-
-/// CPU affinity and scheduling of a process.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Placement {
-    /// CPU to which the process is pinned.
-    pub cpu: Option<usize>,
-    /// Under `SCHED_FIFO` with this priority.
-    pub fifo_priority: Option<u8>,
-    /// Time slice in nanoseconds, as [`slice::shorten`] sets it, inherited by children. Kernels that know no slices
-    /// (before 6.12) go on as they are.
-    pub slice_ns: Option<u64>,
-}
-
-/// A pipe that is emptied while the process runs, so that it never waits for us.
-#[derive(Debug)]
-pub struct Drain {
-    /// The end to read from.
-    pub from: File,
-    /// Keep at most so many bytes; the rest is thrown away.
-    pub keep_bytes: usize,
-    /// Bytes that were read.
-    pub bytes: Vec<u8>,
-}
-
-impl Drain {
-    /// Empties `from`, which is made non-blocking.
-    ///
-    /// # Errors
-    /// When the kernel does not take the flag.
-    pub fn new(from: impl Into<OwnedFd>, keep_bytes: usize) -> io::Result<Drain> {
-        let from = File::from(from.into());
-        start::set_nonblocking(from.as_fd())?;
-        Ok(Drain { from, keep_bytes, bytes: Vec::new() })
-    }
-
-    /// Reads what is there.
-    fn empty(&mut self) -> io::Result<Flow> {
-        let mut chunk = [0; 1 << 16];
-        loop {
-            match self.from.read(&mut chunk) {
-                Ok(0) => return Ok(Flow::Closed),
-                Ok(length) => {
-                    let room = self.keep_bytes.saturating_sub(self.bytes.len());
-                    self.bytes.extend_from_slice(&chunk[..length.min(room)]);
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Flow::Open),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
-    Open,
-    Closed,
-}
-
-/// Reasons why a process could not be run.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A name, argument or variable holds a zero byte, which C strings cannot.
-    #[error("`{0}` holds a zero byte")]
-    ZeroByte(String),
-    /// The process could not be set up or its program not executed.
-    #[error("cannot {step} `{}`: {error}", program.display())]
-    Start {
-        /// Failed step.
-        step: Step,
-        /// The program.
-        program: PathBuf,
-        /// Error of the kernel.
-        error: io::Error,
-    },
-    /// The process ran, but could not be watched or accounted for.
-    #[error("cannot watch `{}`: {error}", program.display())]
-    Watch {
-        /// The program.
-        program: PathBuf,
-        /// Error of the kernel.
-        error: io::Error,
-    },
-}
-
-/// Ways in which a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// Exit with this code.
-    Exited(i32),
-    /// End by this signal.
-    Signalled(i32),
-    /// We ended it, because we were told to stop.
-    Stopped,
-}
-
-/// Threads and children of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct SpawnedTasks {
-    /// True if the process had more than one thread.
-    pub threads: bool,
-    /// True if the process waited for children.
-    pub children: bool,
-}
-
-impl SpawnedTasks {
-    /// True with one thread and no child: what is known of the first thread is known of all.
-    pub fn is_alone(self) -> bool {
-        !self.threads && !self.children
-    }
-}
-
-/// Reasons why the wait for a CPU, which would be subtracted from wall time, is unknown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum NoWait {
-    /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
-    NotReported,
-    /// Not all the kernel told arrived.
-    Lost,
-    /// A child or thread still ran when the process had ended.
-    Outlived,
-    /// Tasks may have been runnable at once: their waits are no wall time then.
-    Overlap,
-}
 
 /// A process that ran, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 //! they are put back, [`restore`].
 
 mod groups;
+mod in_force;
 mod plan;
 pub(crate) mod restore;
 mod run;
@@ -19,16 +20,16 @@ use std::time::Duration;
 use rustix::process::geteuid;
 use serde::Serialize;
 
-pub(crate) use plan::IRQBALANCE;
+use in_force::in_force;
 use plan::plan;
-pub use plan::{Absent, Knob, Options};
+pub use plan::{Absent, Options};
 pub use restore::{Back, Restored, Restoring, restore};
 pub use run::Ran;
-pub(crate) use shield::{GROUPS, group_mount};
 pub use shield::{Shield, ShieldKind};
 pub use signals::Signals;
 
 use crate::contention::{Wait, wait_on};
+use crate::knob::Knob;
 use crate::undo::{Found, Lock, MACHINE, Resource, Stage, Undo, UndoError};
 use crate::{CpuSet, Tree};
 
@@ -214,7 +215,7 @@ impl Tuning<'_> {
     /// Makes the groups of the shield, and measures what they are worth.
     fn raise_shield(
         &mut self,
-        planned: plan::PlannedShield,
+        planned: shield::PlannedShield,
         options: &Options,
         before: Option<Wait>,
     ) -> Result<(), TuneError> {
@@ -315,19 +316,5 @@ fn refused(error: &io::Error) -> Applied {
         // What root may not, nobody may: an interrupt of many queues, say, which its driver spreads itself.
         io::ErrorKind::PermissionDenied if !geteuid().is_root() => Applied::NotPermitted,
         _ => Applied::Refused(error.to_string()),
-    }
-}
-
-/// True when a file that reads `now` says what writing `asked` asks for.
-fn in_force(path: &str, now: &str, asked: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    match name {
-        "smp_affinity_list" => now.parse::<CpuSet>() == asked.parse::<CpuSet>(),
-        "cpumask" | "default_smp_affinity" => CpuSet::from_mask(now) == CpuSet::from_mask(asked),
-        "cgroup.subtree_control" => {
-            let wanted = asked.trim_start_matches('+');
-            now.split_whitespace().any(|controller| controller == wanted)
-        }
-        _ => crate::facts::chosen(now) == asked,
     }
 }

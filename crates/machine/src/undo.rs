@@ -17,8 +17,8 @@ use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 
 use crate::Tree;
+use crate::knob::Knob;
 use crate::own::{self, LockError, NotOurs, Whose};
-use crate::tune::Knob;
 
 /// Names of an undo file and of its lock. What is changed at different times, and put back at different times, has an undo
 /// file each.

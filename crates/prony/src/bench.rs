@@ -5,12 +5,11 @@ mod exports;
 pub mod human;
 mod json;
 pub mod live;
+mod settings;
 mod subjects;
 
 use std::env;
 use std::fs;
-use std::hash::{BuildHasher, RandomState};
-use std::time::Duration;
 
 use prony_bench::{Ended, Event, Failed, Input, Options, Output, Phase, Problem, Report};
 use prony_machine::process::{Placement, RunError, Step};
@@ -24,9 +23,8 @@ use crate::limits::compare as limits;
 use crate::output;
 use crate::progress::ProgressLine;
 use exports::Exports;
-
-/// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
-pub const FIFO_PRIORITY: u8 = 1;
+pub use settings::{FIFO_PRIORITY, random};
+use settings::{budget, cpu, tuning};
 
 /// Measures, answers and says how it went.
 ///
@@ -150,16 +148,6 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
     })
 }
 
-/// The CPU that is asked for; a duet needs one in any case.
-fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
-    match args.pin {
-        None if args.duet => prony_bench::duet_cpu()
-            .map(Some)
-            .map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")).hint("--pin names one")),
-        pinned => Ok(pinned),
-    }
-}
-
 /// The CPU on which a duet is tried first; `None` where it was said which way to take, or the two may not run at once:
 /// what prepares a run may be undone by another one, and both would print to the same place.
 fn tried_on(args: &BenchArgs) -> Option<usize> {
@@ -167,31 +155,6 @@ fn tried_on(args: &BenchArgs) -> Option<usize> {
     let apart = args.fifo || !args.python.is_empty() || !args.prepare.is_empty();
     let prints = args.show_output || !matches!(args.output.as_str(), "null" | "pipe");
     if said || apart || prints { None } else { args.pin.or_else(|| prony_bench::duet_cpu().ok()) }
-}
-
-/// What was done to quiet the machine, and where the commands run.
-fn tuning(args: &BenchArgs) -> serde_json::Value {
-    serde_json::json!({
-        "knobs": prony_machine::tuned(&Tree::machine()),
-        "pin": args.pin,
-        "duet": args.duet,
-        "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
-    })
-}
-
-/// Keys of a hash map are random: enough for an order that nobody chose.
-pub fn random() -> u64 {
-    RandomState::new().hash_one(std::process::id())
-}
-
-/// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
-fn budget(args: &BenchArgs) -> Duration {
-    let seconds = match (args.python.is_empty(), &args.demo) {
-        (false, _) => 30,
-        (true, Some(_)) => 20,
-        (true, None) => 8,
-    };
-    args.max_time.unwrap_or(Duration::from_secs(seconds))
 }
 
 /// A command that failed, with the end of what it printed, and what to do. `shell`: a shell ran it.

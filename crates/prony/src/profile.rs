@@ -11,8 +11,6 @@ mod stored;
 mod take;
 pub mod zones;
 
-use std::path::Path;
-
 use prony_profile::{Profile, Recording, Stacks, Walk, WeightUnit};
 
 use crate::cli::profile::TakeArgs;
@@ -22,8 +20,8 @@ use crate::output;
 
 use frames::Chosen;
 use outputs::Outputs;
-use prony_text::{Untrusted, count, significant, thousands};
-use take::{ProfileRun, take};
+use prony_text::{count, significant, thousands};
+use take::{ProfileRun, short, take};
 
 /// Error rate of every confidence interval.
 pub const LEVEL: f64 = 0.05;
@@ -155,11 +153,6 @@ fn warn(recording: &Recording, profile: &Profile) {
     if recording.unfinished > 0 {
         eprintln!("warning: {} had not ended and are not included", count(recording.unfinished, "wait"));
     }
-}
-
-/// The last part of a path, for headings.
-fn short(path: &Path) -> String {
-    Untrusted::new(path.file_name().unwrap_or(path.as_os_str())).to_string()
 }
 
 /// True when there is nothing to show.

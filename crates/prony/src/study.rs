@@ -3,6 +3,7 @@
 pub mod diff;
 pub mod effects;
 pub mod export;
+mod failure;
 mod found;
 pub mod history;
 pub mod import;

@@ -2,68 +2,8 @@
 //! for each.
 
 use crate::report::{
-    Difference, Divergence, DivergenceClass, Doing, FailedCall, Passed, ProcessorChange, Recorded, ReplayReport,
-    ThreadReport,
+    Cause, Difference, Divergence, DivergenceClass, Doing, FailedCall, Recorded, ReplayReport, ThreadReport,
 };
-
-/// Possible cause of a divergence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
-    /// A file that was read while recording is not there.
-    MissingFile,
-    /// A call that is made for real fails here, and did not while recording.
-    FailedCall(FailedCall),
-    /// A call that is made for real failed while recording, and not here.
-    UnfailedCall(FailedCall),
-    /// The thread whose turn it is uses the CPU and makes no call.
-    Busy(ThreadReport),
-    /// The thread whose turn it is sleeps, or there is none.
-    Blocked(ThreadReport),
-    /// The recorder could not record this.
-    Missed(String),
-    /// Threads ran at the same time, where the recording has them one after another: so many times, and which was passed
-    /// last.
-    Raced(u64, Option<Passed>),
-    /// The server wrote these files while recording, in no state directory.
-    Written(Vec<String>),
-    /// Content of these files differs from the recording.
-    ChangedFiles(Vec<String>),
-    /// Other versions of these libraries were loaded than in the recording.
-    Libraries(Vec<String>),
-    /// Numbers in the output that are close to the recorded ones.
-    CloseNumbers,
-    /// The program at the recorded place is another one now.
-    ReplacedProgram,
-    /// The build is another one than the recorded, or has other arguments.
-    OtherBuild,
-    /// The processor is another one.
-    Processor(ProcessorChange),
-    /// Nothing is known that could have.
-    Unknown,
-}
-
-impl Cause {
-    /// Name of the cause in JSON and in the guide.
-    pub fn key(&self) -> &'static str {
-        match self {
-            Cause::MissingFile => "missing_file",
-            Cause::FailedCall(_) => "failed_call",
-            Cause::UnfailedCall(_) => "unfailed_call",
-            Cause::Busy(_) => "busy",
-            Cause::Blocked(_) => "blocked",
-            Cause::Missed(_) => "missed",
-            Cause::Raced(..) => "raced",
-            Cause::Written(_) => "written_files",
-            Cause::ChangedFiles(_) => "changed_files",
-            Cause::Libraries(_) => "libraries",
-            Cause::CloseNumbers => "close_numbers",
-            Cause::ReplacedProgram => "replaced_program",
-            Cause::OtherBuild => "other_build",
-            Cause::Processor(_) => "processor",
-            Cause::Unknown => "unknown",
-        }
-    }
-}
 
 /// Failed calls that are told as causes.
 const MOST_CALLS: usize = 3;

@@ -45,7 +45,6 @@ mod syscalls;
 mod tape;
 mod windows;
 
-pub use cause::Cause;
 pub use channel::{Counted, Fault, RecordScope};
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
@@ -59,7 +58,7 @@ pub use record::{RecordError, RecordOptions, exit_text, record};
 pub use regular::FileError;
 pub use replay::{FileOptions, Privilege, ReplayError, ReplayOptions, Replayer, replay};
 pub use report::{
-    BeyondLimit, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
+    BeyondLimit, Cause, Detail, Difference, Divergence, DivergenceClass, Doing, FailedCall, FilesLacking, Lack, Passed,
     ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport,
     Verdict, Warning, WeakReason,
 };

@@ -3,10 +3,9 @@
 
 use crate::launch::Mount;
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
-use crate::pack;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, FILES_ARCHIVE, Member, MemberKind, StateArchiveWalk};
-use rustix::fs::{FsWord, StatVfsMountFlags};
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -339,16 +338,6 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     out
 }
 
-/// True if a directory of this file system can be the upper layer of an overlay (overlayfs.rst of Linux): it must not
-/// be an overlay itself, as the root of a container is, and must be writable.
-pub(crate) fn can_be_upper(path: &Path) -> bool {
-    /// `OVERLAYFS_SUPER_MAGIC` of Linux.
-    const OVERLAY: FsWord = 0x794c_7630;
-    let writable = rustix::fs::statvfs(path).is_ok_and(|system| !system.f_flag.contains(StatVfsMountFlags::RDONLY));
-    let plain = !path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte));
-    plain && writable && rustix::fs::statfs(path).is_ok_and(|system| system.f_type != OVERLAY)
-}
-
 /// Directories that `path` goes through and leaves again by `..`: they have to be there, too.
 pub(crate) fn climbed(path: &Path) -> Vec<PathBuf> {
     let mut at = PathBuf::from("/");
@@ -366,9 +355,30 @@ pub(crate) fn climbed(path: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The name of a file in the archive: its absolute path without `.`, `..` and the slash in front. `None` where links on
+/// the way would lead such a path elsewhere.
+pub(crate) fn archived_name(path: &Path) -> Option<PathBuf> {
+    let mut name = PathBuf::new();
+    let mut climbs = false;
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => name.push(part),
+            Component::ParentDir => {
+                climbs = true;
+                name.pop();
+            }
+            Component::RootDir | Component::CurDir => {}
+            Component::Prefix(_) => return None,
+        }
+    }
+    let direct = Path::new("/").join(&name);
+    let same = || fs::canonicalize(path).ok() == fs::canonicalize(&direct).ok();
+    (path.is_absolute() && direct.file_name().is_some() && (!climbs || same())).then_some(name)
+}
+
 /// The path under which a file is seen that a demo names so.
 pub(crate) fn seen_as(path: &Path) -> Option<PathBuf> {
-    pack::name_of(path).map(|name| Path::new("/").join(name))
+    archived_name(path).map(|name| Path::new("/").join(name))
 }
 
 #[cfg(test)]

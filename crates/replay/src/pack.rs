@@ -2,16 +2,17 @@
 
 use crate::files::{self, path_of};
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
+use crate::overlay::archived_name;
 use crate::regular;
 use crate::scratch::Scratch;
 use crate::state::{Chunks, append_mtime};
 use prony_demo::{ArchiveLimits, Demo, DemoError, FILES_ARCHIVE, FileEntry, FileRole, MemberKind, StateArchiveWalk};
 use prony_demo::{RewriteError, WriteError, Writer, WriterOptions};
 use std::collections::HashMap;
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, Read, Seek, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 /// Limits on the files that go into a demo, of those that a server only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,27 +85,6 @@ impl Content {
         let same = entry.hash == [0; 32] || *blake3::hash(&bytes).as_bytes() == entry.hash;
         same.then_some(Content { facts, bytes })
     }
-}
-
-/// The name of a file in the archive: its absolute path without `.`, `..` and the slash in front. `None` where links on
-/// the way would lead such a path elsewhere.
-pub(crate) fn name_of(path: &Path) -> Option<PathBuf> {
-    let mut name = PathBuf::new();
-    let mut climbs = false;
-    for component in path.components() {
-        match component {
-            Component::Normal(part) => name.push(part),
-            Component::ParentDir => {
-                climbs = true;
-                name.pop();
-            }
-            Component::RootDir | Component::CurDir => {}
-            Component::Prefix(_) => return None,
-        }
-    }
-    let direct = Path::new("/").join(&name);
-    let same = || fs::canonicalize(path).ok() == fs::canonicalize(&direct).ok();
-    (path.is_absolute() && direct.file_name().is_some() && (!climbs || same())).then_some(name)
 }
 
 /// What the kernel makes up is no file of the server's, and what lies below these directories comes with packages.
@@ -190,7 +170,7 @@ fn content(
     if entry.size_bytes > limits.each_bytes || entry.size_bytes > room_bytes {
         return Err(LeaveOutReason::Large);
     }
-    let name = name_of(path).ok_or(LeaveOutReason::Gone)?;
+    let name = archived_name(path).ok_or(LeaveOutReason::Gone)?;
     let found = find(path, entry).ok_or(LeaveOutReason::Gone)?;
     let content = Content::of(&found, entry).ok_or(LeaveOutReason::Gone)?;
     const READ_BY_OTHERS: u32 = 0o004;
@@ -257,7 +237,7 @@ pub fn pack_files<R: Read + Seek, W: Write>(
     let mut places = HashMap::new();
     for entry in &trailer.files {
         let of = entry.content.and_then(|content| trailer.files.get(content as usize));
-        let name = of.and_then(|of| name_of(&path_of(of)));
+        let name = of.and_then(|of| archived_name(&path_of(of)));
         places.extend(name.map(|name| (entry.path.clone(), scratch.path().join(name))));
     }
     trailer.files.iter_mut().for_each(|entry| entry.content = None);

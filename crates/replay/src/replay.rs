@@ -14,7 +14,6 @@ use crate::layout::LayoutError;
 use crate::library::Libraries;
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, OverlayError, Plan};
-use crate::pack;
 use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
@@ -255,7 +254,7 @@ impl<'a> Planned<'a> {
         if content.is_some() && !self.trusted {
             self.withheld += u64::from(differs);
         }
-        let name = content.and_then(|content| pack::name_of(&files::path_of(content)));
+        let name = content.and_then(|content| overlay::archived_name(&files::path_of(content)));
         let Some(seen) = overlay::seen_as(path) else { return false };
         let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
         if let Some((name, attributes)) = found {

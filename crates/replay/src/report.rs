@@ -1,12 +1,13 @@
 //! Results of a recording and of a replay, as the verbs show them.
 
+mod cause;
 mod detail;
 mod warning;
 
+pub use cause::Cause;
 pub use detail::{BeyondLimit, Detail, FilesLacking, Lack};
 pub use warning::{ProcessorChange, RecordWarning, Warning, WeakReason};
 
-use crate::cause::Cause;
 use crate::channel::Counted;
 use crate::pack::PackReport;
 use prony_demo::Exit;

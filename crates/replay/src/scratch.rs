@@ -4,8 +4,7 @@
 //! Its owner holds a lock on the directory itself. The kernel gives it back however the owner ends, so a directory that
 //! can be locked is stale.
 
-use crate::overlay;
-use rustix::fs::{FlockOperation, Mode, OFlags};
+use rustix::fs::{FlockOperation, FsWord, Mode, OFlags, StatVfsMountFlags};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -43,7 +42,7 @@ impl Scratch {
         }
         let outside = |parent: &PathBuf| {
             let real = fs::canonicalize(parent).ok()?;
-            (overlay::can_be_upper(&real) && !merged.iter().any(|place| real.starts_with(place))).then_some(real)
+            (can_be_upper(&real) && !merged.iter().any(|place| real.starts_with(place))).then_some(real)
         };
         let mut last = io::ErrorKind::NotFound.into();
         for parent in parents.iter().filter_map(outside) {
@@ -153,6 +152,16 @@ fn open_up(path: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// True if a directory of this file system can be the upper layer of an overlay (overlayfs.rst of Linux): it must not
+/// be an overlay itself, as the root of a container is, and must be writable.
+fn can_be_upper(path: &Path) -> bool {
+    /// Type of overlayfs: `OVERLAYFS_SUPER_MAGIC` of Linux.
+    const OVERLAY: FsWord = 0x794c_7630;
+    let writable = rustix::fs::statvfs(path).is_ok_and(|system| !system.f_flag.contains(StatVfsMountFlags::RDONLY));
+    let plain = !path.as_os_str().as_bytes().iter().any(|byte| b",:\\".contains(byte));
+    plain && writable && rustix::fs::statfs(path).is_ok_and(|system| system.f_type != OVERLAY)
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! Lays the records of a demo out as the tape that a replay walks over: in memory, where they fit.
 
+mod error;
+mod record;
+
+pub use error::TapeError;
+pub(crate) use record::{playable, put_clocks};
+
 use crate::channel::Channel;
 use crate::directory::{Directory, Group, Walk, groups_of};
 use crate::order::Turns;
 use crate::record::note_text;
 use crate::sockets;
 use crate::windows::Plan;
-use prony_channel::{MAGIC, NO_TURN, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
+use prony_channel::{MAGIC, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
 use prony_demo::dump::call_name;
 use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,64 +22,6 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Error of unpacking the records of a demo.
-#[derive(Debug, thiserror::Error)]
-pub enum TapeError {
-    /// The demo cannot be read.
-    #[error(transparent)]
-    Demo(#[from] DemoError),
-    /// The tape does not fit.
-    #[error("cannot hold the {bytes} bytes of the tape in memory: {error}")]
-    Memory {
-        /// Bytes of the whole tape.
-        bytes: u64,
-        /// What the system said.
-        error: io::Error,
-    },
-    /// What of the records has to be in memory at once is more than is allowed.
-    #[error(
-        "the demo's records that must be in memory at the same time: expected at most {limit} bytes, found \
-             {found}"
-    )]
-    TooLarge {
-        /// Bytes that are allowed.
-        limit: u64,
-        /// Bytes that the threads which lived at the same time need.
-        found: u64,
-    },
-    /// The demo is not what it was a moment ago.
-    #[error("the demo changed while it was replayed")]
-    Changed,
-    /// A signal asked to stop.
-    #[error("interrupted")]
-    Interrupted,
-    /// The records are more than the demo states.
-    #[error("the demo's records: expected the stated {stated} bytes, found more")]
-    MoreThanStated {
-        /// Bytes that it states.
-        stated: u64,
-    },
-    /// More threads than a demo is believed to have.
-    #[error("the demo's threads: expected at most {limit}, found more")]
-    Threads {
-        /// Threads that are allowed.
-        limit: usize,
-    },
-    /// A record that no recorder writes, and that the player would be led astray by.
-    #[error("record {order} of process {process}: {what}")]
-    Record {
-        /// Index of the process.
-        process: u16,
-        /// Place of the record in its process.
-        order: u64,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// No call was recorded.
-    #[error("the demo has no records")]
-    Empty,
-}
 
 /// Records that a replay walks over, and facts about them.
 #[derive(Debug)]
@@ -298,25 +246,6 @@ impl Stream {
         self.held.clear();
         Ok(())
     }
-}
-
-/// Appends reads of clocks as they stand on the tape, where none of them begins a turn.
-pub(crate) fn put_clocks(to: &mut Vec<u8>, records: &[u8]) {
-    let start = to.len();
-    to.extend_from_slice(records);
-    for record in to[start..].chunks_exact_mut(HEAD_BYTES) {
-        record[TIME..TIME + 8].copy_from_slice(&NO_TURN.to_le_bytes());
-    }
-}
-
-/// Where the time stands in a head.
-const TIME: usize = std::mem::offset_of!(Head, time);
-
-/// Head and class of a record that a replay answers a call with.
-pub(crate) fn playable(record: &[u8]) -> Option<(Head, Option<Class>)> {
-    let head = Head::from_bytes(record)?;
-    let class = Op::from_number(head.op).map(Op::class);
-    (class != Some(Class::Note)).then_some((head, class))
 }
 
 /// The text of a note of what could not be recorded, and without which a replay goes another way.

@@ -1,7 +1,7 @@
 //! Settings of the machine that cause interference.
 
+use super::finding::{Disturbance, Finding, State};
 use super::look::Window;
-use super::{Disturbance, Finding, State};
 use crate::facts::{CPUFREQ, chosen, facts, isolated, online, turbo};
 use crate::{CpuSet, Tree};
 

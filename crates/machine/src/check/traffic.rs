@@ -1,7 +1,7 @@
 //! Activity measured between two looks.
 
+use super::finding::{Disturbance, Finding, NOTICEABLE, State};
 use super::look::Window;
-use super::{Disturbance, Finding, NOTICEABLE, State};
 use crate::contention::steal_share;
 
 /// Devices that interrupt less often than this reach a run of 100 ms once at most.

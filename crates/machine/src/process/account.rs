@@ -5,7 +5,32 @@ use std::io;
 use std::mem;
 use std::os::unix::fs::FileExt;
 
-use super::{Ended, SpawnedTasks};
+/// Ways in which a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The process exited with this code.
+    Exited(i32),
+    /// A signal of this number ended the process.
+    Signalled(i32),
+    /// We ended it, because we were told to stop.
+    Stopped,
+}
+
+/// Threads and children of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SpawnedTasks {
+    /// True if the process had more than one thread.
+    pub threads: bool,
+    /// True if the process waited for children.
+    pub children: bool,
+}
+
+impl SpawnedTasks {
+    /// True with one thread and no child: what is known of the first thread is known of all.
+    pub fn is_alone(self) -> bool {
+        !self.threads && !self.children
+    }
+}
 
 /// The kernel's account of a process.
 #[derive(Debug)]

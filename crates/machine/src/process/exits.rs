@@ -23,9 +23,8 @@ use std::io::{self, ErrorKind};
 use std::mem;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-use super::NoWait;
 use super::account::Schedstat;
-use super::family::{Event, Record};
+use super::family::{Event, NoWait, Record};
 
 /// Room for records of a few thousand tasks in one run; taken only while there are as many.
 const ROOM_BYTES: libc::c_int = 16 << 20;

@@ -24,12 +24,24 @@
 
 use std::collections::HashMap;
 
-use super::NoWait;
 use super::account::Schedstat;
 
 /// The part of all CPU time that may have been beside the rest: what a shell takes (up to 1 ms) around a
 /// command of more than 20 ms, or a runtime's own threads beside the program.
 const REST_MOST: f64 = 0.05;
+
+/// Reasons why the wait for a CPU, which would be subtracted from wall time, is unknown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoWait {
+    /// The kernel does not tell us of threads and children: that takes `CAP_NET_ADMIN`, outside containers.
+    NotReported,
+    /// Not all the kernel told arrived.
+    Lost,
+    /// A child or thread still ran when the process had ended.
+    Outlived,
+    /// Tasks may have been runnable at once: their waits are no wall time then.
+    Overlap,
+}
 
 /// A task began or ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Starting a process in shared memory, and watching it until it ends.
 
 use std::ffi::{CStr, CString, OsStr};
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::mem;
@@ -10,42 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
 use super::account::{self, Account};
+use super::command::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError, Step};
 use super::slice;
-use super::{Drain, EXTRA_DESCRIPTOR, Flow, Placement, Process, RunError};
 
 /// Time that a process has to end after it was asked to, in milliseconds.
 const GRACE_MS: i32 = 2000;
-
-/// Steps of a new process before it executes the program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(i32)]
-pub enum Step {
-    /// Creation of the process.
-    Clone,
-    /// Setup of its descriptors.
-    Descriptors,
-    /// Change to its working directory.
-    Directory,
-    /// Pinning to its CPU.
-    Pin,
-    /// Change to the scheduler `SCHED_FIFO`.
-    Fifo,
-    /// Execution of the program.
-    Execute,
-}
-
-impl fmt::Display for Step {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Step::Clone => "make a process for",
-            Step::Descriptors => "set up the descriptors of",
-            Step::Directory => "change to the working directory of",
-            Step::Pin => "pin",
-            Step::Fifo => "give SCHED_FIFO to",
-            Step::Execute => "execute",
-        })
-    }
-}
 
 /// Everything a process needs, as the kernel wants it.
 pub(super) struct Prepared {
@@ -293,12 +261,6 @@ fn poll(watched: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<i32> {
             _ => return Ok(ready),
         }
     }
-}
-
-pub(super) fn set_nonblocking(descriptor: BorrowedFd) -> io::Result<()> {
-    // SAFETY: a descriptor that is open, and flags.
-    let set = unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-    if set == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 pub(super) fn file_in_memory() -> io::Result<File> {

@@ -5,8 +5,10 @@
 
 use serde::Serialize;
 
-use super::{Knob, groups, in_force};
+use super::groups;
+use super::in_force::in_force;
 use crate::Tree;
+use crate::knob::Knob;
 use crate::undo::{self, Found, HUGE_PAGES, Lock, MACHINE, Resource, Stage, Undo, UndoError, UndoName};
 
 /// Some values take another with them: a limit may be refused until another is back.

@@ -5,19 +5,11 @@ use std::io;
 use serde::Serialize;
 
 use super::groups;
-use super::plan::{Knob, PlannedShield};
 use crate::contention::Wait;
+use crate::control_groups::{GROUP, Mount, OTHERS, mount};
+use crate::knob::Knob;
 use crate::undo::{Change, Resource, Stage};
 use crate::{CpuSet, Tree};
-
-/// The group of the benchmark.
-const GROUP: &str = "prony";
-
-/// The group of all others, where groups cannot simply lose CPUs (version 1).
-const OTHERS: &str = "prony-others";
-
-/// The groups that are made.
-pub(crate) const GROUPS: [&str; 2] = [GROUP, OTHERS];
 
 /// Below this share of its time spent waiting, a CPU is as good as alone: one tick's worth of
 /// kernel work in a hundred.
@@ -59,6 +51,19 @@ pub struct Shield {
     home: String,
 }
 
+/// The control groups to be made.
+#[derive(Debug, Clone)]
+pub(super) struct PlannedShield {
+    pub(super) kind: ShieldKind,
+    pub(super) groups: Vec<Change>,
+    /// Mount point of the control groups.
+    pub(super) mount: String,
+    /// Current group of this process.
+    pub(super) home: String,
+    pub(super) cpus: CpuSet,
+    pub(super) others: CpuSet,
+}
+
 impl Shield {
     /// True if the shield keeps other tasks away, false if a thread inside still waits for its CPU not much less than
     /// one outside; `None` if that was not measured.
@@ -83,35 +88,6 @@ impl Shield {
     pub fn leave(&self, tree: &Tree) -> io::Result<()> {
         groups::move_self(tree, &self.home)
     }
-}
-
-/// Mounts of control groups with cpusets.
-enum Mount {
-    Partition(String),
-    Cpusets(String),
-}
-
-fn mount(tree: &Tree) -> Option<Mount> {
-    let mounts = tree.read("/proc/mounts").ok()?;
-    let mut cpusets = None;
-    for line in mounts.lines() {
-        let mut fields = line.split_whitespace().skip(1);
-        let (Some(place), Some(kind), Some(options)) = (fields.next(), fields.next(), fields.next()) else { continue };
-        let controllers = || tree.line(&format!("{place}/cgroup.controllers")).unwrap_or_default();
-        match kind {
-            "cgroup2" if controllers().split_whitespace().any(|name| name == "cpuset") => {
-                return Some(Mount::Partition(place.to_owned()));
-            }
-            "cgroup" if options.split(',').any(|option| option == "cpuset") => cpusets = Some(place.to_owned()),
-            _ => {}
-        }
-    }
-    cpusets.map(Mount::Cpusets)
-}
-
-/// The directory where the groups with cpusets are mounted.
-pub(crate) fn group_mount(tree: &Tree) -> Option<String> {
-    mount(tree).map(|(Mount::Partition(place) | Mount::Cpusets(place))| place)
 }
 
 /// The directory of the group this process is in; `hierarchy` is its field in `/proc/self/cgroup`.

@@ -5,7 +5,8 @@
 
 use super::Resource;
 use crate::Tree;
-use crate::tune::{GROUPS, IRQBALANCE, group_mount};
+use crate::control_groups::{GROUPS, group_mount};
+use crate::knob::IRQBALANCE;
 
 /// Files that are written; `#` is a number.
 const FILES: &[&str] = &[

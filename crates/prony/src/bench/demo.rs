@@ -14,7 +14,7 @@ use super::exports::Exports;
 use super::human::{change, metrics, verdict, with_interval};
 use super::json::{Answered, answered};
 use super::live::Live;
-use super::{budget, cpu, random, tuning};
+use super::settings::{budget, cpu, random, tuning};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -2,15 +2,16 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use prony_machine::Interrupt;
 use prony_profile::{Options, ProfileMode, Recording, Sampler, Walk};
+use prony_text::Untrusted;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 
-use super::short;
 use crate::cli::profile::TakeArgs;
 use crate::cli::{ReplayArgs, TrustArgs};
 use crate::failure::Failure;
@@ -198,4 +199,9 @@ fn wait_for(descriptors: &[std::os::fd::BorrowedFd<'_>], time: Duration) -> io::
         Ok(_) | Err(rustix::io::Errno::INTR) => Ok(polled.iter().map(|entry| !entry.revents().is_empty()).collect()),
         Err(error) => Err(error.into()),
     }
+}
+
+/// The last part of a path, for headings.
+pub fn short(path: &Path) -> String {
+    Untrusted::new(path.file_name().unwrap_or(path.as_os_str())).to_string()
 }

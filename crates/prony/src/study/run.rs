@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use prony_machine::Interrupt;
 use prony_study::directory::{Directory, Progress};
-use prony_study::exec::{ExecError, Templates};
+use prony_study::exec::Templates;
 use prony_study::file::Executor;
 use prony_study::fleet::{Fleet, FleetError, FleetEvent, FleetReport};
 use prony_study::run::Event;
-use prony_study::slurm::SlurmError;
 use prony_text::count;
 
+use super::failure::{exec_failure, slurm_failure};
 use super::status;
 use super::work::{failure as work_failure, told};
 use crate::cli::study::{ExecutorName, How, ResumeArgs, RunArgs};
@@ -194,22 +194,4 @@ fn brief(progress: &Progress) -> String {
 
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     std::path::absolute(path).map_err(|error| Failure::io("find", path, &error))
-}
-
-fn exec_failure(error: &ExecError) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error {
-        ExecError::Start { .. } => failure.hint("the first word of a template must be a program"),
-        ExecError::Failed { .. } => failure.hint("results are kept; continue with `prony study resume DIR`"),
-        _ => failure,
-    }
-}
-
-pub(super) fn slurm_failure(error: &SlurmError) -> Failure {
-    let failure = Failure::new(error.to_string());
-    match error {
-        SlurmError::Start(_) => failure.hint("run this where Slurm's commands are installed, such as a login node"),
-        SlurmError::Refused { .. } => failure.hint("`sinfo -N` lists nodes, partitions and their state"),
-        _ => failure,
-    }
 }

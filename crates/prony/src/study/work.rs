@@ -14,7 +14,8 @@ use prony_study::run::{Event, Work, WorkError, work};
 use prony_study::slurm::{Rounds, Submission};
 use prony_text::count;
 
-use super::{run, status};
+use super::failure::slurm_failure;
+use super::status;
 use crate::cli::study::{CollectArgs, WorkOnArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -108,7 +109,7 @@ fn not_ours(error: &NotOurs) -> Failure {
 /// When a ledger cannot be read or a job not be submitted.
 pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
     let directory = Directory::open(&args.directory).map_err(|error| status::failure("read", &error))?;
-    let rounds = Rounds::read(&directory.path).map_err(|error| run::slurm_failure(&error))?;
+    let rounds = Rounds::read(&directory.path).map_err(|error| slurm_failure(&error))?;
     let program = prony_study::exec::store_program(&directory.path);
     let program = program.map_err(|error| Failure::new(error.to_string()))?;
     let submission = Submission {
@@ -117,7 +118,7 @@ pub fn collect(args: &CollectArgs) -> Result<Exit, Failure> {
         scratch: args.scratch.as_deref(),
         machines: &rounds.machines,
     };
-    let rounds = submission.collect(&directory).map_err(|error| run::slurm_failure(&error))?;
+    let rounds = submission.collect(&directory).map_err(|error| slurm_failure(&error))?;
     match (rounds.ended, rounds.given_up.len()) {
         (false, _) => eprintln!("round {}: {}", rounds.round, count(rounds.jobs.len() as u64, "job")),
         (true, 0) => eprintln!("complete after {}", count(u64::from(rounds.round), "round")),

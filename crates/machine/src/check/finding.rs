@@ -1,0 +1,95 @@
+//! A source of interference, and its evidence.
+
+use serde::Serialize;
+
+/// Below this share nothing is called a disturbance: it is the difference that a comparison is
+/// asked to tell unless it is asked for another.
+pub(super) const NOTICEABLE: f64 = 0.01;
+
+/// Source of interference with measurements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Disturbance {
+    /// The hypervisor gives the CPU to others.
+    Steal,
+    /// Others run on the CPU.
+    QueueWait,
+    /// Tasks of the machine wait for CPUs.
+    CpuPressure,
+    /// Tasks of the machine wait for memory.
+    MemoryPressure,
+    /// Tasks of the machine wait for disks.
+    IoPressure,
+    /// The clock frequency of the CPU varies.
+    Frequency,
+    /// Turbo depends on heat and neighbours.
+    Turbo,
+    /// The governor follows the load.
+    Governor,
+    /// The processor was too hot.
+    Throttling,
+    /// Another thread runs on the same core.
+    SmtSibling,
+    /// Interrupts of devices arrive on the CPU.
+    Interrupts,
+    /// The timer of the scheduler.
+    Ticks,
+    /// A profiler samples on the CPU by interrupts.
+    PerfSampling,
+    /// The CPU sleeps deeply when it has nothing to do.
+    IdleStates,
+    /// Huge pages come and go by themselves.
+    HugePages,
+    /// Addresses change from run to run.
+    Aslr,
+    /// Sleeps last longer than asked for.
+    TimerSlack,
+    /// Cost of reading the clock.
+    ClockSource,
+    /// CPUs kept from the scheduler.
+    IsolatedCpus,
+    /// CPUs without a tick, and a governor that needs it.
+    NohzFull,
+    /// Callbacks of the kernel run elsewhere.
+    RcuCallbacks,
+}
+
+/// State of a source of interference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// No interference from this source.
+    Good,
+    /// The source interferes with measurements.
+    Disturbs,
+    /// Unknown: this kernel does not report it.
+    Unknown,
+    /// Absent: this machine has no such source.
+    #[serde(rename = "not-here")]
+    Unsupported,
+}
+
+/// A disturbance and its evidence.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// Source of interference that was examined.
+    pub name: Disturbance,
+    /// State of the source: good, disturbing or unknown.
+    pub state: State,
+    /// Evidence in words, with its unit.
+    pub evidence: String,
+    /// Evidence as a number, where there is one.
+    pub value: Option<f64>,
+    /// Unit of `value`, where it has one.
+    pub unit: Option<&'static str>,
+}
+
+impl Finding {
+    pub(super) fn new(name: Disturbance, state: State, evidence: impl Into<String>) -> Finding {
+        Finding { name, state, evidence: evidence.into(), value: None, unit: None }
+    }
+
+    pub(super) fn measured(self, value: f64, unit: &'static str) -> Finding {
+        Finding { value: Some(value), unit: Some(unit), ..self }
+    }
+}

@@ -1,0 +1,47 @@
+//! Settings that measurements of commands and of replays share.
+
+use std::hash::{BuildHasher, RandomState};
+use std::time::Duration;
+
+use prony_machine::Tree;
+
+use crate::cli::BenchArgs;
+use crate::failure::Failure;
+
+/// The lowest priority of SCHED_FIFO is already ahead of everything that has none.
+pub const FIFO_PRIORITY: u8 = 1;
+
+/// The CPU that is asked for; a duet needs one in any case.
+pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
+    match args.pin {
+        None if args.duet => prony_bench::duet_cpu()
+            .map(Some)
+            .map_err(|error| Failure::new(format!("cannot choose a CPU for --duet: {error}")).hint("--pin names one")),
+        pinned => Ok(pinned),
+    }
+}
+
+/// What was done to quiet the machine, and where the commands run.
+pub fn tuning(args: &BenchArgs) -> serde_json::Value {
+    serde_json::json!({
+        "knobs": prony_machine::tuned(&Tree::machine()),
+        "pin": args.pin,
+        "duet": args.duet,
+        "fifo_priority": args.fifo.then_some(FIFO_PRIORITY),
+    })
+}
+
+/// Keys of a hash map are random: enough for an order that nobody chose.
+pub fn random() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
+pub fn budget(args: &BenchArgs) -> Duration {
+    let seconds = match (args.python.is_empty(), &args.demo) {
+        (false, _) => 30,
+        (true, Some(_)) => 20,
+        (true, None) => 8,
+    };
+    args.max_time.unwrap_or(Duration::from_secs(seconds))
+}
