@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// A program and its arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandLine {
-    /// The file that runs.
+    /// Path of the program file, as `execve` gets it.
     pub program: PathBuf,
     /// Program name as given, and its arguments.
     pub arguments: Vec<OsString>,
@@ -18,7 +18,7 @@ pub struct CommandLine {
 /// Reasons why a text is not a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandError {
-    /// Nothing in it.
+    /// A text without a word.
     #[error("the command is empty")]
     Empty,
     /// A quote that is not closed.

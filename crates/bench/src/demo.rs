@@ -22,7 +22,7 @@ use crate::sample::{self, Measure};
 /// One of the two builds.
 #[derive(Debug, Clone)]
 pub struct Build {
-    /// Name in reports.
+    /// Name of the build in reports and samples.
     pub name: String,
     /// The program and its arguments.
     pub command: Vec<OsString>,
@@ -31,11 +31,11 @@ pub struct Build {
 /// Options of a comparison of replays.
 #[derive(Debug, Clone)]
 pub struct DemoOptions {
-    /// Path of the demo.
+    /// Path of the demo that both builds replay.
     pub demo: PathBuf,
     /// Limits on memory and disk of the demo.
     pub limits: Limits,
-    /// A and B.
+    /// Builds A and B; B is compared with A.
     pub builds: [Build; 2],
     /// Take the demo for one that this user recorded here.
     pub trusted: bool,
@@ -109,11 +109,11 @@ pub struct DemoReport {
     pub outcome: Option<Outcome>,
     /// Frame by frame; `None` without a pair, or with other numbers of frames, and the reason.
     pub frames: Result<FrameComparison, frames::FrameError>,
-    /// Pairs of replays.
+    /// Number of complete pairs of replays, one of each build.
     pub pairs: usize,
     /// Seconds from the first pair to the last.
     pub elapsed_s: f64,
-    /// Reason for the end.
+    /// Reason why the bench ended: a decision, the time limit, a signal or a divergence.
     pub ended: DemoEnded,
     /// Warnings of the replays, without repetitions.
     pub warnings: Vec<ReplayWarning>,

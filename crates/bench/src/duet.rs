@@ -29,7 +29,7 @@ use crate::sample::Observation;
 /// Whoever runs one of the two commands: a run context on a thread of its own.
 #[derive(Debug)]
 pub struct Partner {
-    /// CPU of both commands.
+    /// CPU that both commands share, if one was named.
     cpu: Option<usize>,
     ask: Sender<RunRequest>,
     answers: Receiver<Result<Observation, MeasureError>>,

@@ -14,9 +14,9 @@ use crate::command::CommandLine;
 /// One command that is measured.
 #[derive(Debug, Clone)]
 pub struct Subject {
-    /// Name in reports.
+    /// Name of the command in reports and samples.
     pub name: String,
-    /// Command to run.
+    /// Program and arguments, as they are run.
     pub command: CommandLine,
     /// Command before each run, not measured; text for `sh`.
     pub prepare: Option<String>,
@@ -46,13 +46,13 @@ pub enum Output {
     Null,
     /// Into a pipe that is emptied: programs that notice `/dev/null` do their work.
     Pipe,
-    /// Our own standard output.
+    /// Standard output is that of this process.
     Inherit,
     /// Into this file, made anew in each run.
     File(PathBuf),
 }
 
-/// Options of a benchmark.
+/// Options of a benchmark: commands, plan, surroundings of each run.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The commands; all others are compared with the first.
@@ -67,9 +67,9 @@ pub struct Options {
     pub value_s_min: f64,
     /// Go on when a command ends with another code than 0.
     pub ignore_failure: bool,
-    /// Standard input of commands.
+    /// Standard input of every run.
     pub input: Input,
-    /// Standard output of commands.
+    /// Standard output of every run.
     pub output: Output,
     /// CPU and scheduler of the commands.
     pub placement: Placement,

@@ -40,7 +40,7 @@ impl Randomization {
         }
     }
 
-    /// Randomization that changes nothing.
+    /// Randomization that leaves environment and directory as they are.
     pub fn none() -> Randomization {
         Randomization { padding_bytes: 0, hash_seed: 0, depth: 0 }
     }

@@ -8,9 +8,9 @@ use crate::sample::{Measure, Observation};
 /// Number of values and warm-ups requested from a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Repetitions {
-    /// Values that count.
+    /// Number of values a process that count.
     pub values: usize,
-    /// Values before them.
+    /// Number of values before them that do not count.
     pub warmups: usize,
 }
 
@@ -28,7 +28,7 @@ pub const FIRST_TIME: f64 = 0.125;
 #[derive(Debug)]
 pub struct WorkerVariance {
     measure: Measure,
-    /// Of each command.
+    /// Values and times seen so far, one entry for each command.
     seen: Vec<Seen>,
     warmups: usize,
 }
@@ -39,9 +39,9 @@ struct Seen {
     processes: Vec<Vec<f64>>,
     /// All values, those that do not count too.
     values: usize,
-    /// Seconds of all values.
+    /// Sum of the times of all values, in seconds.
     in_values_s: f64,
-    /// Seconds of all processes.
+    /// Sum of the wall times of all processes, in seconds.
     whole_s: f64,
 }
 

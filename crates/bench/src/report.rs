@@ -11,7 +11,7 @@ use crate::error::Failed;
 use crate::summary::Summary;
 use crate::trial::Tried;
 
-/// Result of a benchmark.
+/// Result of a benchmark: samples, summaries, comparisons, warnings.
 #[derive(Debug)]
 pub struct Report {
     /// Every run, whatever came of it.
@@ -30,7 +30,7 @@ pub struct Report {
     pub elapsed_s: f64,
     /// Share of their wall time that runs were ready and had no CPU; `None` where that is not known.
     pub contention: Option<f64>,
-    /// Reason for the end.
+    /// Reason why the bench ended.
     pub ended: Ended,
     /// Warnings that limit the reliability of the result.
     pub warnings: Vec<Warning>,
@@ -41,7 +41,7 @@ pub struct Report {
 /// Comparison of a command with the first one.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// Index among the commands.
+    /// Index of the command among the subjects, from 0.
     pub subject: usize,
     /// Outcome of the command relative to the first one.
     pub outcome: Outcome,
@@ -54,7 +54,7 @@ pub enum Ended {
     Complete,
     /// A signal asked to stop.
     Interrupted,
-    /// A command failed.
+    /// A command failed, and failures were not to be ignored.
     Failed(Failed),
 }
 
@@ -63,29 +63,29 @@ pub enum Ended {
 pub enum Warning {
     /// Runs ended with another code than 0 or by a signal, and that was to be ignored.
     Failures {
-        /// The command.
+        /// Name of the command in reports.
         name: String,
-        /// Runs that failed.
+        /// Number of runs that failed.
         failed: usize,
-        /// All runs.
+        /// Number of runs, failed ones included.
         runs: usize,
     },
     /// Threads or children, and no wait for a CPU that could be taken off wall time.
     WaitUnknown {
-        /// The command.
+        /// Name of the command in reports.
         name: String,
         /// It had more than one thread.
         threads: bool,
-        /// It had children.
+        /// True if the command had children.
         children: bool,
         /// Reason why it is unknown.
         reason: NoWait,
     },
     /// Runs that take hardly longer than starting a process.
     Short {
-        /// The command.
+        /// Name of the command in reports.
         name: String,
-        /// Median wall time.
+        /// Median wall time of a run, in seconds.
         wall_s: f64,
     },
 }
@@ -125,7 +125,7 @@ impl fmt::Display for Warning {
 /// Events while a bench runs.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
-    /// Warm-ups have begun.
+    /// The warm-up runs have begun; sent once.
     WarmingUp,
     /// The time that was planned holds too few pairs, and nobody asked for it: another one is planned, before the first
     /// pair. Seconds that a pair takes, and seconds planned now.
@@ -139,13 +139,13 @@ pub enum Event<'a> {
 pub struct Round {
     /// Both ways of pairing were tried, and runs are in a duet.
     pub duet_taken: bool,
-    /// Rounds so far.
+    /// Number of rounds that are complete.
     pub rounds: usize,
-    /// Rounds asked for.
+    /// Number of rounds asked for; `None` if the judge decides.
     pub rounds_wanted: Option<usize>,
-    /// Seconds so far.
+    /// Seconds since the first round began.
     pub elapsed_s: f64,
-    /// Seconds for everything.
+    /// Time limit of all rounds, in seconds.
     pub budget_s: f64,
     /// The second command relative to the first as a log ratio; of one command alone, its time.
     pub live: Option<Interval>,

@@ -80,7 +80,7 @@ pub fn bench(
     Ok(bench.report(ended, &context))
 }
 
-/// A bench in progress.
+/// State of a bench between two rounds.
 struct Bench<'a> {
     options: &'a Options,
     seed: Seed,
@@ -116,7 +116,7 @@ struct Ran {
     observations: Vec<Option<Observation>>,
 }
 
-/// Sums over all runs.
+/// Sums over all runs so far, for the warnings of the report.
 #[derive(Debug, Default)]
 struct Tally {
     wall_ns: u64,
@@ -124,7 +124,7 @@ struct Tally {
     wait_unknown: bool,
     /// Commands waited for each other, which is no contention.
     duet: bool,
-    /// For each command.
+    /// Sums of each command, in the order of the subjects.
     subjects: Vec<SubjectTally>,
 }
 
@@ -370,7 +370,7 @@ impl<'a> Bench<'a> {
         Ok(())
     }
 
-    /// Writes a run down.
+    /// Adds a run to the samples of its command.
     fn take(
         &mut self,
         subject: usize,

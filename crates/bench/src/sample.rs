@@ -59,9 +59,9 @@ impl Times {
 /// Metric and unit of a command's values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
-    /// `wall` of a process.
+    /// Name of the metric; `wall` for a command that is no worker.
     pub metric: String,
-    /// `s` of a process.
+    /// Unit of the values; `s` for a command that is no worker.
     pub unit: String,
     /// Metric that is judged first: CPU time if available, otherwise the best available one.
     pub judged: String,

@@ -17,15 +17,15 @@ const PAIRS_OF_ONE_DEVIATION: f64 = 14.0;
 /// Result of comparing a command with itself.
 #[derive(Debug)]
 pub struct Selftest {
-    /// Number of comparisons made.
+    /// Number of comparisons of the command with itself.
     pub comparisons: usize,
     /// Number of those in which a difference was claimed.
     pub false_alarms: usize,
     /// Number of those called the same.
     pub same: usize,
-    /// Pairs of all comparisons.
+    /// Number of pairs of runs in all comparisons.
     pub pairs: usize,
-    /// Pairs a second.
+    /// Rate at which pairs are measured, in pairs per second.
     pub pairs_per_s: f64,
     /// Spread of the log ratio from pair to pair of what was judged, CPU time where it has a say: 1.4826 × MAD, median of the comparisons.
     pub deviation: f64,
@@ -33,16 +33,16 @@ pub struct Selftest {
     pub cpu_s: f64,
     /// Share of their wall time that runs were ready and had no CPU.
     pub contention: Option<f64>,
-    /// Reason for the end.
+    /// Reason why the selftest ended.
     pub ended: Ended,
 }
 
 /// Smallest difference that is detected nine times in ten.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resolution {
-    /// Time limit in seconds.
+    /// Time limit of a comparison, in seconds.
     pub seconds: f64,
-    /// A log ratio.
+    /// Difference between the commands, as a log ratio.
     pub difference: f64,
 }
 

@@ -17,7 +17,7 @@ use crate::worker::Value;
 /// A command that ran once.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SingleRun {
-    /// Benchmark with one run.
+    /// Benchmark with this run alone, ready for a samples file.
     pub benchmark: Benchmark,
     /// Values that it wrote as a worker, in order.
     pub values: Vec<Value>,

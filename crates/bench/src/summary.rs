@@ -6,12 +6,12 @@ use prony_stats::{Interval, quantile};
 
 use crate::sample::of_runs;
 
-/// Summary of one command.
+/// Summary of the runs of one command.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Summary {
     /// The value that a worker gave, or wall time, in the benchmark's unit.
     pub value: Spread,
-    /// CPU time, in seconds.
+    /// CPU time of a run, in seconds; `None` without a complete run.
     pub cpu_s: Option<Spread>,
     /// Wall time without the wait for a CPU, in seconds; `None` where that is not known of every run.
     pub uncontended_s: Option<Spread>,
@@ -22,13 +22,13 @@ pub struct Summary {
 pub struct Spread {
     /// The median with its interval; the bounds are infinite where there are too few values.
     pub median: Interval,
-    /// Mean of the values.
+    /// Mean of the values, in their unit.
     pub mean: f64,
     /// Standard deviation of a sample; 0 of one value.
     pub deviation: f64,
-    /// Lowest of the values.
+    /// Lowest of the values, in their unit.
     pub min: f64,
-    /// Highest of the values.
+    /// Highest of the values, in their unit.
     pub max: f64,
 }
 

@@ -37,12 +37,12 @@ pub const PYTHON: &str = include_str!("worker/timeit.py");
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// Metric of the value.
+    /// Name of the metric; `wall` where the line names none.
     #[serde(default = "wall")]
     pub metric: String,
     /// Value for one loop; above zero.
     pub value: f64,
-    /// Unit of the value.
+    /// Unit of the value; `s` where the line names none.
     #[serde(default = "second")]
     pub unit: String,
     /// Loops it was measured over; at least 1.
@@ -74,24 +74,24 @@ pub enum LineError {
          \"s\"}}, found `{found}`: {problem}"
     )]
     Json {
-        /// Counted from 1.
+        /// Number of the line on `$PRONY_FD`, from 1.
         line: usize,
-        /// Beginning of the line.
+        /// Beginning of the line, for the message.
         found: String,
-        /// Message of the parser.
+        /// Message of the JSON parser, with line and column.
         problem: String,
     },
     /// A value that no time or rate can have.
     #[error("line {line} on $PRONY_FD: expected {expected}, found {found}")]
     Range {
-        /// Counted from 1.
+        /// Number of the line on `$PRONY_FD`, from 1.
         line: usize,
-        /// Permitted values.
+        /// Permitted values in words, such as `at least one loop`.
         expected: &'static str,
-        /// The value.
+        /// Value that the line has, as text.
         found: String,
     },
-    /// More than [`MOST_BYTES`].
+    /// A worker wrote more than [`MOST_BYTES`] bytes.
     #[error("more than {MOST_BYTES} bytes on $PRONY_FD")]
     TooLong,
 }
