@@ -26,7 +26,7 @@ pub const EXCLUDED_BYTES: usize = 2048;
 /// Control area: settings, slots, counts and reports.
 #[repr(C)]
 pub struct Control {
-    /// Magic number, [`MAGIC`].
+    /// Magic number of the control area, [`MAGIC`].
     pub magic: AtomicU64,
     /// Task of the library in this server.
     pub mode: StateWord<Mode>,
@@ -62,7 +62,7 @@ pub struct Control {
     pub frames_in_each: AtomicU64,
     /// Replay: what threads that ended have counted.
     pub ended_counts: Counts,
-    /// Frames measured so far.
+    /// Number of frames measured so far, of the process whose frames count.
     pub frames: AtomicU64,
     /// Entries of the frame list so far.
     pub frame_times: AtomicU64,
@@ -114,7 +114,7 @@ states! {
     pub enum ProcessState {
         /// The library has not come up in it.
         NotStarted = 0,
-        /// The process runs.
+        /// The library has come up, and the process runs.
         Running = 1,
         /// The process ended its records itself: by `exit`, or at the end of its tape.
         Ended = 2,
@@ -165,9 +165,9 @@ layout!(Process, 88, {
 states! {
     /// State of a thread slot.
     pub enum SlotState {
-        /// Never used.
+        /// The slot was never used, or its ring was emptied after its thread ended.
         Free = 0,
-        /// Used by a thread.
+        /// A thread uses the slot.
         InUse = 1,
         /// A thread's that has ended: nobody's once the reader has emptied the ring.
         Ended = 2,
@@ -179,7 +179,7 @@ states! {
     pub enum Waiting {
         /// Nothing that the other side could know of.
         Nothing = 0,
-        /// Replay: its turn.
+        /// Replay: the thread waits for its turn.
         Turn = 1,
         /// Recording: room in its ring.
         Reader = 2,
@@ -196,9 +196,9 @@ pub const AT_END: u32 = u32::MAX;
 /// Slot of one thread under preload.
 #[repr(C, align(64))]
 pub struct Thread {
-    /// State of the slot.
+    /// State of the slot: free, in use, or left by a thread.
     pub state: StateWord<SlotState>,
-    /// Index of the process.
+    /// Index of the thread's process in the recording, from 0.
     pub process: AtomicU32,
     /// Thread within the process, or [`NO_THREAD`].
     pub thread: AtomicU32,
@@ -206,7 +206,7 @@ pub struct Thread {
     pub waiting: StateWord<Waiting>,
     /// Replay: the number of the call before which the thread waits for its turn, [`NO_CALL`], or [`AT_END`].
     pub call: AtomicU32,
-    /// Kernel's thread id.
+    /// Kernel's id of the thread (TID).
     pub tid: AtomicI32,
     /// Replay: the record the thread was answered with last, or stands before while it waits.
     pub record: AtomicU64,
@@ -222,7 +222,7 @@ pub struct Thread {
     pub tail: Line<AtomicU64>,
     /// Replay: what the thread counted.
     pub counts: Counts,
-    /// Replay: its window.
+    /// Replay: window of the thread over its records.
     pub feed: Feed,
 }
 
@@ -235,7 +235,7 @@ layout!(Thread, 576, {
 #[repr(C)]
 #[derive(Default)]
 pub struct Counts {
-    /// Number of answered records.
+    /// Number of records that calls were answered with.
     pub records: AtomicU64,
     /// Calls that sent something and were compared.
     pub outputs: AtomicU64,

@@ -4,7 +4,7 @@ use crate::word::{SharedBytes, StateWord, layout, states};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 states! {
-    /// Class of a divergence.
+    /// Class of a divergence, as the server's side reports it.
     pub enum Stop {
         /// Sent bytes differ, are missing or were not expected.
         Output = 1,
@@ -30,7 +30,7 @@ states! {
         NotRecorded = 2,
         /// Bytes or length of an output.
         Bytes = 3,
-        /// Destination of an output.
+        /// The destination of an output differs.
         Destination = 4,
         /// The status that the build ended with.
         Status = 5,
@@ -38,9 +38,9 @@ states! {
 }
 
 states! {
-    /// State of a [`Report`].
+    /// State of a [`Report`], which one thread alone writes.
     pub enum ReportState {
-        /// No report was made.
+        /// No thread has reported a divergence.
         Absent = 0,
         /// A thread is writing it.
         Begun = 1,
@@ -61,15 +61,15 @@ pub const CALLER_BYTES: usize = 160;
 pub struct Report {
     /// State of the report. What follows belongs to who changed it from [`ReportState::Absent`].
     pub state: StateWord<ReportState>,
-    /// Class of the divergence.
+    /// Class of the divergence; valid when `state` says so.
     pub class: StateWord<Stop>,
     /// Kind of difference within the class.
     pub kind: StateWord<StopKind>,
     /// The status that the build ended with, if it called `exit`.
     pub status: AtomicI32,
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: AtomicU32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: AtomicU32,
     /// The call the build made, 0 for none.
     pub op: AtomicU32,
@@ -81,13 +81,13 @@ pub struct Report {
     pub byte: AtomicU64,
     /// Bytes the demo has for this output.
     pub expected_bytes: AtomicU64,
-    /// Bytes the build sent.
+    /// Number of bytes the build sent.
     pub found_bytes: AtomicU64,
     /// Place of the two windows within the output.
     pub window_start: AtomicU64,
-    /// Bytes used of `expected`.
+    /// Number of valid bytes of `expected`.
     pub expected_len: AtomicU32,
-    /// Bytes used of `found`.
+    /// Number of valid bytes of `found`.
     pub found_len: AtomicU32,
     /// Recorded bytes around the first differing one.
     pub expected: SharedBytes<WINDOW_BYTES>,
@@ -116,15 +116,15 @@ pub const UNFINISHED: u32 = 0;
 pub struct Failure {
     /// Number of the failure plus one, or [`UNFINISHED`].
     pub state: AtomicU32,
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: AtomicU32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: AtomicU32,
-    /// `errno` of the failure.
+    /// `errno` that the call returned here.
     pub errno: AtomicI32,
     /// The descriptor that it was about, or -1.
     pub fd: AtomicI32,
-    /// Bytes used of `path`.
+    /// Number of valid bytes of `path`.
     pub path_len: AtomicU32,
     /// The record that the thread was answered with last.
     pub record: AtomicU64,

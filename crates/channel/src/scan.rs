@@ -4,9 +4,9 @@ use crate::word::{Flag, StateWord, layout, states};
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
 
 states! {
-    /// State of a [`Scan`].
+    /// State of a [`Scan`] request, set by both sides in turn.
     pub enum ScanState {
-        /// No request.
+        /// No process has a request.
         Free = 0,
         /// A process prepares a request.
         Claimed = 1,
@@ -14,7 +14,7 @@ states! {
         Program = 2,
         /// The objects are to be searched again, as one was loaded.
         Loaded = 3,
-        /// The answer is there.
+        /// The answer is complete and can be read.
         Answered = 4,
         /// Requests are no longer answered.
         Closed = 5,
@@ -46,7 +46,7 @@ pub const MOST_ROOM: usize = 31;
 /// A place in the memory of a server where it asks the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Site {
-    /// Address of the instruction.
+    /// Address of the instruction in the server's memory.
     pub address: u64,
     /// Bytes of it and of what moves away with it to make room for a jump, at most [`MOST_ROOM`], 0 without; `None` if
     /// it may be no instruction, or cannot be followed.

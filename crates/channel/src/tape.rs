@@ -15,9 +15,9 @@ use crate::word::layout;
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TapeHead {
-    /// Magic number, [`crate::MAGIC`].
+    /// Magic number of a tape, [`crate::MAGIC`].
     pub magic: u64,
-    /// Number of [`TapeStream`]s.
+    /// Number of [`TapeStream`] entries that follow.
     pub streams: u64,
 }
 
@@ -27,9 +27,9 @@ layout!(TapeHead, 16, { magic: 0, streams: 8, });
 #[repr(C)]
 #[derive(Debug, Clone, Copy)]
 pub struct TapeStream {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u32,
     /// First byte of its records.
     pub start: u64,
@@ -37,7 +37,7 @@ pub struct TapeStream {
     pub end: u64,
     /// First byte of the turn owners of its process, 0 when it has one thread.
     pub turns: u64,
-    /// Number of turns.
+    /// Number of turns in the stream's process.
     pub turn_count: u64,
 }
 
