@@ -91,7 +91,7 @@ pub enum ReplacementError {
     /// The replacement would move the bytes after it.
     #[error("replacement of `{}`: expected {} bytes, found {}", .old.escape_ascii(), .old.len(), .found)]
     Length {
-        /// The string to replace.
+        /// String to replace, as bytes; not empty.
         old: Vec<u8>,
         /// Length of what was to replace it.
         found: usize,
@@ -99,7 +99,7 @@ pub enum ReplacementError {
     /// A demo is searched piece by piece.
     #[error("string to replace: expected at most {LONGEST_STRING} bytes, found {found}")]
     TooLong {
-        /// Length of the string.
+        /// Length of the string to replace, in bytes.
         found: usize,
     },
 }
@@ -110,7 +110,7 @@ pub enum ReplacementError {
 pub struct TooMany {
     /// Kind of items that exceed the limit, plural.
     pub what: &'static str,
-    /// Largest permitted number.
+    /// Largest permitted number of different items.
     pub limit: usize,
 }
 

@@ -27,11 +27,11 @@ const DUMP_BYTES: usize = 16;
 /// A record as [`fmt::Display`] and [`Serialize`] show it.
 #[derive(Debug, Clone, Copy)]
 pub struct Line<'a> {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u16,
     /// Frame of process 0 that was going on.
     pub frame: u64,
-    /// The record's head.
+    /// Head of the record: call, time, result, descriptor.
     pub head: Head,
     /// Show every byte of every part on lines of their own instead of the first few.
     pub full: bool,

@@ -45,11 +45,11 @@ pub struct Pcap {
 /// Counts of exported and skipped traffic.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PcapSummary {
-    /// Packets in the file.
+    /// Packets in the file, those of TCP connections included.
     pub packets: u64,
-    /// UDP datagrams among them.
+    /// UDP datagrams among the packets.
     pub datagrams: u64,
-    /// Number of TCP connections.
+    /// TCP connections that the packets belong to.
     pub connections: u64,
     /// Bytes of payload over all packets.
     pub payload_bytes: u64,

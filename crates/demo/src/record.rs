@@ -134,7 +134,7 @@ pub struct Part<'a> {
     pub kind: u8,
     /// Start of the content, in bytes from the record's first byte.
     pub offset: usize,
-    /// Content of the part.
+    /// Content of the part, without its padding.
     pub bytes: &'a [u8],
 }
 

@@ -18,14 +18,14 @@ const MOST_RUNS: usize = 1 << 20;
 pub struct ArchiveLimits {
     /// Bytes of the archive itself, which are never fewer than those of the files in it.
     pub bytes: u64,
-    /// Headers in it.
+    /// Headers in the archive, one for each member and each extension.
     pub entries: u64,
 }
 
 /// Reasons to stop reading an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The stream itself failed.
+    /// The stream could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A header, or what belongs to it, cannot be understood.
@@ -33,7 +33,7 @@ pub enum ArchiveError {
     Header {
         /// Offset of the header in the archive.
         at: u64,
-        /// Problem of the header.
+        /// Problem of the header, for the message.
         what: &'static str,
     },
     /// A name that does not lead below the directory.
@@ -41,7 +41,7 @@ pub enum ArchiveError {
     Name {
         /// Offset of the header in the archive.
         at: u64,
-        /// The name.
+        /// Name of the member; bytes that are not UTF-8 are replaced.
         name: String,
     },
     /// Something other than a directory, a file or a symbolic link.
@@ -52,21 +52,21 @@ pub enum ArchiveError {
     Kind {
         /// Offset of the header in the archive.
         at: u64,
-        /// Name of the member.
+        /// Name of the member; bytes that are not UTF-8 are replaced.
         name: String,
         /// The type of the header.
         kind: u8,
     },
-    /// The archive goes on.
+    /// The archive has more bytes than are allowed.
     #[error("more than {limit} bytes")]
     MoreBytes {
-        /// Bytes that were allowed.
+        /// Largest permitted number of bytes.
         limit: u64,
     },
-    /// The archive goes on.
+    /// The archive has more entries than are allowed.
     #[error("more than {limit} entries")]
     MoreEntries {
-        /// Entries that were allowed.
+        /// Largest permitted number of entries.
         limit: u64,
     },
 }
@@ -81,26 +81,26 @@ pub enum MemberKind {
         /// Length in bytes, including holes.
         bytes: u64,
     },
-    /// A symbolic link.
+    /// A symbolic link, which is never followed.
     Link {
         /// Target of the link, which may be anything.
         target: Vec<u8>,
     },
 }
 
-/// Member of an archive.
+/// Member of an archive: its header, without the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
     /// Names of the directories that lead to it and its own, none of them `.`, `..` or empty. No names at all: the
     /// archived directory itself.
     pub path: Vec<Vec<u8>>,
-    /// Kind of the member.
+    /// Kind of the member: directory, file or link.
     pub kind: MemberKind,
     /// Permissions, with the bits for set-user-id, set-group-id and sticky.
     pub mode: u32,
-    /// Number of its owner.
+    /// Numeric id of the owner.
     pub user: u32,
-    /// Number of its group.
+    /// Numeric id of the group.
     pub group: u32,
     /// Modification time: seconds since 1970-01-01 UTC, and nanoseconds.
     pub changed: (i64, u32),

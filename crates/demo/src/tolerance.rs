@@ -54,7 +54,7 @@ pub struct Ports {
 /// Result of comparing a replayed output with the recorded one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Likeness {
-    /// Every byte is equal.
+    /// Every byte equals the recorded one.
     Identical,
     /// Every difference is within the limits of a rule.
     Tolerant(Tolerated),
@@ -96,7 +96,7 @@ pub struct Exceeded {
     pub field: usize,
     /// Start of the field in the output, in bytes.
     pub offset: usize,
-    /// The field's type.
+    /// Type of the field: its width, sign and byte order.
     pub kind: NumberKind,
     /// Recorded value, as the nearest `f64`.
     pub recorded: f64,

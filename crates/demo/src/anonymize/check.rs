@@ -31,7 +31,7 @@ const BASE64_BYTES: usize = 8;
 pub struct Check {
     /// Findings in the order of the file; at most 1,000.
     pub findings: Vec<Finding>,
-    /// Number of all findings.
+    /// Number of findings, those past the first 1,000 included.
     pub found: u64,
     /// Secrets that could not be searched for, as they are replacements of others, too.
     pub not_searched: u64,
@@ -42,7 +42,7 @@ pub struct Check {
 pub struct Finding {
     /// Place of the finding in the file.
     pub place: Where,
-    /// Kind of the secret.
+    /// Kind of the secret: a string, a name, an address.
     pub kind: Kind,
     /// Encoding in which it was found.
     pub form: Form,
@@ -56,16 +56,16 @@ pub struct Finding {
 pub enum Where {
     /// Header of the demo, written at the start of the recording.
     Header {
-        /// The field.
+        /// Name of the field in the header.
         field: &'static str,
-        /// Byte of the field.
+        /// Offset of the finding in the field, in bytes.
         byte: u64,
     },
     /// Trailer of the demo, written at its end.
     Trailer {
-        /// The field.
+        /// Name of the field in the trailer.
         field: &'static str,
-        /// Byte of the field.
+        /// Offset of the finding in the field, in bytes.
         byte: u64,
     },
     /// Archive of a state directory, or of files that the server only read.
@@ -77,9 +77,9 @@ pub enum Where {
         /// Byte of the content; `None`: in the names of the entry.
         byte: Option<u64>,
     },
-    /// Record of a call.
+    /// Record of a call, in one of its parts.
     Record {
-        /// Index of the process.
+        /// Index of the process in the recording, from 0.
         process: u16,
         /// Place of the record in its process.
         record: u64,
@@ -87,7 +87,7 @@ pub enum Where {
         call: u16,
         /// Place of the part in the record, from 0.
         part: usize,
-        /// Byte of the part.
+        /// Offset of the finding in the part, in bytes.
         byte: u64,
         /// True when it begins in an earlier part or call of the same descriptor.
         split: bool,
@@ -104,7 +104,7 @@ pub enum Kind {
     HostName,
     /// The value of a variable with the name of a secret.
     SecretValue,
-    /// An address of IP.
+    /// An IPv4 or IPv6 address.
     Address,
     /// An address of an interface.
     HardwareAddress,
@@ -120,11 +120,11 @@ pub enum Form {
     Bytes,
     /// Bytes of an address in reverse order.
     BytesReversed,
-    /// Inside of base64.
+    /// Text in base64, at any of its three alignments.
     Base64,
-    /// Text of hexadecimal digits.
+    /// Text of hexadecimal digits, two for each byte.
     Hexadecimal,
-    /// Text in UTF-16, little-endian.
+    /// Text in UTF-16, little-endian, two bytes a character.
     Utf16,
 }
 

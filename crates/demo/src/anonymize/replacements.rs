@@ -8,7 +8,7 @@ use super::spelling;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Edge {
     Any,
-    /// No letter or digit.
+    /// The neighbours are no letters or digits.
     Word,
 }
 

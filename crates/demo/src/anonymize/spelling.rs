@@ -27,7 +27,7 @@ pub(super) enum Spelled {
     /// Groups by their place among the eight. Where the last four bytes are written as an IPv4
     /// address they are left out, and zero in `address`: that one is found for itself.
     Ip6 { address: Ipv6Addr, groups: Vec<(usize, Digits)> },
-    /// Six pairs of digits.
+    /// A hardware address: six pairs of hexadecimal digits with separators.
     Hardware { address: [u8; 6], pairs: [Digits; 6] },
 }
 

@@ -5,19 +5,19 @@ use std::io;
 /// Reasons why a demo could not be opened or read.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// The stream itself failed.
+    /// The stream could not be read.
     #[error("reading failed: {0}")]
     Io(#[from] io::Error),
     /// The file ends before its first 16 bytes are complete.
     #[error("file head expected 16 bytes, found {found}")]
     TooShort {
-        /// Bytes that are there.
+        /// Number of bytes that the file has.
         found: u64,
     },
     /// The first eight bytes are not those of a demo.
     #[error("magic expected `89 50 52 4f 4e 59 0d 0a`, found `{}`", hex(.found))]
     NotADemo {
-        /// The first eight bytes.
+        /// First eight bytes of the file.
         found: [u8; 8],
     },
     /// The file head was altered.
@@ -45,13 +45,13 @@ pub enum DemoError {
         index: u32,
         /// Offset of its first byte in the file.
         offset: u64,
-        /// Problem of the block.
+        /// Problem that makes the block unusable.
         problem: BlockProblem,
     },
     /// The demo has no such frame.
     #[error("frame {frame} expected below {frames}")]
     NoFrame {
-        /// The frame asked for.
+        /// Number of the frame asked for, from 0.
         frame: usize,
         /// Frames that the demo has.
         frames: usize,
@@ -69,7 +69,7 @@ pub enum BlockProblem {
         /// Bytes that the file still has there.
         found: u64,
     },
-    /// No block begins here.
+    /// The block does not begin with the marker of a block.
     #[error("marker expected `PBLK`, found `{}`", hex(.found))]
     Marker {
         /// The four bytes at its place.
@@ -112,17 +112,17 @@ pub enum BlockProblem {
     TooLarge {
         /// Item that exceeds its limit.
         what: &'static str,
-        /// The limit.
+        /// Largest size or count that the format permits.
         limit: u64,
-        /// The stated size.
+        /// Size or count that the file states.
         found: u64,
     },
     /// A column does not unpack to its stated size.
     #[error("column {column} does not unpack to {expected} bytes")]
     Unpack {
-        /// Number of the column.
+        /// Number of the column within the block.
         column: u16,
-        /// The stated size.
+        /// Unpacked size that the block states, in bytes.
         expected: u32,
     },
     /// A column or field holds what the format does not allow there.
@@ -134,9 +134,9 @@ pub enum BlockProblem {
     /// A count or place disagrees with another part of the file.
     #[error("{what} expected {expected}, found {found}")]
     Disagrees {
-        /// Item that differs.
+        /// Item that differs, for the message.
         what: &'static str,
-        /// The stated value.
+        /// Value that the file states for the item.
         expected: u64,
         /// The value of the content.
         found: u64,
@@ -146,19 +146,19 @@ pub enum BlockProblem {
 /// Reasons why a demo could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The stream itself failed.
+    /// The stream could not be written.
     #[error("writing failed: {0}")]
     Io(#[from] io::Error),
     /// The bytes pushed are no record.
     #[error("record {order} of process {process}: size expected {expected} bytes, found {found}")]
     Record {
-        /// Index of the process.
+        /// Index of the process in the recording, from 0.
         process: u16,
         /// Place of the record in its process.
         order: u64,
         /// Bytes that the head states; 0 when there is no whole head.
         expected: u64,
-        /// Bytes that were pushed.
+        /// Number of bytes that were pushed.
         found: u64,
     },
     /// A length is past the limit of the format.
@@ -166,9 +166,9 @@ pub enum WriteError {
     TooLarge {
         /// Item that exceeds its limit.
         what: &'static str,
-        /// The limit.
+        /// Largest size that the format permits.
         limit: u64,
-        /// The size.
+        /// Size of the item that was to be written.
         found: u64,
     },
 }

@@ -23,7 +23,7 @@ pub struct Header {
     pub environment: Vec<(Vec<u8>, Vec<u8>)>,
     /// Flags of the processor as `/proc/cpuinfo` lists them.
     pub cpu_flags: Vec<String>,
-    /// Model of the processor.
+    /// Model name of the processor, as `/proc/cpuinfo` has it.
     pub cpu_model: String,
     /// Release of the kernel as `uname -r` says it.
     pub kernel_release: String,

@@ -43,9 +43,9 @@ pub struct Truncation {
     pub cause: Cause,
     /// Whole blocks before it, the header included.
     pub blocks: u32,
-    /// Records in them.
+    /// Records in the whole blocks.
     pub records: u64,
-    /// Whole frames in them.
+    /// Frames that end in the whole blocks.
     pub frames: u64,
 }
 

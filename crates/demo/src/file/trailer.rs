@@ -11,7 +11,7 @@ pub struct Trailer {
     pub files: Vec<FileEntry>,
     /// Objects that were loaded into the server.
     pub objects: Vec<ObjectEntry>,
-    /// End of the server.
+    /// Exit code or signal with which the server ended.
     pub exit: Exit,
     /// Totals of the demo; [`crate::Writer::finish`] counts them and overrides this field.
     pub totals: Totals,
@@ -26,7 +26,7 @@ pub struct Trailer {
 pub struct FileEntry {
     /// Absolute path of the file.
     pub path: Vec<u8>,
-    /// Size in bytes.
+    /// Size in bytes; 0 for a file that the server wrote or that a state directory holds.
     pub size_bytes: u64,
     /// Hash computed by the recorder; all zero when the file was not hashed.
     pub hash: [u8; 32],
@@ -47,7 +47,7 @@ pub enum FileRole {
     Written,
     /// File in a state directory, restored for each replay.
     State,
-    /// The server's executable.
+    /// The executable of the server itself.
     Executable,
     /// Asked for and not there.
     Missing,
@@ -82,7 +82,7 @@ impl FileRole {
 /// An object that was loaded into the server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ObjectEntry {
-    /// Path of the object.
+    /// Absolute path of the object, as bytes.
     pub path: Vec<u8>,
     /// GNU build ID; empty when there is none.
     pub build_id: Vec<u8>,
@@ -95,7 +95,7 @@ pub enum Exit {
     Code(i32),
     /// This signal ended the server.
     Signal(i32),
-    /// The recording ended first.
+    /// The recording ended before the server did.
     #[default]
     Cut,
 }
@@ -103,11 +103,11 @@ pub enum Exit {
 /// Counts of the content of a demo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
-    /// Processes that have records.
+    /// Number of processes that have records.
     pub processes: u32,
-    /// Records of all processes.
+    /// Number of records, of all processes.
     pub records: u64,
-    /// Frames of process 0.
+    /// Number of frames of process 0.
     pub frames: u64,
     /// Blocks, from the header to the commit marker.
     pub blocks: u32,

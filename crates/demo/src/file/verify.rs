@@ -36,7 +36,7 @@ const MOST_PROBLEMS: usize = 1000;
 /// Something wrong with a demo.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The demo ends early.
+    /// The demo ends before its commit marker.
     #[error("{0}")]
     Truncated(Truncation),
     /// The parts of a record do not fill it.
@@ -44,13 +44,13 @@ pub enum Problem {
         "record {order} of process {process} in block {block}: parts expected to end at byte {expected}, found {found}"
     )]
     Parts {
-        /// Index of the process.
+        /// Index of the process in the recording, from 0.
         process: u16,
         /// Place of the record in its process.
         order: u64,
-        /// Number of the block.
+        /// Number of the block in the file, from 0.
         block: u32,
-        /// Size of the record.
+        /// Size that the record's head states, in bytes.
         expected: u64,
         /// Byte at which its parts end.
         found: u64,
@@ -58,9 +58,9 @@ pub enum Problem {
     /// A record does not follow the one before it in its process.
     #[error("block {block}, process {process}: record expected {expected}, found {found}")]
     Order {
-        /// Index of the process.
+        /// Index of the process in the recording, from 0.
         process: u16,
-        /// Number of the block.
+        /// Number of the block in the file, from 0.
         block: u32,
         /// The place that comes next.
         expected: u64,
@@ -70,11 +70,11 @@ pub enum Problem {
     /// The index or the trailer says something else than the blocks.
     #[error("{what}: expected {expected}, found {found}")]
     Disagrees {
-        /// Item that differs.
+        /// Item that differs, for the message.
         what: &'static str,
         /// Value in the index or the trailer.
         expected: u64,
-        /// Value in the blocks.
+        /// Value that follows from the blocks.
         found: u64,
     },
 }

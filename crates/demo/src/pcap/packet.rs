@@ -9,7 +9,7 @@ pub(super) const SEGMENT_MAX: usize = 1460;
 
 const PROTOCOL_TCP: u8 = 6;
 const PROTOCOL_UDP: u8 = 17;
-/// RFC 1340 recommends 64.
+/// Time to live of packets; RFC 1340 recommends 64.
 const TIME_TO_LIVE: u8 = 64;
 
 pub(super) const FIN: u8 = 0x01;

@@ -34,7 +34,7 @@ struct Worst {
 /// Result of a tolerant replay.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct ToleranceSummary {
-    /// Outputs that were compared.
+    /// Outputs that were compared with the recorded ones.
     pub outputs_judged: u64,
     /// Outputs with at least one tolerated difference.
     pub outputs_differing: u64,
@@ -51,9 +51,9 @@ pub struct FieldDrift {
     pub rule: usize,
     /// Place of the field in its rule, from 0.
     pub field: usize,
-    /// The field in words.
+    /// Field in words: rule, offset and type.
     pub name: String,
-    /// Number of differing values.
+    /// Number of values that differed from the recorded ones.
     pub differing: u64,
     /// Largest difference in the field's unit; 0 for a masked field, whose size means nothing.
     pub largest: f64,

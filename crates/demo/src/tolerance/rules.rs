@@ -28,7 +28,7 @@ pub struct RuleError {
     pub line: usize,
     /// Character of the line, from 1.
     pub column: usize,
-    /// Expected and found items.
+    /// Problem with expected and found items, for the message.
     pub problem: String,
 }
 
