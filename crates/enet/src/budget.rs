@@ -41,7 +41,7 @@ pub(crate) struct Charge {
 /// Memory held by a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
-    /// Within the budgets.
+    /// Bytes that count for the budgets.
     pub held: usize,
     /// Bytes that do not count for the budgets.
     pub exempt: usize,
@@ -60,7 +60,7 @@ struct Share {
 
 /// Memory held by all peers, by network.
 pub(crate) struct Budget {
-    /// Within the budget.
+    /// Bytes held by all peers that count for the budget.
     pub held: usize,
     /// Bytes that do not count for the budget.
     pub exempt: usize,

@@ -21,7 +21,7 @@ use crate::wire::{NO_PEER, ThrottleParameters, WINDOW_MAX, WINDOW_MIN};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum State {
-    /// No connection exists.
+    /// No connection exists, and none is being made.
     Disconnected = 0,
     /// Asked for here, not answered yet.
     Connecting = 1,
@@ -31,7 +31,7 @@ pub enum State {
     ConnectionPending = 3,
     /// Granted there; the event is not delivered yet.
     ConnectionSucceeded = 4,
-    /// Packets go both ways.
+    /// The connection is open: packets go both ways.
     Connected = 5,
     /// Ends when all that is queued arrived.
     DisconnectLater = 6,
@@ -124,7 +124,7 @@ pub(crate) struct Connection {
 /// Reasons for the end of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DisconnectReason {
-    /// The peer ended it.
+    /// The peer ended the connection.
     ByPeer,
     /// This host ended the connection, and the peer was told.
     ByUs,

@@ -16,7 +16,7 @@ pub(crate) struct HalfOpen {
     pub address: SocketAddr,
     /// Parameters of the connect command as the address sent them.
     pub connect: ConnectParameters,
-    /// Data for the application.
+    /// Data word of the peer's connect command, for the application.
     pub data: u32,
     /// Contents of the answer: our token, the sessions, and the granted parameters.
     pub verify_connect: ConnectParameters,

@@ -65,28 +65,28 @@ impl PeerId {
     }
 }
 
-/// Event for the application.
+/// Event for the application, from [`Host::poll_event`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// A connection is made, by either end.
     Connect {
-        /// With whom.
+        /// Peer that the connection leads to.
         peer: PeerId,
         /// Value that the other end passed to its `connect`; 0 for connections requested here.
         data: u32,
     },
     /// A connection ended, or was not made. The peer's slot is free.
     Disconnect {
-        /// With whom.
+        /// Peer whose connection ended; its slot is free again.
         peer: PeerId,
         /// Value that the other end passed to its `disconnect`, or 0.
         data: u32,
-        /// Reason of the disconnect.
+        /// Reason of the disconnect: either side, or a timeout.
         reason: DisconnectReason,
     },
-    /// A packet came.
+    /// A packet of a peer is complete and its turn has come.
     Receive {
-        /// From whom.
+        /// Peer that sent the packet.
         peer: PeerId,
         /// Packet and its delivery kind.
         packet: Received,
@@ -132,7 +132,7 @@ pub struct Host {
     /// Peers as datagrams name them: the token is the host's own choice, and may repeat among endpoints.
     tokens: TokenTable,
     attempts: HashMap<Attempt, Target, Keyed>,
-    /// Peers of each address.
+    /// Number of peers of each address, by a keyed hash.
     addresses: HashMap<(u64, u64), u32, Keyed>,
     /// Slots that were connected to the broadcast address, by token, until somebody answers.
     broadcasts: Vec<(u16, u32)>,
@@ -191,7 +191,7 @@ impl Host {
         }
     }
 
-    /// Settings of the host.
+    /// Settings that the host was made with.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -505,7 +505,7 @@ impl Host {
         self.dispatch.push_back(slot);
     }
 
-    /// Frees a slot.
+    /// Frees the slot of a peer for a new connection.
     fn release(&mut self, slot: u32) {
         self.empty(slot);
         self.enter(slot, State::Disconnected);

@@ -10,7 +10,7 @@ const INTERVAL_MS: u64 = 10_000;
 pub struct Loss {
     /// Smoothed share of commands sent again, in 65536ths.
     pub mean: u32,
-    /// Smoothed distance from it.
+    /// Smoothed distance of losses from their mean, on the same scale.
     pub variance: u32,
     /// Commands sent in the interval that goes on.
     pub sent: u32,

@@ -107,17 +107,17 @@ pub enum SendError {
     /// The channel was not granted.
     #[error("there is no channel {channel}, but {channels} from 0 on")]
     NoSuchChannel {
-        /// Asked for.
+        /// Number of the channel asked for, from 0.
         channel: u8,
-        /// Granted.
+        /// Number of channels of the connection.
         channels: usize,
     },
     /// The packet is longer than the host's limit, or than 2^20 pieces.
     #[error("the packet has {bytes} bytes, {limit} are allowed")]
     TooLong {
-        /// Of the packet.
+        /// Length of the packet, in bytes.
         bytes: usize,
-        /// Most there may be.
+        /// Longest permitted packet, in bytes.
         limit: usize,
     },
 }
@@ -125,12 +125,12 @@ pub enum SendError {
 /// Size limits of a packet and a datagram.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Bytes of a datagram.
+    /// Largest datagram, in bytes of UDP payload.
     pub mtu: u32,
-    /// Bytes in flight.
+    /// Largest amount of unacknowledged reliable data, in bytes.
     pub window: u32,
     pub has_checksum: bool,
-    /// Bytes of a packet.
+    /// Longest permitted packet, in bytes.
     pub packet: usize,
 }
 
@@ -141,7 +141,7 @@ pub struct PeerTimeout {
     pub limit: u32,
     /// Shortest time without an acknowledgement, in milliseconds.
     pub minimum_ms: u32,
-    /// Longest, in milliseconds.
+    /// Longest time without an acknowledgement, in milliseconds.
     pub maximum_ms: u32,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct Filled {
     pub commands: usize,
     /// Something must be acknowledged: the header tells the time.
     pub must_acknowledge: bool,
-    /// Something did not fit.
+    /// True if something did not fit into the datagram.
     pub is_full: bool,
     /// A window keeps reliable packets back.
     pub is_blocked: bool,
@@ -183,7 +183,7 @@ pub(crate) struct Sender {
     pub control_sequence: u16,
     control: InFlight,
     group: u16,
-    /// Allocated on first use.
+    /// Channels by number, each allocated on first use.
     channels: Vec<Option<Box<Channel>>>,
     /// Bytes given to send since the bandwidth throttle looked.
     pub data_total: u32,

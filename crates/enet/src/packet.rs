@@ -59,7 +59,7 @@ impl fmt::Debug for Payload {
 /// channel.
 #[derive(Debug, Clone)]
 pub struct Packet {
-    /// Bytes that are delivered.
+    /// Bytes of the packet, as the application gets them.
     pub payload: Payload,
     /// Delivery is guaranteed, in the order of the channel. Wins over the others.
     pub reliable: bool,
@@ -93,11 +93,11 @@ impl Packet {
 pub enum Kind {
     /// Reliable, in the order of the channel.
     Reliable,
-    /// Unreliably, in one datagram.
+    /// Unreliably and in order, in one datagram.
     Unreliable,
-    /// Unreliably, in several.
+    /// Unreliably and in order, in several datagrams.
     UnreliableFragments,
-    /// Unsequenced: without any order.
+    /// Unreliably and without any order (ENet's unsequenced).
     Unsequenced,
 }
 
@@ -108,6 +108,6 @@ pub struct Received {
     pub channel: u8,
     /// Delivery guarantee of the packet.
     pub kind: Kind,
-    /// Contents of the packet.
+    /// Bytes of the packet, without any header.
     pub payload: Vec<u8>,
 }

@@ -10,12 +10,12 @@ const STEP: u32 = 7;
 /// The packet throttle of one peer: of 32 unreliable packets, about `value` are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PacketThrottle {
-    /// 0 to 32.
+    /// Share of unreliable packets that are sent, from 0 to 32.
     pub value: u32,
-    /// Maximum of the value.
+    /// Upper limit of the value, from 0 to 32.
     pub limit: u32,
     counter: u32,
-    /// Parameters of the adaptation.
+    /// Parameters of the adaptation: interval, acceleration, deceleration.
     pub parameters: ThrottleParameters,
 }
 

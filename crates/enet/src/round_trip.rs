@@ -16,7 +16,7 @@ pub struct RoundTrip {
     pub last_variance_ms: u32,
     /// Lowest smoothed time of the interval that goes on.
     pub lowest_ms: u32,
-    /// Highest distance of it.
+    /// Highest distance of that interval, in milliseconds.
     pub highest_variance_ms: u32,
     epoch: Option<u64>,
 }

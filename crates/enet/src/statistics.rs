@@ -5,7 +5,7 @@
 pub enum Dropped {
     /// Shorter than a header, or empty.
     Short,
-    /// Longer than 4096 bytes.
+    /// A datagram longer than 4,096 bytes.
     Long,
     /// Datagram to a peer that does not exist at this address.
     UnknownPeer,
@@ -76,15 +76,15 @@ impl Dropped {
 /// Counts since the host was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Statistics {
-    /// Datagrams given in.
+    /// Number of datagrams given in.
     pub datagrams_received: u64,
     /// Bytes of the received datagrams, without headers of UDP and below.
     pub bytes_received: u64,
-    /// Datagrams given out.
+    /// Number of datagrams given out.
     pub datagrams_sent: u64,
     /// Bytes of the sent datagrams, without headers of UDP and below.
     pub bytes_sent: u64,
-    /// Commands sent again.
+    /// Number of commands that were sent again.
     pub resent: u64,
     /// Unreliable packets that a throttle dropped before they were sent.
     pub throttled: u64,

@@ -89,7 +89,7 @@ impl TokenTable {
         core::ptr::from_ref(&self.entries[self.home(tag.0)]).cast()
     }
 
-    /// Entries with this hash.
+    /// Targets of all entries with this hash.
     #[inline]
     fn candidates(&self, tag: Tag) -> impl Iterator<Item = Target> {
         let mask = self.entries.len() - 1;

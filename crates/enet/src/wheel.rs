@@ -29,9 +29,9 @@ struct Entry {
 pub(crate) struct Wheel {
     /// Nothing is to do before, neither to fire nor to move to a lower level.
     soonest: u64,
-    /// Everything before has fired.
+    /// Time up to which every deadline has fired, in milliseconds.
     now: u64,
-    /// Entries touched so far.
+    /// Number of entries touched so far.
     pub work: u64,
     occupied: [u64; LEVELS],
     entries: Vec<Entry>,

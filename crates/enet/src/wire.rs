@@ -103,7 +103,7 @@ pub struct ConnectParameters {
     pub incoming_session: u8,
     /// Session bits of the other direction.
     pub outgoing_session: u8,
-    /// Bytes of UDP payload.
+    /// Largest datagram, in bytes of UDP payload.
     pub mtu: u32,
     /// Bytes that may be in flight.
     pub window: u32,
@@ -141,11 +141,11 @@ impl Default for ThrottleParameters {
 pub struct Fragment {
     /// Number of the first piece: reliable, or unreliable for pieces of an unreliable packet.
     pub start: u16,
-    /// Pieces of the packet.
+    /// Number of fragments that the packet has.
     pub count: u32,
     /// Number of this fragment, from 0.
     pub number: u32,
-    /// Bytes of the packet.
+    /// Length of the whole packet, in bytes.
     pub total: u32,
     /// Offset of the fragment in the packet, in bytes.
     pub offset: u32,
@@ -154,52 +154,52 @@ pub struct Fragment {
 /// Content of a protocol command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// 1: a command arrived.
+    /// Command 1: a reliable command arrived.
     Acknowledge {
-        /// Number of that command.
+        /// Reliable sequence number of that command.
         sequence: u16,
         /// Time in the header it came with.
         sent_time: u16,
     },
-    /// 2: a connection is asked for, with 4 bytes for the application.
+    /// Command 2: a connection is asked for, with 4 bytes for the application.
     Connect(ConnectParameters, u32),
-    /// 3: it is granted.
+    /// Command 3: the connection is granted, with these parameters.
     VerifyConnect(ConnectParameters),
-    /// 4: the connection ends, with 4 bytes for the application.
+    /// Command 4: the connection ends, with 4 bytes for the application.
     Disconnect(u32),
-    /// 5: nothing but an acknowledgement is asked for.
+    /// Command 5: nothing but an acknowledgement is asked for.
     Ping,
-    /// 6: a packet that arrives, in order.
+    /// Command 6: a packet that arrives, in order.
     Reliable(&'a [u8]),
-    /// 7: a packet that may be lost and is never behind a later one, and its number.
+    /// Command 7: a packet that may be lost and is never behind a later one, and its number.
     Unreliable(u16, &'a [u8]),
-    /// 8: a piece of a reliable packet.
+    /// Command 8: a piece of a reliable packet.
     ReliableFragment(Fragment, &'a [u8]),
-    /// 9: a packet in no order, and its group.
+    /// Command 9: a packet in no order, and its group.
     Unsequenced(u16, &'a [u8]),
-    /// 10: what the sender can take and send, in bytes a second.
+    /// Command 10: what the sender can take and send, in bytes a second.
     BandwidthLimit {
         /// Bandwidth that the receiver may use, in bytes a second.
         incoming: u32,
         /// Bandwidth that the sender uses, in bytes a second.
         outgoing: u32,
     },
-    /// 11: how the receiver's throttle shall adapt.
+    /// Command 11: how the receiver's throttle shall adapt.
     ThrottleConfigure(ThrottleParameters),
-    /// 12: a piece of an unreliable packet.
+    /// Command 12: a piece of an unreliable packet.
     UnreliableFragment(Fragment, &'a [u8]),
 }
 
 /// A command of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Command<'a> {
-    /// [`MUST_ACKNOWLEDGE`] and [`UNSEQUENCED`].
+    /// Flags of the command: [`MUST_ACKNOWLEDGE`] and [`UNSEQUENCED`].
     pub flags: u8,
     /// [`CONTROL`] or a data channel.
     pub channel: u8,
-    /// The reliable number.
+    /// Reliable sequence number of the command.
     pub sequence: u16,
-    /// Contents of the command.
+    /// Body of the command, by its kind.
     pub body: Body<'a>,
 }
 

@@ -30,22 +30,22 @@ pub(super) enum Answer {
 /// Reasons why a connection is not requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// Every slot is taken.
+    /// Every slot for a peer is taken.
     #[error("all {slots} slots are taken")]
     NoSlot {
-        /// There are.
+        /// Number of slots that the host has.
         slots: usize,
     },
     /// 4,095 connections lead to the address already.
     #[error("{address} has all the peers that it can be told apart by")]
     NoToken {
-        /// Asked for.
+        /// Address that was to be connected to.
         address: SocketAddr,
     },
     /// The number of channels must be 1 to 255.
     #[error("{channels} channels are asked for, 1 to 255 are possible")]
     Channels {
-        /// Asked for.
+        /// Number of channels asked for.
         channels: usize,
     },
 }

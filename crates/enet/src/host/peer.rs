@@ -20,7 +20,7 @@ pub struct Peer<'a> {
 pub struct PeerSettings {
     /// Time after which an idle connection is tried, in milliseconds.
     pub ping_interval_ms: u32,
-    /// Timeout of the peer.
+    /// Timeout of the peer: limit, minimum and maximum.
     pub timeout: PeerTimeout,
 }
 

@@ -16,7 +16,7 @@ use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 pub(super) struct Envelope {
     pub from: SocketAddr,
     pub header: Header,
-    /// Bytes as they came.
+    /// Length of the datagram as received, in bytes.
     pub bytes: usize,
 }
 

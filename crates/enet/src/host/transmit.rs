@@ -10,7 +10,7 @@ use crate::wire::COMMANDS_MAX;
 /// A datagram to send, with its destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transmit {
-    /// Destination address.
+    /// Address that the datagram goes to.
     pub to: SocketAddr,
     /// Peer that the datagram belongs to, if it is part of a connection.
     pub peer: Option<PeerId>,
