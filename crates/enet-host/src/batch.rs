@@ -37,7 +37,7 @@ struct Arena {
     bytes: [Bytes; BATCH],
 }
 
-/// Batch of received datagrams.
+/// Batch of received datagrams, with their senders.
 pub(crate) struct Received {
     arena: NonNull<Arena>,
     /// Entries that hold a datagram.
@@ -156,7 +156,7 @@ impl Drop for Received {
 /// Datagram that is to be sent.
 #[derive(Debug, Clone)]
 pub struct Datagram {
-    /// Destination address.
+    /// Address that the datagram goes to.
     pub to: SocketAddr,
     /// Payload; at most 65,507 bytes over IPv4.
     pub bytes: Vec<u8>,

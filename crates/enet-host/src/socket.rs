@@ -39,7 +39,7 @@ impl Default for SocketOptions {
 /// Bytes of a buffer: asked for, and had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BufferSize {
-    /// Requested size in bytes.
+    /// Requested size of the buffer, in bytes.
     pub requested: usize,
     /// Actual size in bytes. Only the privileged get more than `net.core.rmem_max` and `net.core.wmem_max`.
     pub actual: usize,
@@ -55,15 +55,15 @@ impl BufferSize {
 /// Reasons why a socket was not opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The kernel makes none.
+    /// The kernel made no socket.
     #[error("cannot create a UDP socket")]
     Create(#[source] io::Error),
     /// The address is taken, or none of this machine.
     #[error("cannot bind to {address}")]
     Bind {
-        /// Asked for.
+        /// Address that was to be bound.
         address: SocketAddr,
-        /// Error of the kernel.
+        /// Error that the kernel returned.
         #[source]
         source: io::Error,
     },
@@ -72,19 +72,19 @@ pub enum OpenError {
 /// Counts of the traffic of a socket and of its losses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Traffic {
-    /// Number of datagrams read.
+    /// Number of datagrams that were read.
     pub received: u64,
-    /// System calls that read.
+    /// Number of system calls that read datagrams.
     pub receive_calls: u64,
     /// Datagrams that came when the receive buffer was full, modulo 2^32.
     pub overflowed: u64,
     /// Errors of others that reading told of: a port that nobody listens on, a network that is down.
     pub receive_errors: u64,
-    /// Number of datagrams written.
+    /// Number of datagrams that were written.
     pub sent: u64,
     /// Number of these that were part of trains, which the kernel cuts into datagrams: see UDP_SEGMENT in udp(7).
     pub sent_in_trains: u64,
-    /// System calls that wrote.
+    /// Number of system calls that wrote datagrams.
     pub send_calls: u64,
     /// Datagrams dropped here because the send buffer was full.
     pub would_block: u64,
