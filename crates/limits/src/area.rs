@@ -52,11 +52,11 @@ impl fmt::Display for PageKind {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot map {bytes} bytes of {kind} pages: {error}")]
 pub struct AreaError {
-    /// Requested size in bytes.
+    /// Requested size of the area, in bytes.
     pub bytes: usize,
     /// Kind of the requested pages.
     pub kind: PageKind,
-    /// The kernel's reason.
+    /// Error that the kernel returned.
     pub error: io::Error,
 }
 

@@ -76,9 +76,9 @@ impl Measure {
 /// Outcome of a case: measured, or unsupported.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Samples of the case.
+    /// Samples of the case, those with a taint included.
     pub series: Series,
-    /// Code of the case.
+    /// Machine code of the measured loop, if it was emitted here.
     pub listing: Option<Listing>,
     /// Facts known only after it ran, such as the kind of pages that the kernel provided.
     pub facts: Vec<(&'static str, String)>,
@@ -88,20 +88,20 @@ type Run = Box<dyn Fn(&mut CaseContext) -> Result<Outcome, Unsupported>>;
 
 /// Case of an experiment: one loop to measure.
 pub struct Case {
-    /// Experiment of the case.
+    /// Experiment that the case belongs to.
     pub experiment: Experiment,
-    /// Name within the experiment.
+    /// Name of the case within its experiment.
     pub name: String,
     /// Quantity into which its time is converted.
     pub measure: Measure,
-    /// Parameters: names and values.
+    /// Parameters of the case, as names and values.
     pub facts: BTreeMap<String, String>,
     /// Measures it; a second time when the first was disturbed.
     pub run: Run,
 }
 
 impl Case {
-    /// Case without facts yet.
+    /// Case whose parameters are still empty.
     pub fn new(
         experiment: Experiment,
         name: impl Into<String>,
@@ -122,23 +122,23 @@ impl Case {
 /// Case with its measured samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Experiment of the case.
+    /// Experiment that the case belongs to.
     pub experiment: Experiment,
-    /// Name within the experiment.
+    /// Name of the case within its experiment.
     pub name: String,
     /// The unit of its values: `B/s`, `second`, `cycles`, `Hz`, and rates as `adds/cycle`.
     pub unit: String,
-    /// Direction of improvement.
+    /// Direction in which values improve: lower or higher.
     pub better: Better,
     /// Number of counted items per pass, such as bytes or instructions.
     pub count: f64,
-    /// Parameters: names and values.
+    /// Parameters of the case, as names and values.
     pub facts: BTreeMap<String, String>,
     /// The value of each sample of `series`, in its order.
     pub values: Vec<f64>,
-    /// The samples themselves.
+    /// Samples of the case, those with a taint included.
     pub series: Series,
-    /// The code that ran.
+    /// Machine code of the measured loop, if it was emitted here.
     pub listing: Option<Listing>,
 }
 
@@ -147,13 +147,13 @@ pub struct Measured {
 pub struct Figure {
     /// The figure: the best of times and rates, the median of cycles, which a changing clock would make too few.
     pub value: f64,
-    /// The best value.
+    /// Best of the values, in the case's unit.
     pub best: f64,
-    /// The middle one.
+    /// Median of the values, in the case's unit.
     pub median: f64,
     /// Worst of the undisturbed samples.
     pub worst: f64,
-    /// Number of values.
+    /// Number of values behind the summary.
     pub n: usize,
     /// Share of all samples that may be slower than the hardware, 0 to 1.
     pub contaminated: f64,

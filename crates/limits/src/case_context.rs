@@ -32,7 +32,7 @@ pub struct Setting {
     pub area_bytes: usize,
     /// Huge pages that this machine gives.
     pub huge: PageKind,
-    /// Directory for files.
+    /// Directory for the files that are read.
     pub directory: PathBuf,
 }
 
@@ -65,9 +65,9 @@ impl Setting {
 /// Resources that running cases share.
 #[derive(Debug)]
 pub struct CaseContext {
-    /// Facts about the machine.
+    /// Facts about the machine that cases depend on.
     pub setting: Setting,
-    /// Repeats and times.
+    /// Tester that repeats and times the work.
     pub tester: Tester,
     /// Memory that was touched before.
     pub memory: Memory,

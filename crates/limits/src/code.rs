@@ -31,7 +31,7 @@ pub enum CodeError {
 
 /// Emitted code: instructions, and the bounds of the innermost loop.
 pub struct Emit {
-    /// Assembler that takes instructions.
+    /// Assembler that takes the instructions of the loop.
     pub asm: CodeAssembler,
     pad: usize,
     start: Option<CodeLabel>,
@@ -212,7 +212,7 @@ fn map(bytes: usize) -> io::Result<NonNull<u8>> {
     Ok(NonNull::new(at.cast()).expect("mmap(2) gives no null without MAP_FIXED"))
 }
 
-/// Bytes as hexadecimal digits.
+/// Bytes as hexadecimal digits, two for each.
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         use std::fmt::Write;

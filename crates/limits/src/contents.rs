@@ -13,7 +13,7 @@ pub enum Contents {
     Noise,
     /// Single value other than zero, repeated.
     OneValue,
-    /// Zeros only.
+    /// Every byte is zero.
     Zeros,
 }
 

@@ -16,7 +16,7 @@ pub enum Experiment {
     Ports,
     /// Code as bytes: lengths of instructions, the footprint, where loops lie.
     Decode,
-    /// Branches by their pattern.
+    /// Branches: cycles by pattern of taken branches.
     Branch,
     /// Equal work in registers of different widths.
     Simd,
@@ -28,9 +28,9 @@ pub enum Experiment {
     Contents,
     /// Several cores: scaling, and what it costs to talk.
     Threads,
-    /// Costs of page faults.
+    /// Page faults: cost of the first touch of a page.
     Fault,
-    /// Rates of reading files.
+    /// Files: rates of reading, by call and portion.
     File,
     /// Datagrams on loopback, and system calls.
     Net,

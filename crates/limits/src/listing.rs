@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Disassembled instruction.
+/// Disassembled instruction: address, bytes and text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Address in memory.
+    /// Address of the instruction in memory.
     pub address: u64,
-    /// Bytes in hexadecimal.
+    /// Bytes of the instruction in hexadecimal digits.
     pub bytes: String,
-    /// Instruction in Intel's syntax.
+    /// Mnemonic and operands in Intel's syntax.
     pub text: String,
 }
 
@@ -27,7 +27,7 @@ pub struct Listing {
     pub loop_bytes: u64,
     /// Every byte that was emitted, in hexadecimal; only the length where they are too many.
     pub code: String,
-    /// Number of emitted bytes.
+    /// Number of bytes of emitted machine code.
     pub code_bytes: u64,
 }
 

@@ -9,7 +9,7 @@ pub struct Level {
     pub to: f64,
     /// The middle value of its points.
     pub value: f64,
-    /// Number of points.
+    /// Number of points on the plateau.
     pub points: usize,
 }
 

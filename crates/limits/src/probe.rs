@@ -17,7 +17,7 @@ const ADDS: u64 = 96;
 const NOPS: u64 = 960;
 /// Turns: 24,000 cycles, some 8 µs, of which the turn that leaves the loop, mispredicted, is one in a thousand.
 const ADD_TURNS: u64 = 250;
-/// Turns: some 5,000 cycles.
+/// Turns of the nop loop: some 5,000 cycles.
 const NOP_TURNS: u64 = 25;
 /// The least of so many is what counts: an interrupt takes some microseconds, and seldom comes twice.
 const TRIES: usize = 3;
@@ -25,9 +25,9 @@ const TRIES: usize = 3;
 /// Results of the probes: clock rate in hertz, and nops in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
-    /// Cycles a second.
+    /// Clock of the core, in cycles per second.
     pub core_hz: f64,
-    /// Nops a cycle.
+    /// Nops that the core retires in a cycle.
     pub nops_per_cycle: f64,
 }
 

@@ -49,35 +49,35 @@ pub struct Event<'a> {
     pub cases: usize,
     /// The one that runs now.
     pub experiment: Experiment,
-    /// Name of the case.
+    /// Name of the case within its experiment.
     pub name: &'a str,
 }
 
 /// Something that was not measured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
-    /// Experiment of the case.
+    /// Experiment that the case belongs to.
     pub experiment: Experiment,
     /// Name of the case; `None`: the whole experiment.
     pub name: Option<String>,
-    /// Reason for skipping.
+    /// Reason why the case was skipped.
     pub reason: String,
 }
 
 /// Measured limits of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
-    /// Fingerprint of the machine.
+    /// Fingerprint of the machine, under which limits are stored.
     pub fingerprint: Fingerprint,
-    /// Facts about the machine.
+    /// Facts about the machine, as `machine show` prints them.
     pub facts: Facts,
     /// The CPU on which one thread measured.
     pub cpu: usize,
     /// Everything that was measured, by experiment.
     pub measured: Vec<Measured>,
-    /// Skipped cases, with reasons.
+    /// Cases that were skipped, each with its reason.
     pub skipped: Vec<Skipped>,
-    /// Duration of the run.
+    /// Time from the first case to the last.
     pub elapsed: Duration,
     /// True if it was interrupted.
     pub stopped: bool,
@@ -132,9 +132,9 @@ pub enum RunError {
     /// The thread may not run on the CPU.
     #[error("cannot run on CPU {cpu}: {error}")]
     Cpu {
-        /// The CPU.
+        /// Number of the CPU to bind to.
         cpu: usize,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: std::io::Error,
     },
     /// The kernel gives no memory for machine code.

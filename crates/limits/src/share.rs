@@ -23,7 +23,7 @@ pub struct Share {
     pub limit: f64,
     /// The rate over the limit; above 1 where something else bounds the workload.
     pub share: f64,
-    /// Samples behind the limit.
+    /// Number of samples behind the limit.
     pub n: usize,
     /// Share of them that may be slower than the hardware, 0 to 1.
     pub contaminated: f64,

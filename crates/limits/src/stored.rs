@@ -46,9 +46,9 @@ pub enum StoredError {
     Part {
         /// Place, as a path in the JSON.
         place: String,
-        /// Expected item.
+        /// Expected item, for the message.
         expected: &'static str,
-        /// Found item.
+        /// Item that was found instead.
         found: String,
     },
 }

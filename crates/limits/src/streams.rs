@@ -5,27 +5,27 @@ use iced_x86::code_asm::*;
 
 use crate::code::{Code, CodeError, Emit};
 
-/// Width of the registers.
+/// Width of the vector registers that move the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Width {
     /// 64 bits in general registers.
     Scalar,
-    /// 128 bits: SSE.
+    /// Registers of 128 bits: SSE.
     Xmm,
     /// 256 bits: AVX, and AVX2 for sums.
     Ymm,
-    /// 512 bits: AVX-512F.
+    /// Registers of 512 bits: AVX-512F.
     Zmm,
 }
 
 /// Operation on memory: load, store, copy and others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stream {
-    /// Load: reads a.
+    /// Load: reads array `a`.
     Load,
-    /// Store: writes b.
+    /// Store: writes array `b`.
     Store,
-    /// Reads a, writes b.
+    /// Copy: reads array `a` and writes `b`.
     Copy,
     /// Writes b past the caches.
     NtStore,

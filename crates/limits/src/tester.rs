@@ -93,7 +93,7 @@ impl Taint {
 /// Sample of a case: one timed series of passes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
-    /// Seconds of one pass.
+    /// Time of one pass, in seconds.
     pub seconds: f64,
     /// The mean clock of the probes before and after, in cycles a second.
     pub core_hz: f64,

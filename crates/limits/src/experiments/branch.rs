@@ -14,7 +14,7 @@ use crate::unsupported::Unsupported;
 /// Branches of a pass, a byte of pattern each: as many as the second-level cache holds with room.
 const BRANCHES: usize = 128 << 10;
 
-/// Patterns of taken branches.
+/// Pattern in which the branches of a loop are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pattern {
     /// Branch that is never taken.

@@ -16,14 +16,14 @@ const PAGE: usize = 4096;
 /// Memory that is touched: enough for thousands of faults, or tens of huge ones.
 const BYTES: usize = 64 << 20;
 
-/// Ways to touch pages.
+/// Ways to touch the pages of an area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
-    /// Written, the first first.
+    /// Pages are written from the first to the last.
     Forward,
-    /// Written, the last first.
+    /// Pages are written from the last to the first.
     Backward,
-    /// Written in random order.
+    /// Pages are written in random order.
     Random,
     /// Read, which maps the one page of zeros.
     ReadZero,

@@ -19,7 +19,7 @@ use crate::tester::Passes;
 use crate::ticks::now_ns;
 use crate::unsupported::Unsupported;
 
-/// Bytes of the file.
+/// Size of the file in a quick run, in bytes.
 const QUICK_BYTES: usize = 32 << 20;
 const FULL_BYTES: usize = 256 << 20;
 /// Portions of `read`; the whole file is another.
@@ -35,11 +35,11 @@ enum Way {
     Read(usize),
     /// `mmap`, and its pages are touched.
     Map,
-    /// `mmap` with `MAP_POPULATE`.
+    /// `mmap` with `MAP_POPULATE`, read in full.
     MapPopulate,
     /// `pread` of so many bytes past the page cache.
     Direct(usize),
-    /// io_uring, portions in flight.
+    /// io_uring, with several portions in flight.
     Ring,
 }
 
@@ -211,7 +211,7 @@ fn sum(bytes: &[u8]) -> u64 {
     words.fold(0, u64::wrapping_add)
 }
 
-/// A file in memory.
+/// Mapping of a whole file into memory.
 struct Mapping {
     at: NonNull<u8>,
     bytes: usize,

@@ -22,7 +22,7 @@ const STORED: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Two pages: some accesses lie across their border.
 const BYTES: usize = 8192;
 
-/// Requirements on the processor.
+/// Feature that the instructions of a case need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Needs {
     Nothing,

@@ -21,9 +21,9 @@ const SWEPT_BYTES: usize = 8 << 10;
 enum Loop {
     /// Store, increment, compare, jump: what a compiler makes of `for (i = 0; i < n; i++) p[i] = i`.
     Store,
-    /// Loop without the store.
+    /// Loop over the bytes without the store.
     NoStore,
-    /// Count down and jump.
+    /// Loop that counts down and jumps.
     Down,
 }
 
@@ -38,7 +38,7 @@ impl Loop {
         }
     }
 
-    /// One iteration a byte.
+    /// Machine code of the loop; one iteration a byte.
     fn code(self, offset: usize) -> Result<Code, CodeError> {
         // SAFETY: it writes a[..bytes] (at least one byte) or nothing, counts down to the end of its passes, and changes
         // registers only that a callee may change.
