@@ -16,7 +16,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Array of all reasons.
+    /// Every reason, in the order of reports.
     pub const ALL: [Reason; 4] = [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit];
 
     /// The reason as a word for exports.
@@ -45,7 +45,7 @@ impl From<DisconnectReason> for Reason {
 pub struct Failures([u64; Reason::ALL.len()]);
 
 impl Failures {
-    /// Counts one more failure.
+    /// Counts one more failure of this reason.
     pub fn add(&mut self, reason: Reason) {
         self.0[reason as usize] += 1;
     }

@@ -49,11 +49,11 @@ pub enum GeneratorError {
     /// No socket for a client.
     #[error("socket {number} of {of}: {source}")]
     Socket {
-        /// From 1.
+        /// Number of the client's socket, from 1.
         number: usize,
-        /// Wanted.
+        /// Number of sockets that were wanted.
         of: usize,
-        /// Error of the socket.
+        /// Reason why the socket could not be made.
         source: SocketError,
     },
     /// A client's host takes no connection.
@@ -102,7 +102,7 @@ enum Phase {
     Ramp,
     /// All are settled; what counts begins soon.
     Lead(Span),
-    /// Packets are measured.
+    /// Packets that are due in this span count.
     Measure(Span),
     /// Nothing new is sent; answers may come.
     Drain(Span),

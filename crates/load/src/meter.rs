@@ -13,7 +13,7 @@ const WINDOW_NS_MIN: u64 = 1_000_000_000;
 /// The packets that count: those that should be sent from `start_ns` on and before `end_ns`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The first time.
+    /// First due time of a packet that counts, in nanoseconds.
     pub start_ns: u64,
     /// The one after the last.
     pub end_ns: u64,
@@ -53,15 +53,15 @@ impl Span {
 /// Packets that count, by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Number of packets sent.
+    /// Number of packets that were sent.
     pub sent: u64,
     /// Number of packets that a connected client should have sent, and did not before the run was given up.
     pub unsent: u64,
     /// Number of packets that the client's host refused, since its connection had ended.
     pub disconnected: u64,
-    /// Answered in time.
+    /// Number of packets answered before the deadline.
     pub answered: u64,
-    /// Answered after the deadline.
+    /// Number of packets answered after the deadline.
     pub late: u64,
     /// Answers beyond the first, to packets that count.
     pub duplicates: u64,
@@ -99,7 +99,7 @@ impl Counts {
 /// Packets of one window, by the time at which they should have been sent.
 #[derive(Debug, Clone)]
 pub struct Window {
-    /// Number of packets sent.
+    /// Number of packets that were sent.
     pub sent: u64,
     /// Times to their answers, in nanoseconds from the intended time on.
     pub latency: Histogram<u64>,

@@ -8,9 +8,9 @@ use crate::stamp::STAMP_BYTES;
 /// Options of a load on a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
-    /// Address of the server.
+    /// UDP address of the server.
     pub target: SocketAddr,
-    /// Clients, at least 1.
+    /// Number of clients, at least 1.
     pub clients: usize,
     /// Packets a second of each client; 0: connections are held and nothing is sent but what the protocol does.
     pub rate_hz: f64,
@@ -33,7 +33,7 @@ pub struct Options {
     /// ENet's throttle drops unreliable packets before they are sent, as it does when answers take now longer, now
     /// shorter. Otherwise both ends are told never to.
     pub throttle: bool,
-    /// Datagrams carry CRC-32.
+    /// True if datagrams carry a CRC-32 checksum.
     pub checksum: bool,
     /// Datagrams are compressed by the stock library's range coder where that makes them shorter.
     pub range_coder: bool,
@@ -50,7 +50,7 @@ pub struct Options {
 /// Answer requested from the server for each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reply {
-    /// No reply is expected.
+    /// No reply is expected: packets are only sent.
     None,
     /// Reply with as many bytes as the packet has.
     Echo,

@@ -17,7 +17,7 @@ const LATE_NS: u64 = 1_000_000;
 /// Results of a load on a server.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Options of the load.
+    /// Options that the load was run with.
     pub options: Options,
     /// Connection results, batch by batch.
     pub batches: Vec<Batch>,
@@ -43,7 +43,7 @@ pub struct Report {
 /// Batch of clients that connected together.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Batch {
-    /// Number of clients.
+    /// Number of clients in the batch.
     pub clients: usize,
     /// Time to each connection, from when the batch began, in ascending order.
     pub times_ns: Vec<u64>,
@@ -54,11 +54,11 @@ pub struct Batch {
 /// Traffic of hosts, in datagrams and bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wire {
-    /// Number of datagrams sent.
+    /// Number of datagrams that the clients sent.
     pub datagrams_sent: u64,
     /// Bytes of the sent datagrams, without headers of UDP and below.
     pub bytes_sent: u64,
-    /// Number of datagrams received.
+    /// Number of datagrams that the clients received.
     pub datagrams_received: u64,
     /// Bytes of the received datagrams, without headers of UDP and below.
     pub bytes_received: u64,
@@ -152,7 +152,7 @@ pub struct GeneratorUse {
 pub enum Warning {
     /// A thread of the generator had hardly time to spare.
     GeneratorBusy {
-        /// Of a core.
+        /// Share of a core that the thread used, 0 to 1.
         share: f64,
     },
     /// Packets were sent later than they should have been.
@@ -162,12 +162,12 @@ pub enum Warning {
     },
     /// Packets were not sent at all, as the generator was too far behind.
     Unsent {
-        /// Number of packets.
+        /// Number of packets that were not sent.
         packets: u64,
     },
     /// The generator's own sockets dropped answers, or took no packets.
     OwnDrops {
-        /// Number of datagrams.
+        /// Number of datagrams that were dropped.
         datagrams: u64,
     },
     /// The server waited for a CPU: what it could do with one is not what was measured.

@@ -17,7 +17,7 @@ use crate::server::{Watch, drops};
 
 /// Descriptors beside those of the clients: streams, epoll, files of `/proc`.
 const DESCRIPTORS_BESIDE: u64 = 64;
-/// Interval of progress reports.
+/// Interval between two progress reports.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Reasons why there is no report.
@@ -26,23 +26,23 @@ pub enum LoadError {
     /// More sockets than a process may have.
     #[error("{clients} clients with one socket each need {needed} descriptors, but this process may have {limit}")]
     Descriptors {
-        /// Asked for.
+        /// Number of clients asked for.
         clients: usize,
         /// For them and what else is open.
         needed: u64,
-        /// RLIMIT_NOFILE, the hard one.
+        /// Hard limit of open descriptors (`RLIMIT_NOFILE`).
         limit: u64,
     },
     /// The server's process is not there, or tells nothing.
     #[error("there is no process {pid} with readable CPU time")]
     NoServer {
-        /// Asked for.
+        /// PID of the server's process.
         pid: u32,
     },
     /// Not one client got a connection.
     #[error("none of the clients connected")]
     NoConnection {
-        /// Reasons of the failures.
+        /// Number of failures by reason.
         failures: Failures,
     },
     /// A thread could not go on.

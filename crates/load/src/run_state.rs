@@ -8,7 +8,7 @@ use crate::options::Options;
 
 /// Between the last connection and what is measured: time to take the counts that are to be subtracted.
 const LEAD: Duration = Duration::from_millis(50);
-/// No time yet.
+/// Time that is not known yet.
 const NEVER: u64 = u64::MAX;
 
 /// State that the threads of a run share.
@@ -16,7 +16,7 @@ const NEVER: u64 = u64::MAX;
 pub(crate) struct RunState {
     started: Instant,
     duration_ns: u64,
-    /// Clients of each batch.
+    /// Number of clients in each batch.
     batches: Vec<usize>,
     batch: AtomicUsize,
     /// Clients of the batch that are neither connected nor given up.

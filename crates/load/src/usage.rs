@@ -24,7 +24,7 @@ impl Usage {
         }
     }
 
-    /// Sum of two usages.
+    /// Sum of this usage and another.
     pub fn plus(self, other: Usage) -> Usage {
         Usage { cpu_ns: self.cpu_ns + other.cpu_ns, waited_ns: self.waited_ns + other.waited_ns }
     }
