@@ -12,7 +12,7 @@ use crate::{Tree, affinity};
 pub struct Wait {
     /// The share of the time it was ready and not running, 0 to 1.
     pub share: f64,
-    /// The time, in seconds.
+    /// Time over which the wait was measured, in seconds.
     pub window_s: f64,
 }
 

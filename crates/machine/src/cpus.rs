@@ -20,7 +20,7 @@ pub enum CpuSetError {
     /// A word of a mask is not hexadecimal.
     #[error("expected hexadecimal words such as f,00000001, found `{0}`")]
     Mask(String),
-    /// Larger than any machine.
+    /// The number is larger than that of any machine's CPUs.
     #[error("expected CPUs below {CPUS_MAX}, found {0}")]
     TooLarge(u64),
 }

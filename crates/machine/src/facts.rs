@@ -19,23 +19,23 @@ use crate::Tree;
 pub struct Facts {
     /// Host name of the machine.
     pub host: Option<String>,
-    /// Facts about the processors.
+    /// Facts about the processors: model, cores, caches.
     pub cpu: Cpu,
     /// Memory and the CPUs near to it, by node.
     pub nodes: Vec<Node>,
     /// Memory in bytes, as `MemTotal`.
     pub memory_bytes: Option<u64>,
-    /// Swap in bytes.
+    /// Size of the swap space, in bytes.
     pub swap_bytes: Option<u64>,
-    /// Facts about the kernel.
+    /// Facts about the kernel: release, command line.
     pub kernel: Kernel,
     /// Hypervisor that the machine runs on; `None` on bare metal, as far as can be seen from inside.
     pub hypervisor: Option<String>,
     /// Control of the clock frequency.
     pub frequency: Frequency,
-    /// Idle states of CPUs.
+    /// Idle states of the CPUs, and their driver.
     pub idle: Idle,
-    /// The clock behind `clock_gettime`.
+    /// Name of the clock source behind `clock_gettime`.
     pub clock_source: Option<String>,
     /// Mitigations of the known vulnerabilities of the processor.
     pub mitigations: BTreeMap<String, String>,
@@ -48,7 +48,7 @@ pub struct Facts {
 /// NUMA node with its CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Node {
-    /// Number of the node.
+    /// Number of the NUMA node, from 0.
     pub node: u32,
     /// CPUs of the node, as a list.
     pub cpus: String,
@@ -63,7 +63,7 @@ pub struct Kernel {
     pub release: Option<String>,
     /// Version, as `uname -v` prints it: number, preemption model and date of the build.
     pub version: Option<String>,
-    /// Kernel command line.
+    /// Command line of the kernel, from `/proc/cmdline`.
     pub command_line: Option<String>,
 }
 

@@ -11,15 +11,15 @@ const FACTS: &str = "/proc/meminfo";
 /// Reasons why there are not enough huge pages.
 #[derive(Debug, thiserror::Error)]
 pub enum HugePagesError {
-    /// The kernel has none.
+    /// The kernel has no huge pages.
     #[error("this kernel has no huge pages")]
     Unsupported,
-    /// Only root reserves them.
+    /// Too few pages are free, and only root reserves more.
     #[error("{wanted} free huge pages are needed, but there {} {free}", if *free == 1 { "is" } else { "are" })]
     NotPermitted {
-        /// Pages that are needed.
+        /// Number of pages that are needed.
         wanted: u64,
-        /// Pages that are free.
+        /// Number of pages that are free.
         free: u64,
         /// The number of all pages with which enough would be free.
         number: u64,
@@ -27,7 +27,7 @@ pub enum HugePagesError {
     /// Memory is too fragmented, or there is too little of it.
     #[error("{wanted} free huge pages are needed, but the kernel found memory for {free} only")]
     NoMemory {
-        /// Pages that are needed.
+        /// Number of pages that are needed.
         wanted: u64,
         /// Pages that are free now.
         free: u64,

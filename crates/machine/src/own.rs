@@ -17,29 +17,29 @@ pub enum NotOurs {
     /// The file could not be made, opened or examined.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Error of the system.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// Something else lies there: a link, a pipe, a device.
     #[error("{}: expected a {expected}, found a {found}", path.display())]
     Kind {
-        /// The path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// `file` or `directory`.
+        /// Expected kind: `file` or `directory`.
         expected: &'static str,
         /// Kind of the existing file.
         found: &'static str,
     },
-    /// Another user made it.
+    /// The file or directory belongs to another user.
     #[error("{}: expected a {kind} of user {expected}, found one of user {found}", path.display())]
     Owner {
-        /// The path.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// `file` or `directory`.
+        /// Kind of the existing entry: `file` or `directory`.
         kind: &'static str,
-        /// This user.
+        /// Numeric id of this user.
         expected: u32,
         /// Owner of the existing file.
         found: u32,
@@ -47,7 +47,7 @@ pub enum NotOurs {
     /// Others may do more in it than they should.
     #[error("{}: expected permissions {expected:o} or fewer, found {found:o}", path.display())]
     Permissions {
-        /// The path.
+        /// Path of the file or directory.
         path: PathBuf,
         /// The most that it may allow.
         expected: u32,
@@ -135,10 +135,10 @@ pub enum LockError {
     /// The existing file is not a lock file of ours, or cannot be used.
     #[error(transparent)]
     NotOurs(#[from] NotOurs),
-    /// Another process has it.
+    /// Another process holds the lock.
     #[error("{}: held by process {}", path.display(), pid.map_or("?".to_owned(), |pid| pid.to_string()))]
     Busy {
-        /// The lock file.
+        /// Path of the lock file.
         path: PathBuf,
         /// PID of the holder, if the file has it.
         pid: Option<u32>,

@@ -48,7 +48,7 @@ pub enum Target {
 /// Options of sampling: trigger and contents of samples.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sampling {
-    /// Trigger of samples.
+    /// Event that triggers a sample.
     pub trigger: Trigger,
     /// Samples a second of a thread that runs; not used for [`Trigger::Switches`], of which each is taken.
     pub frequency_hz: u32,
@@ -71,22 +71,22 @@ pub enum PerfError {
     NotPermitted {
         /// The highest value of `kernel.perf_event_paranoid` that permits it.
         needed: i32,
-        /// The value now.
+        /// Current value of `kernel.perf_event_paranoid`, if it can be read.
         found: Option<i32>,
     },
     /// The kernel does not let us, though its setting would: the process is another user's, or a filter of system calls
     /// is in the way.
     #[error("the kernel refused, although kernel.perf_event_paranoid = {found} permits it to the owner of a process")]
     Refused {
-        /// The setting.
+        /// Current value of `kernel.perf_event_paranoid`.
         found: i32,
     },
     /// The rings of this user are larger than the kernel allows.
     #[error("no memory for {kilobytes} kB of ring: expected a larger kernel.perf_event_mlock_kb, found {}", found.map_or("none".to_owned(), |found| found.to_string()))]
     NoMemory {
-        /// Size of one ring.
+        /// Size of one ring, in kB.
         kilobytes: usize,
-        /// The value now.
+        /// Current value of `kernel.perf_event_mlock_kb`, if it can be read.
         found: Option<i32>,
     },
     /// The machine does not count this.
@@ -216,12 +216,12 @@ fn refused(needed: i32, found: Option<i32>) -> PerfError {
     }
 }
 
-/// A number below `/proc/sys/kernel`.
+/// Value of a setting below `/proc/sys/kernel`, as a number.
 fn setting(name: &str) -> Option<i32> {
     std::fs::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
 }
 
-/// `_IO('$', number)`.
+/// Number of the request `_IO('$', number)`.
 const fn request(number: libc::Ioctl) -> libc::Ioctl {
     (b'$' as libc::Ioctl) << 8 | number
 }

@@ -46,7 +46,7 @@ use start::{Prepared, Stack};
 /// A process that ran, and what it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Run {
-    /// End of the process.
+    /// Way in which the process ended.
     pub ended: Ended,
     /// Wall time from just before the start until the end was noticed, in nanoseconds.
     pub wall_ns: u64,
@@ -60,7 +60,7 @@ pub struct Run {
     pub wait_ns: Result<u64, NoWait>,
     /// Time *we* were ready and had no CPU after it had ended, which `wall_ns` includes.
     pub own_wait_ns: u64,
-    /// Threads and children.
+    /// Threads and children that the process had.
     pub spawned: SpawnedTasks,
     /// Page faults served without reading from disk.
     pub faults_minor: u64,

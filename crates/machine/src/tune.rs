@@ -41,7 +41,7 @@ const PROBE: Duration = Duration::from_millis(500);
 pub struct Tuning<'a> {
     tree: &'a Tree,
     undo: Undo,
-    /// Outcome of each change.
+    /// Outcome of each change, in their order.
     pub outcomes: Vec<Outcome>,
     /// Settings that this machine does not have.
     pub absent: Vec<Absent>,
@@ -59,17 +59,17 @@ pub struct Tuning<'a> {
 /// Outcome of one change of a setting.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
-    /// Knob of the change.
+    /// Knob that the change belongs to.
     pub knob: Knob,
     /// Changed object: a file, a process, a control group.
     pub place: String,
-    /// Value before the change.
+    /// Value before the change, as text.
     pub before: String,
-    /// Value that was requested.
+    /// Value that was written, as text.
     pub asked: String,
     /// Value read back after the change.
     pub found: String,
-    /// Result of the change.
+    /// Result of the change: made, refused or not permitted.
     pub result: Applied,
 }
 
@@ -83,7 +83,7 @@ pub enum Applied {
     Already,
     /// The kernel made something else of it.
     Clamped,
-    /// The change needs root.
+    /// The change needs root, which this process is not.
     NotPermitted,
     /// The kernel did not take it.
     Refused(String),

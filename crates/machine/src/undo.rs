@@ -52,12 +52,12 @@ pub struct Undo {
     pub affinities: Vec<Affinity>,
 }
 
-/// Change of one setting.
+/// Change of one setting, with its value before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Change {
-    /// Knob of the change.
+    /// Knob that the change belongs to.
     pub knob: Knob,
-    /// Stage of the change.
+    /// Stage of the change when the file was written.
     pub stage: Stage,
     /// Resource that is changed: a file, an interrupt, a thread.
     #[serde(flatten)]
@@ -68,7 +68,7 @@ pub struct Change {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {
-    /// Nothing was written yet.
+    /// Nothing of the change was written yet.
     Planned,
     /// The value is being written; if the process ended here, it is unknown whether it was.
     Begun,
@@ -84,9 +84,9 @@ pub enum Stage {
 pub enum Resource {
     /// The value in a file.
     File {
-        /// The file.
+        /// Path of the file, below `/proc` or `/sys`.
         path: String,
-        /// All it read before.
+        /// Text that the file had before.
         before: String,
         /// Value to write; `None`: none, but other writes change it.
         asked: Option<String>,
@@ -97,16 +97,16 @@ pub enum Resource {
     },
     /// A process that was stopped.
     Process {
-        /// PID of the process.
+        /// PID of the stopped process.
         pid: u32,
         /// Start time, in ticks since boot: PIDs are reused.
         start_ticks: u64,
-        /// Name of the process.
+        /// Name of the process, as `/proc/PID/comm` has it.
         name: String,
     },
     /// A control group that was made.
     Group {
-        /// Directory of the group.
+        /// Directory of the control group.
         path: String,
         /// The directory of the group to which its processes return.
         home: String,
@@ -120,7 +120,7 @@ pub struct Affinity {
     pub thread: u32,
     /// Start time, in ticks since boot.
     pub start_ticks: u64,
-    /// CPUs as a list.
+    /// CPUs as a list, such as `0-3,8`.
     pub cpus: String,
 }
 
@@ -130,25 +130,25 @@ pub enum UndoError {
     /// The undo file could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the undo file.
         path: PathBuf,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
     /// The content is not what `tune` writes.
     #[error("{}: expected an undo file, found {problem}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the undo file.
         path: PathBuf,
-        /// Found content.
+        /// Content that no undo file has, for the message.
         problem: String,
     },
     /// Another version of prony wrote it.
     #[error("{}: expected version {VERSION} of an undo file, found {found}", path.display())]
     Version {
-        /// The file.
+        /// Path of the undo file.
         path: PathBuf,
-        /// Found version.
+        /// Version that the file states.
         found: u32,
     },
     /// Another user may have written the file, or its directory.
@@ -165,7 +165,7 @@ pub enum UndoError {
 /// Relation of an undo file to this boot.
 #[derive(Debug)]
 pub(crate) enum Found {
-    /// No undo file exists.
+    /// No undo file exists: nothing is tuned.
     Nothing,
     /// The undo file is from an earlier boot, whose values are gone.
     EarlierBoot,

@@ -38,7 +38,7 @@ pub(super) struct Window {
 pub(super) struct Interrupts {
     /// A number for devices, three letters for the processor's own.
     pub(super) name: String,
-    /// Chip, pin and device.
+    /// Interrupt controller, pin and device, as the line has them.
     pub(super) what: String,
     pub(super) count: u64,
 }

@@ -15,11 +15,11 @@ pub struct Cpu {
     pub model: Option<String>,
     /// The instruction set: `x86_64`, `aarch64`.
     pub architecture: String,
-    /// The microcode in force.
+    /// Revision of the microcode in force.
     pub microcode: Option<String>,
-    /// Number of processor sockets.
+    /// Number of processor sockets in use.
     pub sockets: usize,
-    /// Cores of all sockets.
+    /// Number of cores, of all sockets.
     pub cores: usize,
     /// Online CPUs as a list: hardware threads the kernel runs tasks on.
     pub online: String,
@@ -34,11 +34,11 @@ pub struct Cpu {
 /// A cache as the first CPU sees it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cache {
-    /// 1 is the nearest.
+    /// Level of the cache; 1 is the nearest to the core.
     pub level: u32,
-    /// `Data`, `Instruction` or `Unified`.
+    /// Contents of the cache: `Data`, `Instruction` or `Unified`.
     pub kind: String,
-    /// Size in bytes.
+    /// Size of the cache, in bytes.
     pub size_bytes: u64,
     /// The CPUs that share it, as a list.
     pub shared_by: String,

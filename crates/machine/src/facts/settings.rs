@@ -23,7 +23,7 @@ pub struct Frequency {
     pub base_khz: Option<u64>,
     /// Highest frequency of the hardware, in kHz.
     pub hardware_max_khz: Option<u64>,
-    /// Turbo is allowed.
+    /// True if turbo frequencies are allowed.
     pub turbo: Option<bool>,
     /// The bias between energy and speed, where the hardware chooses the frequency.
     pub energy_preference: Option<String>,
@@ -32,7 +32,7 @@ pub struct Frequency {
 /// Idle states of the CPUs, and their driver.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Idle {
-    /// `intel_idle`, `acpi_idle`, `haltpoll`.
+    /// Idle driver, such as `intel_idle`, `acpi_idle` or `haltpoll`.
     pub driver: Option<String>,
     /// Governor that selects the state.
     pub governor: Option<String>,
@@ -45,7 +45,7 @@ pub struct Idle {
 pub struct IdleState {
     /// Name of the state, such as `C6`.
     pub name: String,
-    /// Wake-up time, in µs.
+    /// Time to wake up from the state, in µs.
     pub exit_latency_us: u64,
 }
 
@@ -68,7 +68,7 @@ pub struct Settings {
     pub perf_event_max_sample_rate: Option<String>,
     /// Value of `kernel.nmi_watchdog`.
     pub nmi_watchdog: Option<String>,
-    /// `vm.stat_interval` in seconds.
+    /// Value of `vm.stat_interval`, in seconds.
     pub vm_stat_interval: Option<String>,
     /// Value of `vm.swappiness`.
     pub swappiness: Option<String>,

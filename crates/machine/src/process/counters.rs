@@ -35,7 +35,7 @@ impl Counter {
         }
     }
 
-    /// `PERF_COUNT_HW_*` of include/uapi/linux/perf_event.h.
+    /// Number of the counter, as `PERF_COUNT_HW_*` of include/uapi/linux/perf_event.h.
     fn config(self) -> u64 {
         match self {
             Counter::Cycles => COUNT_HW_CPU_CYCLES,

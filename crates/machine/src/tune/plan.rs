@@ -14,14 +14,14 @@ use crate::{CpuSet, Tree};
 pub struct Options {
     /// The CPUs of the benchmark.
     pub cpus: CpuSet,
-    /// Knobs to leave alone.
+    /// Knobs that `tune` leaves alone.
     pub skip: Vec<Knob>,
 }
 
 /// Changes to make, and settings that this machine does not have.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// The changes, in order.
+    /// Changes in the order in which they are made.
     pub changes: Vec<Change>,
     /// Settings that this machine does not have.
     pub absent: Vec<Absent>,
@@ -34,7 +34,7 @@ pub struct Plan {
 pub struct Absent {
     /// Knob that this machine does not have.
     pub knob: Knob,
-    /// Reason: the missing item.
+    /// Reason in words: what this machine lacks.
     pub reason: String,
 }
 

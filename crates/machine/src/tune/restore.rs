@@ -14,7 +14,7 @@ use crate::undo::{self, Found, HUGE_PAGES, Lock, MACHINE, Resource, Stage, Undo,
 /// Some values take another with them: a limit may be refused until another is back.
 const PASSES: u32 = 3;
 
-/// Outcome of restoring settings.
+/// Outcome of restoring the settings.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "undo", content = "changes")]
 pub enum Restoring {
@@ -37,15 +37,15 @@ impl Restoring {
 /// Result of restoring one item.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Restored {
-    /// Knob of the item.
+    /// Knob that the item belongs to.
     pub knob: Knob,
     /// The thing: a file, a process, a control group.
     pub place: String,
-    /// Value before `tune`.
+    /// Value before `tune`, as text.
     pub before: String,
-    /// Value that `tune` left.
+    /// Value that `tune` left, as text.
     pub tuned: String,
-    /// Value after restoring.
+    /// Value after the restore, as text.
     pub now: String,
     /// Result of restoring the item.
     pub back: Back,

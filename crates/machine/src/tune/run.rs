@@ -8,7 +8,7 @@ use rustix::process::{getpriority_process, setpriority_process};
 use super::{Signals, Tuning};
 use crate::{CpuSet, affinity};
 
-/// The best nice value.
+/// Nice value of the highest priority.
 const NICE: i32 = -20;
 
 /// In the middle, so that threads of the kernel that must come first can.
@@ -90,7 +90,7 @@ impl Own {
     }
 }
 
-/// Schedules this thread.
+/// Sets the scheduling policy of this thread.
 fn schedule(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     let parameter = libc::sched_param { sched_priority: priority };
     // SAFETY: the parameter lives through the call, which reads it and keeps nothing; 0 is this thread.

@@ -33,11 +33,11 @@ pub struct Shield {
     pub kind: ShieldKind,
     /// The group of the benchmark: its directory.
     pub group: String,
-    /// The CPUs kept free.
+    /// CPUs that are kept free, as a list.
     pub cpus: String,
-    /// The kernel took it.
+    /// True if the kernel accepted the shield.
     pub raised: bool,
-    /// Problem of the shield.
+    /// Problem of the shield in words, if it has one.
     pub problem: Option<String>,
     /// Tasks that were moved away.
     pub moved: usize,
