@@ -27,7 +27,7 @@ pub struct PerfScript {
     pub other_events: u64,
     /// Lines that mean nothing, by their numbers: the first few.
     pub odd_lines: Vec<u64>,
-    /// Number of unreadable lines.
+    /// Number of lines that could not be read.
     pub odd: u64,
     /// The text ended in the middle of a stack, which is left out.
     pub is_cut: bool,

@@ -21,10 +21,10 @@ pub struct Profile {
     pub shallow: u64,
 }
 
-/// Sample with its time.
+/// Sample with the time at which it was taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimedSample {
-    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time of the sample, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time_ns: u64,
     /// Kernel's number of the process.
     pub pid: i32,

@@ -11,7 +11,7 @@ pub struct Recording {
     pub samples: Vec<StackSample>,
     /// Every stack that was seen, once; innermost first. Callers are at their call, not behind it.
     pub stacks: Vec<Box<[Place]>>,
-    /// Names of threads.
+    /// Names of the threads that were sampled.
     pub names: Vec<String>,
     /// Objects that contain the code.
     pub objects: Vec<Object>,
@@ -25,7 +25,7 @@ pub struct Recording {
     pub began_ns: u64,
     /// End, in nanoseconds of `CLOCK_MONOTONIC`.
     pub ended_ns: u64,
-    /// Trigger of the samples.
+    /// Event that triggered the samples.
     pub trigger: Trigger,
     /// Samples a second of a thread that runs.
     pub frequency_hz: u32,
@@ -33,14 +33,14 @@ pub struct Recording {
     pub kernel: bool,
     /// Method by which callers were found.
     pub walk: Walk,
-    /// Unit of weights.
+    /// Unit of the samples' weights.
     pub weight_unit: WeightUnit,
 }
 
 /// Stack of one thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StackSample {
-    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    /// Time of the sample, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time_ns: u64,
     /// Kernel's number of the process.
     pub pid: i32,
@@ -48,7 +48,7 @@ pub struct StackSample {
     pub tid: i32,
     /// Name of the thread, in [`Recording::names`].
     pub name: u32,
-    /// Index in [`Recording::stacks`].
+    /// Index of the stack in [`Recording::stacks`].
     pub stack: u32,
     /// 1, or how long it waited there.
     pub weight: u64,
@@ -57,10 +57,10 @@ pub struct StackSample {
 /// Units of the numbers behind stacks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WeightUnit {
-    /// Number of stack samples.
+    /// Stack samples, each with weight 1.
     #[default]
     Samples,
-    /// Microseconds without a CPU.
+    /// Time that threads waited off the CPU, in microseconds.
     WaitingUs,
 }
 
@@ -101,7 +101,7 @@ pub enum Walk {
     FramePointers,
     /// Walk by DWARF tables alone, on a copy of this number of bytes of the stack; a multiple of 8.
     Tables {
-        /// Number of copied bytes.
+        /// Number of bytes copied of each stack.
         stack_bytes: u32,
     },
 }

@@ -27,7 +27,7 @@ pub(crate) struct Sample<'a> {
     pub(crate) tid: i32,
     /// Instruction pointers, innermost first, with marks between the kernel's and the user's.
     pub(crate) chain: Words<'a>,
-    /// Start values of unwinding.
+    /// Registers and stack bytes that unwinding starts from.
     pub(crate) user: Option<UserStack<'a>>,
 }
 

@@ -25,7 +25,7 @@ pub enum ProfileMode {
     OffCpu,
 }
 
-/// Options of a sampler.
+/// Options of a sampler: trigger, rate, way of unwinding.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Kind of stacks to sample.
@@ -41,7 +41,7 @@ pub struct Options {
 /// Reasons why no samples are taken.
 #[derive(Debug, thiserror::Error)]
 pub enum SamplerError {
-    /// The kernel gives none.
+    /// The kernel gives no samples.
     #[error(transparent)]
     Perf(#[from] PerfError),
     /// None of the CPUs asked for is there.
@@ -301,7 +301,7 @@ impl Batch {
     }
 }
 
-/// Collected records.
+/// Records collected from the rings so far.
 struct Collection {
     spaces: Spaces,
     walker: Walker,

@@ -14,7 +14,7 @@ use crate::stacks::{NameId, Stacks};
 /// Component: functions under one name.
 #[derive(Debug, Clone)]
 pub struct Component {
-    /// Name of the component.
+    /// Name of the component, as a rule gives it.
     pub name: String,
     /// Functions that belong to it.
     pub functions: Regex,
@@ -23,7 +23,7 @@ pub struct Component {
 /// Inclusive and self share of one function or component.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Share {
-    /// The function or component.
+    /// Name of the function or component.
     pub name: String,
     /// Anywhere in the stack, counted once.
     pub inclusive: Interval,

@@ -27,7 +27,7 @@ const SCATTER_SAMPLES: f64 = 5.0;
 /// A function in two profiles. Shares are parts of 1.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
-    /// Name of the function.
+    /// Name of the function, demangled.
     pub name: String,
     /// Change of the share of samples that ended in the function.
     pub own: Growth,
@@ -213,11 +213,11 @@ fn is_interrupt(name: &str) -> bool {
     ENTRIES.contains(&plain) || plain.starts_with("asm_sysvec_")
 }
 
-/// Random variation of counts.
+/// Random variation of the counts between runs.
 struct Chance {
     /// Samples that tell as much as those of each run.
     observed: [Vec<f64>; 2],
-    /// Weight of each run.
+    /// Total weight of each run, of both profiles.
     totals: [Vec<u64>; 2],
     /// Ratio of the variation of shares between runs to that of counts, over all functions; `None`: one run on each
     /// side.

@@ -11,7 +11,7 @@ use crate::records::{Identity, Map};
 /// A place of code, the same for all processes that map it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Place {
-    /// ID of the object.
+    /// Id of the object that is mapped.
     pub object: ObjectId,
     /// Offset in the file in bytes; for what is no file, the address.
     pub offset: u64,
@@ -23,7 +23,7 @@ pub type ObjectId = u32;
 /// Whatever code can be in.
 #[derive(Debug)]
 pub struct Object {
-    /// Kind of the object.
+    /// Kind of the object: a file or something without one.
     pub kind: ObjectKind,
     /// The file that was mapped: its build id, or the number of its inode.
     pub identity: FileIdentity,
@@ -36,13 +36,13 @@ pub struct Object {
 pub enum ObjectKind {
     /// The kernel and its modules.
     Kernel,
-    /// File with this path.
+    /// A file with this path.
     File(PathBuf),
     /// Memory in which a process made code itself.
     Made(i32),
     /// Code that the kernel lends to processes.
     Vdso,
-    /// No mapping was there.
+    /// No mapping covers the address.
     Nowhere,
 }
 
@@ -155,7 +155,7 @@ impl Spaces {
         space.version += 1;
     }
 
-    /// Records a new mapping.
+    /// Adds a mapping, which replaces what it covers.
     pub(crate) fn map(&mut self, map: &Map<'_>) {
         let identity = match map.identity {
             Identity::BuildId(id) => FileIdentity::BuildId(id.to_vec()),

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::recording::WeightUnit;
 
-/// Index of a name.
+/// Index of a name among those of the stacks.
 pub type NameId = u32;
 
 /// Different stacks and how often each was seen.
@@ -32,7 +32,7 @@ impl Stacks {
         Stacks { weight_unit, ..Stacks::default() }
     }
 
-    /// Unit of the weights.
+    /// Unit of the weights of all stacks.
     pub fn weight_unit(&self) -> WeightUnit {
         self.weight_unit
     }

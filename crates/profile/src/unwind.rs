@@ -12,7 +12,7 @@ use crate::elf::{Segments, read, section};
 use crate::records::UserStack;
 use crate::space::{Object, ObjectId, Space};
 
-/// Deeper stacks are cut.
+/// Number of frames past which a stack is cut.
 const DEPTH_MAX: usize = 512;
 
 type Tables = UnwinderNative<Arc<[u8]>, MayAllocateDuringUnwind>;

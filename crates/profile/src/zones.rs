@@ -12,7 +12,7 @@ pub struct Zones {
     pub ticks_per_s: f64,
     /// Cost of a zone, in seconds; most of it is counted in the surrounding zone.
     pub cost_s: f64,
-    /// Threads that had zones.
+    /// Number of threads that had zones.
     pub threads: u64,
     /// Callers before callees; among equals, the longest first.
     pub zones: Vec<Zone>,
@@ -21,9 +21,9 @@ pub struct Zones {
 /// Zone with its position below another one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Zone {
-    /// Name of the zone.
+    /// Name of the zone, as the program gives it.
     pub name: String,
-    /// Nesting depth, from 0.
+    /// Depth of nesting, from 0.
     pub depth: usize,
     /// Number of ends of the zone.
     pub hits: u64,
@@ -48,14 +48,14 @@ pub enum ZonesError {
     /// The file does not begin as a zones file.
     #[error("expected `prony-zones 1` in line 1, found {0}")]
     NoZones(String),
-    /// A line means nothing.
+    /// A line is not what the format has there.
     #[error("line {line}: expected {expected}, found `{found}`")]
     Line {
-        /// Line number, from 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Expected item.
+        /// Expected content of the line, for the message.
         expected: &'static str,
-        /// Found item.
+        /// Content that the line has.
         found: String,
     },
 }

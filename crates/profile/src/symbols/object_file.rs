@@ -18,7 +18,7 @@ const INLINED_MOST: usize = 256;
 pub(super) struct ObjectFile {
     segments: Segments,
     functions: Functions,
-    /// Inlined calls.
+    /// Debug information, for lines and inlined calls.
     debug: Option<Loader>,
 }
 
