@@ -40,7 +40,7 @@ impl Display for At {
 pub enum Anchor {
     /// Left end of the text.
     Start,
-    /// Middle of the text.
+    /// The text is centred on its point.
     Middle,
     /// Right end of the text.
     End,
@@ -148,7 +148,7 @@ impl Drawing {
         self.body.push('>');
     }
 
-    /// Ends the innermost group.
+    /// Ends the group that was begun last.
     pub fn end(&mut self) {
         self.body.push_str("</g>");
     }

@@ -12,7 +12,7 @@ use crate::matrix::Matrix;
 
 /// Folded stacks that are read of one profile, in bytes.
 const PROFILE_BYTES: u64 = 64 << 20;
-/// Profiles on a page.
+/// Largest number of profiles on a page.
 const PROFILES_MAX: usize = 6;
 
 /// Content of a study's directory besides its results.
@@ -24,9 +24,9 @@ pub struct Extras {
     pub directory: String,
     /// True if the study file and the files that it copied exist: an imported study has neither.
     pub can_run_again: bool,
-    /// Frame times of replays.
+    /// Frame times of the replays, by configuration.
     pub frames: Frames,
-    /// Profiles by name.
+    /// Profiles with their names, as folded stacks.
     pub profiles: Vec<(String, Stacks)>,
     /// Limits of the hardware, as `prony limits` measured them.
     pub limits: Option<Limits>,

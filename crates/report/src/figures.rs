@@ -19,16 +19,16 @@ const STRETCH_BYTES: usize = 22;
 /// A chart and what stands above it.
 #[derive(Debug)]
 pub struct Figure {
-    /// Heading above the chart.
+    /// Heading above the chart, as text.
     pub name: String,
-    /// Drawing of the chart.
+    /// Drawing of the chart, as SVG elements.
     pub chart: Drawing,
 }
 
 /// Charts of one kind, and their number.
 #[derive(Debug, Default)]
 pub struct Series {
-    /// Charts that are shown.
+    /// Charts in the order in which they are shown.
     pub figures: Vec<Figure>,
     /// Number of charts that there could be.
     pub all: usize,
@@ -37,7 +37,7 @@ pub struct Series {
 /// All charts of a study.
 #[derive(Debug)]
 pub struct Figures {
-    /// Chart of the effects.
+    /// Chart of the effects; `None` without an effect.
     pub impact: Option<Drawing>,
     /// All machines beside each other.
     pub bars: Option<Drawing>,
@@ -45,7 +45,7 @@ pub struct Figures {
     pub sweeps: Vec<(String, Series)>,
     /// Charts of the machines, one for each.
     pub machines: Series,
-    /// Frame time quantiles.
+    /// Charts of the quantiles of frame times.
     pub quantiles: Series,
     /// Charts of each frame's time.
     pub traces: Series,

@@ -29,7 +29,7 @@ pub struct Findings {
 /// Comparison of a configuration with the first.
 #[derive(Debug)]
 pub struct Contrast {
-    /// Index of the configuration.
+    /// Index of the configuration, from 0.
     pub configuration: usize,
     /// Log speed-up over the first; the intervals of all contrasts hold together.
     pub size: Size,

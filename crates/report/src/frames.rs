@@ -28,7 +28,7 @@ pub struct Frames {
 /// Frame times of one configuration on one machine and workload. Times are seconds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// Number of replays.
+    /// Number of replays behind the trace.
     pub runs: usize,
     /// Frames of the longest replay.
     pub frames: usize,
@@ -41,9 +41,9 @@ pub struct Trace {
 /// A stretch of frames, over all replays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Part {
-    /// The fastest frame.
+    /// Time of the fastest frame.
     pub min: f64,
-    /// The slowest frame.
+    /// Time of the slowest frame.
     pub max: f64,
     /// The mean frame of a replay: the median over the replays.
     pub typical: f64,
@@ -75,7 +75,7 @@ impl Frames {
     }
 }
 
-/// One replay, made small.
+/// Frame times of one replay, reduced to parts.
 #[derive(Debug)]
 struct Run {
     frames: usize,

@@ -10,7 +10,7 @@ use prony_study::{Cell, Results, Role, State};
 /// The measured values of a study by configuration, machine and workload.
 #[derive(Debug)]
 pub struct Matrix<'a> {
-    /// Results of the study.
+    /// Results of the study, cell by cell.
     pub results: &'a Results,
     /// Every configuration that has a cell, by its levels: the first is what others are compared with.
     pub configurations: Vec<Configuration>,
@@ -29,7 +29,7 @@ pub struct Configuration {
     pub levels: Vec<usize>,
     /// The names of its levels: `optimised/stock/stock`.
     pub name: String,
-    /// Index of its series.
+    /// Index of the configuration's series, from 0.
     pub series: usize,
 }
 

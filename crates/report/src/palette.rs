@@ -10,11 +10,11 @@ use std::fmt::Write;
 /// Colour scheme of the page.
 #[derive(Debug)]
 pub struct Scheme {
-    /// Background of the page.
+    /// Background colour of the page, as `#rrggbb`.
     pub page: &'static str,
     /// Background of tables and charts.
     pub card: &'static str,
-    /// Colour of text.
+    /// Colour of text, as `#rrggbb`.
     pub ink: &'static str,
     /// Text that may be passed over.
     pub soft: &'static str,
@@ -22,11 +22,11 @@ pub struct Scheme {
     pub rule: &'static str,
     /// Links and what can be pressed.
     pub link: &'static str,
-    /// Colour of improvements.
+    /// Colour of improvements, as `#rrggbb`.
     pub good: &'static str,
     /// Colour of regressions and failures.
     pub bad: &'static str,
-    /// Colour of warnings.
+    /// Colour of warnings, as `#rrggbb`.
     pub warn: &'static str,
     /// Colours of the configurations, in their order, again from the first when there are more.
     pub series: [&'static str; SERIES],
@@ -35,7 +35,7 @@ pub struct Scheme {
 /// Configurations that differ in colour; after as many they differ in shape only.
 pub const SERIES: usize = 8;
 
-/// Colour scheme on white.
+/// Colour scheme on a white background.
 pub const LIGHT: Scheme = Scheme {
     page: "#fbfbfd",
     card: "#ffffff",
@@ -107,7 +107,7 @@ mod tests {
         })
     }
 
-    /// WCAG 2.2, "contrast ratio".
+    /// Contrast ratio of two colours, by WCAG 2.2.
     fn contrast(a: &str, b: &str) -> f64 {
         let luminance = |colour: &str| {
             let [r, g, b] = linear(colour);

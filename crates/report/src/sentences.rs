@@ -13,23 +13,23 @@ const TIMES: f64 = std::f64::consts::LN_10;
 /// Combinations of levels that are named.
 const COMBINATIONS_MAX: usize = 4;
 
-/// Tone of a statement.
+/// Tone of a statement, which chooses its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tone {
     /// Better, or as it should be.
     Good,
-    /// Worse, or failed.
+    /// The result is worse, or a cell failed.
     Bad,
     /// Look at this before you trust the result.
     Warn,
-    /// Neither good nor bad.
+    /// The statement is neither good nor bad.
     Plain,
 }
 
 /// The answer of a study in a sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
-    /// Tone of the claim.
+    /// Tone of the claim, which chooses its colour.
     pub tone: Tone,
     /// Claim of the verdict, as a clause.
     pub claim: String,
@@ -40,9 +40,9 @@ pub struct Verdict {
 /// Statement of one reason to trust the result, or not to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chip {
-    /// Tone of the statement.
+    /// Tone of the statement, which chooses its colour.
     pub tone: Tone,
-    /// A few words.
+    /// Statement in a few words.
     pub text: String,
     /// Explanation of the text, as a sentence.
     pub tip: String,

@@ -25,9 +25,9 @@ const MARKED_MOST: usize = 40;
 pub enum Along {
     /// Sizes in bytes, at equal ratios.
     Bytes,
-    /// Numbers at equal ratios.
+    /// Logarithmic scale: equal distances are equal ratios.
     Ratios,
-    /// Numbers at equal steps.
+    /// Linear scale: equal distances are equal differences.
     Steps,
 }
 
@@ -51,7 +51,7 @@ pub struct Curves {
 /// Curve with a name and a point for each value of the varied quantity.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// Name in the legend.
+    /// Name of the curve in the legend.
     pub name: String,
     /// Points from left to right.
     pub points: Vec<Point>,

@@ -13,11 +13,11 @@ use crate::matrix::Matrix;
 /// Traces of the configurations that replayed one workload on one machine.
 #[derive(Debug)]
 pub struct Panel<'t> {
-    /// Index of its machine.
+    /// Index of the panel's machine, from 0.
     pub machine: usize,
-    /// Index of its workload.
+    /// Index of the panel's workload, from 0.
     pub workload: usize,
-    /// Configuration and trace.
+    /// Index of each configuration with its trace.
     pub traces: Vec<(usize, &'t Trace)>,
 }
 

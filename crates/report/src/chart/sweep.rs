@@ -38,11 +38,11 @@ enum Source {
 /// Panel of a sweep's charts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Panel {
-    /// Index of its machine.
+    /// Index of the panel's machine, from 0.
     pub machine: usize,
     /// The workloads that are shown in it.
     pub workloads: Vec<usize>,
-    /// Title of the panel.
+    /// Title of the panel, as text.
     pub name: String,
 }
 
