@@ -42,7 +42,7 @@ pub struct Design {
     pub factors: Vec<Factor>,
     /// Observations, one for each cell that has a value.
     pub observations: Vec<Observation>,
-    /// Direction of improvement.
+    /// Direction in which values improve: lower or higher.
     pub better: Better,
     /// Values of different workloads may be compared, as those normalised to the same work may. Then an edge whose ends
     /// have no workload in common is judged by the means over the workloads of each end.
@@ -52,9 +52,9 @@ pub struct Design {
 /// Factor: a property that is varied on purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Factor {
-    /// Name of the factor.
+    /// Name of the factor, unique in the design.
     pub name: String,
-    /// Levels, in order.
+    /// Names of the levels, in the order of the design.
     pub levels: Vec<String>,
     /// The levels are steps of a quantity: only the last is compared with the first, besides neighbours.
     pub sweep: bool,
@@ -63,9 +63,9 @@ pub struct Factor {
 /// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Observation {
-    /// Index of the machine.
+    /// Index of the machine, from 0.
     pub machine: usize,
-    /// Index of the workload.
+    /// Index of the workload, from 0.
     pub workload: usize,
     /// Index of the repeat; machine, workload and repeat are a block.
     pub repeat: u32,
@@ -93,15 +93,15 @@ pub struct Effects {
 /// Effect of going from one level to another. Values are log speed-ups: above 0 is better, eˣ − 1 the share.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Effect {
-    /// Index of the factor.
+    /// Index of the factor, from 0.
     pub factor: usize,
-    /// Level before the change.
+    /// Index of the level before the change.
     pub from: usize,
-    /// Level after the change.
+    /// Index of the level after the change.
     pub to: usize,
     /// Factor and level at which the effect holds; `None`: at all levels.
     pub given: Option<(usize, usize)>,
-    /// Size and certainty.
+    /// Size of the effect with its interval and verdict.
     pub size: Size,
     /// Comparisons d that it rests on: machines × workloads × edges; without a workload in common, machines × edges.
     pub pairs: usize,
@@ -109,14 +109,14 @@ pub struct Effect {
     pub edges: Vec<Edge>,
     /// Comparison of the work at both ends.
     pub work: Work,
-    /// Method of the estimate.
+    /// Method by which the interval was computed.
     pub method: Method,
 }
 
 /// Size of an effect and its uncertainty. All values are logarithms of ratios.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Size {
-    /// Unit that counts once.
+    /// Unit that is counted once: repeats, workloads or machines.
     pub over: Over,
     /// The median of the units.
     #[serde(rename = "usual")]
@@ -147,7 +147,7 @@ pub struct Size {
     pub p: Option<f64>,
     /// Adjusted p-value for all questions together, by Holm's steps: set if there are more than 10.
     pub p_holm: Option<f64>,
-    /// Units with their values.
+    /// Index of each unit with its value.
     pub units: Vec<(usize, f64)>,
 }
 
@@ -168,12 +168,12 @@ pub enum Over {
 pub struct Edge {
     /// The level of each factor; of the one that differs, `from`.
     pub levels: Vec<usize>,
-    /// Comparisons on it.
+    /// Number of comparisons on the edge.
     pub pairs: usize,
     /// The median of the units.
     #[serde(rename = "usual")]
     pub median: f64,
-    /// The least of them.
+    /// Least of the log speed-ups.
     pub min: f64,
     /// Greatest of the log speed-ups.
     pub max: f64,
@@ -189,7 +189,7 @@ pub enum Work {
     /// work: differences between the workloads are part of the effect. The interval is for other workloads of their
     /// kind too, by the spread of those at each end; that of the effect is for these ones.
     Different {
-        /// Wider than the effect's.
+        /// Interval for other workloads, wider than the effect's own.
         other_workloads: Interval,
     },
 }
@@ -209,9 +209,9 @@ pub enum Method {
 pub struct Interaction {
     /// Index of the factor whose effect depends.
     pub factor: usize,
-    /// Level before the change.
+    /// Index of the level before the change.
     pub from: usize,
-    /// Level after the change.
+    /// Index of the level after the change.
     pub to: usize,
     /// Factor that the effect depends on; the same number says how far that factor's effect depends on this one.
     pub with: usize,

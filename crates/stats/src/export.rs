@@ -17,7 +17,7 @@ use crate::samples::{Benchmark, MetadataValue, Samples, Unit};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Summary {
     mean: f64,
-    /// `None` for one value.
+    /// Standard deviation in seconds; `None` for one value.
     stddev: Option<f64>,
     median: f64,
     /// Mean time on a CPU in user space; `None` where it was not measured.

@@ -31,13 +31,13 @@ const INTERVAL_SHARE: f64 = 0.1 / 4.0;
 /// Comparison of the frames of two builds. Times are in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrameComparison {
-    /// Frames of a replay.
+    /// Number of frames in a replay.
     pub frames: usize,
-    /// Pairs of replays.
+    /// Number of pairs of replays.
     pub pairs: usize,
-    /// The first build.
+    /// Frame times of the first build.
     pub a: Build,
-    /// The second build.
+    /// Frame times of the second build.
     pub b: Build,
     /// Log ratio ln(B/A) of the time a frame, over whole replays.
     pub ratio: Interval,
@@ -66,7 +66,7 @@ pub struct QuantileChange {
     pub a_s: f64,
     /// Median over the replays of B.
     pub b_s: f64,
-    /// Log ratio ln(B/A).
+    /// Ratio of B to A with its interval, as natural logarithms.
     pub ratio: Interval,
 }
 
@@ -89,9 +89,9 @@ pub enum FrameError {
     /// Both builds need as many replays.
     #[error("replays are not in pairs: {a} of A, {b} of B")]
     Unpaired {
-        /// Replays of A.
+        /// Number of replays of A.
         a: usize,
-        /// Replays of B.
+        /// Number of replays of B.
         b: usize,
     },
     /// No replay, or one without frames.
@@ -100,13 +100,13 @@ pub enum FrameError {
     /// A replay has another number of frames.
     #[error("replay {replay} of {build} has {found} frames, expected {expected}")]
     Frames {
-        /// `A` or `B`.
+        /// Name of the build: `A` or `B`.
         build: char,
-        /// From 0.
+        /// Index of the replay, from 0.
         replay: usize,
         /// Frames of the first replay of A.
         expected: usize,
-        /// Frames found.
+        /// Number of frames that the replay has.
         found: usize,
     },
 }

@@ -17,9 +17,9 @@ pub struct Histogram {
     pub below: usize,
     /// Values too far above to have a bin.
     pub above: usize,
-    /// The least value.
+    /// Least of the values, in their unit.
     pub least: f64,
-    /// The greatest value.
+    /// Greatest of the values, in their unit.
     pub greatest: f64,
 }
 

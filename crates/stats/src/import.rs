@@ -20,7 +20,7 @@ use crate::samples::{Benchmark, Metadata, MetadataValue, Run, Samples, SamplesEr
 /// Imported samples, and notes about skipped parts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Import {
-    /// Format of the file.
+    /// Format of the file, as it was recognised.
     pub format: Format,
     /// Samples with the values of the file.
     pub samples: Samples,
@@ -31,13 +31,13 @@ pub struct Import {
 /// Formats that can be imported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// prony or pyperf.
+    /// Samples file of prony or pyperf.
     Samples,
     /// hyperfine, with `--export-json`, version 1 or 2.
     Hyperfine,
-    /// Google Benchmark, with `--benchmark_format=json`.
+    /// JSON of Google Benchmark, from `--benchmark_format=json`.
     GoogleBenchmark,
-    /// `go test -bench`.
+    /// Text that `go test -bench` prints.
     GoBench,
     /// criterion: the files of one or several benchmarks.
     Criterion,
@@ -46,9 +46,9 @@ pub enum Format {
 /// Beginning of a file of an unknown format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Beginning {
-    /// The file is empty.
+    /// The file has no content.
     Nothing,
-    /// A gzip archive.
+    /// The file is a gzip archive.
     Gzip,
     /// A JSON object without the keys of a known format.
     OtherObject,
@@ -75,7 +75,7 @@ pub enum ImportError {
         "expected samples of prony or pyperf, JSON of hyperfine or Google Benchmark, or text of `go test -bench`, found {found}"
     )]
     Unknown {
-        /// Beginning of the content.
+        /// Beginning of the content, which no known format has.
         found: Beginning,
     },
     /// The JSON is not as its format wants it.
@@ -84,17 +84,17 @@ pub enum ImportError {
     /// A line of text is not as its format wants it.
     #[error("line {line}: expected {expected}, found {found}")]
     Line {
-        /// From 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// Expected item.
+        /// Expected item, for the message.
         expected: &'static str,
-        /// Found item.
+        /// Item that was found instead.
         found: String,
     },
     /// The file is sound and holds nothing to compare.
     #[error("expected at least one time of a run, found {found}")]
     NoTimes {
-        /// Found item.
+        /// Item that was found instead.
         found: String,
     },
 }

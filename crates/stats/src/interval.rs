@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 /// Bounds are infinite where there are too few observations for the level; JSON has null there.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
-    /// Best single value.
+    /// Best single value, in the unit of the values.
     pub estimate: f64,
     /// Lower bound of the interval.
     #[serde(deserialize_with = "lower_bound")]
@@ -17,7 +17,7 @@ pub struct Interval {
     pub high: f64,
     /// Confidence level, 0 to 1.
     pub confidence: f64,
-    /// Observations it rests on.
+    /// Number of observations that the interval rests on.
     pub n: usize,
 }
 

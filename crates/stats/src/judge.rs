@@ -73,7 +73,7 @@ pub struct Plan {
     pub alpha: f64,
     /// Differences smaller than this count as none: a log ratio, ln(1.01) for 1 %.
     pub margin: f64,
-    /// Seconds for everything.
+    /// Time limit of all rounds, in seconds.
     pub budget_s: f64,
     /// The only metric to judge, or with `None` what the user waits for.
     pub metric: Option<Metric>,
@@ -93,7 +93,7 @@ pub struct Pair {
 /// Difference between two runs, and the slowness of the machine during both.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratio {
-    /// Natural logarithm of B/A.
+    /// Natural logarithm of the ratio B/A.
     pub log: f64,
     /// Mean of ln A and ln B, the same whichever is A.
     pub level: f64,
@@ -149,13 +149,13 @@ pub struct Judge {
     looks: Looks,
 }
 
-/// The looks so far.
+/// Looks at the data taken so far, in order.
 #[derive(Debug, Clone, Default)]
 struct Looks(Vec<Looked>);
 
 #[derive(Debug, Clone, Copy)]
 struct Looked {
-    /// Of the budget.
+    /// Share of the time budget at the look, 0 to 1.
     share: f64,
     pairs: usize,
 }

@@ -6,11 +6,11 @@ use crate::judge::{Pair, Ratio};
 /// Kind of machine noise. Sizes are of log times and resemble two shared virtual CPUs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
-    /// Independent runs, 1 %.
+    /// Independent runs with a deviation of 1 %.
     White,
     /// Autocorrelated runs, 2 % in all: x' = φ·x + e.
     Autocorrelated {
-        /// φ, 0 to 1.
+        /// Autocorrelation φ of successive runs, 0 to 1.
         like_the_last: f64,
     },
     /// Three runs of ten take 8 % longer, as with the wrong alignment.
@@ -70,7 +70,7 @@ pub struct Machine {
 
 /// Undisturbed time of the command, in seconds.
 const RUN_S: f64 = 0.020;
-/// Between runs: starting, collecting.
+/// Seconds between two runs, for the start and the collection.
 const BETWEEN_S: f64 = 0.0005;
 
 impl Machine {

@@ -33,7 +33,7 @@ pub enum Pairing {
 pub struct Trial {
     /// ln of the times of two runs of the same command, one a pair.
     pub logs: Vec<f64>,
-    /// Duration of a pair.
+    /// Duration of a pair, in seconds.
     pub pair_s: f64,
 }
 

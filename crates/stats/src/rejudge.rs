@@ -15,9 +15,9 @@ use crate::unpaired::{self, Comparison};
 /// Is B faster than A?
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// Baseline of the comparison.
+    /// Benchmark that is the baseline of the comparison.
     pub a: &'a Benchmark,
-    /// Benchmark to judge.
+    /// Benchmark that is compared with the baseline.
     pub b: &'a Benchmark,
     /// Circumstances of the measurement of both, when their runs are pairs.
     pub paired: Option<&'a Circumstances>,

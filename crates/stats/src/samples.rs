@@ -57,11 +57,11 @@ pub struct Benchmark {
     pub metadata: Metadata,
     /// Runs, at least one, in their order.
     pub runs: Vec<Run>,
-    /// Facts about the command.
+    /// Facts about the command: executable, arguments, files.
     pub subject: Option<Subject>,
 }
 
-/// Values of one process.
+/// Values of one process, warm-ups included.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run {
     /// Number of loops per value; at least 1.
@@ -85,13 +85,13 @@ pub struct Warmup {
     pub value: f64,
 }
 
-/// Unit of the values.
+/// Unit of the values of a benchmark.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Unit {
-    /// Times in seconds.
+    /// Times in seconds (pyperf's `second`).
     #[default]
     Second,
-    /// Sizes in bytes.
+    /// Sizes in bytes (pyperf's `byte`).
     Byte,
     /// A plain number, or a unit that pyperf does not know: see [`Subject::unit`].
     Integer,
@@ -106,13 +106,13 @@ pub struct PronyVersion;
 pub struct Circumstances {
     /// Version of prony's additions to the format.
     pub version: PronyVersion,
-    /// The prony that measured.
+    /// Version of the prony that measured.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub prony_version: String,
-    /// Facts of the machine.
+    /// Facts about the machine, as `machine show --json` prints them.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub machine: Value,
-    /// Tuning of the machine.
+    /// Tuning of the machine while it was measured.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub tuning: Value,
     /// Runs with the same `pair` ran back to back when this is the same too. Made up anew for each measurement.
@@ -139,7 +139,7 @@ pub struct Subject {
     /// The command and its arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub command: Vec<String>,
-    /// Facts of the executable.
+    /// Facts about the executable, such as its build id.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
     pub build: Value,
     /// Metric of the values: `wall` when left out.
@@ -194,10 +194,10 @@ pub struct Measured {
     /// CPU time in the kernel, as its ticks sampled it, in seconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_s: Option<f64>,
-    /// Number of page faults.
+    /// Number of page faults, minor and major.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<Faults>,
-    /// Number of context switches.
+    /// Number of context switches, voluntary and not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub switches: Option<Switches>,
     /// Moves from one CPU to another.

@@ -95,7 +95,7 @@ pub fn choose(ways: &[Vec<Pair>], theta: f64) -> usize {
     best.0
 }
 
-/// (Σw)²/Σw².
+/// Effective number of pairs: (Σw)²/Σw² for their weights w.
 fn effective_pairs(pairs: &[Pair], theta: f64) -> f64 {
     let weights = pairs.iter().map(|pair| weight(pair, theta));
     let (sum, squares) = weights.fold((0.0, 0.0), |(sum, squares), weight| (sum + weight, squares + weight * weight));

@@ -31,16 +31,16 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Log ratio ln(B/A) of a typical process; `n` counts the processes of both.
     pub interval: Interval,
-    /// Data of A.
+    /// Data of A that the comparison rests on.
     pub a: Basis,
-    /// Data of B.
+    /// Data of B that the comparison rests on.
     pub b: Basis,
 }
 
 /// Data of one side of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {
-    /// Values without warm-ups.
+    /// Number of values, warm-ups not counted.
     pub values: usize,
     /// Processes with values; when there is one only, its values are taken for as many, and the comparison speaks of
     /// these two processes, not of the programs.

@@ -12,7 +12,7 @@ use super::least_squares::Columns;
 pub enum Term {
     /// A level of a factor other than the first.
     Main {
-        /// Index of the factor.
+        /// Index of the factor, from 0.
         factor: usize,
         /// Index of the level, from 1.
         level: usize,
@@ -67,7 +67,7 @@ pub fn aliases(levels: &[usize], configurations: &[&[usize]]) -> Vec<Alias> {
 /// Most terms that are looked at together: elimination takes their cube.
 pub const TERMS_MAX: usize = 400;
 
-/// Main effects first.
+/// Terms of a design, main effects first.
 fn terms(levels: &[usize]) -> Vec<Term> {
     let main: Vec<(usize, usize)> =
         levels.iter().enumerate().flat_map(|(factor, &count)| (1..count).map(move |level| (factor, level))).collect();

@@ -16,12 +16,12 @@ pub(super) struct Cells<'a> {
 /// Machine, workload and repeat; sum of the gains and their number.
 type Blocks = BTreeMap<(usize, usize, u32), (f64, f64)>;
 
-/// Comparison along an edge.
+/// Comparison along one edge of the design.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Pair {
-    /// Index of the edge.
+    /// Index of the edge, from 0.
     pub edge: usize,
-    /// Index of the machine.
+    /// Index of the machine, from 0.
     pub machine: usize,
     /// Index of the workload; `None` if the ends have none in common, and means over theirs are compared.
     pub workload: Option<usize>,

@@ -11,7 +11,7 @@ use super::pairs::Pair;
 /// A variance, and how many squares it is known from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Spread {
-    /// Variance of the mean.
+    /// Variance of the mean, in squared log ratios.
     pub variance_of_mean: f64,
     /// Squares less what was taken from them.
     pub freedom: f64,

@@ -12,9 +12,9 @@ use crate::samples::{Benchmark, Measured, Metadata, MetadataValue, Run, SamplesE
 /// The files of one benchmark.
 #[derive(Debug, Clone, Copy)]
 pub struct Files<'a> {
-    /// Content of `benchmark.json`.
+    /// Content of criterion's `benchmark.json`.
     pub benchmark: &'a [u8],
-    /// Content of `sample.json`.
+    /// Content of criterion's `sample.json`.
     pub sample: &'a [u8],
     /// `estimates.json`, if there is one.
     pub estimates: Option<&'a [u8]>,

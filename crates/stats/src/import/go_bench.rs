@@ -13,7 +13,7 @@ use crate::samples::{Benchmark, MOST_BYTES, Metadata, Run, SamplesError, shown};
 struct Line<'a> {
     name: &'a str,
     iterations: f64,
-    /// Values and their units.
+    /// Values of a line, each with its unit.
     metrics: Vec<(f64, &'a str)>,
 }
 

@@ -182,7 +182,7 @@ fn note_failures(gathered: &mut Gathered, name: &str, runs: &[Run]) {
 }
 
 impl Quantity {
-    /// In seconds or bytes.
+    /// Value in seconds or bytes.
     fn in_base_unit(&self) -> f64 {
         let factor = match self.unit {
             Unit::Second | Unit::Byte => 1.0,

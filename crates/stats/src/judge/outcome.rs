@@ -11,9 +11,9 @@ use crate::interval::Interval;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// B takes less time.
+    /// B takes less time than A, beyond chance.
     Faster,
-    /// B takes more time.
+    /// B takes more time than A, beyond chance.
     Slower,
     /// The difference is less than the equivalence margin.
     Same,
@@ -89,9 +89,9 @@ pub struct Outcome {
     pub low: f64,
     /// Upper bound; infinite with too few pairs.
     pub high: f64,
-    /// Number of pairs seen.
+    /// Number of pairs at the look.
     pub pairs: usize,
-    /// Seconds since the start.
+    /// Seconds from the start to the look.
     pub elapsed_s: f64,
     /// Share of the budget that the look stands for.
     pub share: f64,
@@ -104,7 +104,7 @@ pub struct Outcome {
     pub uncontended: Option<MetricBlock>,
     /// Wall time, by signed ranks.
     pub wall: MetricBlock,
-    /// Explanations of the verdict.
+    /// Reasons for the verdict, the most important first.
     pub reasons: Vec<Reason>,
 }
 
@@ -124,27 +124,27 @@ pub struct MetricBlock {
 /// Additional effort that is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Forecast {
-    /// Pairs in all.
+    /// Number of pairs, excluded ones included.
     pub pairs: usize,
     /// Seconds more, at the rate so far.
     pub seconds_more: f64,
 }
 
-/// Reason for a verdict.
+/// Reason for a verdict, with its figures.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 pub enum Reason {
     /// The interval of one metric lies below 0, that of the other above; uncontended time decided.
     OppositeSigns {
-        /// CPU time, estimated.
+        /// Estimated log ratio of CPU time.
         cpu: f64,
-        /// Uncontended time, estimated.
+        /// Estimated log ratio of uncontended time.
         #[serde(rename = "net")]
         uncontended: f64,
     },
     /// No result could have been clear with so few.
     TooFewPairs {
-        /// Pairs seen.
+        /// Number of pairs that were seen.
         pairs: usize,
         /// The least that can decide at this look.
         needed: usize,
@@ -161,7 +161,7 @@ pub enum Reason {
     },
     /// Pairs without a usable CPU time.
     LeftOut {
-        /// Number of pairs.
+        /// Number of pairs that were not judged.
         pairs: usize,
     },
 }
@@ -215,7 +215,7 @@ pub(super) struct Evidence {
 /// estimates of a true 1 % within 0.5 points in 19 of 20 cases, for half a second more.
 const PRECISE_MARGINS: f64 = 1.75;
 
-/// Interval without any data.
+/// Interval that excludes nothing, for want of data.
 const UNKNOWN: Interval =
     Interval { estimate: f64::NAN, low: f64::NEG_INFINITY, high: f64::INFINITY, confidence: 0.0, n: 0 };
 

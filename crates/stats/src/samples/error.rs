@@ -6,9 +6,9 @@ pub enum SamplesError {
     /// The file is longer than the budget.
     #[error("length expected at most {most} bytes, found {found}")]
     TooLong {
-        /// The budget.
+        /// Largest permitted length, in bytes.
         most: usize,
-        /// The length.
+        /// Length of the file, in bytes.
         found: usize,
     },
     /// Another version of pyperf's format.
@@ -20,7 +20,7 @@ pub enum SamplesError {
     /// A newer version of what prony adds.
     #[error("`prony.version`: expected at most {supported}, found {found}")]
     PronyVersion {
-        /// Value in the file.
+        /// Value that the file has.
         found: u64,
         /// The newest that this reader knows.
         supported: u64,
@@ -30,7 +30,7 @@ pub enum SamplesError {
     Json {
         /// Place, such as `benchmarks[0].runs[3].values[2]`; empty at the root.
         path: String,
-        /// Expected and found items.
+        /// Problem with expected and found items, for the message.
         problem: String,
     },
     /// A rule of the format is broken.
@@ -40,7 +40,7 @@ pub enum SamplesError {
         path: String,
         /// Value that the rule requires.
         expected: &'static str,
-        /// Found value.
+        /// Value that the file has, as text.
         found: String,
     },
 }

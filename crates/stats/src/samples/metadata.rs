@@ -12,7 +12,7 @@ use super::error::{SamplesError, shown};
 /// Metadata by name, as in pyperf's files.
 pub type Metadata = BTreeMap<String, MetadataValue>;
 
-/// Value of one metadatum.
+/// Value of one metadatum: text, number, flag or tags.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum MetadataValue {
