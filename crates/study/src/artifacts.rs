@@ -31,33 +31,33 @@ pub enum ArtifactError {
     /// A file that the study names cannot be read, or its copy not be written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// A pipe, a socket, a device, or directories in directories without end.
     #[error("{}: expected a file or a directory, found {found}", path.display())]
     Kind {
-        /// The path.
+        /// Path that leads to no regular file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the existing entry, for the message.
         found: &'static str,
     },
     /// The copy is not what it was when it was made.
     #[error("{}: expected content {expected}, found {found}", path.display())]
     Content {
-        /// The copy.
+        /// Path of the copy.
         path: PathBuf,
         /// Its hash in the list.
         expected: String,
-        /// Its hash.
+        /// Hash of the copy as it is, in hexadecimal.
         found: String,
     },
     /// The list of contents is none.
     #[error("{}: {problem}", path.display())]
     List {
-        /// The list.
+        /// Path of the list of artifacts.
         path: PathBuf,
         /// What is wrong with it.
         problem: String,
@@ -70,7 +70,7 @@ pub enum ArtifactError {
 pub struct Artifact {
     /// SHA-256 of its content, in hex.
     pub sha256: String,
-    /// File name without directories.
+    /// Name of the file, without directories.
     pub name: String,
 }
 

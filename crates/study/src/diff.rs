@@ -14,7 +14,7 @@ use crate::results::Results;
 pub struct Diff {
     /// Change over all configurations together.
     pub whole: Size,
-    /// The verdict on it.
+    /// Verdict on the change: faster, slower, same or unclear.
     pub verdict: Verdict,
     /// Change of each configuration that both studies have.
     pub configurations: Vec<Change>,
@@ -53,7 +53,7 @@ impl Drift {
 /// A configuration, and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// Factor and level.
+    /// Name of each factor, with its level.
     pub levels: Vec<(String, String)>,
     /// Log speed-up of the new study over the old one.
     pub size: Size,
@@ -66,9 +66,9 @@ pub struct Change {
 pub struct EffectChange {
     /// Factor of the effect, by its name.
     pub factor: String,
-    /// Level before the change.
+    /// Name of the level before the change.
     pub from: String,
-    /// Level after the change.
+    /// Name of the level after the change.
     pub to: String,
     /// Logarithm of the ratio of its speed-ups.
     pub size: Size,

@@ -31,18 +31,18 @@ pub(crate) const FACTS: &str = "facts";
 /// Error of opening or creating a study's directory.
 #[derive(Debug, thiserror::Error)]
 pub enum DirectoryError {
-    /// A file of it.
+    /// A file of the directory could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
-    /// The study file.
+    /// The study file cannot be used.
     #[error("{}: {error}", path.display())]
     Study {
-        /// The file.
+        /// Path of the study file.
         path: PathBuf,
         /// What is wrong with it, and where.
         error: StudyError,

@@ -32,17 +32,17 @@ pub enum ExecError {
     /// A command of it could not be started.
     #[error("cannot run `{command}`: {error}")]
     Start {
-        /// What was to run.
+        /// Command line that was to run.
         command: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// A command of it failed.
     #[error("`{command}` ended with {status}{}", if printed.is_empty() { String::new() } else { format!(": {printed}") })]
     Failed {
-        /// What ran.
+        /// Command line that ran.
         command: String,
-        /// How it ended.
+        /// Exit status of the command.
         status: ExitStatus,
         /// The last line of what it printed on standard error.
         printed: String,
@@ -101,7 +101,7 @@ pub fn work_command(
 /// Templates of the commands that copy files to a machine, run cells there and fetch their results.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Templates {
-    /// Runs `{command}` on `{machine}`.
+    /// Template of a command that runs `{command}` on `{machine}`.
     pub command: String,
     /// Brings `{directory}` to `{machine}` first.
     pub send: Option<String>,
@@ -109,7 +109,7 @@ pub struct Templates {
     pub fetch: Option<String>,
 }
 
-/// What fills a template.
+/// Values that fill a template.
 struct Filled<'a> {
     machine: &'a str,
     directory: &'a Path,

@@ -48,7 +48,7 @@ pub const MOST_CELLS: usize = 1_000_000;
 /// Content of a study file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Study {
-    /// Title of the study.
+    /// Title of the study, in one line.
     pub title: String,
     /// Metric of the cells, with its unit and direction.
     pub metric: Metric,
@@ -92,7 +92,7 @@ pub enum Order {
 /// Factor: a property that is varied on purpose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Factor {
-    /// Name of the factor.
+    /// Name of the factor, unique in the study.
     pub name: String,
     /// Levels in the order of the study file; the first is the reference.
     pub levels: Vec<Level>,
@@ -105,7 +105,7 @@ pub struct Factor {
 /// A level: what it changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Level {
-    /// Name of the level.
+    /// Name of the level, unique in its factor.
     pub name: String,
     /// Placeholders of commands and environments, beside the factor's own.
     pub set: BTreeMap<String, String>,
@@ -147,7 +147,7 @@ pub struct Skip {
 /// Workload: the input that builds are measured on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Workload {
-    /// Name of the workload.
+    /// Name of the workload, unique in the study; names of axes stand in braces.
     pub name: String,
     /// Properties in which workloads differ, value by name.
     pub axes: BTreeMap<String, String>,
@@ -166,7 +166,7 @@ pub struct Workload {
 /// Machine on which cells run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Name of the machine.
+    /// Name of the machine, unique in the study.
     pub name: String,
     /// Required properties; cells are refused without them.
     pub require: Vec<Requirement>,
@@ -185,18 +185,18 @@ pub enum Executor {
     Exec(String),
 }
 
-/// Options of Slurm jobs.
+/// Options of Slurm jobs, passed to `sbatch`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Slurm {
-    /// Node name, for `--nodelist`.
+    /// Name of the node, for `--nodelist`.
     pub node: Option<String>,
-    /// Partition name, for `--partition`.
+    /// Name of the partition, for `--partition`.
     pub partition: Option<String>,
-    /// Features of the node.
+    /// Features that the node must have, for `--constraint`.
     pub constraint: Option<String>,
     /// Value of `--cpu-freq`: `2400000`, `performance`.
     pub cpu_freq: Option<String>,
-    /// Value of `--account`.
+    /// Account that is charged, for `--account`.
     pub account: Option<String>,
 }
 

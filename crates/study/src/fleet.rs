@@ -24,7 +24,7 @@ const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 /// Machines of a study, by their index, and how each is used.
 #[derive(Debug)]
 pub struct Fleet<'a> {
-    /// Directory of the study.
+    /// Directory of the study: its file, ledgers and samples.
     pub directory: &'a Directory,
     /// The machine that this is.
     pub local: Option<usize>,
@@ -46,7 +46,7 @@ pub struct Fleet<'a> {
     pub interrupt: &'a Interrupt,
 }
 
-/// Event while machines work.
+/// Event while the machines of a study work.
 #[derive(Debug)]
 pub enum FleetEvent<'a> {
     /// Something on this machine, whose name comes first.
@@ -77,9 +77,9 @@ pub enum FleetError {
     /// The directory that commands run in cannot be entered.
     #[error("cannot go to {}: {error}", path.display())]
     Enter {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: std::io::Error,
     },
 }

@@ -12,7 +12,7 @@ use crate::results::{Metric, Results};
 /// Series of a study over commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct History {
-    /// Metric of the studies.
+    /// Metric that all studies measured.
     pub metric: Metric,
     /// Series, one for each configuration.
     pub series: Vec<Series>,
@@ -21,7 +21,7 @@ pub struct History {
 /// Values of a configuration over commits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Factor and level.
+    /// Name of each factor, with its level.
     pub levels: Vec<(String, String)>,
     /// The studies that have values of it, in order.
     pub points: Vec<Point>,
@@ -34,7 +34,7 @@ pub struct Series {
 /// A configuration at a commit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// Index of the study.
+    /// Index of the study, from 0, in the order given.
     pub study: usize,
     /// Geometric mean over machines and workloads, in the metric's unit; missing ones are made up for.
     pub value: f64,

@@ -29,21 +29,21 @@ pub enum TableError {
     /// Too many bytes, rows or columns.
     #[error("expected at most {most} {what}, found more")]
     TooLarge {
-        /// Bytes, rows or columns.
+        /// Kind of items that exceed the limit: bytes, rows or columns.
         what: &'static str,
-        /// The limit.
+        /// Largest permitted number of them.
         most: usize,
     },
     /// Bytes that are no text.
     #[error("line {line}: expected text in UTF-8, found other bytes")]
     NotText {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
     },
     /// A row of another length than the header.
     #[error("line {line}: expected {expected} cells, found {found}")]
     Columns {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
         /// As many as the header has.
         expected: usize,
@@ -53,17 +53,17 @@ pub enum TableError {
     /// A column without a name.
     #[error("line {line}: expected a name for column {column}, found nothing")]
     NoName {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// From 1.
+        /// Number of the column, from 1.
         column: usize,
     },
     /// Two columns of one name.
     #[error("line {line}: expected names that differ, found `{name}` twice")]
     SameName {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// The name.
+        /// Name that appears twice.
         name: String,
     },
     /// A role for a column that is not there.
@@ -71,19 +71,19 @@ pub enum TableError {
     NoColumn {
         /// The name that was given.
         name: String,
-        /// Those that there are.
+        /// Names of the columns that the table has.
         known: Vec<String>,
     },
     /// Two roles for one column.
     #[error("expected one role for column `{name}`, found two")]
     TwoRoles {
-        /// The column.
+        /// Name of the column.
         name: String,
     },
     /// No column for what cannot be done without.
     #[error("expected a column with the {role}, found none among {}", quoted(known))]
     NoRole {
-        /// Values or factors.
+        /// Role that no column has: values or factors.
         role: &'static str,
         /// The columns that there are.
         known: Vec<String>,
@@ -91,51 +91,51 @@ pub enum TableError {
     /// An empty cell with nothing above.
     #[error("line {line}, column `{column}`: expected a text here or above, found nothing")]
     NothingAbove {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Its name.
+        /// Name of the column.
         column: String,
     },
     /// A cell that should hold a number does not.
     #[error("line {line}, column `{column}`: expected a number, found `{found}`")]
     Number {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// What is there.
+        /// Text of the cell.
         found: String,
     },
     /// A number that has no logarithm.
     #[error("line {line}, column `{column}`: expected a number above 0, found `{found}`")]
     NotAboveZero {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// What is there.
+        /// Text of the cell.
         found: String,
     },
     /// A factor with so many levels that it is none.
     #[error("line {line}, column `{column}`: expected at most {most} levels, found one more")]
     Levels {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
-        /// Its name.
+        /// Name of the column.
         column: String,
-        /// The limit.
+        /// Largest permitted number of levels.
         most: usize,
     },
     /// Two rows say they are the same cell.
     #[error("line {line}, column `{column}`: expected each repeat once, found `{found}` again, as on line {first}")]
     SameCell {
-        /// From 1.
+        /// Number of the line, from 1.
         line: u64,
         /// The line that has it too.
         first: u64,
-        /// The column of repeats.
+        /// Name of the column of repeats.
         column: String,
-        /// The repeat.
+        /// Repeat that the cell has, as text.
         found: String,
     },
 }
@@ -144,7 +144,7 @@ fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// Options for reading values.
+/// Options for reading a table: roles of columns, normalisation.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     /// Unit of the values; `None`: the header tells.
@@ -293,7 +293,7 @@ pub fn import(table: &Table, roles: &Roles, reading: &Reading) -> Result<Results
     })
 }
 
-/// Places of the columns.
+/// Indices of the columns by their role.
 struct Columns {
     factors: Vec<usize>,
     workloads: Vec<usize>,
@@ -423,7 +423,7 @@ fn round_number(frames: &[f64]) -> f64 {
     if rounded.is_finite() && rounded > 0.0 { rounded } else { 1.0 }
 }
 
-/// `duration` of `Duration, msec`.
+/// Name of a column without its unit: `duration` of `Duration, msec`.
 fn header_word(name: &str) -> String {
     name.split([',', '(', '[']).next().unwrap_or_default().trim().to_lowercase()
 }

@@ -13,27 +13,27 @@ pub enum JoinError {
     /// The studies have different metrics.
     #[error("expected the metric {}, found {}", described(expected), described(found))]
     Metric {
-        /// Which of the studies.
+        /// Index of the study that differs.
         study: usize,
-        /// That of the first.
+        /// Metric of the first study.
         expected: Box<Metric>,
-        /// That of this one.
+        /// Metric of this study.
         found: Box<Metric>,
     },
     /// The studies have different factors.
     #[error("expected the factors {}, found {}", listed(expected), listed(found))]
     Factors {
-        /// Which of the studies.
+        /// Index of the study that differs.
         study: usize,
-        /// Those of the first.
+        /// Names of the factors of the first study.
         expected: Vec<String>,
-        /// Those of this one.
+        /// Names of the factors of this study.
         found: Vec<String>,
     },
     /// No configuration has a value in both on the same machine and workload.
     #[error("expected a configuration with values on the same machine and workload, found none")]
     NothingInCommon {
-        /// Which of the studies.
+        /// Index of the study that differs.
         study: usize,
     },
 }

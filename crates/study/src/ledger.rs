@@ -47,9 +47,9 @@ pub enum LedgerError {
     /// The file, its lock or its directory.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the ledger.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// The file or its lock is a link, a pipe or a device.
@@ -58,31 +58,31 @@ pub enum LedgerError {
     /// An error of SQLite, with the path of the ledger.
     #[error("{}: {error}", path.display())]
     Sqlite {
-        /// The ledger.
+        /// Path of the ledger.
         path: PathBuf,
-        /// What is wrong.
+        /// Error that SQLite returned.
         error: rusqlite::Error,
     },
     /// A SQLite file of somebody else, or a ledger of another format.
     #[error("{}: expected a ledger of format {}, found {found}", path.display(), schema::FORMAT)]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it is.
+        /// Kind of the file, for the message.
         found: String,
     },
     /// Reading takes more steps than tables of the file's size need: its pages form a cycle.
     #[error("{}: expected tables that fit into {bytes} bytes, found more", path.display())]
     Endless {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// How long it is.
+        /// Length of the file, in bytes.
         bytes: u64,
     },
     /// Another process runs the cells now.
     #[error("{}: {} runs its cells", path.display(), pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Busy {
-        /// The ledger.
+        /// Path of the ledger.
         path: PathBuf,
         /// Who, as far as it is told.
         pid: Option<u32>,
@@ -90,7 +90,7 @@ pub enum LedgerError {
     /// The ledger belongs to another machine.
     #[error("{}: expected the ledger of `{expected}`, found that of `{found}`", path.display())]
     Other {
-        /// The ledger.
+        /// Path of the ledger.
         path: PathBuf,
         /// Whose cells were to be run.
         expected: String,
@@ -100,13 +100,13 @@ pub enum LedgerError {
     /// Something in it that no ledger of ours holds.
     #[error("{}: cell {key}: expected {expected}, found `{found}`", path.display())]
     Content {
-        /// The ledger.
+        /// Path of the ledger.
         path: PathBuf,
-        /// The cell.
+        /// Key of the cell.
         key: String,
-        /// What should be there.
+        /// Expected item, for the message.
         expected: &'static str,
-        /// What is.
+        /// Item that was found instead.
         found: String,
     },
 }
@@ -133,7 +133,7 @@ struct Writer {
 /// A cell as a ledger knows it: by names, which mean the same on every machine and in a study that has grown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
-    /// Key of the cell.
+    /// Key of the cell, the same in every ledger.
     pub key: String,
     /// The number of its block in the plan of its machine.
     pub block: u64,
@@ -165,7 +165,7 @@ impl Claim {
 /// Values of a cell that ran.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Measured {
-    /// The metric, normalised.
+    /// Value of the metric, normalised by the work done.
     pub value: f64,
     /// Interval of the value, when there are several.
     pub spread: Option<Interval>,
@@ -180,16 +180,16 @@ pub struct Measured {
 pub struct Failure {
     /// Permanent, or transient if another attempt may succeed.
     pub kind: FailureKind,
-    /// Message of the error.
+    /// Message of the error, in one line.
     pub message: String,
 }
 
-/// Consequence of a failure.
+/// Consequence of a failure for its cell and its configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterFailure {
     /// The cell will run once more, at the end of its block.
     Again,
-    /// The cell stays failed.
+    /// The cell stays failed and is not retried.
     Failed,
     /// The cell stays failed, and this number of further cells of its configuration is not run.
     Stopped {

@@ -22,7 +22,7 @@ pub enum MergeError {
     /// A cell is done, and its samples are none.
     #[error("{}: {error}", path.display())]
     Samples {
-        /// The samples file.
+        /// Path of the samples file.
         path: PathBuf,
         /// What is wrong with it.
         error: SamplesError,
@@ -38,7 +38,7 @@ impl From<LedgerError> for MergeError {
 /// Result of a merge for one machine.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Merged {
-    /// Name of the machine.
+    /// Name of the machine that the cells ran on.
     pub machine: String,
     /// Directory from which its cells came.
     pub from: PathBuf,
@@ -46,7 +46,7 @@ pub struct Merged {
     pub done: usize,
     /// Other cells of which more is known now.
     pub others: usize,
-    /// Cells with two values.
+    /// Cells for which two ledgers have different values.
     pub conflicts: Vec<Conflict>,
 }
 

@@ -39,9 +39,9 @@ pub struct Plan {
 /// All configurations on one workload, on one machine, in one repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
-    /// Index of its machine.
+    /// Index of the cell's machine, from 0.
     pub machine: usize,
-    /// Index of its workload.
+    /// Index of the cell's workload, from 0.
     pub workload: usize,
     /// Number of the repeat, from 0.
     pub repeat: u32,
@@ -52,7 +52,7 @@ pub struct Block {
 /// A cell that is to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Planned {
-    /// Key of the cell.
+    /// Key of the cell, the same in every plan.
     pub key: String,
     /// A level index for each factor.
     pub levels: Vec<usize>,
@@ -69,7 +69,7 @@ pub enum PlanError {
     /// More cells than a ledger should hold.
     #[error("expected at most {MOST_CELLS} cells, found {found}")]
     TooManyCells {
-        /// How many.
+        /// Number of cells that the plan would have.
         found: usize,
     },
 }

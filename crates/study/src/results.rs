@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Results {
-    /// Title of the study.
+    /// Title of the study, in one line.
     pub title: String,
-    /// Metric of the cells.
+    /// Metric of the cells, with its unit and direction.
     pub metric: Metric,
     /// Factors in the order of the study file.
     pub factors: Vec<Factor>,
@@ -47,7 +47,7 @@ pub struct Metric {
 pub enum Direction {
     /// Less of it: times, bytes.
     Lower,
-    /// More of it: rates.
+    /// Higher values are better, as of rates.
     Higher,
 }
 
@@ -78,7 +78,7 @@ pub struct Factor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Workload {
-    /// Name of the workload.
+    /// Name of the workload, unique in the study.
     pub name: String,
     /// Properties in which workloads differ, such as `map = "dm1"`, `clients = "16"`.
     #[serde(default)]
@@ -89,7 +89,7 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Name of the machine.
+    /// Name of the machine, unique in the study.
     pub name: String,
     /// Facts about the machine, as `prony machine show --json` has them; null if nothing is known.
     #[serde(default)]
@@ -105,9 +105,9 @@ pub struct Machine {
 pub struct Cell {
     /// Hash of build, workload, settings, machine, repeat and role; the same wherever the study is planned.
     pub key: String,
-    /// Index of its machine.
+    /// Index of the cell's machine, from 0.
     pub machine: usize,
-    /// Index of its workload.
+    /// Index of the cell's workload, from 0.
     pub workload: usize,
     /// Number of the repeat, from 0.
     pub repeat: u32,
@@ -115,11 +115,11 @@ pub struct Cell {
     pub levels: Vec<usize>,
     /// Purpose of the cell: measured, warm-up or control.
     pub role: Role,
-    /// State of the cell.
+    /// State of the cell: pending, done, failed and others.
     pub state: State,
     /// Number of times that it was claimed; 0 if never.
     pub attempt: u32,
-    /// The metric, normalised.
+    /// Value of the metric, normalised; `None` without a result.
     pub value: Option<f64>,
     /// Interval of the value, when the cell holds several values.
     #[serde(default)]
@@ -135,11 +135,11 @@ pub struct Cell {
     pub provenance: BTreeMap<String, String>,
 }
 
-/// Purpose of a cell.
+/// Purpose of a cell: measurement, warm-up or control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The value counts.
+    /// The value of the cell counts.
     Measured,
     /// The first cell of its block; its value is discarded.
     WarmUp,
@@ -147,26 +147,26 @@ pub enum Role {
     Control,
 }
 
-/// State of a cell.
+/// State of a cell in the ledgers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Not run yet.
+    /// The cell has not run yet.
     Pending,
     /// Running now, in some process.
     Running,
-    /// Run, with a value.
+    /// The cell ran and has a value.
     Done,
     /// Run without a value, for the reason given.
     Failed {
         /// Whether trying again may help.
         kind: FailureKind,
-        /// What went wrong.
+        /// Message of the failure, in one line.
         message: String,
     },
     /// Not to be run: a sweep ended before it, or its configuration failed repeatedly.
     Skipped {
-        /// Why.
+        /// Reason why the cell is not run.
         why: String,
     },
 }

@@ -23,37 +23,37 @@ pub enum LoadError {
     /// A file could not be read.
     #[error("{}: {error}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// The directory holds no study.
     #[error("{}: expected {RESULTS_FILE} or study.toml in it, found neither", path.display())]
     NoStudy {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
     /// A file is too large to be one of ours.
     #[error("{}: expected at most {MOST_BYTES} bytes, found {found}", path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its bytes.
+        /// Length of the file, in bytes.
         found: u64,
     },
-    /// Another format number.
+    /// The file has another version of the format.
     #[error("{}: expected format {FORMAT}, found {found}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The number in it.
+        /// Version that the file states.
         found: u64,
     },
     /// No JSON, or JSON that is no results.
     #[error("{}: {error}", path.display())]
     Json {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What was expected, and where.
         error: serde_json::Error,
@@ -61,9 +61,9 @@ pub enum LoadError {
     /// Parts of the results do not fit to each other.
     #[error("{}: {problem}", path.display())]
     Unfit {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What does not fit.
+        /// Contradiction in the content, for the message.
         problem: String,
     },
     /// A study file, a ledger, or what was shipped.
@@ -72,7 +72,7 @@ pub enum LoadError {
     /// A samples file could not be read.
     #[error("{}: {error}", path.display())]
     Samples {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
         /// What is wrong with it.
         error: SamplesError,

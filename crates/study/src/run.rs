@@ -35,7 +35,7 @@ use sweep::SweepError;
 /// Cells to run on a machine, and the options for it.
 #[derive(Debug)]
 pub struct Work<'a> {
-    /// Directory of the study.
+    /// Directory of the study: its file, ledgers and samples.
     pub directory: &'a Directory,
     /// Directory for the ledger and samples; the study's directory, or one on a disk of this machine.
     pub results: &'a Path,
@@ -59,7 +59,7 @@ pub enum WorkError {
     /// The machine is not what the study asks for.
     #[error("machine `{machine}`: {}", unmet.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Unmet {
-        /// The machine.
+        /// Name of the machine.
         machine: String,
         /// What it is not; at least one.
         unmet: Vec<Unmet>,
@@ -70,9 +70,9 @@ pub enum WorkError {
     /// Samples that are none: a fault of ours.
     #[error("the samples of cell {key}: {error}")]
     Samples {
-        /// The cell.
+        /// Key of the cell.
         key: String,
-        /// What is wrong.
+        /// Reason why the samples cannot be used.
         error: SamplesError,
     },
 }
@@ -98,7 +98,7 @@ impl From<SweepError> for WorkError {
     }
 }
 
-/// Event while cells run.
+/// Event while the cells of a machine run.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// Cells that were cut short before are to run again.
@@ -111,7 +111,7 @@ pub enum Event<'a> {
     Point(f64),
 }
 
-/// Progress of a machine.
+/// Progress of a machine: counts and time left.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Number of its cells in each state.
@@ -129,7 +129,7 @@ pub struct Finished {
     pub elapsed_s: f64,
     /// Seconds of it that cells took themselves.
     pub cells_s: f64,
-    /// Cells that ran now.
+    /// Number of cells that ran since the start.
     pub ran: u64,
     /// True if a signal asked to stop.
     pub interrupted: bool,
@@ -211,7 +211,7 @@ pub fn work(work: &Work, events: &(dyn Fn(&Event) + Sync)) -> Result<Finished, W
     })
 }
 
-/// What workers share.
+/// State that the workers of a machine share.
 struct Shared<'a> {
     work: &'a Work<'a>,
     facts: &'a serde_json::Value,

@@ -22,18 +22,18 @@ pub const DIRECTORY: &str = "slurm";
 pub const ROUNDS_MOST: u32 = 4;
 const STATE: &str = "rounds.json";
 
-/// Error of submitting jobs.
+/// Reasons why jobs could not be submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SlurmError {
     /// `sbatch` could not be run.
     #[error("cannot run `sbatch`: {0}")]
     Start(io::Error),
-    /// `sbatch` refused a job.
+    /// `sbatch` ran and refused a job.
     #[error("sbatch refused {job}: {printed}")]
     Refused {
-        /// Which.
+        /// Name of the refused job.
         job: String,
-        /// What it printed.
+        /// Text that `sbatch` printed.
         printed: String,
     },
     /// The study's directory, or a file or ledger in it.
@@ -65,10 +65,10 @@ pub struct Rounds {
     pub given_up: Vec<(String, u64)>,
 }
 
-/// Options for submitting jobs.
+/// Options for submitting jobs: directory, program, machines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submission<'a> {
-    /// Directory of the study.
+    /// Directory of the study, on a file system that all nodes share.
     pub directory: &'a Path,
     /// The program, where all nodes see it.
     pub program: &'a Path,

@@ -16,11 +16,11 @@ const DEEPEST: usize = 64;
 /// A condition on the levels of a configuration.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filter {
-    /// Disjunction: any of these.
+    /// Disjunction: at least one of these filters matches.
     Or(Vec<Filter>),
-    /// All of these.
+    /// Conjunction: all of these filters match.
     And(Vec<Filter>),
-    /// Negation of a filter.
+    /// Negation: this filter does not match.
     Not(Box<Filter>),
     /// A name compared with a value.
     Compare(Name, Comparison, Value),
@@ -40,17 +40,17 @@ pub struct Name {
 /// Comparison operator of two values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// `==`: equal.
+    /// `==`: both values are equal.
     Equal,
-    /// `!=`: not equal.
+    /// `!=`: the values are not equal.
     NotEqual,
-    /// `<`: numerically less.
+    /// `<`: the level is numerically less.
     Below,
-    /// `<=`: numerically less or equal.
+    /// `<=`: the level is numerically less or equal.
     AtMost,
-    /// `>`: numerically greater.
+    /// `>`: the level is numerically greater.
     Above,
-    /// `>=`: numerically greater or equal.
+    /// `>=`: the level is numerically greater or equal.
     AtLeast,
 }
 

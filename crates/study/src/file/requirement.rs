@@ -29,7 +29,7 @@ pub enum MachineProperty {
     Cores,
     /// Number of processor sockets: an exact number, or a bound.
     Sockets,
-    /// Memory in GiB.
+    /// Size of the memory, in GiB.
     MemoryGib,
     /// Swap is `on` or `off`.
     Swap,
@@ -43,7 +43,7 @@ pub enum MachineProperty {
     Model,
     /// Architecture as the kernel names it: `x86_64`, `aarch64`.
     Architecture,
-    /// The clock: `tsc`.
+    /// Clock source of the kernel, such as `tsc`.
     ClockSource,
     /// `prony machine tune` is in force: `on` or `off`.
     Tuned,

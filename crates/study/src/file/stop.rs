@@ -20,13 +20,13 @@ pub struct Stop {
 /// Next step at the first point beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Then {
-    /// Larger points are skipped.
+    /// Points beyond the limit are skipped.
     Skip,
     /// No larger points are run, and the crossing is located between the last two points by bisection.
     Bisect {
         /// Until it is known this closely.
         resolution: Resolution,
-        /// Points are whole numbers.
+        /// True if points are whole numbers.
         whole: bool,
         /// Points lie as far apart as ratios, not as distances.
         logarithmic: bool,
@@ -51,7 +51,7 @@ pub enum Next {
     Crossed {
         /// The largest point within the limit.
         below: Option<f64>,
-        /// The smallest beyond it.
+        /// The smallest point beyond the limit.
         above: f64,
     },
     /// Nothing: no point of the sweep lies beyond the limit.

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// A piece of a template.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
-    /// Text as it is.
+    /// Text that stays as it is.
     Text(&'a str),
     /// The name of a placeholder, and where with its braces.
     Placeholder(&'a str, Range<usize>),

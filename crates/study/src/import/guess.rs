@@ -11,7 +11,7 @@ pub struct Roles {
     pub factors: Vec<String>,
     /// Columns of workloads; several together name a workload.
     pub workloads: Vec<String>,
-    /// Column of the machine.
+    /// Name of the column with machines.
     pub machine: Option<String>,
     /// Column of the repetition; without it, equal rows are counted.
     pub repeat: Option<String>,

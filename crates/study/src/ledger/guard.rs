@@ -26,7 +26,7 @@ const STEPS_LEAST: u64 = 1 << 20;
 const STEPS_PER_BYTE: u64 = 64;
 /// And for each row that is written.
 const STEPS_PER_ROW: u64 = 4096;
-/// So often is looked.
+/// Number of SQLite steps between two looks at the limits.
 const STEPS_BETWEEN: u16 = 1000;
 /// How a rollback journal ends that names another file, which SQLite would look into and remove
 /// (<https://sqlite.org/fileformat2.html>, "The Rollback Journal"; `readSuperJournal` of its pager).

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 /// meant for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// Process number (PID).
+    /// PID of the process that owns the ledger.
     pub pid: u32,
     /// Start time in ticks since the boot: field 22 of `/proc/PID/stat` (proc(5)).
     pub started_ticks: u64,
-    /// The boot: `/proc/sys/kernel/random/boot_id`.
+    /// Identity of the boot, from `/proc/sys/kernel/random/boot_id`.
     pub boot: String,
     /// The namespace that its number belongs to: the link `/proc/PID/ns/pid`.
     pub namespace: String,

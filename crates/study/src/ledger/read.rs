@@ -19,7 +19,7 @@ pub struct Counts {
     pub done: u64,
     /// Failed cells, which have no value.
     pub failed: u64,
-    /// Not to be run.
+    /// Number of cells that are not to run.
     pub skipped: u64,
 }
 
@@ -39,7 +39,7 @@ impl Counts {
         counts
     }
 
-    /// Total over all states.
+    /// Number of cells in all states together.
     pub fn all(&self) -> u64 {
         self.pending + self.running + self.done + self.failed + self.skipped
     }
@@ -61,10 +61,10 @@ impl Counts {
     }
 }
 
-/// Attempt at a cell.
+/// Attempt at a cell, with its end.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Attempt {
-    /// Key of the cell.
+    /// Key of the cell, the same in every ledger.
     pub key: String,
     /// Number of the attempt, from 1.
     pub attempt: u32,
@@ -85,7 +85,7 @@ pub struct Attempt {
 pub struct Entry {
     /// Planned cell of the entry.
     pub row: Row,
-    /// State of the cell.
+    /// State of the cell, with the reason of a failure.
     pub state: State,
     /// Number of times that it was claimed.
     pub attempt: u32,

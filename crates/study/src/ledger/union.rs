@@ -22,7 +22,7 @@ pub struct Union {
 pub struct Conflict {
     /// Key of the cell that is in conflict.
     pub key: String,
-    /// The value that stayed.
+    /// Value that the merged ledger keeps.
     pub kept: f64,
     /// The value that did not.
     pub left: f64,

@@ -13,11 +13,11 @@ use crate::results::{Results, State};
 pub struct Estimate {
     /// Seconds of each machine, one after another; machines run side by side.
     pub machine_seconds: Vec<f64>,
-    /// Basis of the estimate.
+    /// Basis on which the time was estimated.
     pub basis: Basis,
 }
 
-/// Basis of an estimate.
+/// Basis on which the time of cells is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
     /// The study file says how long a cell takes.

@@ -35,7 +35,7 @@ pub struct CellContext<'a> {
     pub artifacts: &'a Artifacts,
     pub facts: &'a Value,
     pub interrupt: Option<&'a Interrupt>,
-    /// Prony's own environment.
+    /// Environment of this process, as names and values.
     pub environment: &'a [(OsString, OsString)],
 }
 
@@ -229,7 +229,7 @@ impl CellContext<'_> {
         })
     }
 
-    /// `optimised, stock on dm1`.
+    /// Name of the cell for people: `optimised, stock on dm1`.
     fn name(&self, claim: &Claim) -> String {
         format!("{} on {}", claim.row.levels.join(", "), claim.row.workload)
     }

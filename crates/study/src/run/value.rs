@@ -35,7 +35,7 @@ impl Number {
 /// Result of a run, from which a metric is taken.
 #[derive(Debug, Clone, Copy)]
 pub enum Ran<'a> {
-    /// Result of a command.
+    /// Result of a command that ran once.
     Command(&'a SingleRun),
     /// Result of a replay of a demo.
     Replay(&'a ReplayReport),
