@@ -29,7 +29,7 @@ pub(crate) struct ProcessEntry {
     pub(crate) leader: u32,
     /// Threads that have records in its order.
     pub(crate) threads: u32,
-    /// Turns of those threads.
+    /// Number of turns that those threads have.
     pub(crate) turns: u64,
 }
 
@@ -202,7 +202,7 @@ impl Walk {
 /// A record, and how many like it follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group<'a> {
-    /// The first one.
+    /// First record of the group, as bytes.
     pub(crate) record: &'a [u8],
     /// The others, as they lie behind it: reads of the same clock by the same thread.
     pub(crate) more: &'a [u8],

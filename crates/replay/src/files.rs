@@ -118,7 +118,7 @@ enum Difference {
     Missing,
     /// Something else has its name.
     NotRegular,
-    /// The content is different.
+    /// The content differs from the recorded file's.
     Changed,
 }
 

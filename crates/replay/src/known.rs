@@ -27,11 +27,11 @@ pub enum KnownError {
     /// Something of the system failed.
     #[error("cannot {what} `{path}`: {error}")]
     System {
-        /// What was tried.
+        /// Attempted action as a verb, such as `read`.
         what: &'static str,
-        /// The file or directory.
+        /// Path of the file or directory.
         path: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
 }
@@ -186,7 +186,7 @@ fn home_in_passwd() -> Option<PathBuf> {
     home_of(&users, geteuid().as_raw()).filter(|home| home.is_dir())
 }
 
-/// passwd(5): `name:password:uid:gid:comment:home:shell`.
+/// Home directory of a user in passwd(5): `name:password:uid:gid:comment:home:shell`.
 fn home_of(users: &str, user: u32) -> Option<PathBuf> {
     let fields = |line: &str| line.split(':').map(str::to_owned).collect::<Vec<_>>();
     let line = users.lines().map(fields).find(|fields| fields.get(2).is_some_and(|uid| uid.parse() == Ok(user)))?;

@@ -29,7 +29,7 @@ use std::process::{Command, Stdio};
 pub(crate) struct Launch<'a> {
     /// The program and its arguments.
     pub(crate) argv: &'a [OsString],
-    /// The file to run.
+    /// Path of the program file.
     pub(crate) executable: &'a Path,
     /// Architecture that it was built for.
     pub(crate) architecture: Architecture,
@@ -41,7 +41,7 @@ pub(crate) struct Launch<'a> {
     pub(crate) mounts: &'a [Mount],
     /// File for its standard output and error; `None`: inherited from this process.
     pub(crate) output: Option<&'a File>,
-    /// Its standard input.
+    /// Standard input of the server.
     pub(crate) input: Input<'a>,
     /// End it when this process ends, however that comes.
     pub(crate) dies_with_us: bool,
@@ -50,9 +50,9 @@ pub(crate) struct Launch<'a> {
 /// Standard input of a server.
 #[derive(Debug)]
 pub(crate) enum Input<'a> {
-    /// `/dev/null`.
+    /// Standard input is empty: `/dev/null`.
     Nothing,
-    /// That of this process.
+    /// Standard input is that of this process.
     Own,
     /// What comes out of this end of a pipe.
     Pipe(&'a File),

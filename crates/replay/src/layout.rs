@@ -23,7 +23,7 @@ pub enum LayoutError {
     Member {
         /// Its path below the directory.
         name: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// A signal asked to stop.

@@ -17,7 +17,7 @@ pub fn has_i386() -> bool {
 /// The libraries as files that a server can load; they exist in memory only.
 #[derive(Debug)]
 pub(crate) struct Libraries {
-    /// Library for this architecture.
+    /// Library for the architecture of this process, in memory.
     pub(crate) own: OwnedFd,
     /// Library for i386, if it was built.
     pub(crate) i386: Option<OwnedFd>,

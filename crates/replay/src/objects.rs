@@ -25,7 +25,7 @@ pub(crate) struct Mapping {
     pub(crate) path: PathBuf,
     start: u64,
     end: u64,
-    /// Place in the file.
+    /// Offset of the mapping in the file, in bytes.
     offset: u64,
     /// The process may write to it, so what stands there may be something else by now.
     writable: bool,

@@ -43,17 +43,17 @@ pub enum OverlayError {
     /// A directory of the root directory is missing, and only root makes one.
     #[error("`{}` does not exist: {error}", path.display())]
     Root {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// The system refused something else.
     #[error("`{}`: {error}", path.display())]
     Io {
-        /// Where.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// What it said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// The archive cannot be laid out.
@@ -238,7 +238,7 @@ fn name_of(member: &Member) -> PathBuf {
 /// Permissions and modification time of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Attributes {
-    /// Permissions, as in `chmod`.
+    /// Permission bits, as `chmod` takes them.
     mode: u32,
     /// When it was changed: seconds since 1970-01-01 UTC, and nanoseconds.
     changed: (i64, u32),

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Limits on the files that go into a demo, of those that a server only read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackLimits {
-    /// Bytes of one file.
+    /// Largest size of one file, in bytes.
     pub each_bytes: u64,
     /// Bytes of all of them.
     pub all_bytes: u64,
@@ -42,16 +42,16 @@ impl Default for PackLimits {
 pub struct PackReport {
     /// Files that were put in.
     pub files: u64,
-    /// Bytes of them.
+    /// Size of the packed files together, in bytes.
     pub bytes: u64,
-    /// Files that stayed out.
+    /// Files that stayed out, each with its reason.
     pub left_out: Vec<LeftOut>,
 }
 
 /// A file that the server read and its demo does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Path of the file.
+    /// Absolute path of the file.
     pub path: PathBuf,
     /// Size of the file in bytes.
     pub size_bytes: u64,

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// Bytes that are kept.
+/// Number of bytes kept of the output's end.
 const KEPT_BYTES: usize = 16 << 10;
 /// Lines that are shown of them.
 const LINES: usize = 20;

@@ -164,7 +164,7 @@ fn search(sections: &[Section], functions: &Functions, candidates: &[(usize, u64
     reads
 }
 
-/// Bytes of a jump.
+/// Length of a jump instruction, in bytes.
 const JUMP: u64 = 5;
 
 /// How many bytes may give way to a jump, from the `RDTSC` at `at` on. Nothing may lead to what stands behind it but

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Reason why a command cannot be run under preload.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The command is empty.
+    /// The command has no word.
     #[error("no command was given")]
     NoCommand,
     /// The program was not found in these directories.
@@ -24,17 +24,17 @@ pub enum ProgramError {
     /// The file cannot be read.
     #[error("cannot read `{path}`: {error}")]
     Unreadable {
-        /// The program.
+        /// Path of the program file.
         path: String,
-        /// Why.
+        /// Reason why the file cannot be used.
         error: FileError,
     },
     /// The runtime does not call libc, or not in an order that can be repeated.
     #[error("`{path}` {what}")]
     Runtime {
-        /// The program.
+        /// Path of the program file.
         path: String,
-        /// What it is.
+        /// Kind of the program, for the message.
         what: &'static str,
     },
     /// A 32-bit program, in a build without the library for those.
@@ -43,9 +43,9 @@ pub enum ProgramError {
     /// The loader that it names is not there.
     #[error("`{path}` is loaded by `{loader}`, which is not there")]
     NoLoader {
-        /// The program.
+        /// Path of the program file.
         path: String,
-        /// Its loader.
+        /// Path of its dynamic loader.
         loader: String,
         /// It is the one of 32-bit (i386) programs.
         i386: bool,
@@ -53,19 +53,19 @@ pub enum ProgramError {
     /// No hook can be put in front of its calls.
     #[error("`{path}` {what}")]
     Unhookable {
-        /// The program.
+        /// Path of the program file.
         path: String,
-        /// What it is.
+        /// Kind of the program, for the message.
         what: &'static str,
     },
 }
 
-/// Architecture of a program.
+/// Architecture that a program is built for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Architecture {
     /// Architecture that prony runs on.
     Own,
-    /// 32-bit x86, on x86-64.
+    /// 32-bit x86, which an x86-64 kernel runs too.
     I386,
 }
 
@@ -86,7 +86,7 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// GNU build id of the file that will run: the interpreter's for a script.
     pub(crate) build_id: Vec<u8>,
-    /// Architecture of that file.
+    /// Architecture that the file is built for.
     pub(crate) architecture: Architecture,
 }
 

@@ -30,10 +30,10 @@ use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Options of a recording.
+/// Options of a recording, as `prony record` takes them.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
-    /// Path of the demo.
+    /// Path of the demo to write.
     pub output: PathBuf,
     /// Replace what has that name, and what an earlier recording that was cut has left.
     pub replace: bool,
@@ -52,7 +52,7 @@ pub struct RecordOptions {
     pub frame_rule: FrameRule,
     /// Beginnings of the names of further objects whose calls are not the server's.
     pub exclude_objects: Vec<String>,
-    /// Level of zstd.
+    /// Compression level of zstd.
     pub level: i32,
     /// Scope of the recording: children and threads.
     pub scope: RecordScope,
@@ -74,15 +74,15 @@ pub enum RecordError {
     Write {
         /// The file; it keeps every whole block that came before.
         path: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: WriteError,
     },
     /// The server cannot be started.
     #[error("cannot start `{program}`: {error}")]
     Start {
-        /// The program.
+        /// Path of the program file.
         program: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// The channel's descriptors lie above the limit.
@@ -91,9 +91,9 @@ pub enum RecordError {
     /// The library did not come up in the server.
     #[error("`{program}` ended before the recorder started in it ({}), so nothing was recorded", exit_text(*exit))]
     NotAttached {
-        /// The program.
+        /// Path of the program file.
         program: String,
-        /// How it ended.
+        /// Exit code or signal of the program.
         exit: Exit,
     },
     /// The server wrote over what the recorder in it had written down.
@@ -104,15 +104,15 @@ pub enum RecordError {
     Channel {
         /// The file; it keeps every record that came before.
         path: String,
-        /// What was wrong.
+        /// Value that no library writes, and its place.
         fault: Fault,
     },
     /// Something of the system failed.
     #[error("cannot {what}: {error}")]
     System {
-        /// What was tried.
+        /// Attempted action as a verb phrase.
         what: &'static str,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
 }
@@ -317,7 +317,7 @@ struct Recording {
     notes: Vec<String>,
     /// What was recorded another way, and said so.
     covered: Vec<String>,
-    /// The record being stamped.
+    /// Bytes of the record that is being stamped.
     stamped: Vec<u8>,
     raw_bytes: u64,
     outputs: u64,
@@ -590,7 +590,7 @@ pub fn exit_text(exit: Exit) -> String {
     }
 }
 
-/// How a process ended.
+/// Exit code or signal of a process.
 fn exit_of(ended: ExitStatus) -> Exit {
     match (ended.code(), ended.signal()) {
         (Some(code), _) => Exit::Code(code),

@@ -12,7 +12,7 @@ pub(crate) const MOST_OBJECT_BYTES: u64 = 4 << 30;
 /// Reason why a file is not read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The system said so.
+    /// The system refused to open or read the file.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A directory, pipe, device or socket.
@@ -21,7 +21,7 @@ pub enum FileError {
     /// More than is read of one file.
     #[error("expected at most {limit} bytes, found {bytes}")]
     TooLarge {
-        /// Its size.
+        /// Size of the file, in bytes.
         bytes: u64,
         /// What is read at most.
         limit: u64,
@@ -52,7 +52,7 @@ pub(crate) fn open_object(path: &Path) -> Result<File, FileError> {
 
 /// True for files that the kernel makes up while they are read; the size it states of them says nothing.
 pub(crate) fn is_made_up(file: &File) -> bool {
-    /// `SYSFS_MAGIC` of Linux.
+    /// Type of sysfs: `SYSFS_MAGIC` of Linux.
     const SYSFS: FsWord = 0x6265_6572;
     rustix::fs::fstatfs(file).is_ok_and(|system| [PROC_SUPER_MAGIC, SYSFS].contains(&system.f_type))
 }

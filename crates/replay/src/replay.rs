@@ -39,16 +39,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-/// Options of a replay.
+/// Options of a replay, as `prony replay` takes them.
 #[derive(Debug)]
 pub struct ReplayOptions {
-    /// Path of the demo.
+    /// Path of the demo to replay.
     pub demo: PathBuf,
     /// The build and its arguments; empty for the recorded command.
     pub command: Vec<OsString>,
     /// Variables that are set over those of the recording.
     pub environment: Vec<(OsString, OsString)>,
-    /// Number of replays.
+    /// Number of replays, one after another.
     pub repeat: u32,
     /// Rules for outputs that may differ a little.
     pub tolerance: Option<Rules>,
@@ -138,11 +138,11 @@ pub enum ReplayError {
     /// The build was made for another architecture than the recorded server.
     #[error("`{program}` was built for {found}, and the recorded server for {recorded}")]
     OtherArchitecture {
-        /// The program.
+        /// Path of the program file.
         program: String,
-        /// Its architecture.
+        /// Architecture that the program is built for.
         found: &'static str,
-        /// That of the server.
+        /// Architecture of the recorded server.
         recorded: String,
     },
     /// State cannot be brought back.
@@ -160,9 +160,9 @@ pub enum ReplayError {
     /// The build wrote over what the player in it had counted.
     #[error("`{program}` overwrote the memory that it shares with prony: {fault}")]
     Channel {
-        /// The program.
+        /// Path of the program file.
         program: String,
-        /// What was wrong.
+        /// Value that no library writes, and its place.
         fault: Fault,
     },
     /// A signal asked to stop.
@@ -171,9 +171,9 @@ pub enum ReplayError {
     /// Something of the system failed.
     #[error("cannot run `{program}`: {error}")]
     System {
-        /// The program.
+        /// Path of the program file.
         program: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
 }

@@ -13,24 +13,24 @@ use crate::pack::PackReport;
 use prony_demo::Exit;
 use prony_demo::tolerance::ToleranceSummary;
 
-/// Results of a recording.
+/// Results of a recording: counts, exit status, warnings.
 #[derive(Debug, Clone, Default)]
 pub struct RecordReport {
     /// Duration of the recording in seconds.
     pub recorded_s: f64,
-    /// Processes that have records.
+    /// Number of processes that have records.
     pub processes: u64,
-    /// Records of all processes.
+    /// Number of records, of all processes.
     pub records: u64,
     /// Frames of the server's main loop.
     pub frames: u64,
-    /// Calls that sent bytes.
+    /// Number of calls that sent bytes.
     pub outputs: u64,
-    /// Bytes they sent.
+    /// Number of bytes that those calls sent.
     pub output_bytes: u64,
     /// Seconds that threads were ready and waited for their turn, all of them together.
     pub threads_waited_s: f64,
-    /// Size of the demo.
+    /// Size of the demo file, in bytes.
     pub file_bytes: u64,
     /// Exit status or signal of the server.
     pub exit: Exit,
@@ -132,9 +132,9 @@ impl ReplayReport {
 /// A thread that made no call for so long, in its turn, that others went on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passed {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u16,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u16,
     /// The record that it was answered with last.
     pub record: u64,
@@ -166,9 +166,9 @@ pub struct Surroundings {
 /// A call that is made for real, and answered from no record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedCall {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u16,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u16,
     /// C name of the call.
     pub call: String,
@@ -176,7 +176,7 @@ pub struct FailedCall {
     pub path: String,
     /// The descriptor that it was about, or -1; of `syscall` its number.
     pub fd: i32,
-    /// `errno` of the failure.
+    /// `errno` that the call returned.
     pub errno: i32,
     /// The last recorded call before it.
     pub after_record: u64,
@@ -210,7 +210,7 @@ pub enum Verdict {
     Weak(Vec<WeakReason>),
 }
 
-/// Class of a divergence.
+/// Class of a divergence, by what the build did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DivergenceClass {
     /// The build sent different bytes.
@@ -227,18 +227,18 @@ pub enum DivergenceClass {
     LateExit,
     /// A file that it opened is not there, or is another one.
     MissingFile,
-    /// A signal ended it.
+    /// A signal ended the build.
     Crash,
 }
 
 /// Divergence of a build: class, position and evidence.
 #[derive(Debug, Clone)]
 pub struct Divergence {
-    /// Class of the divergence.
+    /// Class of the divergence, by what the build did.
     pub class: DivergenceClass,
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u16,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u16,
     /// Place of the call among all calls of its process.
     pub record: u64,
@@ -256,7 +256,7 @@ pub struct Divergence {
     pub expected: Vec<u8>,
     /// Bytes that the build sent around that byte.
     pub found: Vec<u8>,
-    /// The recorded call.
+    /// Recorded call, as a line of `demo dump`.
     pub expected_call: String,
     /// The last calls before it, oldest first.
     pub recent: Vec<String>,
@@ -281,13 +281,13 @@ pub enum Difference {
     NotSent,
     /// An output that was not recorded.
     NotRecorded,
-    /// Destination of an output.
+    /// The destination of an output differs.
     Destination,
     /// The status that the build ended with.
     Status {
-        /// The recorded one.
+        /// Exit status in the recording.
         expected: i32,
-        /// The build's.
+        /// Exit status of the build.
         found: i32,
     },
 }
@@ -295,9 +295,9 @@ pub enum Difference {
 /// State of a thread of a build when the build was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThreadReport {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u16,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u16,
     /// The record that it was answered with last, or stands before while it waits.
     pub record: u64,
@@ -307,14 +307,14 @@ pub struct ThreadReport {
     pub waits_for: Option<u64>,
     /// The turn that its process has reached is its own; false where the process has one thread, and no turns.
     pub is_its_turn: bool,
-    /// Activity of the thread.
+    /// Activity of the thread when the replay ended.
     pub doing: Doing,
 }
 
-/// Activity of a thread.
+/// Activity of a thread when the replay ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Doing {
-    /// Waiting for its turn.
+    /// The thread waits for its turn.
     Turn,
     /// Running, in code of its own.
     Running,
@@ -338,20 +338,20 @@ pub enum Progress {
     Recording {
         /// Seconds since the server started.
         seconds: f64,
-        /// Bytes of raw records.
+        /// Bytes of the records so far, uncompressed.
         raw_bytes: u64,
-        /// Bytes of the file.
+        /// Bytes of the demo file so far.
         file_bytes: u64,
     },
     /// Replaying: which run of how many, and records answered of all.
     Replaying {
-        /// The run, from 1.
+        /// Number of the replay, from 1.
         run: u32,
-        /// Runs asked for.
+        /// Number of replays asked for.
         runs: u32,
-        /// Records answered in it.
+        /// Number of records answered in this replay.
         records: u64,
-        /// Records of the demo.
+        /// Number of records in the demo.
         of: u64,
     },
 }

@@ -96,7 +96,7 @@ pub(crate) struct Observed {
     pub(crate) bytes: Vec<u8>,
 }
 
-/// Result of one replay.
+/// Result of one replay, before it is interpreted.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) wall_s: f64,

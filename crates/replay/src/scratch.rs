@@ -117,7 +117,7 @@ fn sweep_below(parent: &Path) {
     }
 }
 
-/// Follows no link.
+/// Opens a directory, without following a link.
 fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(rustix::fs::open(path, flags, Mode::empty())?)

@@ -23,17 +23,17 @@ pub enum StateError {
     /// A state directory cannot be archived.
     #[error("cannot store state directory `{path}`: {error}")]
     Archive {
-        /// The directory.
+        /// Path of the state directory.
         path: String,
-        /// What the system said.
+        /// Error that the system returned.
         error: io::Error,
     },
     /// A state directory cannot be brought back.
     #[error("cannot restore state directory `{path}`: {error}")]
     Restore {
-        /// The directory.
+        /// Path of the state directory.
         path: String,
-        /// Why.
+        /// Reason why the archive was not laid out.
         error: LayoutError,
     },
     /// A directory that was to be restored in place is none of the demo's.
@@ -41,7 +41,7 @@ pub enum StateError {
     NotOfTheDemo {
         /// The directory that was named.
         directory: String,
-        /// Those of the demo.
+        /// State directories of the demo.
         state: Vec<PathBuf>,
     },
     /// A directory that was to be restored in place leads elsewhere.
@@ -53,7 +53,7 @@ pub enum StateError {
     /// No directory can have this name.
     #[error("state directory `{path}`: expected an absolute path without `..`")]
     Path {
-        /// What the demo says.
+        /// Path that the demo states.
         path: String,
     },
     /// More directories than a demo is believed to have.
@@ -61,13 +61,13 @@ pub enum StateError {
     Directories {
         /// How many it may have.
         limit: usize,
-        /// How many it has.
+        /// Number of state directories in the demo.
         found: usize,
     },
     /// The archives are larger than is allowed.
     #[error("the demo's state: expected at most {limit} bytes, found {}", shown(.found))]
     TooLarge {
-        /// Bytes that are allowed.
+        /// Largest permitted number of bytes.
         limit: u64,
         /// Bytes that the demo states; `None` for one that states none and has more.
         found: Option<u64>,
@@ -75,7 +75,7 @@ pub enum StateError {
     /// The archives have more entries than is allowed.
     #[error("the demo's state: expected at most {limit} entries, found more")]
     TooMany {
-        /// Entries that are allowed.
+        /// Largest permitted number of entries.
         limit: u64,
     },
     /// The files of the demo cannot be put in the place of those of this machine.
@@ -84,7 +84,7 @@ pub enum StateError {
     /// The archives hold more than the demo states.
     #[error("the demo's state: expected the stated {stated} bytes, found more")]
     MoreThanStated {
-        /// Bytes that it states.
+        /// Number of bytes that the demo states.
         stated: u64,
     },
 }
@@ -242,7 +242,7 @@ pub(crate) struct Restored {
     pub(crate) set_ids_taken: u64,
 }
 
-/// Options for restoring state.
+/// Options for restoring the state directories of a demo.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RestoreOptions<'a> {
     /// Directories that are unpacked in their real place instead of in a scratch directory that is mounted over them.

@@ -31,7 +31,7 @@ pub(crate) struct Tape {
     pub(crate) records: u64,
     /// Frames of the process whose frames are measured.
     pub(crate) frames: u64,
-    /// Processes that have records.
+    /// Indices of the processes that have records, ascending.
     pub(crate) processes: Vec<u16>,
     /// Time of the last record, in nanoseconds since the recording started.
     pub(crate) recorded_ns: u64,
@@ -339,7 +339,7 @@ pub(crate) fn owners_of<R: Read + Seek>(
 pub(crate) struct Scene {
     /// Frame of the process that was going on.
     pub(crate) frame: u64,
-    /// The record itself.
+    /// Bytes of the record, head and parts.
     pub(crate) record: Vec<u8>,
     /// The calls of the thread before it with their frames, oldest first.
     pub(crate) before: Vec<(u64, Vec<u8>)>,

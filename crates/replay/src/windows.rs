@@ -228,7 +228,7 @@ struct Way {
     arrived: usize,
     /// Where they go, once the reader is there.
     to: Option<Place>,
-    /// It stands in `Streams::lagging`.
+    /// True if the way stands in `Streams::lagging`.
     lags: bool,
 }
 
@@ -261,7 +261,7 @@ struct Streams<R> {
     feeder: Feeder,
     reader: BlockReader<R>,
     ways: Vec<Way>,
-    /// Ways with something pending.
+    /// Indices of the ways that have records pending.
     lagging: Vec<usize>,
     /// Windows that were given, and whose they are.
     given: Vec<(usize, usize)>,
@@ -269,7 +269,7 @@ struct Streams<R> {
     ordered: Vec<usize>,
     pending: u64,
     walkers: Vec<Walker>,
-    /// Blocks so far.
+    /// Number of blocks unpacked so far.
     unpacked: Arc<AtomicU64>,
 }
 

@@ -21,9 +21,9 @@ use std::time::Duration;
 pub(crate) struct WindowRequest {
     /// Index of its slot in the control area.
     pub(crate) slot: usize,
-    /// Index of its process.
+    /// Index of the thread's process in the recording.
     pub(crate) process: u16,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub(crate) thread: u16,
     /// Bytes of its records that it does not want.
     pub(crate) from: u64,

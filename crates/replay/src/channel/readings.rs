@@ -158,12 +158,12 @@ impl Channel {
     }
 }
 
-/// Counts of a replay.
+/// Counts of a replay, summed over its threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counted {
-    /// Records that were answered.
+    /// Number of records that calls were answered with.
     pub records: u64,
-    /// Outputs that were compared.
+    /// Number of outputs that were compared.
     pub outputs: u64,
     /// Bytes compared and found equal.
     pub output_bytes: u64,
@@ -186,13 +186,13 @@ pub struct Counted {
 /// A thread of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadState {
-    /// Index of its process.
+    /// Index of the thread's process in the recording.
     pub process: u32,
     /// Index of the process in whose order its calls stand.
     pub leader: u32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u32,
-    /// Kernel's thread id.
+    /// Kernel's id of the thread (TID).
     pub tid: i32,
     /// True while the thread waits for its turn.
     pub waiting: bool,
@@ -209,9 +209,9 @@ pub(crate) struct ThreadState {
 /// A real call that failed in a replay.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedCall {
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u32,
     /// C name of the call.
     pub name: String,
@@ -219,7 +219,7 @@ pub(crate) struct FailedCall {
     pub path: Vec<u8>,
     /// The descriptor that it was about, or -1.
     pub fd: i32,
-    /// `errno` of the failure.
+    /// `errno` that the call returned.
     pub errno: i32,
     /// The record that its thread had been answered with last.
     pub record: u64,
@@ -252,15 +252,15 @@ fn text(bytes: &[u8]) -> String {
 /// Facts of a divergence as the player wrote them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Divergence {
-    /// Class of the divergence.
+    /// Class of the divergence, as the player reports it.
     pub class: Stop,
     /// Kind of difference within the class.
     pub kind: StopKind,
     /// The status that the build ended with, if it called `exit`.
     pub status: i32,
-    /// Index of the process.
+    /// Index of the process in the recording, from 0.
     pub process: u32,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub thread: u32,
     /// Number of the call the build made.
     pub op: u16,
@@ -268,11 +268,11 @@ pub(crate) struct Divergence {
     pub fd: i32,
     /// Record of the process that was expected.
     pub record: u64,
-    /// First byte that differs.
+    /// Offset of the first byte that differs.
     pub byte: Option<u64>,
     /// Bytes of the recorded output.
     pub expected_bytes: u64,
-    /// Bytes the build sent.
+    /// Number of bytes the build sent.
     pub found_bytes: u64,
     /// Offset in the output at which both windows start.
     pub window_start: u64,
@@ -280,7 +280,7 @@ pub(crate) struct Divergence {
     pub expected: Vec<u8>,
     /// The bytes of the build in the window.
     pub found: Vec<u8>,
-    /// Callers, innermost first.
+    /// Callers of the call, innermost first: `object+0xoffset (symbol)`.
     pub callers: Vec<String>,
 }
 

@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering;
 /// Something in the shared memory that the library does not write: the server did, by mistake or on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {
-    /// Name of the value.
+    /// Name of the value in the shared memory.
     pub what: &'static str,
     /// Slot of the thread that it belongs to.
     pub slot: usize,
     /// The largest value it can have.
     pub limit: u64,
-    /// The value it has.
+    /// Value that was found there.
     pub found: u64,
 }
 
@@ -32,7 +32,7 @@ impl std::error::Error for Fault {}
 /// Error of reading the rings.
 #[derive(Debug)]
 pub(crate) enum DrainError {
-    /// The system said so.
+    /// The system refused an operation on the memory.
     System(io::Error),
     /// Content of the rings that no recorder writes.
     Fault(Fault),

@@ -11,19 +11,19 @@ use std::path::PathBuf;
 pub(crate) enum Mount {
     /// A directory or file in the place of another.
     Bind {
-        /// What is seen there.
+        /// Path of what is mounted.
         what: PathBuf,
-        /// Where.
+        /// Path that it is mounted over.
         place: PathBuf,
     },
     /// A directory whose files are seen over those of another. What is written there goes into it, too.
     Merge {
-        /// The directory.
+        /// Directory whose files are seen first, and that takes what is written.
         upper: PathBuf,
         /// An empty directory of the same file system, for the kernel. Neither it nor `upper` lies below `place`, and
         /// neither path has a comma, colon or backslash.
         work: PathBuf,
-        /// Where.
+        /// Path that the merged directory is mounted over.
         place: PathBuf,
         /// What is mounted below `place` already, which stays visible.
         inner: Vec<PathBuf>,

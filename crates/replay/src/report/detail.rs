@@ -9,9 +9,9 @@ use std::process::ExitStatus;
 pub enum Detail {
     /// Lengths of an output, in bytes, where they differ.
     Lengths {
-        /// Recorded.
+        /// Number of bytes in the recording.
         expected: u64,
-        /// Sent by the build.
+        /// Number of bytes that the build sent.
         found: u64,
     },
     /// Status that the build was about to end with.
@@ -20,20 +20,20 @@ pub enum Detail {
     NotTolerated(Option<BeyondLimit>),
     /// Signal that ended the build.
     Signal {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
-        /// Records answered before.
+        /// Number of records answered before the end.
         records: u64,
-        /// Records of the demo.
+        /// Number of records in the demo.
         of: u64,
     },
     /// End of the build before all records were answered.
     Ended {
-        /// How it ended.
+        /// Exit status of the build.
         status: ExitStatus,
-        /// Records answered before.
+        /// Number of records answered before the end.
         records: u64,
-        /// Records of the demo.
+        /// Number of records in the demo.
         of: u64,
     },
     /// Files that the recorded server read and that cannot be read here.
@@ -56,9 +56,9 @@ pub struct BeyondLimit {
     pub field: String,
     /// First byte of the field in the output.
     pub offset: usize,
-    /// Value in the recording.
+    /// Value of the field in the recording.
     pub recorded: f64,
-    /// Value of the replay.
+    /// Value of the field in the replay.
     pub replayed: f64,
 }
 
@@ -67,7 +67,7 @@ pub struct BeyondLimit {
 pub struct FilesLacking {
     /// Path of the first one.
     pub first: String,
-    /// Number of the others.
+    /// Number of further files that are not named.
     pub more: usize,
     /// State of what is in their place.
     pub lack: Lack,
@@ -76,7 +76,7 @@ pub struct FilesLacking {
 /// State of what is in the place of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lack {
-    /// Nothing has this name.
+    /// No file of this machine has the name.
     NotThere,
     /// Something that is not a regular file.
     NotRegular,

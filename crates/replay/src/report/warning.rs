@@ -69,9 +69,9 @@ impl fmt::Display for Warning {
 pub enum ProcessorChange {
     /// Another architecture; `i386`, or as [`std::env::consts::ARCH`] has it.
     Architecture {
-        /// That of the recording.
+        /// Architecture of the recorded server.
         recorded: String,
-        /// That of the build.
+        /// Architecture of the build.
         here: &'static str,
     },
     /// Flags of the recording's processor that this one lacks.
@@ -106,9 +106,9 @@ pub enum WeakReason {
     NothingVerified,
     /// Few bytes of output were verified, for as long as the server ran.
     LittleVerified {
-        /// Bytes that were verified.
+        /// Number of bytes that were verified.
         output_bytes: u64,
-        /// Frames that were replayed.
+        /// Number of frames that were replayed.
         frames: u64,
     },
 }
