@@ -63,7 +63,7 @@ impl Answer {
         Answer { code, signal, stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// Standard output as JSON.
+    /// Standard output, parsed as JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }

@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A server as a story starts it.
 pub struct Server {
-    /// Program and arguments.
+    /// Program and arguments of the server.
     pub command: Vec<String>,
     /// Variables on top of the test's own environment.
     pub environment: Vec<(&'static str, String)>,
@@ -55,7 +55,7 @@ impl Server {
         self
     }
 
-    /// Sets a variable.
+    /// The server with one more environment variable.
     pub fn with_variable(mut self, name: &'static str, value: String) -> Server {
         self.environment.push((name, value));
         self
@@ -131,7 +131,7 @@ pub fn record(scratch: &Scratch, server: &Server, drive: impl FnOnce(&Stop) + Se
     demo
 }
 
-/// How `prony record` ended.
+/// Result of `prony record`: demo and messages.
 pub struct Recording {
     /// Its exit code, which is the server's.
     pub code: i32,
@@ -197,9 +197,9 @@ pub fn record_with(
     (Recording { code: status.code().unwrap_or(-1), said }, demo)
 }
 
-/// What a replay answered.
+/// Answer of `prony replay`, with its JSON.
 pub struct Replay {
-    /// The exit code.
+    /// Exit code of `prony replay`.
     pub code: i32,
     /// The answer of `--json`; null when there was none.
     pub answer: Value,

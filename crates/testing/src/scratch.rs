@@ -37,7 +37,7 @@ impl Scratch {
         self
     }
 
-    /// Where it is.
+    /// Path of the directory, below the temporary directory.
     pub fn path(&self) -> &Path {
         &self.path
     }

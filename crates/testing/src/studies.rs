@@ -10,7 +10,7 @@ use prony_stats::samples::{Benchmark, Better, Measured, Run, Samples};
 use prony_study::{Cell, Direction, Factor, FailureKind, Machine, Metric, Normalise, Results, Role, State, Workload};
 use serde_json::json;
 
-/// Roughly normal, deviation 1.
+/// Sum of uniform numbers: roughly normal, with deviation 1.
 fn noise(seed: &mut Seed) -> f64 {
     (0..12).map(|_| seed.bits() as f64 / u64::MAX as f64).sum::<f64>() - 6.0
 }

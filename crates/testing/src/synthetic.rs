@@ -29,7 +29,7 @@ impl Random {
     }
 }
 
-/// A conversation under construction.
+/// Conversation under construction, record by record.
 struct Conversation {
     records: Vec<Record>,
     random: Random,

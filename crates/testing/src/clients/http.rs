@@ -11,7 +11,7 @@ use crate::recording::Stop;
 pub struct Page {
     /// Path as the request names it.
     pub path: &'static str,
-    /// Status code.
+    /// Status code of the response.
     pub status: u16,
     /// Body; `None` where it does not matter.
     pub body: Option<Vec<u8>>,

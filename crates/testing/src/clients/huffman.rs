@@ -32,7 +32,7 @@ impl Default for Code {
 }
 
 impl Code {
-    /// Builds the tree.
+    /// Builds the tree from the frequencies.
     pub fn new() -> Code {
         let mut open: Vec<(usize, u32)> = FREQUENCIES.iter().copied().chain([1]).enumerate().collect();
         let mut joints = Vec::new();

@@ -13,7 +13,7 @@ pub struct Form {
     pub coder: bool,
 }
 
-/// All there are.
+/// Every form of the conversation.
 pub const FORMS: [Form; 4] = [
     Form { checksum: false, coder: false },
     Form { checksum: true, coder: false },
@@ -21,7 +21,7 @@ pub const FORMS: [Form; 4] = [
     Form { checksum: true, coder: true },
 ];
 
-/// Compiles the program, once.
+/// Path of the program, compiled once.
 fn program() -> &'static PathBuf {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| crate::compile::compile("conversation", include_str!("conversation.c")))

@@ -1,6 +1,6 @@
 //! Numbers that a seed decides.
 
-/// xorshift64*: Vigna 2016.
+/// Random numbers of xorshift64* (Vigna 2016).
 pub struct Dice(u64);
 
 impl Dice {

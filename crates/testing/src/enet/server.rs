@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// A server that runs.
+/// Server process that runs until it is dropped.
 pub struct Server {
     child: Child,
     pub port: u16,
 }
 
 impl Server {
-    /// On the stock library.
+    /// Starts a server on the stock library.
     pub fn stock(flags: &[&str]) -> Server {
         Server::start(stock_program(), flags)
     }

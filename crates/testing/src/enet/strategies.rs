@@ -41,7 +41,7 @@ pub enum Strategy {
     Duplicates,
     /// The same piece again and again.
     DuplicatePieces,
-    /// Bandwidths at random.
+    /// Changes of bandwidth, at random values.
     Bandwidths,
     /// Parameters of the throttle at random.
     Throttles,
@@ -94,7 +94,7 @@ pub struct HostilePeer {
     strategy: Strategy,
     dice: Dice,
     peer: Option<RawPeer>,
-    /// Datagrams to send next.
+    /// Datagrams that are sent next.
     ready: VecDeque<Vec<u8>>,
     /// A command that the last datagram had no room for.
     left_over: Option<Command<'static>>,
