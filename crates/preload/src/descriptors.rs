@@ -207,7 +207,7 @@ const STAND_IN_PIPE: i32 = TAPE_FD + 3;
 /// Kind of file that stands in for a recorded descriptor in calls that are not hooked, such as `fstat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StandIn {
-    /// An unconnected socket.
+    /// A socket that is not connected.
     Socket,
     /// A pipe that nobody writes to.
     Pipe,

@@ -23,7 +23,7 @@ static TOO_MANY: AtomicBool = AtomicBool::new(false);
 
 /// A result of which one value says that the call failed.
 pub trait Fallible: Copy {
-    /// True for that value.
+    /// True for the value that stands for an error.
     fn failed(self) -> bool;
 }
 

@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 pub const SIGNALS: usize = 65;
 
 struct Actions {
-    /// What the server set.
+    /// Handlers that the server set, by signal.
     set: UnsafeCell<[Option<libc::sigaction>; SIGNALS]>,
     /// Details of signals held back.
     info: UnsafeCell<[libc::siginfo_t; SIGNALS]>,

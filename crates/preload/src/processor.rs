@@ -48,7 +48,7 @@ enum Asks {
     Cpuid,
 }
 
-/// An instruction.
+/// Instruction that asks the processor, and its length.
 #[derive(Debug, Clone, Copy)]
 struct Instruction {
     address: usize,

@@ -49,9 +49,9 @@ pub unsafe fn preload_of(path: *const c_char) -> Option<&'static CStr> {
 enum Machine {
     /// Architecture that prony runs on.
     Own,
-    /// 32-bit x86.
+    /// A program for 32-bit x86.
     I386,
-    /// Neither.
+    /// A program for another architecture, or no program.
     Other,
 }
 

@@ -190,7 +190,7 @@ pub fn put_caller(text: &mut Text) {
 pub struct Text<'a> {
     /// Buffer that receives the text.
     pub to: &'a mut [u8],
-    /// Bytes so far.
+    /// Number of bytes written so far.
     pub used: usize,
 }
 

@@ -17,9 +17,9 @@ use std::sync::atomic::Ordering;
 /// Part of a record to be written.
 #[derive(Clone, Copy)]
 pub enum Piece {
-    /// No part at all.
+    /// The piece has no part.
     Nothing,
-    /// Content in one place.
+    /// Content in one place: kind, address, length in bytes.
     Bytes(PartKind, *const u8, usize),
     /// The first `usize` bytes of a vector of buffers.
     Vector(PartKind, *const libc::iovec, usize),

@@ -81,7 +81,7 @@ pub unsafe fn change(
     }
 }
 
-/// Called by the kernel.
+/// Handler that the kernel calls in place of the server's.
 unsafe extern "C" fn wrapper(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: called by the kernel with the details of the signal; the block is the calling thread's own.
     unsafe {

@@ -77,7 +77,7 @@ pub struct Thread {
     pub mode: u8,
     /// Attached as a thread of the server.
     pub attached: bool,
-    /// Thread within the process.
+    /// Number of the thread within its process, from 0.
     pub index: u16,
     /// Signals that came while no handler could run, one bit each, from bit 1.
     pub pending: AtomicU64,
@@ -88,7 +88,7 @@ pub struct Thread {
 
     /// Recorder: start of the ring.
     pub ring: *mut u8,
-    /// Recorder: bytes written.
+    /// Recorder: number of bytes written to the ring.
     pub head: u64,
     /// Recorder: how far the reader was when last looked at.
     pub tail_seen: u64,
@@ -99,7 +99,7 @@ pub struct Thread {
     /// Recorder: the call that the run makes.
     pub run_op: u16,
 
-    /// Player: the next record.
+    /// Player: head of the next record.
     pub cursor: *mut Head,
     /// Player: one past the last record that is in memory; see `player::window`.
     pub end: *mut Head,
@@ -117,7 +117,7 @@ pub struct Thread {
     pub turns: *mut u32,
     /// Player: which bits of a turn's number are its place in the list.
     pub turn_mask: u64,
-    /// Player: number of turns.
+    /// Player: number of turns in the list.
     pub turn_count: u64,
     /// Player: the turn that the thread has.
     pub held: Option<u64>,
@@ -186,7 +186,7 @@ pub fn this() -> *mut Thread {
     block
 }
 
-/// The calling thread's block.
+/// Block of the calling thread, in thread-local storage.
 #[cfg(target_arch = "x86")]
 #[inline(always)]
 pub fn this() -> *mut Thread {

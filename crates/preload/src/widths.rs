@@ -9,13 +9,13 @@ use libc::{timespec, timeval};
 
 /// A time in whatever type a call has.
 pub trait Time {
-    /// Seconds and nanoseconds.
+    /// Time as seconds and nanoseconds.
     fn parts(&self) -> (i64, i64);
 
     /// The time that is so many nanoseconds from zero.
     fn of_nanoseconds(nanoseconds: i64) -> Self;
 
-    /// As nanoseconds from zero.
+    /// Time as nanoseconds since zero.
     #[inline(always)]
     fn nanoseconds(&self) -> i64 {
         let (seconds, nanoseconds) = self.parts();
@@ -23,7 +23,7 @@ pub trait Time {
     }
 }
 
-/// Nanoseconds.
+/// Number of nanoseconds in a second.
 pub const SECOND: i64 = 1_000_000_000;
 
 macro_rules! times {
@@ -124,16 +124,16 @@ pub mod large {
 pub mod time64 {
     pub use libc::off64_t as off_t;
 
-    /// Seconds.
+    /// Time in seconds, of 64 bits.
     pub type time_t = i64;
 
     /// `struct __timespec64`.
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct timespec {
-        /// Seconds.
+        /// Seconds of the time.
         pub tv_sec: i64,
-        /// Nanoseconds.
+        /// Nanoseconds of the time, below 1,000,000,000.
         pub tv_nsec: i32,
         /// Padding without a meaning.
         pub padding: i32,
@@ -143,9 +143,9 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct timeval {
-        /// Seconds.
+        /// Seconds of the time.
         pub tv_sec: i64,
-        /// Microseconds.
+        /// Microseconds of the time, below 1,000,000.
         pub tv_usec: i64,
     }
 
@@ -153,7 +153,7 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct itimerspec {
-        /// Interval between expirations.
+        /// Interval between two expirations; zero for one alone.
         pub it_interval: timespec,
         /// Time to the first expiration.
         pub it_value: timespec,
@@ -163,7 +163,7 @@ pub mod time64 {
     #[repr(C)]
     #[derive(Clone, Copy)]
     pub struct itimerval {
-        /// Interval between expirations.
+        /// Interval between two expirations; zero for one alone.
         pub it_interval: timeval,
         /// Time to the first expiration.
         pub it_value: timeval,

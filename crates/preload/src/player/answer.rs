@@ -21,7 +21,7 @@ impl Answer {
         unsafe { (*self.head).op == 0 }
     }
 
-    /// Recorded return value.
+    /// Return value of the recorded call.
     #[inline(always)]
     pub fn ret(self) -> i64 {
         // SAFETY: points at a record of the tape or of the thread's scratch, both alive.

@@ -72,7 +72,7 @@ pub unsafe fn make(site: usize, room: usize) -> Option<usize> {
     }
 }
 
-/// `RDTSC`.
+/// Length of `RDTSC`, in bytes.
 const RDTSC: usize = 2;
 /// Length in bytes of a relative jump instruction.
 pub const JUMP: usize = 5;

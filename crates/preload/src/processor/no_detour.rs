@@ -1,6 +1,6 @@
 //! Detours are made of 64-bit code; on i386 every instruction that is followed has a breakpoint.
 
-/// A jump.
+/// Length of a jump, in bytes.
 pub const JUMP: usize = 5;
 
 /// The jump from one place to another.
@@ -9,7 +9,7 @@ pub fn jump(from: usize, to: usize) -> [u8; JUMP] {
     [0xe9, a, b, c, d]
 }
 
-/// None is made.
+/// Makes no detour on this architecture.
 pub unsafe fn make(_site: usize, _room: usize) -> Option<usize> {
     None
 }

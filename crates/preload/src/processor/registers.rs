@@ -7,7 +7,7 @@ pub use x86_64::*;
 
 #[cfg(target_arch = "x86_64")]
 mod x86_64 {
-    /// All of them.
+    /// All general registers, in the kernel's order.
     pub type All = [libc::greg_t; 23];
 
     pub const AX: usize = libc::REG_RAX as usize;
@@ -41,7 +41,7 @@ mod x86_64 {
 
 #[cfg(target_arch = "x86")]
 mod i386 {
-    /// All of them.
+    /// All general registers, in the kernel's order.
     pub type All = [libc::greg_t; 19];
 
     pub const AX: usize = libc::REG_EAX as usize;
