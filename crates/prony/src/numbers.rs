@@ -70,15 +70,15 @@ pub fn duration(text: &str) -> Result<Duration, String> {
 /// Median, lowest and highest of some values, and how many there are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// Lowest of the values.
+    /// Lowest of the values, in their unit.
     pub min: f64,
     /// The middle one, or the mean of the middle two.
     pub median: f64,
-    /// The nearest-rank 99th percentile.
+    /// 99th percentile of the values, by nearest rank.
     pub p99: f64,
-    /// Highest of the values.
+    /// Highest of the values, in their unit.
     pub max: f64,
-    /// Number of values.
+    /// Number of values behind the summary.
     pub n: usize,
 }
 

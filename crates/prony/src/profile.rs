@@ -67,7 +67,7 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     Ok(if doubts.is_empty() { Exit::Good } else { Exit::NotTrusted })
 }
 
-/// Sources of the answer.
+/// Samples and profile that the answer is made from.
 pub struct Found<'a> {
     /// Name of the sampled program.
     pub name: &'a str,

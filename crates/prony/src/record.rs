@@ -109,7 +109,7 @@ fn exit(args: &RecordArgs, report: &RecordReport) -> Exit {
 /// Share of the recorded time from which on it is said that threads waited for their turn: below, nobody notices.
 const WAITED_SHOWN: f64 = 0.01;
 
-/// The answer for people.
+/// Answer to a recording, as text for people.
 fn text(args: &RecordArgs, report: &RecordReport) -> String {
     let mut out = String::new();
     let _ = writeln!(

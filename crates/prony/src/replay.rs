@@ -64,7 +64,7 @@ pub fn whole_text(args: &ReplayArgs, report: &ReplayReport) -> String {
     text(&args.demo, report) + &causes
 }
 
-/// Reads a tolerance file.
+/// Reads the rules of a tolerance file.
 fn rules(path: &Path) -> Result<Rules, Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::io("read", path, &error))?;
     Rules::parse(&text).map_err(|error| {
@@ -84,7 +84,7 @@ pub fn exit(report: &ReplayReport) -> Exit {
     }
 }
 
-/// The answer for people.
+/// Answer to a replay, as text for people.
 fn text(demo: &Path, report: &ReplayReport) -> String {
     let name = Untrusted::new(demo.file_name().unwrap_or(demo.as_os_str()));
     let mut out = String::new();

@@ -21,7 +21,7 @@ pub struct Loaded {
     pub name: String,
     /// Format in which the file was written.
     pub format: Format,
-    /// Samples of the file.
+    /// Samples that the file holds.
     pub samples: Samples,
 }
 

@@ -232,7 +232,7 @@ fn times(spread: &Spread) -> Times {
     }
 }
 
-/// JSON has no infinity.
+/// The value, or `None` if it is infinite: JSON has no infinity.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

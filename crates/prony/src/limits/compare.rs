@@ -68,7 +68,7 @@ pub struct Held {
     rate: RateOut,
     /// Of what one thread loads from memory, or of what a core adds; `null` where that was not measured on this machine.
     share: Option<ShareOut>,
-    /// What measures that limit.
+    /// Name of the experiment that measures the limit.
     #[serde(skip)]
     measured_by: &'static str,
 }

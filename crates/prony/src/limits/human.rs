@@ -113,7 +113,7 @@ fn table(experiment: Experiment, cases: &[&Measured]) -> String {
     }
 }
 
-/// A line a case.
+/// Cases as text, one line each.
 fn plain(cases: &[&Measured]) -> String {
     let mut table = figures(ROW);
     cases.iter().for_each(|case| table.row(row(&case.name, case)));
@@ -315,7 +315,7 @@ fn branch(cases: &[&Measured]) -> String {
     out
 }
 
-/// `207 GB/s (202)`.
+/// Best value and median of a case: `207 GB/s (202)`.
 fn best_and_median(case: Option<&&Measured>) -> String {
     let Some((case, figure)) = case.and_then(|case| Some((case, case.figure()?))) else { return "–".to_owned() };
     let best = quantity(figure.value, &case.unit);
@@ -501,7 +501,7 @@ fn contents(cases: &[&Measured]) -> String {
     out + &rests_on(cases)
 }
 
-/// `16 KiB`.
+/// Number of bytes with a binary prefix: `16 KiB`.
 fn binary(bytes: u64) -> String {
     match bytes {
         0..0x10_0000 => format!("{} KiB", bytes >> 10),

@@ -41,7 +41,7 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     }
 }
 
-/// Leaves the machine quiet.
+/// Leaves the machine tuned until `machine restore`.
 fn until_restore(args: &TuneArgs, tree: &Tree, tuning: Tuning<'_>, cpus: &CpuSet) -> Result<Exit, Failure> {
     let changed = tuning.changed() as u64;
     let asked = is_as_asked(&tuning);

@@ -44,7 +44,7 @@ impl Drop for Guard {
     }
 }
 
-/// What that process does.
+/// Waits until the run is over, and gives the huge pages back.
 ///
 /// # Errors
 /// When the undo file cannot be used.

@@ -15,7 +15,7 @@ pub fn spread(report: &Report) -> Option<f64> {
     (rates.len() >= 4 && at(0.5) > 0.0).then(|| (at(0.75) - at(0.25)) / at(0.5))
 }
 
-/// The whole answer.
+/// Answer to a load on a driver, as text for people.
 pub fn text(report: &Report) -> String {
     let mut out = String::new();
     let mut line = |name: &str, text: String| {
@@ -93,7 +93,7 @@ fn touched(report: &Report) -> String {
     if places.is_empty() { "no byte of any frame".to_owned() } else { places.join(", ") }
 }
 
-/// An event in words.
+/// Event of the device in words, for people.
 pub fn event(event: &Event) -> String {
     let name = |direction: &Direction, queue: &u32| match direction {
         Direction::Receive => format!("receive queue {queue}"),

@@ -56,7 +56,7 @@ pub fn tell(addresses: &[String], happening: &Happening) {
     }
 }
 
-/// Frames by port.
+/// Number of frames of each port, as text.
 pub fn text(addresses: &[String], counts: &[PortCounts]) -> String {
     let line = |(address, counts): (&String, &PortCounts)| {
         let PortCounts { received, transmitted, missed } = *counts;

@@ -11,13 +11,13 @@ use crate::report::ReplayReport;
 /// Frames that were chosen, and what that leaves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
-    /// Number of selected frames.
+    /// Number of frames that were selected.
     pub frames: u64,
     /// Number of frames over all replays.
     pub of_frames: u64,
     /// Wall time of the shortest of them, in nanoseconds.
     pub shortest_ns: u64,
-    /// Samples in them.
+    /// Number of samples in those frames.
     pub samples: u64,
     /// Number of samples over all replays.
     pub of_samples: u64,

@@ -111,7 +111,7 @@ fn table(out: &mut String, what: &str, shares: &[Share]) {
     let _ = write!(out, "\n{}", table.text());
 }
 
-/// `42.1 %` and `(41.2–43.0)`.
+/// Share and its interval in percent: `42.1 %` and `(41.2–43.0)`.
 fn percent(share: &Interval) -> [String; 2] {
     let [estimate, low, high] = [share.estimate, share.low, share.high].map(|share| share * 100.0);
     [format!("{estimate:.1} %"), format!("({low:.1}–{high:.1})")]

@@ -10,17 +10,17 @@ use prony_text::{count, printable_line, thousands};
 use crate::cli::ReplayArgs;
 use crate::report::{Divergence, DivergenceClass, ReplayReport};
 
-/// EPERM, EACCES.
+/// Errors of missing permissions: EPERM and EACCES.
 const NOT_PERMITTED: [i32; 2] = [1, 13];
-/// ENOENT, ENOTDIR.
+/// Errors of missing files: ENOENT and ENOTDIR.
 const NOT_THERE: [i32; 2] = [2, 20];
-/// EEXIST, ENOTEMPTY.
+/// Errors of existing files: EEXIST and ENOTEMPTY.
 const IN_THE_WAY: [i32; 2] = [17, 39];
 /// EAGAIN, ENOMEM, ENFILE, EMFILE, ENOSPC, EDQUOT.
 const TOO_LITTLE: [i32; 6] = [11, 12, 23, 24, 28, 122];
-/// EROFS.
+/// Error of a read-only file system: EROFS.
 const READ_ONLY: i32 = 30;
-/// ENOTTY.
+/// Error of a descriptor that is no terminal: ENOTTY.
 const NO_TERMINAL: i32 = 25;
 
 /// The command that explains this replay.
@@ -78,7 +78,7 @@ pub(super) fn in_short(report: &ReplayReport) -> Option<String> {
     report.causes.first().filter(|cause| !matches!(cause, Cause::Unknown | Cause::MissingFile)).map(sentence)
 }
 
-/// `chmod(/run/x.sock)` or `fstat(7)`.
+/// Failed call with its argument: `chmod(/run/x.sock)` or `fstat(7)`.
 fn call(failed: &FailedCall) -> String {
     match (failed.path.as_str(), failed.fd) {
         ("", -1) => failed.call.clone(),

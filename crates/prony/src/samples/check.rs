@@ -34,12 +34,12 @@ const MOST_WAITING: f64 = 0.02;
 /// Share of values far out above which they are no accidents.
 const MOST_FAR_OUT: f64 = 0.05;
 
-/// What was found.
+/// Finding of a check of stored samples.
 #[derive(Debug, Serialize)]
 struct Finding {
-    /// A word for programs.
+    /// Name of the finding in JSON.
     kind: &'static str,
-    /// A sentence for people.
+    /// Sentence that describes the finding.
     text: String,
 }
 

@@ -120,7 +120,7 @@ fn effect_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// The answer as JSON.
+/// Answer to `study diff`, as JSON.
 #[derive(Debug, Serialize)]
 struct Answered<'a> {
     /// The worst of all configurations.

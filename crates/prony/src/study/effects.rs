@@ -77,7 +77,7 @@ impl Found {
         Untrusted::new(self.level(factor, level))
     }
 
-    /// `Engine=Opt`, `Engine=Opt × Plugins=Opt`.
+    /// Term of the design in words: `Engine=Opt` or `Engine=Opt × Plugins=Opt`.
     fn term(&self, term: &Term) -> String {
         let name = |(factor, level): (usize, usize)| {
             format!("{}={}", self.results.factors[factor].name, self.level(factor, level))

@@ -46,7 +46,7 @@ pub struct Percent {
     pub confidence: f64,
     /// Unit of replication of the size.
     pub over: Over,
-    /// Number of these units.
+    /// Number of these units that were counted.
     pub n: usize,
     /// Unit that the interval takes as drawn at random: with `repeats` it refers to these very workloads.
     pub of: Over,

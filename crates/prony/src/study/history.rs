@@ -107,7 +107,7 @@ fn marked(history: &History, change: &ChangePoint) -> String {
     format!("← {} % from here on, p = {:.3}: {way}", signed(by, 1), change.p)
 }
 
-/// The answer as JSON.
+/// Answer to `study history`, as JSON.
 fn answer(args: &HistoryArgs, names: &[String], history: &History) -> Value {
     let point = |point: &Point| {
         let bound = |of: fn(&prony_stats::Interval) -> f64| point.interval.as_ref().map(of);

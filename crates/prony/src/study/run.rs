@@ -40,7 +40,7 @@ pub fn run(args: &RunArgs) -> Result<Exit, Failure> {
     go(directory, &args.how, false)
 }
 
-/// Resumes an interrupted study.
+/// Resumes a study whose run was interrupted.
 ///
 /// # Errors
 /// As [`run`].
@@ -182,7 +182,7 @@ fn failure(error: &FleetError) -> Failure {
     }
 }
 
-/// `n1 12/40, 1 failed`.
+/// Progress of a machine in brief: `n1 12/40, 1 failed`.
 fn brief(progress: &Progress) -> String {
     let counts = &progress.counts;
     let failed = if counts.failed > 0 { format!(", {} failed", counts.failed) } else { String::new() };

@@ -36,7 +36,7 @@ pub fn text(found: &Found) -> String {
     out
 }
 
-/// One line an effect.
+/// Effects as text, one line each.
 fn effects(found: &Found) -> String {
     let over = found.effects.effects.first().map_or("machines", |effect| units(&effect.size));
     let percent = (1.0 - found.alpha) * 100.0;
