@@ -87,7 +87,7 @@ pub enum Verb {
     Work(WorkArgs),
     /// Generate load on a server and measure its answers
     Load(LoadArgs),
-    /// Give a user-space network driver an Intel 82599 in software
+    /// Provide an Intel 82599 in software for a user-space network driver
     Nic(Box<NicArgs>),
     /// Compare stored samples
     Compare(CompareArgs),
@@ -114,7 +114,7 @@ Examples:
   prony record --check -o try.demo --for 10s -- ./server
 
 The recording ends when the server exits, after --for, or on Ctrl-C, which reaches the server as usual; the demo is closed
-cleanly each time. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
+cleanly in each case. The exit code is that of the server; 0 if --for ended it, 3 if it sent nothing to compare.
 With --check it is that of `prony replay`, unless the demo is replayable.
 A demo contains everything the server read and sent, including secrets: only its owner can read the file. The recording is
 noted in ~/.local/state/prony/recorded, so that a replay on this machine runs its command without confirmation.";
@@ -129,7 +129,7 @@ pub struct RecordArgs {
     /// Stop the server after this time: 30s, 500ms, 2m
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
-    /// Stop it by this text on its standard input instead of SIGTERM, for servers that have a console: 'quit\n'
+    /// Stop it by writing this text to its standard input instead of sending SIGTERM, for servers with a console: 'quit\n'
     #[arg(long, value_name = "TEXT", requires = "limit", value_parser = unescaped)]
     pub end_input: Option<Text>,
     /// Server command and its arguments

@@ -16,14 +16,14 @@ Examples:
   prony load nic --mode slice --json -- ./forwarder
   prony load nic --size imix -- java -cp classes Forwarder ADDR ADDR
 
-The driver finds PCI devices in /sys/bus/pci/devices and huge pages in /mnt/huge, in a mount namespace of its own; nothing
-of the machine's /sys is touched. Each argument ADDR is replaced by the address of the next port; without one, the
-addresses are appended. Frames are numbered and have a checksum, so that each one that is lost, late or changed is known.
-Needs root, and huge pages, which are reserved and given back.
+The driver finds PCI devices in /sys/bus/pci/devices and huge pages in /mnt/huge, in a mount namespace of its own; the
+machine's own /sys is not touched. Each argument ADDR is replaced by the address of the next port; without one, the
+addresses are appended. Frames are numbered and have a checksum, so lost, late and changed frames are detected.
+It needs root, and huge pages, which it reserves and returns.
 
 Exit codes:
-  0  every frame that the driver was given came out once, in order and unchanged
-  1  frames were lost by the driver, reordered, duplicated or corrupted, or the driver made mistakes that the device saw
+  0  every frame given to the driver came out exactly once, in order and unchanged
+  1  frames were lost by the driver, reordered, duplicated or corrupted, or the device detected mistakes of the driver
   2  could not run, or no frame came out
   3  the result cannot be trusted: interrupted, unsteady, or somebody changed the number of huge pages";
 
@@ -37,13 +37,13 @@ pub struct LoadNicArgs {
     /// Duration of the measurement
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub duration: Duration,
-    /// Time before it, in which frames are forwarded and not counted
+    /// Warm-up time before the measurement, whose frames are not counted
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
     pub warm_up: Duration,
 
     #[command(flatten)]
     pub traffic: TrafficArgs,
-    /// Batch size that drivers of this project use; others ignore it
+    /// Batch size for the drivers of this project; others ignore it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Driver")]
     pub batch: Option<u16>,
     /// Time for the driver to set up all ports
@@ -53,10 +53,10 @@ pub struct LoadNicArgs {
     #[arg(long, help_heading = "Driver")]
     pub show_output: bool,
 
-    /// Where the device runs: on a CPU of its own, or on that of the driver, which it interrupts every --interval
+    /// CPU of the device: its own, or that of the driver, which it interrupts every --interval
     #[arg(long, value_enum, default_value_t = ModeArg::CrossCore, help_heading = "Measurement")]
     pub mode: ModeArg,
-    /// Time that the driver has between two visits of the device
+    /// Time that the driver runs between two slices of the device
     #[arg(long, value_name = "MICROSECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(5..=1000), help_heading = "Measurement")]
     pub interval: u64,
     /// CPU of the driver [default: the last one allowed]
@@ -83,7 +83,7 @@ pub struct TrafficArgs {
     /// Number of ports
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8), help_heading = "Traffic")]
     pub ports: u8,
-    /// Frames per second that enter each port: 14.88M, 500k, or max: as many as the driver takes
+    /// Frames per second on each port: 14.88M, 500k, or max for as many as the driver takes
     #[arg(long, value_name = "RATE", default_value = "max", value_parser = rate, help_heading = "Traffic")]
     pub rate: Rate,
     /// Frame size in bytes without the frame check sequence: 60, 64..1518 or imix
@@ -105,13 +105,13 @@ pub enum ModeArg {
 const NIC_EXAMPLES: &str = "\
 Examples:
   prony nic                          a device with two ports, for drivers that are started by hand
-  prony nic --rate 1000              the same, and 1,000 frames per second enter each port that works
+  prony nic --rate 1000              the same, with 1,000 frames per second on each port that is set up
   prony nic trace -- ./forwarder     every register write and every descriptor that a driver uses
   prony nic trace --pcap frames.pcap --for 2s -- ./forwarder
   prony nic check -- ./forwarder     what every driver must get right, one trace after another
 
-A driver that is started by hand must be in the mount namespace of the device: `prony nic` prints the command. When it
-ends, in whatever way, the device lets go of its memory and waits for the next one.";
+A driver that is started by hand must be in the mount namespace of the device: `prony nic` prints the command. However
+it ends, the device releases its memory and waits for the next driver.";
 
 /// An Intel 82599 in software, for user-space drivers.
 #[derive(Debug, Args)]
@@ -139,7 +139,7 @@ pub struct ServeArgs {
     /// Number of ports
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub ports: u8,
-    /// Frames per second that enter each port that works [default: none]
+    /// Frames per second on each port that is set up [default: none]
     #[arg(long, value_name = "RATE", value_parser = rate)]
     pub rate: Option<Rate>,
     /// Frame size in bytes without the frame check sequence: 60, 64..1518 or imix
@@ -165,7 +165,7 @@ pub struct TraceArgs {
     /// Number of ports
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=8))]
     pub ports: u8,
-    /// Frames per second that enter each port that works
+    /// Frames per second on each port that is set up
     #[arg(long, value_name = "RATE", default_value = "100", value_parser = rate)]
     pub rate: Rate,
     /// Frame size in bytes without the frame check sequence: 60, 64..1518 or imix
@@ -177,7 +177,7 @@ pub struct TraceArgs {
     /// Stop after this time
     #[arg(long = "for", value_name = "DURATION", default_value = "5s", value_parser = duration)]
     pub limit: Duration,
-    /// Only registers and events, no descriptors
+    /// Omit descriptors; print only registers and events
     #[arg(long)]
     pub no_descriptors: bool,
     /// Also write the frames of all ports to FILE
