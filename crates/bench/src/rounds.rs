@@ -85,7 +85,7 @@ struct Bench<'a> {
     options: &'a Options,
     seed: Seed,
     benchmarks: Vec<Benchmark>,
-    /// Of the first command's first run; all others must give the same.
+    /// Measure of the first command's first run; all others must give the same.
     measure: Option<Measure>,
     /// One for each command but the first.
     judges: Vec<Judge>,
@@ -112,7 +112,7 @@ struct Bench<'a> {
 struct Ran {
     /// The commands, first to last.
     order: Vec<usize>,
-    /// Of each command; `None` where it was not its turn, or something failed before.
+    /// Observation of each command; `None` where it was not its turn, or something failed before.
     observations: Vec<Option<Observation>>,
 }
 

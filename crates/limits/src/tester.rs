@@ -20,7 +20,7 @@ const WAITED: f64 = 0.005;
 const SAMPLES_MAX: usize = 128;
 /// Without so many there is no middle one and no spread.
 const SAMPLES_MIN: usize = 3;
-/// So many times the work for a sample, and no more.
+/// Largest number of repetitions of the work in a sample.
 const PASSES_MAX: u64 = 1 << 32;
 
 /// Time limits of a case.

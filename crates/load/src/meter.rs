@@ -112,7 +112,7 @@ struct Sender {
     sent: u32,
     /// Number of the first that counts.
     first: Option<u32>,
-    /// Those that count, one bit each, set when answered.
+    /// Packets that count, one bit each, set when answered.
     answered: Vec<u64>,
 }
 

@@ -157,7 +157,7 @@ pub enum Warning {
     },
     /// Packets were sent later than they should have been.
     SendsLate {
-        /// Of a hundred packets, one was later than this.
+        /// Lateness in nanoseconds that one packet in a hundred exceeded.
         p99_ns: u64,
     },
     /// Packets were not sent at all, as the generator was too far behind.
@@ -172,7 +172,7 @@ pub enum Warning {
     },
     /// The server waited for a CPU: what it could do with one is not what was measured.
     ServerWaited {
-        /// Of the time it was ready to run or running.
+        /// Share of the time in which it was ready to run or running.
         share: f64,
     },
     /// The server's threads came and went: its CPU time is more than what is told.

@@ -17,7 +17,7 @@ pub(crate) enum Mount {
     Cpusets(String),
 }
 
-/// Where control groups with cpusets are mounted; version 2 first.
+/// Mount of the control groups with cpusets, version 2 first.
 pub(crate) fn mount(tree: &Tree) -> Option<Mount> {
     let mounts = tree.read("/proc/mounts").ok()?;
     let mut cpusets = None;

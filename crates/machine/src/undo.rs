@@ -157,7 +157,7 @@ pub enum UndoError {
     /// Another process tunes or restores this machine.
     #[error("{} is tuning this machine", pid.map_or("another process".to_owned(), |pid| format!("process {pid}")))]
     Busy {
-        /// That process, as far as it is told.
+        /// PID of that process, if the lock file has it.
         pid: Option<u32>,
     },
 }

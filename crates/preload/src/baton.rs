@@ -130,7 +130,7 @@ pub unsafe fn lend(thread: *mut Thread) {
     }
 }
 
-/// What the baton's word says while this thread has it.
+/// Value of the baton's word while this thread has it.
 unsafe fn name(thread: *const Thread) -> u32 {
     // SAFETY: an attached thread has a slot, which is one of the control area's.
     unsafe { (*thread).slot.offset_from(&raw const control().threads[0]) as u32 + 1 }

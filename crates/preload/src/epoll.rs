@@ -49,7 +49,7 @@ static INSTANCES: [AtomicU64; DESCRIPTORS] = [const { AtomicU64::new(0) }; DESCR
 const SHARED: Instance = 1 << 63;
 /// Instances of this process so far.
 static MADE: AtomicU32 = AtomicU32::new(0);
-/// How many of them a forked child has as well.
+/// Number of them that a forked child has as well.
 static INHERITED: AtomicU32 = AtomicU32::new(0);
 
 /// Maps the shared table of epoll instances. Once, when the program starts: its children by `fork` share it.

@@ -6,7 +6,7 @@ use super::thread::REPLAYING;
 use libc::{c_char, pid_t};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
-/// What is known at a time: this process, its threads, its parent and its children.
+/// Number of processes and threads known at a time: this one, its threads, its parent and its children.
 const KNOWN: usize = 1024;
 
 struct Pair {

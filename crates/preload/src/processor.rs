@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const BREAKPOINT: u8 = 0xcc;
 
-/// What an instruction asks for.
+/// Question that an instruction asks the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asks {
     Rdtsc,
@@ -175,7 +175,7 @@ pub fn watch_loading() {
     }
 }
 
-/// What the loader keeps for debuggers (`struct r_debug` of `<link.h>`).
+/// Structure that the loader keeps for debuggers (`struct r_debug` of `<link.h>`).
 #[repr(C)]
 struct Debug {
     version: c_int,

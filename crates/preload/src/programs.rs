@@ -8,7 +8,7 @@ use libc::{c_char, c_int};
 use prony_channel::{LIBRARY_FD, LIBRARY_I386_FD};
 use std::ffi::CStr;
 
-/// What the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
+/// Length that the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
 const FIRST_BYTES: usize = 256;
 /// Scripts run by scripts, as many as the kernel follows.
 const DEPTH: u32 = 4;
@@ -44,7 +44,7 @@ pub unsafe fn preload_of(path: *const c_char) -> Option<&'static CStr> {
     }
 }
 
-/// What a program was built for.
+/// Architecture that a program was built for.
 #[derive(Clone, Copy)]
 enum Machine {
     /// Architecture that prony runs on.
@@ -60,7 +60,7 @@ fn is_open(fd: c_int) -> bool {
     unsafe { libc::fcntl(fd, libc::F_GETFD) != -1 }
 }
 
-/// Where `execvp` finds a program.
+/// Path at which `execvp` finds a program.
 unsafe fn located(path: *const c_char, room: &mut [u8; PATH_BYTES]) -> *const c_char {
     // SAFETY: the caller passes a C string; what is written ends with a zero byte within the room.
     unsafe {

@@ -44,7 +44,7 @@ struct NeededVersion {
     next: u32,
 }
 
-/// What is searched for in the program, and found.
+/// Search for a name in the program, and the version that was found.
 struct Search<'a> {
     name: &'a CStr,
     version: Option<&'static CStr>,
@@ -120,7 +120,7 @@ unsafe fn version_in(info: &libc::dl_phdr_info, name: &CStr) -> Option<&'static 
     }
 }
 
-/// Where the name of a needed version stands.
+/// Offset of the name of a needed version.
 unsafe fn version_numbered(mut needed: *const Needed, count: usize, number: u16) -> Option<u32> {
     // SAFETY: the caller passes the list of an object, which the loader keeps mapped.
     unsafe {

@@ -29,7 +29,7 @@ pub enum NoSymbols {
     Replaced {
         /// Build id or inode of the one that ran.
         expected: String,
-        /// Of the one that is there.
+        /// Build id or inode of the one at the path.
         found: String,
     },
     /// Debug information that would fill the memory: inlined calls have no names.

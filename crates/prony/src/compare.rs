@@ -18,7 +18,7 @@ use crate::samples::{Loaded, load_all_by};
 
 /// Two benchmarks, and what came out.
 struct Compared<'a> {
-    /// Of A's file and of B's.
+    /// Files of A and of B.
     files: [&'a Loaded; 2],
     a: &'a Benchmark,
     b: &'a Benchmark,
@@ -26,7 +26,7 @@ struct Compared<'a> {
     answer: Option<Answer>,
 }
 
-/// How the comparison was asked for, and what it could not use.
+/// Options of the comparison, and those that it could not use.
 struct Asked<'a> {
     args: &'a CompareArgs,
     /// Benchmarks that only some files have: a sentence each.
@@ -151,7 +151,7 @@ impl Compared<'_> {
         self.answer.as_ref().map_or(Verdict::Unclear, Answer::verdict)
     }
 
-    /// What this metadata or parameter of B says, or of its file.
+    /// Value of a metadatum or parameter of B, or of its file.
     fn group(&self, key: &str) -> String {
         let parameter = self.b.subject.as_ref().and_then(|subject| subject.parameters.get(key)).cloned();
         let metadata = || self.b.metadata.get(key).map(ToString::to_string);

@@ -21,7 +21,7 @@ pub use load::run as load;
 pub use serve::run as serve;
 pub use trace::run as trace;
 
-/// Where the address of a port goes in a command.
+/// Placeholder in a command for the address of a port.
 const PLACEHOLDER: &str = "ADDR";
 
 /// PCI addresses of the ports: two to a card.
@@ -74,7 +74,7 @@ fn huge_pages_failure(error: &HugePagesError) -> Failure {
     }
 }
 
-/// What went wrong in a run, with the next step.
+/// Failure of a run, with the next step.
 fn failure(error: RunError) -> Failure {
     let failure = Failure::new(error.to_string());
     match error {

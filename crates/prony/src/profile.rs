@@ -87,7 +87,7 @@ fn write(outputs: Outputs, profile: &Profile, title: &str, how: &str) -> Result<
     })
 }
 
-/// Why the result would mean little.
+/// Reasons why the result would mean little.
 fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
     let mut doubts = Vec::new();
     let samples = profile.stacks.observations();
@@ -111,7 +111,7 @@ fn doubts(recording: &Recording, profile: &Profile) -> Vec<String> {
     doubts
 }
 
-/// What does not make the result wrong, but less than it could be.
+/// Warnings that limit the result without making it wrong.
 fn warn(recording: &Recording, profile: &Profile) {
     let samples = profile.stacks.observations();
     let share = |part: u64| part as f64 / samples.max(1) as f64;

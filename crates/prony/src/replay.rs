@@ -153,7 +153,7 @@ fn times(out: &mut String, report: &ReplayReport) {
     }
 }
 
-/// What a time rests on: `one replay`, or the spread of several.
+/// Basis of a time: `one replay`, or the spread of several.
 fn replays(spread: &Spread) -> String {
     match spread.n {
         1 => "one replay".to_owned(),

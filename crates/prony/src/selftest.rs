@@ -171,7 +171,7 @@ struct Answer {
     false_alarms: usize,
     same: usize,
     alpha: f64,
-    /// How likely so many false alarms are when all is right.
+    /// Probability of so many false alarms if the judge is right.
     chance: f64,
     resolutions: Vec<Resolved>,
     pair_deviation_pct: Option<f64>,

@@ -23,7 +23,7 @@ pub(crate) struct Unexcused {
     pub(crate) beyond: Option<BeyondLimit>,
 }
 
-/// Which ports a socket has.
+/// Ports of a socket, local and remote.
 #[derive(Debug, Default, Clone, Copy)]
 struct Socket {
     local: Option<u16>,

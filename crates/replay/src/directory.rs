@@ -15,7 +15,7 @@ pub(crate) struct Directory {
     pub(crate) main_process: u16,
     by_name: BTreeMap<(u16, u16), Lane>,
     by_index: BTreeMap<u16, u32>,
-    /// What was looked up last, as servers have few threads that make calls again and again.
+    /// Entry that was looked up last, as servers have few threads that call again and again.
     recent: [Option<(u16, u16, Lane)>; RECENT],
 }
 
@@ -39,7 +39,7 @@ pub(crate) struct StreamEntry {
     /// Index of its process in [`Directory::processes`].
     pub(crate) process: u32,
     pub(crate) thread: u16,
-    /// Its number among the threads of its order.
+    /// Number of the thread among those of its order.
     pub(crate) owner: u16,
     pub(crate) bytes: u64,
     /// Bytes of the largest record.

@@ -12,7 +12,7 @@ const PATH_BYTES: usize = 184;
 /// Most that a report has of either kind.
 const MOST: usize = 64;
 
-/// What a call was about: its process, name, path and descriptor.
+/// Subject of a call: its process, name, path and descriptor.
 type About = (u16, String, Vec<u8>, i32);
 
 /// A failure that the recording has.
@@ -22,7 +22,7 @@ struct Noted {
     order: u64,
 }
 
-/// What the recording has of calls that fail.
+/// Failed calls in the recording.
 #[derive(Default)]
 struct Recording {
     failures: BTreeMap<About, Vec<Noted>>,

@@ -111,7 +111,7 @@ fn fingerprint(path: &Path) -> Option<(u64, [u8; 32])> {
     Some((size, *hasher.finalize().as_bytes()))
 }
 
-/// How a file of this machine differs from that of the recording.
+/// Difference between a file of this machine and the recorded one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Difference {
     /// The file cannot be read here.

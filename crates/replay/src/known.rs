@@ -138,7 +138,7 @@ impl KnownDemos {
         Ok(bytes)
     }
 
-    /// What stands in the list for this file on this machine.
+    /// Entry of the list for this file on this machine.
     fn entry(&self, demo: &File) -> Result<Vec<u8>, KnownError> {
         let mut content = blake3::Hasher::new();
         let mut bytes = vec![0; 1 << 20];

@@ -54,7 +54,7 @@ pub(crate) enum Input<'a> {
     Nothing,
     /// Standard input is that of this process.
     Own,
-    /// What comes out of this end of a pipe.
+    /// Standard input is this end of a pipe.
     Pipe(&'a File),
 }
 

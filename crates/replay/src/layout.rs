@@ -21,7 +21,7 @@ pub enum LayoutError {
     /// The system refused a member.
     #[error("`{name}`: {error}")]
     Member {
-        /// Its path below the directory.
+        /// Path of the entry below the directory.
         name: String,
         /// Error that the system returned.
         error: io::Error,

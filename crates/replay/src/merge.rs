@@ -90,7 +90,7 @@ impl Merger {
         run.append_to(self.pending(process, leader, slot));
     }
 
-    /// Where the bytes of a slot go.
+    /// Destination of the bytes of a slot.
     fn pending(&mut self, process: u32, leader: u32, slot: usize) -> &mut Vec<u8> {
         let pending = self.slots.entry(slot).or_default();
         if (pending.process, pending.leader) != (process, leader) {
@@ -170,7 +170,7 @@ mod tests {
         Record::new(head).as_bytes().to_vec()
     }
 
-    /// What comes out, and what was wrong with the rest.
+    /// Merged records, and what was wrong with the rest.
     fn tried(merger: &mut Merger, all: bool) -> (Vec<(u16, u64)>, Result<(), Fault>) {
         let mut orders = Vec::new();
         let ended = merger.take(all, |process, record| {

@@ -49,7 +49,7 @@ pub(crate) fn in_object(bytes: &ReadCache<File>) -> ProcessorReads {
 struct Section<'a> {
     address: u64,
     code: &'a [u8],
-    /// Of the mode that it runs in.
+    /// Bits of the mode that it runs in.
     bits: u32,
 }
 

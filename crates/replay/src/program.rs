@@ -115,7 +115,7 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
         .ok_or_else(|| ProgramError::NotFound(shown, search.to_string_lossy().into_owned()))
 }
 
-/// What the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
+/// Length that the kernel reads of a script to find its interpreter (`BINPRM_BUF_SIZE`).
 const FIRST_LINE_BYTES: u64 = 256;
 
 /// Returns architecture and build id of what will run, or says why it cannot be hooked.

@@ -123,11 +123,11 @@ fn system(what: &'static str) -> impl Fn(io::Error) -> RecordError {
 
 /// The kernel's error for a descriptor above the limit.
 pub(crate) const EBADF: i32 = 9;
-/// How long the recorder sleeps when there was nothing to gather.
+/// Time that the recorder sleeps when there was nothing to drain.
 const IDLE: Duration = Duration::from_millis(5);
 /// How often a block is ended, so that a recording that is cut loses no more than this.
 const BLOCK_EVERY: Duration = Duration::from_secs(1);
-/// How long a server has to end by itself once it was asked to.
+/// Time that a server has to end by itself after it was asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// Records a server until it ends, the time is up, or SIGINT or SIGTERM comes, which is passed on
@@ -268,7 +268,7 @@ fn pipe() -> io::Result<(File, File)> {
     Ok((OwnedFd::from(read).into(), OwnedFd::from(write).into()))
 }
 
-/// What broke a recording off.
+/// Reason why a recording was interrupted.
 enum RunError {
     Write(WriteError),
     System(&'static str, io::Error),
@@ -298,7 +298,7 @@ impl From<DrainError> for RunError {
 }
 
 struct Recording {
-    /// Where the server is asked to end, and by what.
+    /// Pipe on which the server is asked to end, and the text for that.
     end_input: Option<(File, Vec<u8>)>,
     channel: Channel,
     server: Launched,
@@ -313,9 +313,9 @@ struct Recording {
     objects: Vec<Loaded>,
     /// The kernel reports raw system calls, from whatever object.
     raw_calls_trapped: bool,
-    /// What could not be recorded.
+    /// Notes about what could not be recorded.
     notes: Vec<String>,
-    /// What was recorded another way, and said so.
+    /// Notes about what was recorded in another way.
     covered: Vec<String>,
     /// Bytes of the record that is being stamped.
     stamped: Vec<u8>,

@@ -23,7 +23,7 @@ pub enum FileError {
     TooLarge {
         /// Size of the file, in bytes.
         bytes: u64,
-        /// What is read at most.
+        /// Largest number of bytes that are read.
         limit: u64,
     },
 }

@@ -280,7 +280,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-/// What killed replays have left is looked for once.
+/// Guard, so that remains of killed replays are looked for once.
 static SWEPT: Once = Once::new();
 
 /// Replays a demo as often as `options` asks and compares the replays. `progress` is called a few times a second.
@@ -306,14 +306,14 @@ pub struct Replayer<'a> {
     nowhere: File,
     /// Files of the recording that are not here.
     missing: Option<FilesLacking>,
-    /// What of the demo's files and of others is put in the place of those here.
+    /// Files of the demo and others that are mounted over those here.
     plan: Plan,
     /// Files that the demo has and that differ here, where it is not trusted.
     files_withheld: u64,
     warnings: Vec<Warning>,
-    /// What of the recorded environment the build does not get.
+    /// Recorded variables that the build does not get.
     withheld: Withheld,
-    /// Why the result would mean little.
+    /// Reasons why the result would mean little.
     reasons: Vec<WeakReason>,
     surroundings: Surroundings,
 }
@@ -550,7 +550,7 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// What of the recorded environment the build does not get.
+/// Recorded variables that the build does not get.
 fn warnings_of(withheld: &Withheld) -> impl Iterator<Item = Warning> {
     let warning = |names: &[OsString], kind: fn(Vec<String>) -> Warning| {
         let names: Vec<String> = names.iter().map(|name| Untrusted::new(name).to_string()).collect();

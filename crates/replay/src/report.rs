@@ -320,9 +320,9 @@ pub enum Doing {
     Running,
     /// Sleeping in a system call.
     Sleeping {
-        /// Its name, or its number.
+        /// Name of the system call, or its number.
         call: String,
-        /// What the descriptor that it is about leads to; empty without one.
+        /// Target of the descriptor of the call; empty without one.
         at: String,
     },
     /// The thread has no records left.

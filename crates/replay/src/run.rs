@@ -132,7 +132,7 @@ pub(crate) struct Starved {
     pub(crate) process: Doing,
 }
 
-/// How often the outside looks whether the replay gets on.
+/// Interval at which the progress of the replay is checked.
 const LOOK: Duration = Duration::from_millis(50);
 /// A build that computes for longer than this many watchdog times in one call is given up too.
 const BUSY_FACTOR: u32 = 12;
@@ -358,7 +358,7 @@ fn look_at(channel: &Channel, pid: i32) -> Starved {
     Starved { threads: threads.collect(), process: doing(pid) }
 }
 
-/// What the kernel says that a thread is doing.
+/// State of a thread, as the kernel reports it.
 fn doing(tid: i32) -> Doing {
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{tid}/{name}")).unwrap_or_default();
     let stat = read("stat");

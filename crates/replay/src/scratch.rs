@@ -94,7 +94,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Where scratch directories may lie; the first is memory.
+/// Parents of scratch directories; the first is in memory.
 fn parents() -> Vec<PathBuf> {
     vec!["/dev/shm".into(), std::env::temp_dir(), "/var/tmp".into()]
 }

@@ -59,7 +59,7 @@ pub enum StateError {
     /// More directories than a demo is believed to have.
     #[error("expected at most {limit} state directories, found {found}")]
     Directories {
-        /// How many it may have.
+        /// Largest permitted number of state directories.
         limit: usize,
         /// Number of state directories in the demo.
         found: usize,
@@ -170,7 +170,7 @@ pub struct SetIdFile {
     pub mode: u32,
 }
 
-/// How many of them are listed.
+/// Largest number of files that are listed.
 const SET_ID_FILES_MAX: usize = 100;
 
 /// Finds the set-user-id and set-group-id files in the state of a demo, a hundred at most.

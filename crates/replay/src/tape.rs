@@ -54,7 +54,7 @@ pub(crate) enum Source {
     Windows(Arc<Plan>),
 }
 
-/// What one thread takes on the tape.
+/// Place of one thread on the tape.
 #[derive(Debug, Default, Clone)]
 struct Stream {
     start: u64,

@@ -142,7 +142,7 @@ pub(crate) struct Feeding {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How long the feeding thread sleeps at most.
+/// Longest sleep of the feeding thread.
 const LOOK: Duration = Duration::from_millis(50);
 
 impl Feeding {
@@ -224,9 +224,9 @@ struct Way {
     /// Bytes that a walker has put on it.
     fed: u64,
     pending: Vec<u8>,
-    /// How many of them have arrived.
+    /// Number of those bytes that have arrived.
     arrived: usize,
-    /// Where they go, once the reader is there.
+    /// Destination of the bytes, once the reader is there.
     to: Option<Place>,
     /// True if the way stands in `Streams::lagging`.
     lags: bool,

@@ -17,10 +17,10 @@ pub struct ByLevel {
 /// The words of a text that one factor changes.
 struct Slot {
     factor: usize,
-    /// Of the first text: from this word, up to that.
+    /// First word of the range, in the first text.
     from: usize,
     to: usize,
-    /// What stands there with each level.
+    /// Words that stand there, by level.
     parts: BTreeMap<usize, Vec<String>>,
 }
 

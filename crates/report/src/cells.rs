@@ -17,7 +17,7 @@ const KEY_DIGITS: usize = 8;
 /// Letters of a message in the page.
 const MESSAGE_LETTERS: usize = 300;
 
-/// What the script of the page reads: a column a field, an entry a cell.
+/// Data for the script of the page: one column per field, one entry per cell.
 #[derive(Debug, Serialize)]
 struct Columns<'a> {
     // Names as they are shown: the script takes them for text, but a browser obeys what turns its direction around.
@@ -133,7 +133,7 @@ fn role_number(role: Role) -> u8 {
     }
 }
 
-/// So many significant digits: the file of samples has all of them.
+/// Value with this number of significant digits; the samples files have all of them.
 fn rounded(value: f64, digits: usize) -> Option<f64> {
     value.is_finite().then(|| format!("{value:.*e}", digits - 1).parse().unwrap_or(value))
 }

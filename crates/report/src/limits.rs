@@ -60,7 +60,7 @@ fn processor(limits: &Limits) -> &str {
     limits.facts.cpu.model.as_deref().unwrap_or("a processor")
 }
 
-/// Where the caches of the first CPU end.
+/// Sizes of the caches of the first CPU in bytes, with their names.
 fn caches(limits: &Limits) -> Vec<(f64, String)> {
     let data = limits.facts.cpu.caches.iter().filter(|cache| cache.kind != "Instruction");
     data.map(|cache| (cache.size_bytes as f64, format!("L{}", cache.level))).collect()

@@ -24,7 +24,7 @@ const SCRIPT: &str = include_str!("page.js");
 const FAILURES_MAX: usize = 8;
 /// Configurations that a legend shows without being asked.
 const LEGEND_MAX: usize = 12;
-/// What made single levels or configurations, shown without being asked: lines.
+/// Number of single levels or configurations up to which their list is shown open.
 const ENTRIES_MAX: usize = 4;
 
 /// Renders the page as one HTML document.

@@ -126,7 +126,7 @@ mod tests {
         [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
     }
 
-    /// What a dichromat sees: Machado, Oliveira & Fernandes 2009, severity 1.0.
+    /// Matrices for colours as dichromats see them: Machado, Oliveira & Fernandes 2009, severity 1.0.
     const VISIONS: [(&str, [[f64; 3]; 3]); 4] = [
         ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
         (

@@ -227,7 +227,7 @@ fn scope(size: &Size) -> String {
     if is_of_these(size) { format!("on these {units}") } else { format!("over {units}") }
 }
 
-/// What is known of workloads that were not measured, on one machine.
+/// Sentence about workloads that were not measured, on one machine.
 fn of_others(size: &Size) -> Option<String> {
     match (size.of, size.others, size.units.len()) {
         (Over::Repeats, Some(others), _) => {
@@ -445,7 +445,7 @@ pub fn remarks(matrix: &Matrix<'_>, findings: &Findings) -> Vec<String> {
     remarks
 }
 
-/// Of what the intervals of one machine speak, and what is known beyond.
+/// Subject of the intervals of one machine, and what is known beyond.
 fn like_these(results: &Results, effects: &[Effect]) -> Option<String> {
     let size = &effects.iter().find(|effect| is_of_these(&effect.size))?.size;
     let these = format!("Intervals are for these {}", count(size.units.len(), over(size.over)));
@@ -486,7 +486,7 @@ fn one_edge(results: &Results, effects: &[Effect]) -> Vec<String> {
     alike.into_iter().map(sentence).collect()
 }
 
-/// What the configurations cannot tell apart: levels one by one, combinations together.
+/// Levels and combinations that the configurations cannot separate.
 fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
     let (levels, combinations): (Vec<&Alias>, Vec<&Alias>) =
         aliases.iter().partition(|alias| matches!(alias.term, Term::Main { .. }));

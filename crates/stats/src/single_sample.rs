@@ -78,7 +78,7 @@ mod tests {
     use crate::Seed;
     use crate::noise::{normal, uniform};
 
-    /// How many of a thousand intervals of `n` values miss the true median, 0.
+    /// Number of intervals of a thousand, each of `n` values, that miss the true median, 0.
     fn missed(n: usize, phi: f64, two_modes: bool) -> usize {
         let miss = |at: u64| {
             let mut seed = Seed::new(at);

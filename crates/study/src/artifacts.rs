@@ -49,7 +49,7 @@ pub enum ArtifactError {
     Content {
         /// Path of the copy.
         path: PathBuf,
-        /// Its hash in the list.
+        /// Hash of the copy in the list, in hexadecimal.
         expected: String,
         /// Hash of the copy as it is, in hexadecimal.
         found: String,
@@ -59,7 +59,7 @@ pub enum ArtifactError {
     List {
         /// Path of the list of artifacts.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem of the list, for the message.
         problem: String,
     },
 }
@@ -236,7 +236,7 @@ fn digest_of(path: &Path, depth: usize) -> Result<[u8; 32], ArtifactError> {
     Ok(hash.finalize().into())
 }
 
-/// What is in a directory, by name.
+/// Entries of a directory, by name.
 fn entries(path: &Path, depth: usize) -> Result<BTreeMap<Vec<u8>, PathBuf>, ArtifactError> {
     let kind = |found| ArtifactError::Kind { path: path.to_owned(), found };
     if !path.is_dir() {

@@ -146,7 +146,7 @@ fn main_effects(levels: &[usize]) -> Vec<Effect> {
     levels.iter().enumerate().flat_map(of).collect()
 }
 
-/// How many pairs of main effects of different factors there are.
+/// Number of pairs of main effects of different factors.
 fn interactions(levels: &[usize]) -> usize {
     let beside_first = levels.iter().map(|levels| levels - 1);
     let (pairs, _) = beside_first.fold((0usize, 0usize), |(pairs, before), levels| {

@@ -181,7 +181,7 @@ fn judge(mut changes: Vec<(&mut Size, &mut Verdict)>, alpha: f64, margin: f64) {
     }
 }
 
-/// Why a configuration is not compared.
+/// Phrase that says why a configuration is not compared.
 fn phrase(levels: &[(String, String)], observations: &[&Observation]) -> String {
     let name = levels.iter().map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(" ");
     let has = |study: usize| observations.iter().any(|one| one.levels[0] == study);

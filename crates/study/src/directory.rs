@@ -44,7 +44,7 @@ pub enum DirectoryError {
     Study {
         /// Path of the study file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// Problem of the study file, with its line and column.
         error: StudyError,
     },
     /// The study cannot be planned.

@@ -26,7 +26,7 @@ pub enum ExecError {
     Template {
         /// As the study says it.
         template: String,
-        /// What is wrong with it.
+        /// Problem of the template, for the message.
         problem: String,
     },
     /// A command of it could not be started.

@@ -12,13 +12,13 @@ use crate::exec::{self, ExecError, Running, Templates};
 use crate::run::{self, Event, Work, WorkError};
 use crate::slurm::{Queue, Rounds, SlurmError, Submission};
 
-/// How often other machines' ledgers are looked at.
+/// Interval at which other machines' ledgers are read.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often Slurm is asked whether there is anything to wait for.
+/// Interval at which Slurm is asked whether there is anything to wait for.
 const QUEUE_EVERY: Duration = Duration::from_secs(1);
 /// So often in a row nothing must be alive before it is submitted again.
 const DEAD_LOOKS: u32 = 3;
-/// How often it is told how far all machines are.
+/// Interval at which the progress of all machines is reported.
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
 /// Machines of a study, by their index, and how each is used.

@@ -45,9 +45,9 @@ pub enum TableError {
     Columns {
         /// Number of the line, from 1.
         line: u64,
-        /// As many as the header has.
+        /// Number of cells in the header.
         expected: usize,
-        /// As many as there are.
+        /// Number of cells in the row.
         found: usize,
     },
     /// A column without a name.
@@ -402,7 +402,7 @@ fn value(table: &Table, row: &Row, columns: &Columns, unit: &Unit) -> Result<Opt
     Err(TableError::NotAboveZero { line: row.line, column, found })
 }
 
-/// How much work each row was.
+/// Amount of work of each row.
 fn frames(table: &Table, column: usize) -> Result<Vec<f64>, TableError> {
     let parse = |(row, text): (&Row, &str)| match table.parsed(text) {
         Some(number) if number > 0.0 => Ok(number),

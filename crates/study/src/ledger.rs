@@ -32,13 +32,13 @@ use crate::{FailureKind, Role};
 pub const FAILURES_IN_A_ROW_MOST: u32 = 5;
 /// Attempts of one cell that may be cut short: a cell that takes its machine down each time must not do so forever.
 pub const CUTS_MOST: u32 = 8;
-/// Why cells of an earlier plan are not run.
+/// Reason why cells of an earlier plan are not run.
 const NOT_PLANNED: &str = "not in the study any more";
 /// The fact that says which plan was written down last.
 const PLANNED: &str = "planned";
-/// How often a cell that failed by chance is run in all.
+/// Number of runs of a cell that failed by chance, the first included.
 const TRANSIENT_ATTEMPTS_MOST: u32 = 2;
-/// How long another process may hold the file while it writes.
+/// Longest time that another process may hold the file while it writes.
 const BUSY: Duration = Duration::from_secs(10);
 
 /// Error of using a ledger.
@@ -84,7 +84,7 @@ pub enum LedgerError {
     Busy {
         /// Path of the ledger.
         path: PathBuf,
-        /// Who, as far as it is told.
+        /// PID of that process, if it is known.
         pid: Option<u32>,
     },
     /// The ledger belongs to another machine.
@@ -92,9 +92,9 @@ pub enum LedgerError {
     Other {
         /// Path of the ledger.
         path: PathBuf,
-        /// Whose cells were to be run.
+        /// Name of the machine whose cells were to be run.
         expected: String,
-        /// What it was made for.
+        /// Name of the machine that the ledger was made for.
         found: String,
     },
     /// Something in it that no ledger of ours holds.
@@ -121,7 +121,7 @@ pub struct Ledger {
     writer: Option<Writer>,
 }
 
-/// What only the one who runs cells has.
+/// State that only the process that runs cells has.
 #[derive(Debug)]
 struct Writer {
     owner: Owner,
@@ -702,7 +702,7 @@ fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }
 
-/// Of what a plan writes down.
+/// Digest of the rows that a plan writes.
 fn digest(cells: &[Row]) -> String {
     let mut hash = Sha256::new();
     for row in cells {

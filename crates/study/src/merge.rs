@@ -24,7 +24,7 @@ pub enum MergeError {
     Samples {
         /// Path of the samples file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the samples cannot be used.
         error: SamplesError,
     },
 }

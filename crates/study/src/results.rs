@@ -159,7 +159,7 @@ pub enum State {
     Done,
     /// Run without a value, for the reason given.
     Failed {
-        /// Whether trying again may help.
+        /// Kind of the failure: whether a retry may help.
         kind: FailureKind,
         /// Message of the failure, in one line.
         message: String,

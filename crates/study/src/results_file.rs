@@ -55,7 +55,7 @@ pub enum LoadError {
     Json {
         /// Path of the file.
         path: PathBuf,
-        /// What was expected, and where.
+        /// Message of the JSON parser, with line and column.
         error: serde_json::Error,
     },
     /// Parts of the results do not fit to each other.
@@ -74,7 +74,7 @@ pub enum LoadError {
     Samples {
         /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Reason why the samples cannot be used.
         error: SamplesError,
     },
 }

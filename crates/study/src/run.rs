@@ -61,7 +61,7 @@ pub enum WorkError {
     Unmet {
         /// Name of the machine.
         machine: String,
-        /// What it is not; at least one.
+        /// Requirements that the machine does not meet; at least one.
         unmet: Vec<Unmet>,
     },
     /// The study's directory, or a file or ledger in it.
@@ -220,7 +220,7 @@ struct Shared<'a> {
     state: Mutex<Running>,
 }
 
-/// What changes while cells run.
+/// State that changes while cells run.
 struct Running {
     ledger: Ledger,
     here: LocalMachine,
@@ -336,7 +336,7 @@ fn workload(shared: &Shared, first: Claim) -> Result<Option<Claim>, WorkError> {
     }
 }
 
-/// What runs in a cell; `None` when the study lacks a name of it.
+/// Command of a cell; `None` when the study lacks a name of it.
 fn task(shared: &Shared, study: &Study, claim: &Claim) -> Option<Task> {
     let directory = shared.work.directory;
     let workload = study.workloads.iter().position(|workload| workload.name == claim.row.workload)?;

@@ -27,7 +27,7 @@ pub fn target_tmp() -> PathBuf {
     directory
 }
 
-/// Where the tests keep the list of recorded demos, instead of the user's home.
+/// Directory in which the tests keep the list of recorded demos, instead of the user's home.
 pub fn state_home() -> PathBuf {
     target_tmp().join("state")
 }
@@ -56,7 +56,7 @@ impl Answer {
         Answer::of(command.output().unwrap_or_else(|error| panic!("cannot start {command:?}: {error}")))
     }
 
-    /// Of a command that has ended.
+    /// Answer of a command that has ended.
     pub fn of(output: Output) -> Answer {
         let text = |bytes| String::from_utf8(bytes).expect("answers and messages are text");
         let (code, signal) = (output.status.code(), output.status.signal());

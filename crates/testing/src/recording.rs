@@ -133,9 +133,9 @@ pub fn record(scratch: &Scratch, server: &Server, drive: impl FnOnce(&Stop) + Se
 
 /// Result of `prony record`: demo and messages.
 pub struct Recording {
-    /// Its exit code, which is the server's.
+    /// Exit code of `prony record`, which is the server's.
     pub code: i32,
-    /// What it and the server said on standard error.
+    /// Text that `prony record` and the server wrote to standard error.
     pub said: String,
 }
 
@@ -203,7 +203,7 @@ pub struct Replay {
     pub code: i32,
     /// The answer of `--json`; null when there was none.
     pub answer: Value,
-    /// What it said on standard error.
+    /// Text that `prony replay` wrote to standard error.
     pub said: String,
 }
 

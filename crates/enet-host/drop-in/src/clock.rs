@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::exported;
 
-/// What is added to the time since the first call.
+/// Offset that is added to the time since the first call.
 static OFFSET_MS: AtomicU32 = AtomicU32::new(0);
 
 /// Time of the first call.

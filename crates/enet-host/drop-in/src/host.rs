@@ -47,7 +47,7 @@ pub struct Host {
     intercepted: VecDeque<layout::Event>,
     pub mirror: Mirror,
     pub driver: Driver,
-    /// What the settings were made from last.
+    /// Callback that the settings were last made from.
     checksum: Option<ChecksumCallback>,
     compressor: *mut c_void,
 }
@@ -108,7 +108,7 @@ impl Host {
         unsafe { done.free() };
     }
 
-    /// Whether there is an event to tell the program of, perhaps.
+    /// True if there may be an event to report to the program.
     #[inline]
     unsafe fn may_have_event(host: *mut Host) -> bool {
         // SAFETY: as above.

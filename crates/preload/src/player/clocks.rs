@@ -100,7 +100,7 @@ pub unsafe fn take_reading(thread: *mut Thread, op: Op) -> Option<Answer> {
     }
 }
 
-/// Where the last record of such a clock is kept.
+/// Place of the last record of such a clock.
 unsafe fn last_reading<'a>(thread: *mut Thread, op: Op) -> &'a mut [u64] {
     // SAFETY: the block is the calling thread's own, and nobody else uses the copies while the call is under way.
     unsafe { if op == Op::Times { &mut (*thread).last_times } else { &mut (*thread).last_usage } }

@@ -12,7 +12,7 @@ use prony_channel::{self as channel, NO_THREAD, OP_MASK, SlotState, Stop, StopKi
 use prony_demo::{Class, HEAD_BYTES, Head, Op};
 use std::sync::atomic::Ordering;
 
-/// How many records a call looks ahead within its frame.
+/// Number of records that a call looks ahead within its frame.
 const SEARCH_RECORDS: usize = 4096;
 
 /// The call does not meet its record at the cursor.

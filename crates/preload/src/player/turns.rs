@@ -146,7 +146,7 @@ unsafe fn look_after_holder(stuck: &mut Stuck, thread: *mut Thread) {
 /// Bit of a turn's owner that says that the turn has ended.
 const ENDED: u32 = 0x8000;
 
-/// What the list says of a turn, or of a later one that has its place.
+/// Entry of the list for a turn, or for a later one that has its place.
 unsafe fn entry_of<'a>(thread: *const Thread, turn: u64) -> &'a AtomicU32 {
     // SAFETY: the block is the calling thread's own, and its list of turns is mapped for good: the place lies in it, as
     // the mask says. Everybody changes it as an atomic.

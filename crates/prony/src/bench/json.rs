@@ -23,7 +23,7 @@ pub struct Answer {
     complete: bool,
     /// Share of their time that runs waited for a CPU.
     contention: Option<f64>,
-    /// How the runs of a pair were made, where both ways were tried.
+    /// Pairing of the runs, if both methods were tried.
     pairing: Option<PairingTried>,
     alpha: f64,
     margin_pct: f64,
@@ -134,7 +134,7 @@ struct Command {
 #[derive(Debug, Serialize)]
 struct Times {
     median: f64,
-    /// Of the median; `null` with too few values.
+    /// Lower bound for the median; `null` with too few values.
     low: Option<f64>,
     high: Option<f64>,
     mean: f64,

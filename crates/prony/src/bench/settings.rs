@@ -21,7 +21,7 @@ pub fn cpu(args: &BenchArgs) -> Result<Option<usize>, Failure> {
     }
 }
 
-/// What was done to quiet the machine, and where the commands run.
+/// Tuning of the machine, and CPUs of the commands.
 pub fn tuning(args: &BenchArgs) -> serde_json::Value {
     serde_json::json!({
         "knobs": prony_machine::tuned(&Tree::machine()),

@@ -95,7 +95,7 @@ fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
     }
 }
 
-/// What is said of a side that differs: times are faster or slower, all else is higher or lower.
+/// Word for a side that differs: times are faster or slower, all else is higher or lower.
 fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
     let worse = verdict == Verdict::Slower;
     match (one.b.unit, one.b.better()) {
@@ -138,7 +138,7 @@ fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
     Interval { estimate, low, high, confidence: 0.0, n }
 }
 
-/// What the answer rests on.
+/// Observations that the answer rests on.
 fn rests_on(answer: &Answer) -> String {
     match answer {
         Answer::Paired(outcome) => count(outcome.pairs as u64, "pair"),
@@ -156,7 +156,7 @@ fn rests_on(answer: &Answer) -> String {
     }
 }
 
-/// What to know besides: each metric of pairs, and why a verdict is what it is.
+/// Further lines: each metric of pairs, and the reasons for the verdict.
 fn details(out: &mut String, one: &Compared<'_>) {
     match &one.answer {
         Some(Answer::Paired(outcome)) => {

@@ -27,7 +27,7 @@ struct One {
     verdict: Verdict,
     metric: String,
     unit: String,
-    /// How much more B costs than A: of a rate, its inverse.
+    /// Cost of B relative to A: of a rate, its inverse.
     estimate_pct: Option<f64>,
     low_pct: Option<f64>,
     high_pct: Option<f64>,

@@ -22,11 +22,11 @@ use crate::trust;
 /// Files that a demo still needs and that are named one by one.
 const NEEDED_MOST: usize = 10;
 
-/// What is known of a demo without reading its records.
+/// Facts about a demo that need no reading of its records.
 struct Facts<'a> {
     header: &'a Header,
     trailer: Option<&'a Trailer>,
-    /// Of a cut demo: what remains.
+    /// Readable rest of a truncated demo.
     remains: Option<String>,
     records: u64,
     frames: u64,
@@ -39,7 +39,7 @@ struct Facts<'a> {
     calls: Option<BTreeMap<String, CallCount>>,
 }
 
-/// How often a call was made and what it moved.
+/// Number of times that a call was made, and bytes that it moved.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 struct CallCount {
     calls: u64,

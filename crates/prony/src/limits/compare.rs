@@ -211,7 +211,7 @@ fn text(workload: &Workload, limits: &Limits) -> String {
     out
 }
 
-/// How far from the limit, in ratios.
+/// Distance from the limit, as a ratio.
 fn distance(share: &Share) -> f64 {
     share.share.ln().abs()
 }

@@ -39,7 +39,7 @@ pub fn text(limits: &Limits, asked: &[Experiment]) -> String {
     out + &trust(limits, asked)
 }
 
-/// How many samples all figures rest on, and what was seen to disturb them.
+/// Number of samples behind all figures, and the interference that was seen.
 fn trust(limits: &Limits, asked: &[Experiment]) -> String {
     let cases: Vec<&Measured> = limits.measured.iter().filter(|case| asked.contains(&case.experiment)).collect();
     let taints: Vec<Option<Taint>> =
@@ -208,7 +208,7 @@ fn write_table(cases: &[&Measured]) -> String {
     out
 }
 
-/// Where a loop is slowest, if it is slower there by more than noise.
+/// Offset at which a loop is slowest, if it is slower there by more than noise.
 fn worst_offset(cases: &[&Measured], of: Option<&str>) -> Option<(String, String)> {
     let offsets = cases.iter().filter(|case| case.fact("loop") == of && case.fact("offset").is_some());
     let figures = offsets.filter_map(|case| Some((case.fact("offset")?, case.figure()?.value)));
@@ -331,7 +331,7 @@ fn best_and_median(case: Option<&&Measured>) -> String {
     format!("{best} ({}){}", significant(figure.median / factor), mark(case))
 }
 
-/// How many samples the figures of some cases rest on.
+/// Number of samples behind the figures of some cases.
 fn rests_on(cases: &[&Measured]) -> String {
     let counts: Vec<usize> = cases.iter().filter_map(|case| Some(case.figure()?.n)).collect();
     match (counts.iter().min(), counts.iter().max()) {
@@ -393,7 +393,7 @@ fn cache(cases: &[&Measured]) -> String {
     table.text() + &levels(cases, &kinds, "second") + &rests_on(cases)
 }
 
-/// Where the curve of each kind of page is flat.
+/// Flat parts of the curve, for each kind of page.
 fn levels(cases: &[&Measured], kinds: &[&str], unit: &str) -> String {
     let mut out = String::new();
     for kind in kinds {

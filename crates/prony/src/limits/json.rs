@@ -23,7 +23,7 @@ struct Shown<'a> {
     experiment: &'static str,
     name: &'a str,
     unit: &'a str,
-    /// What counts: the best of times and rates, the median of cycles.
+    /// Figure of the case: the best of times and rates, the median of cycles.
     value: f64,
     best: f64,
     median: f64,
@@ -43,7 +43,7 @@ struct Shown<'a> {
     left_out: usize,
     /// Every byte that was emitted, in hexadecimal, unless it is too long.
     code: Option<&'a str>,
-    /// Of all samples, disturbed ones among them.
+    /// Values of all samples, disturbed ones included.
     values: &'a [f64],
     /// Why each may be slower than the hardware; `null`: nothing was seen.
     taints: Vec<Option<&'static str>>,

@@ -103,7 +103,7 @@ fn name(disturbance: Disturbance) -> &'static str {
     }
 }
 
-/// What to do about it.
+/// Remedy for a source of interference.
 fn next_step(finding: &Finding) -> Option<&'static str> {
     if finding.state != State::Disturbs {
         return None;

@@ -198,7 +198,7 @@ fn file_name(place: &str) -> &str {
     place.rsplit('/').next().unwrap_or(place)
 }
 
-/// What this machine lacks, and what the shield is worth.
+/// Features that this machine lacks, and the effect of the shield.
 fn besides(tuning: &Tuning<'_>) -> String {
     let mut out = tuning.shield.as_ref().map_or_else(String::new, shield_text);
     for Absent { knob, reason } in &tuning.absent {

@@ -79,7 +79,7 @@ fn is_finding(report: &Report) -> bool {
     report.total(|stream| stream.lost_by_driver + wrong(&stream.counts)) > 0 || !report.notices.is_empty()
 }
 
-/// What to know before the numbers are trusted.
+/// Warnings to know before the numbers are trusted.
 fn warnings(report: &Report) -> Vec<String> {
     let mut warnings = Vec::new();
     if report.is_interrupted {

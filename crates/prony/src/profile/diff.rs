@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{self, NewFile};
 
-/// What is compared: the names of the two, and their stacks in one vocabulary.
+/// Both profiles: their names, and their stacks in one vocabulary.
 struct Compared {
     names: [String; 2],
     pair: Pair,

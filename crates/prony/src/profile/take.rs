@@ -18,9 +18,9 @@ use crate::failure::Failure;
 use crate::report::{ReplayReport, Verdict};
 use crate::trust;
 
-/// How long a command that was asked to end may take.
+/// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long a replay may get nowhere; as `prony replay` has it.
+/// Time that a replay may make no progress, as in `prony replay`.
 const WATCHDOG: Duration = Duration::from_secs(10);
 
 /// Recorded samples of a run, with what is known of the run.
@@ -190,7 +190,7 @@ fn wait(ended: Option<&OwnedFd>, interrupt: &Interrupt, limit: Option<Duration>)
     }
 }
 
-/// Which of the descriptors are readable, after this time at the latest.
+/// Indices of the descriptors that are readable, after this time at the latest.
 fn wait_for(descriptors: &[std::os::fd::BorrowedFd<'_>], time: Duration) -> io::Result<Vec<bool>> {
     let mut polled: Vec<PollFd<'_>> =
         descriptors.iter().map(|descriptor| PollFd::from_borrowed_fd(*descriptor, PollFlags::IN)).collect();

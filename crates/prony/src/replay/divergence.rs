@@ -14,7 +14,7 @@ use crate::report::{Divergence, DivergenceClass, ReplayReport};
 
 /// Bytes of either side that are shown; the window of the report may be larger.
 const SHOWN_BYTES: usize = 32;
-/// Of these, before the byte that differs.
+/// Number of these shown before the byte that differs.
 const SHOWN_BEFORE: usize = 12;
 
 /// The words for a class.
@@ -67,7 +67,7 @@ pub(super) fn detail(found: &Divergence) -> String {
     difference.into_iter().chain(detail).collect::<Vec<_>>().join("; ")
 }
 
-/// Which thread holds a replay up, and which threads wait.
+/// Thread that holds a replay up, and threads that wait.
 fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>) -> String {
     let name = |thread: &ThreadReport| match thread.process {
         0 => format!("thread {}", thread.thread),
@@ -87,7 +87,7 @@ fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>) -> 
     std::iter::once(format!("{holder}{turn}")).chain(waiting).collect::<Vec<_>>().join("; ")
 }
 
-/// What a thread, or a process, does.
+/// Activity of a thread or of a process, in words.
 fn doing(doing: &Doing) -> String {
     match doing {
         Doing::Turn => "waits for its turn".to_owned(),

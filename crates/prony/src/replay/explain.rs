@@ -118,7 +118,7 @@ fn names(files: &[String]) -> String {
     }
 }
 
-/// What a thread does, and since which call.
+/// Activity of a thread, and the call since which it lasts.
 fn thread(thread: &ThreadReport) -> String {
     let ThreadReport { process, thread: number, record, call, waits_for, doing, .. } = thread;
     let of = if *process > 0 { format!(" of process {process}") } else { String::new() };
@@ -270,7 +270,7 @@ fn step_for_blocked(held: &ThreadReport) -> String {
     }
 }
 
-/// What to look at in a build that is not the recorded one.
+/// Next step for a build that is not the recorded one.
 fn step_for_build(args: &ReplayArgs, found: &Divergence) -> String {
     let demo = args.demo.display();
     let same = format!("`prony replay {demo}` replays the recorded build; if that is identical");

@@ -20,7 +20,7 @@ use crate::output;
 /// Error of the interval of the centre.
 const ALPHA: f64 = 0.05;
 
-/// What there is to say of a benchmark.
+/// Statistics of one benchmark.
 #[derive(Debug, Serialize)]
 struct Stats<'a> {
     file: &'a str,

@@ -85,7 +85,7 @@ fn text(args: &DiffArgs, metric: &Metric, difference: &Diff) -> String {
     out
 }
 
-/// Why the changes are known no better.
+/// Reason why the changes are known no better.
 fn drift(drift: Drift) -> String {
     match drift {
         Drift::Machines => {
@@ -110,7 +110,7 @@ fn digits_of(percent: f64) -> String {
     format!("{percent:.*}", digits(percent))
 }
 
-/// What is said of an effect: it is no time.
+/// Word for a change of an effect, which is no time.
 fn effect_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Faster => "more",
@@ -132,7 +132,7 @@ struct Answered<'a> {
     configurations: Vec<Configuration<'a>>,
     effects: Vec<Effect<'a>>,
     left_out: &'a [String],
-    /// Where the drift between the two runs is: `machines`, `blocks` or `unknown`.
+    /// Place of the drift between the two runs: `machines`, `blocks` or `unknown`.
     drift: &'static str,
     /// Standard deviation from block to block, where that is it.
     drift_pct: Option<f64>,

@@ -20,7 +20,7 @@ struct Found {
     effects: Effects,
     /// Every factor at its last level against every factor at its first.
     whole: Option<Effect>,
-    /// What comparisons find where there is nothing.
+    /// Difference that comparisons find where there is none.
     controls: Option<Size>,
 }
 

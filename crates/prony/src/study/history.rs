@@ -46,7 +46,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Failure> {
     Ok(if became_worse { Exit::Finding } else { Exit::Good })
 }
 
-/// What a study is called: the last part of its path.
+/// Name of a study: the last part of its path.
 fn name(study: &Path) -> String {
     let last = study.file_name().map(|name| name.to_string_lossy().into_owned());
     last.unwrap_or_else(|| study.display().to_string())

@@ -59,7 +59,7 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What the first screen says.
+/// Content of the first screen, as JSON.
 fn answer(report: &Report<'_>, written: &[PathBuf]) -> serde_json::Value {
     let tone = |tone: Tone| match tone {
         Tone::Good => "good",

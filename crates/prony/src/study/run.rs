@@ -21,7 +21,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::progress::ProgressLine;
 
-/// How often the line changes.
+/// Interval between two updates of the line.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
 
 /// # Errors
@@ -49,7 +49,7 @@ pub fn resume(args: &ResumeArgs) -> Result<Exit, Failure> {
     go(directory, &args.how, args.retry_failed)
 }
 
-/// Which machines are run how: indices.
+/// Indices of the machines by executor.
 #[derive(Debug, Default)]
 struct Chosen {
     local: Option<usize>,
@@ -141,7 +141,7 @@ fn go(directory: Directory, how: &How, retry_failed: bool) -> Result<Exit, Failu
     Ok(status::exit(&progress))
 }
 
-/// How far it is, on one line, and when it was shown last.
+/// Progress on one line, and the time at which it was shown last.
 struct Shown {
     line: Mutex<(ProgressLine, Option<Instant>)>,
 }

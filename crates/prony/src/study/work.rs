@@ -20,7 +20,7 @@ use crate::cli::study::{CollectArgs, WorkOnArgs};
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// What a scratch directory allows: nothing to anybody else.
+/// Mode of a scratch directory: closed to everybody else.
 const SCRATCH_MODE: u32 = 0o700;
 
 /// # Errors

@@ -39,7 +39,7 @@ pub(crate) struct Offer {
     pub(crate) end: u64,
     /// The process has several threads.
     pub(crate) ordered: bool,
-    /// Its number in the list of turns, if it is in it.
+    /// Number of the thread in the list of turns, if it is in it.
     pub(crate) owner: Option<u16>,
 }
 

@@ -68,7 +68,7 @@ impl Channel {
         Duration::from_nanos(self.slots().iter().map(|process| process.waited_ns.load(Ordering::Relaxed)).sum())
     }
 
-    /// Those of the processes so far.
+    /// Slots of the processes so far.
     fn slots(&self) -> &[Process] {
         let used = self.control().processes_used.load(Ordering::Acquire) as usize;
         &self.control().processes[..used.min(PROCESSES)]

@@ -25,7 +25,7 @@ pub(crate) enum Mount {
         work: PathBuf,
         /// Path that the merged directory is mounted over.
         place: PathBuf,
-        /// What is mounted below `place` already, which stays visible.
+        /// Paths of mounts below `place`, which stay visible.
         inner: Vec<PathBuf>,
     },
 }

@@ -40,7 +40,7 @@ pub enum Detail {
     FilesLacking(FilesLacking),
     /// Replay that made no progress; [`super::Divergence::threads`] has what each thread was doing.
     NoProgress {
-        /// What the process that was started was doing.
+        /// Activity of the process that was started.
         process: Doing,
         /// Turn that did not come; `None` where no thread waited for one.
         turn: Option<u64>,

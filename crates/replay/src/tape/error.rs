@@ -53,7 +53,7 @@ pub enum TapeError {
         process: u16,
         /// Place of the record in its process.
         order: u64,
-        /// What is wrong with it.
+        /// Rule that the record breaks.
         what: &'static str,
     },
     /// The demo has no record of a call.

@@ -12,7 +12,7 @@ pub(crate) fn put_clocks(to: &mut Vec<u8>, records: &[u8]) {
     }
 }
 
-/// Where the time stands in a head.
+/// Offset of the time in a head, in bytes.
 const TIME: usize = std::mem::offset_of!(Head, time);
 
 /// Head and class of a record that a replay answers a call with.

@@ -13,7 +13,7 @@ const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 64.0;
 const RIGHT: f64 = WIDTH - 20.0;
 const BOTTOM: f64 = HEIGHT - 46.0;
-/// Of a line of the legend.
+/// Height of a line of the legend.
 const LINE: f64 = 18.0;
 /// Labels of an axis of equal steps.
 const STEPS: usize = 8;

@@ -9,13 +9,13 @@ use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
 use crate::sentences::{change, is_significant, over, share, span};
 
-/// How wide a strip is drawn.
+/// Width of a strip, in pixels.
 const STRIP: f64 = 296.0;
 /// From so many per cent on, times are told instead.
 const THOUSANDS: f64 = 900.0;
 /// Room at its ends for half of a label.
 const ROOM: f64 = 24.0;
-/// How far the arrow of a range that goes on reaches into that room.
+/// Length of the arrow of a range that continues into that room.
 const ARROW: f64 = 14.0;
 const ROW: f64 = 30.0;
 

@@ -124,7 +124,7 @@ fn row(case: &Measured) -> Markup {
     }
 }
 
-/// What counts of a case, marked where fewer samples than a figure rests on were undisturbed.
+/// Figure of a case, marked if fewer samples than it needs were undisturbed.
 fn told(case: &Measured) -> Option<String> {
     let figure = case.figure()?;
     let mark = if case.series.is_clean() { "" } else { " !" };

@@ -69,7 +69,7 @@ impl Repeats {
         self.weighted(|_| 1.0 / self.0.len() as f64)
     }
 
-    /// Of a sum of variances with weights (Satterthwaite 1946).
+    /// Variance of a weighted sum, with its degrees of freedom (Satterthwaite 1946).
     fn weighted(&self, weight: impl Fn(&Stratum) -> f64) -> Spread {
         let all: f64 = self.0.iter().map(|stratum| stratum.repeats - 1.0).sum();
         // Strata without repeats of their own have the variance that the others have in common.

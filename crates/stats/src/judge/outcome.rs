@@ -362,7 +362,7 @@ impl Evidence {
     }
 }
 
-/// Of an interval that excludes 0.
+/// Verdict on an interval that excludes 0.
 fn direction(interval: &Interval) -> Verdict {
     if interval.low > 0.0 { Verdict::Slower } else { Verdict::Faster }
 }

@@ -159,7 +159,7 @@ pub(super) fn whole(
     Ok(())
 }
 
-/// Which factor sets each placeholder beside its own.
+/// Factor that sets each placeholder beside its own.
 type Setters<'a> = BTreeMap<&'a str, usize>;
 
 fn setters<'a>(
@@ -206,7 +206,7 @@ fn setters<'a>(
     Ok(setters)
 }
 
-/// What a level says that no other factor may say.
+/// Names that a level sets and no other factor may set.
 fn said(level: &Level) -> impl Iterator<Item = (&'static str, &str)> {
     let tuning = [("pin", level.tuning.pin.is_some()), ("fifo", level.tuning.fifo.is_some())];
     let tuning = tuning.into_iter().filter(|(_, said)| *said).map(|(name, _)| ("the tuning", name));

@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for LevelText {
     }
 }
 
-/// How the points of a factor lie, for its stopping rule.
+/// Spacing of the points of a factor, for its stopping rule.
 #[derive(Clone, Copy, Default)]
 struct Scale {
     whole: bool,

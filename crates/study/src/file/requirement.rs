@@ -150,7 +150,7 @@ impl Requirement {
         }
     }
 
-    /// Whether it is met, and what was found.
+    /// Result of a requirement: met or not, and the value that was found.
     fn look(&self, facts: &Value) -> (bool, Option<String>) {
         let text = |pointer: &str| facts.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         let truth = |pointer: &str| facts.pointer(pointer).and_then(Value::as_bool).map(switch);

@@ -28,7 +28,7 @@ pub struct Conflict {
     pub left: f64,
 }
 
-/// What knows more of a cell: done before failed before skipped before waiting.
+/// Rank of a state by what it knows of a cell: done before failed before skipped before waiting.
 fn rank(state: &State) -> u8 {
     match state {
         State::Done => 3,

@@ -26,7 +26,7 @@ pub enum Reason {
     Skip {
         /// The filter as the study says it.
         filter: String,
-        /// Why, as the study says it.
+        /// Reason for it, as the study states it.
         why: String,
     },
 }
@@ -125,7 +125,7 @@ fn is_listed(study: &Study, grid: &Grid, configuration: usize) -> bool {
     study.only.iter().any(|pattern| pattern.fits(&levels))
 }
 
-/// Why a configuration is left out on a machine × workload, if it is.
+/// Index of the reason why a configuration is left out on a machine × workload, if it is.
 fn reason(study: &Study, grid: &Grid, pair: usize, configuration: usize) -> Option<usize> {
     let (machine, workload) = (pair / study.workloads.len(), pair % study.workloads.len());
     let workload = &study.workloads[workload];

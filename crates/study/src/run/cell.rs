@@ -253,7 +253,7 @@ impl CellContext<'_> {
         builds.collect()
     }
 
-    /// What is needed to run it again by hand.
+    /// Facts that are needed to run the cell again by hand.
     fn provenance(&self, task: &Task) -> BTreeMap<String, String> {
         let environment: Vec<String> = task.environment.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let host = self.facts["host"].as_str().map(str::to_owned);

@@ -10,7 +10,7 @@ use crate::directory::FACTS;
 use crate::file::{Executor, Machine, Unmet};
 use crate::ledger::{Ledger, LedgerError};
 
-/// How long is looked for disturbances.
+/// Duration of a check for interference.
 const WINDOW: Duration = Duration::from_millis(200);
 /// Of the time of the cells, so little is spent on looking.
 const SHARE: f64 = 0.005;

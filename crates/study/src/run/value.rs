@@ -11,7 +11,7 @@ use crate::FailureKind;
 use crate::ledger::Failure;
 use crate::results::{Metric, Normalise};
 
-/// How sure the interval of a cell's value is: it errs in one of twenty.
+/// Error rate of the interval of a cell's value: one in twenty.
 const ALPHA: f64 = 0.05;
 
 /// A number that a run gave, and how sure it is.
@@ -153,7 +153,7 @@ fn of_replay(report: &ReplayReport, name: &str) -> Result<Number, Failure> {
     }
 }
 
-/// How many of a unit of time are a second.
+/// Number of units of time in a second.
 fn unit_per_second(unit: &str) -> Option<f64> {
     match unit {
         "s" | "second" | "seconds" => Some(1.0),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::recording::Stop;
 
-/// What a page must answer.
+/// Check of a page: the text that it must contain.
 pub struct Page {
     /// Path as the request names it.
     pub path: &'static str,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
-/// What the datagrams carry beside commands.
+/// Options of the datagrams: checksum and compression.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
     pub checksum: bool,

@@ -16,7 +16,7 @@ const PIECES_MAX: u32 = 1 << 20;
 
 static PAYLOAD: [u8; 1300] = [0; 1300];
 
-/// What a hostile peer does.
+/// Strategy of a hostile peer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strategy {
     /// Pieces of unreliable packets that never become whole, by ascending numbers.
@@ -152,7 +152,7 @@ impl HostilePeer {
         }
     }
 
-    /// Whether it has nothing to send before the server answers.
+    /// True if it has nothing to send before the server answers.
     pub fn is_waiting(&self) -> bool {
         self.peer.is_none() && self.ready.is_empty() && self.asked_at_ms.is_some()
     }

@@ -64,7 +64,7 @@ fn effects(found: &Found) -> String {
     columns(&rows)
 }
 
-/// Of what the intervals of one machine speak, and what is known of other workloads.
+/// Subject of the intervals of one machine, and what is known of other workloads.
 fn scope(found: &Found) -> String {
     let of_these = |effect: &&Effect| effect.size.over == Over::Workloads && effect.size.of == Over::Repeats;
     let Some(first) = found.effects.effects.iter().find(of_these) else { return String::new() };
@@ -178,7 +178,7 @@ fn rests(out: &mut String, found: &Found) {
     }
 }
 
-/// What the configurations cannot tell apart.
+/// Terms that the configurations cannot separate.
 fn apart(out: &mut String, found: &Found) {
     let aliases: Vec<_> = found.effects.aliases.iter().filter(|alias| !alias.same_as.is_empty()).collect();
     let never = found.effects.aliases.len() - aliases.len();

@@ -81,7 +81,7 @@ struct Depends<'a> {
     from: &'a str,
     to: &'a str,
     with: With<'a>,
-    /// How much more the speed-up is.
+    /// Growth of the speed-up.
     #[serde(flatten)]
     size: Percent,
     pairs: usize,

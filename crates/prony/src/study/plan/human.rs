@@ -11,7 +11,7 @@ use super::Planned;
 
 /// Most aliases and contexts that are listed; `--json` has all.
 const MOST_LISTED: usize = 12;
-/// Of a key: enough to tell cells apart.
+/// Number of digits shown of a key: enough to tell cells apart.
 const KEY_DIGITS: usize = 12;
 
 pub fn text(planned: &Planned) -> String {
@@ -34,7 +34,7 @@ pub fn text(planned: &Planned) -> String {
     out
 }
 
-/// What effects will be known of, told before anything has run.
+/// Precision with which effects will be known, before anything has run.
 fn intervals(study: &Study) -> String {
     let Intervals { of, others } = study.intervals();
     let workloads = study.workloads.len() as u64;
