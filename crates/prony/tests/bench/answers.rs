@@ -229,7 +229,12 @@ fn both_ways_of_pairing_are_tried_on_the_first_command_with_itself() {
     let text = std::fs::read_to_string(stored).expect("it was written");
     let at_once = tried["way"] == "at_once";
     assert!(tried.is_null() || at_once || tried["way"] == "in_turns", "{json}");
-    assert!(tried.is_null() || tried["in_turns"]["pairs"].as_u64().is_some_and(|pairs| pairs >= 3), "{json}");
+    // A machine that is busy enough has time for fewer pairs, of which no deviation is told.
+    for way in ["in_turns", "at_once"].map(|way| &tried[way]).iter().filter(|_| !tried.is_null()) {
+        let pairs = way["pairs"].as_u64().expect("a number");
+        assert_eq!(way["deviation_pct"].is_number(), pairs >= 3, "{json}");
+        assert!(way["pair_s"].as_f64().is_some_and(|seconds| seconds > 0.0), "{json}");
+    }
     // The samples say in which way they came, and hold no trial: each command has a warm-up at most, and its pairs.
     let spaceless: String = text.split_whitespace().collect();
     assert!(spaceless.contains(if at_once { "\"duet\":true" } else { "\"duet\":false" }), "{text}");
