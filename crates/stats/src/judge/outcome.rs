@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use prony_text::count;
 use serde::{Deserialize, Serialize};
 
 use super::series::Seen;
@@ -176,17 +177,17 @@ impl fmt::Display for Reason {
                 percent(cpu),
                 percent(uncontended)
             ),
-            Reason::TooFewPairs { pairs, needed } => write!(
-                f,
-                "{pairs} pairs, at least {needed} are needed for a \
-                 verdict"
-            ),
+            Reason::TooFewPairs { pairs, needed } => {
+                write!(f, "{}, at least {needed} are needed for a verdict", count(*pairs, "pair"))
+            }
             Reason::WaitUnknown => f.write_str("judged by wall time: the wait for a CPU is unknown for some runs"),
             Reason::Unknown => f.write_str("the wait for a CPU is unknown for some runs"),
             Reason::CpuDiffers { cpu } => {
                 write!(f, "CPU time differs by {:+.2} %, but is not what the user waits for", percent(cpu))
             }
-            Reason::LeftOut { pairs } => write!(f, "{pairs} pairs skipped: no CPU time was measured"),
+            Reason::LeftOut { pairs } => {
+                write!(f, "{} skipped: no CPU time was measured", count(*pairs, "pair"))
+            }
         }
     }
 }
@@ -373,5 +374,18 @@ fn farther(verdict: Verdict, cpu: Interval, uncontended: Interval) -> (Verdict, 
         (verdict, Metric::Uncontended, uncontended)
     } else {
         (verdict, Metric::Cpu, cpu)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_pair_is_no_plural() {
+        let too_few = |pairs| Reason::TooFewPairs { pairs, needed: 7 }.to_string();
+        assert_eq!(too_few(1), "1 pair, at least 7 are needed for a verdict");
+        assert_eq!(too_few(2), "2 pairs, at least 7 are needed for a verdict");
+        assert_eq!(Reason::LeftOut { pairs: 1 }.to_string(), "1 pair skipped: no CPU time was measured");
     }
 }
