@@ -43,9 +43,9 @@ pub struct Device {
     pub(crate) filter: Filter,
     /// RXCTRL.RXEN, and the link is up.
     pub(crate) is_receiving: bool,
-    /// DMATXCTL.TE.
+    /// True if the transmit unit is enabled: DMATXCTL.TE.
     pub(crate) is_transmitting: bool,
-    /// HLREG0.TXPADEN.
+    /// True if short frames are padded: HLREG0.TXPADEN.
     pub(crate) pads: bool,
     pub(crate) statistics: Statistics,
     pub(crate) events: Events,
@@ -111,7 +111,7 @@ impl Device {
         self.is_tracing = is_tracing;
     }
 
-    /// Takes the oldest event.
+    /// Takes the oldest event that was not taken yet.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.waiting.pop_front()
     }

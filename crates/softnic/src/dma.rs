@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct DmaFault {
     /// First byte, a bus address.
     pub address: u64,
-    /// Length of the access.
+    /// Length of the access, in bytes.
     pub bytes: u64,
 }
 
@@ -55,7 +55,7 @@ pub struct PagedMemory {
 const PAGE_BYTES: u64 = 4096;
 
 impl PagedMemory {
-    /// Memory without a page.
+    /// Memory in which no page is mapped.
     pub fn new() -> PagedMemory {
         PagedMemory::default()
     }

@@ -14,7 +14,7 @@ pub enum Direction {
 /// Targets of an access to memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// A descriptor.
+    /// A descriptor in its ring.
     Descriptor,
     /// The buffer that a descriptor names.
     Buffer,
@@ -43,82 +43,82 @@ pub enum Event {
     },
     /// A queue began to work.
     QueueEnabled {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
         /// Bus address of the ring.
         base: u64,
-        /// Descriptors of the ring.
+        /// Number of descriptors in the ring.
         descriptors: u32,
     },
     /// The driver stopped a queue.
     QueueDisabled {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
     },
     /// A queue was enabled with a ring that cannot work: no descriptors, or a length that is not a multiple of 128 bytes.
     BadRing {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
         /// Length of the ring in bytes.
         bytes: u32,
     },
     /// A tail that lies outside of the ring; the device ignores it.
     BadTail {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
         /// The value that was written.
         tail: u32,
-        /// Descriptors of the ring.
+        /// Number of descriptors in the ring.
         descriptors: u32,
     },
     /// An access outside of the driver's DMA memory. The queue stands still until it is enabled again.
     Fault {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
-        /// Index of the descriptor.
+        /// Index of the descriptor in its ring.
         index: u32,
-        /// Target of the access.
+        /// Target of the access: a descriptor or a buffer.
         target: Target,
-        /// The access.
+        /// Access that failed: bus address and length in bytes.
         fault: DmaFault,
     },
     /// A frame that was not sent; the queue goes on behind it.
     Malformed {
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
-        /// Index of the descriptor.
+        /// Index of the descriptor in its ring.
         index: u32,
-        /// Reason.
+        /// Reason why the frame was not sent.
         problem: Malformed,
     },
     /// A write to an offset at which this model has no register.
     UnknownRegister {
-        /// Offset in the BAR.
+        /// Offset of the register in the BAR, in bytes.
         offset: u32,
         /// The value that was written.
         value: u32,
     },
     /// With tracing on: a descriptor was used.
     Descriptor {
-        /// Direction of the queue.
+        /// Direction of the queue: receive or transmit.
         direction: Direction,
-        /// Number of the queue.
+        /// Number of the queue, from 0.
         queue: u32,
-        /// Index of the descriptor.
+        /// Index of the descriptor in its ring.
         index: u32,
         /// Bus address of the buffer.
         address: u64,
-        /// Bytes in the buffer.
+        /// Number of bytes in the buffer.
         bytes: u32,
         /// True for the last one of a frame.
         end: bool,

@@ -45,7 +45,7 @@ impl Pacer {
         }
     }
 
-    /// A frame was emitted.
+    /// Records that a frame was emitted.
     #[inline]
     pub fn emit(&mut self) {
         self.emitted += 1;

@@ -7,7 +7,7 @@ use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Target};
 use crate::ring::Ring;
 
-/// An Ethernet header.
+/// Length of an Ethernet header, in bytes.
 pub(crate) const HEADER_BYTES: usize = 14;
 
 const BROADCAST: u64 = 0xffff_ffff_ffff;
@@ -17,9 +17,9 @@ const EOP: u64 = regs::RXD_EOP as u64;
 /// Fate of a frame from the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipt {
-    /// The driver has it.
+    /// The frame is in a buffer of the driver.
     Delivered {
-        /// The queue.
+        /// Number of the queue, from 0.
         queue: u32,
     },
     /// No descriptor was free: RXMPC counts it.
@@ -32,7 +32,7 @@ pub enum Receipt {
     Faulted,
 }
 
-/// A receive queue.
+/// State of a receive queue and its ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ReceiveQueue {
     pub(crate) ring: Ring,
@@ -47,7 +47,7 @@ impl ReceiveQueue {
         (self.ring, self.is_enabled, self.is_halted) = (ring, is_enabled, false);
     }
 
-    /// SRRCTL was written.
+    /// Takes over the value written to SRRCTL.
     pub(crate) fn configure(&mut self, srrctl: u32) {
         // In KiB; 0 is not one of the values of the datasheet, and taken as the default.
         let kib = match srrctl & regs::SRRCTL_BSIZEPACKET_MASK {

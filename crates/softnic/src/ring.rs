@@ -1,6 +1,6 @@
 //! A ring of descriptors: which of them the device owns.
 
-/// Bytes of a descriptor.
+/// Length of a descriptor, in bytes.
 pub(crate) const DESCRIPTOR_BYTES: u64 = 16;
 /// Datasheet 8.2.3.8.3: the length is a multiple of 128 bytes, and at most 8 K descriptors.
 const RING_BYTES_STEP: u32 = 128;

@@ -15,13 +15,13 @@ const IMIX: [usize; 12] = [60, 60, 590, 60, 60, 590, 60, 1514, 60, 590, 60, 590]
 /// Sizes of frames in bytes, without the frame check sequence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sizes {
-    /// All alike.
+    /// All frames have this size, in bytes.
     Fixed(usize),
     /// Each size of a range equally likely.
     Range {
-        /// The shortest.
+        /// Smallest size of a frame, in bytes.
         low: usize,
-        /// The longest.
+        /// Largest size of a frame, in bytes.
         high: usize,
         /// State of the random numbers.
         state: u64,

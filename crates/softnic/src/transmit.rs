@@ -14,7 +14,7 @@ const AHEAD: usize = 32;
 /// The shortest frame without its frame check sequence (IEEE 802.3, 4.4.2), to which the device pads.
 const PADDED_BYTES: usize = 60;
 
-/// A transmit queue.
+/// State of a transmit queue and its ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TransmitQueue {
     pub(crate) ring: Ring,

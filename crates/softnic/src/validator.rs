@@ -94,7 +94,7 @@ impl Validator {
         }
     }
 
-    /// Counts since [`Validator::begin`].
+    /// Counts of frames since [`Validator::begin`].
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
@@ -112,7 +112,7 @@ impl Validator {
         touched
     }
 
-    /// A frame came out.
+    /// Validates a frame that came out of a port.
     #[inline]
     pub fn handle_frame(&mut self, now_ns: u64, frame: &[u8]) {
         if frame.len() < FRAME_BYTES_MIN || frame.len() > self.template.len() {
