@@ -31,7 +31,7 @@ const LOOK: Duration = Duration::from_micros(20);
 /// Time between two looks at the driver's process.
 const HOUSEKEEPING: Duration = Duration::from_millis(5);
 
-/// What to check.
+/// Options of a check: driver, traces, time limits.
 #[derive(Debug, Clone)]
 pub struct CheckOptions {
     /// PCI addresses of two ports.
@@ -49,7 +49,7 @@ pub struct CheckOptions {
 pub enum Outcome {
     /// The driver did everything right.
     Passed,
-    /// It did not.
+    /// The driver failed the trace, with this finding.
     Failed(Finding),
 }
 
@@ -58,9 +58,9 @@ pub enum Outcome {
 pub enum Finding {
     /// The device saw a mistake.
     Mistake(Notice),
-    /// It ended.
+    /// The driver ended before the trace did.
     Ended {
-        /// Its exit status.
+        /// Exit status of the driver.
         status: ExitStatus,
         /// The last that it printed.
         output: String,
@@ -327,7 +327,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Kills the driver.
+    /// Kills the driver with SIGKILL.
     fn kill(&mut self) -> Step {
         if let Some(driver) = self.driver.take() {
             driver.kill()?;

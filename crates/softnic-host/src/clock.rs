@@ -25,7 +25,7 @@ impl Clock {
         Clock { start, hz, scale: (1e9 / hz * (1u64 << 32) as f64) as u64 }
     }
 
-    /// Ticks a second.
+    /// Rate of the counter, in ticks per second.
     pub fn hz(&self) -> f64 {
         self.hz
     }
@@ -36,7 +36,7 @@ impl Clock {
         self.ns(ticks().wrapping_sub(self.start))
     }
 
-    /// Nanoseconds of some ticks.
+    /// Duration of a number of ticks, in nanoseconds.
     #[inline]
     pub fn ns(&self, ticks: u64) -> u64 {
         ((u128::from(ticks) * u128::from(self.scale)) >> 32) as u64

@@ -21,7 +21,7 @@ use crate::guard;
 /// Granularity of the map: the smallest huge page of x86-64 and aarch64.
 const PIECE_BITS: u32 = 21;
 const PIECE_BYTES: u64 = 1 << PIECE_BITS;
-/// statfs(2).
+/// Type of hugetlbfs, as statfs(2) returns it.
 const HUGETLBFS_MAGIC: i64 = 0x9584_58f6;
 /// Pages of the direct-mapped table: those of 2 GiB, as long as no two have the same place.
 const SLOTS: usize = 1024;
@@ -37,15 +37,15 @@ pub enum MapError {
     /// The kernel does not tell physical addresses.
     #[error("/proc/{pid}/pagemap has no frame numbers, which needs CAP_SYS_ADMIN")]
     NoFrames {
-        /// The driver.
+        /// PID of the driver.
         pid: u32,
     },
-    /// The kernel's reason.
+    /// The kernel refused to map the huge pages.
     #[error("cannot map the huge pages of process {pid}: {error}")]
     Io {
-        /// The driver.
+        /// PID of the driver.
         pid: u32,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
 }
@@ -91,7 +91,7 @@ impl Drop for Region {
 unsafe impl Send for DmaMap {}
 
 impl DmaMap {
-    /// No memory of anybody.
+    /// Map in which no memory is known.
     pub(crate) fn new() -> DmaMap {
         DmaMap {
             slots: Box::new([NO_SLOT; SLOTS]),
@@ -117,7 +117,7 @@ impl DmaMap {
         &self.drivers
     }
 
-    /// Bytes that are mapped.
+    /// Size of the mapped memory, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.pieces.len() as u64 * PIECE_BYTES
     }

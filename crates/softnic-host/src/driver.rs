@@ -59,7 +59,7 @@ impl Driver {
         self.child.try_wait().ok().flatten()
     }
 
-    /// What it printed last.
+    /// Last lines that the driver printed.
     pub(crate) fn output(&mut self) -> String {
         let Some(file) = &mut self.output else { return String::new() };
         let mut bytes = Vec::new();

@@ -9,7 +9,7 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Mappings that are guarded.
+/// Largest number of guarded mappings.
 const REGIONS: usize = 256;
 
 static REGION_STARTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];

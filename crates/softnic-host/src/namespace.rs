@@ -21,7 +21,7 @@ const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 /// 82599ES 10-Gigabit SFI/SFP+ Network Connection.
 const VENDOR: u16 = 0x8086;
 const DEVICE: u16 = 0x10fb;
-/// Network controller, Ethernet.
+/// PCI class of Ethernet controllers.
 const CLASS: [u8; 2] = [0x00, 0x02];
 const CONFIG_BYTES: usize = 4096;
 
@@ -34,17 +34,17 @@ pub enum NamespaceError {
     /// Something could not be mounted or written.
     #[error("cannot {what} {}: {error}", path.display())]
     Io {
-        /// What was tried.
+        /// Attempted action as a verb phrase.
         what: &'static str,
-        /// Where.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
     /// There is no place for it.
     #[error("{}: no such directory", path.display())]
     NoPlace {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
     },
 }

@@ -21,9 +21,9 @@ const STREAM_AT: usize = 14;
 pub struct Notice {
     /// Time in nanoseconds since the device was made.
     pub time_ns: u64,
-    /// Number of the port.
+    /// Number of the port, from 0.
     pub port: usize,
-    /// The event.
+    /// Event of the port's device.
     pub event: Event,
 }
 
@@ -63,7 +63,7 @@ pub(crate) struct Nic {
     pub(crate) foreign: u64,
     /// Queues other than the first, by port.
     transmit_queues: Vec<u32>,
-    /// Visits in slice mode.
+    /// Number of slices of the device so far.
     pub(crate) visits: u64,
     /// Frames on the wire that nobody has been told yet, if somebody wants to be.
     pub(crate) tap: Option<Vec<Frame>>,

@@ -18,7 +18,7 @@ pub enum Mode {
     },
 }
 
-/// A run.
+/// Options of a run: driver, traffic, mode, CPUs.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// PCI addresses of the ports, one or more.
@@ -29,19 +29,19 @@ pub struct Options {
     pub environment: Vec<(OsString, OsString)>,
     /// Rate of the frames that enter each port.
     pub rate: Rate,
-    /// Their sizes.
+    /// Sizes of the generated frames.
     pub sizes: Sizes,
     /// How CPU time is measured.
     pub mode: Mode,
     /// Time before the measurement, from the moment in which all ports work.
     pub warm_up: Duration,
-    /// Time of the measurement.
+    /// Duration of the measurement, without the warm-up.
     pub duration: Duration,
     /// Time for the driver to set up all ports.
     pub setup_timeout: Duration,
     /// CPU of the device; in slice mode that of the driver, too.
     pub device_cpu: Option<u32>,
-    /// CPU of the driver.
+    /// CPU of the driver; `None` for the last one allowed.
     pub driver_cpu: Option<u32>,
     /// The driver's output goes to standard error.
     pub show_output: bool,

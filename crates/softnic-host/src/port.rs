@@ -12,9 +12,9 @@ use crate::bar::Bar;
 /// A register that a driver has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Written {
-    /// Offset in the BAR.
+    /// Offset of the register in the BAR, in bytes.
     pub offset: u32,
-    /// New value.
+    /// Value that the driver wrote.
     pub value: u32,
 }
 

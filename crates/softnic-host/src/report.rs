@@ -40,16 +40,16 @@ impl Window {
     }
 }
 
-/// Results of a run.
+/// Results of a run: frames, rates, latencies, mistakes.
 #[derive(Debug, Clone)]
 pub struct Report {
-    /// Options of the run.
+    /// Options that the run was made with.
     pub options: Options,
     /// Length of the measurement in seconds.
     pub seconds: f64,
     /// By the port that the frames entered.
     pub streams: Vec<StreamReport>,
-    /// In their order.
+    /// Windows of the measurement, in their order.
     pub windows: Vec<Window>,
     /// Share of the time in which the driver had frames to forward.
     pub busy: f64,
@@ -99,7 +99,7 @@ impl Report {
         self.streams.iter().map(of).sum()
     }
 
-    /// Latencies of all streams.
+    /// Latencies of all streams together, in nanoseconds.
     pub fn latency(&self) -> Histogram<u64> {
         let mut streams = self.streams.iter();
         let mut all = match streams.next() {

@@ -27,7 +27,7 @@ const DRAIN: Duration = Duration::from_millis(200);
 const PATIENCE: u32 = 10;
 /// A gap in which even slow drivers fill a ring: the device was not on its CPU.
 const STALL_NS: u64 = 500_000;
-/// Windows of a measurement.
+/// Number of windows in a measurement.
 const WINDOWS: u32 = 10;
 const HUGE_PAGES: &str = "/proc/sys/vm/nr_hugepages";
 
@@ -40,18 +40,18 @@ pub enum RunError {
     /// Its memory cannot be found.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// It cannot be started.
+    /// The driver could not be started.
     #[error("cannot start {program}: {error}")]
     Start {
-        /// Program of the driver.
+        /// Program of the driver, as given.
         program: String,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
     /// It ended before the measurement did.
     #[error("the driver ended {}: {status}", if *is_measuring { "during the measurement" } else { "before all ports worked" })]
     Ended {
-        /// Its exit status.
+        /// Exit status of the driver.
         status: ExitStatus,
         /// The last that it printed.
         output: String,
@@ -65,9 +65,9 @@ pub enum RunError {
     NotReady {
         /// The first port that does not work.
         address: String,
-        /// What that port lacks.
+        /// Step of the set-up that the port lacks.
         missing: &'static str,
-        /// Time that it had.
+        /// Time that the driver had for the set-up.
         timeout: Duration,
         /// The last that the driver printed.
         output: String,
@@ -75,7 +75,7 @@ pub enum RunError {
     /// No frame came out although the driver was ready.
     #[error("no frame came out in {} s", seconds)]
     NoFrames {
-        /// Length of the measurement.
+        /// Length of the measurement, in seconds.
         seconds: f64,
         /// The last that the driver printed.
         output: String,
@@ -83,7 +83,7 @@ pub enum RunError {
     /// The driver ran out of frames in every slice.
     #[error("none of {all} slices counts: the driver ran out of frames in each")]
     NoSlice {
-        /// Number of slices.
+        /// Number of slices in the measurement.
         all: u64,
         /// The last that the driver printed.
         output: String,
@@ -91,15 +91,15 @@ pub enum RunError {
     /// The CPUs cannot be used as asked.
     #[error("cannot run on CPU {cpu}: {error}")]
     Cpu {
-        /// The CPU.
+        /// Number of the CPU.
         cpu: u32,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
     /// Interrupted before there was something to report.
     #[error("interrupted before the measurement began")]
     Interrupted,
-    /// The kernel's reason.
+    /// Error that the kernel returned.
     #[error("cannot make the device: {0}")]
     Io(#[from] io::Error),
 }
@@ -288,7 +288,7 @@ impl<'a> Run<'a> {
         Ok(measured)
     }
 
-    /// The warm-up ends here.
+    /// Ends the warm-up and begins the measurement.
     pub(crate) fn begin_of_measurement(&mut self) -> Measured {
         let streams = self.nic.streams.iter_mut().zip(&self.nic.ports);
         let starts = streams.map(|(stream, port)| {
@@ -390,7 +390,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// A measurement under way.
+/// State of a measurement under way.
 pub(crate) struct Measured {
     start_ns: u64,
     starts: Vec<Start>,

@@ -31,15 +31,15 @@ pub struct ServeOptions {
     pub addresses: Vec<String>,
     /// Rate of the frames that enter each port that works; `None`: no frames.
     pub rate: Option<Rate>,
-    /// Their sizes.
+    /// Sizes of the generated frames.
     pub sizes: Sizes,
     /// A driver to start, with the addresses in their places; the device ends when it does.
     pub command: Option<Vec<OsString>>,
-    /// Ends after this time.
+    /// Time after which the device ends; `None` for never.
     pub limit: Option<Duration>,
     /// Tells each write and each used descriptor.
     pub is_tracing: bool,
-    /// Tells each frame.
+    /// True if each frame is reported.
     pub with_frames: bool,
 }
 
@@ -53,16 +53,16 @@ pub enum Happening<'a> {
     },
     /// Processes have mapped registers of a port.
     Attached {
-        /// Time.
+        /// Time since the device was made, in nanoseconds.
         time_ns: u64,
-        /// Their PIDs.
+        /// PIDs of the driver's processes.
         pids: &'a [u32],
         /// Bytes of their DMA memory so far.
         dma_bytes: u64,
     },
     /// All of them are gone. Their memory was let go, and the device was reset.
     Detached {
-        /// Time.
+        /// Time since the device was made, in nanoseconds.
         time_ns: u64,
         /// Queues that worked when it happened.
         working_queues: u32,
@@ -71,14 +71,14 @@ pub enum Happening<'a> {
     Written {
         /// Time at which the device saw it.
         time_ns: u64,
-        /// Number of the port.
+        /// Number of the port, from 0.
         port: usize,
-        /// The write.
+        /// Register write: offset and value.
         write: Written,
     },
     /// An event of a port.
     Notice(Notice),
-    /// A frame.
+    /// A frame that entered or left a port.
     Frame(&'a Frame),
 }
 
@@ -87,7 +87,7 @@ pub enum Happening<'a> {
 pub struct Frame {
     /// Time in nanoseconds since the device was made.
     pub time_ns: u64,
-    /// Number of the port.
+    /// Number of the port, from 0.
     pub port: usize,
     /// To or from the driver.
     pub direction: Direction,
@@ -98,11 +98,11 @@ pub struct Frame {
 /// Frames of one port while the device was there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PortCounts {
-    /// To the driver.
+    /// Number of frames given to the driver.
     pub received: u64,
-    /// From the driver.
+    /// Number of frames sent by the driver.
     pub transmitted: u64,
-    /// No descriptor was free.
+    /// Number of frames lost for want of a free descriptor.
     pub missed: u64,
 }
 

@@ -24,7 +24,7 @@ struct Sum {
     frames: Vec<u64>,
 }
 
-/// Warms up, and measures.
+/// Runs the warm-up and the measurement.
 ///
 /// A slice counts if the driver had frames of every stream left when it ended, so that it did not wait for any. Its length is the
 /// CPU time of the driver in it: two switches of the CPU and a timer, which a hypervisor may emulate, take as long as the driver

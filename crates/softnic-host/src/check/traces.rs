@@ -9,7 +9,7 @@ use super::{Bench, PATIENCE, QUIET, Step, found};
 /// Something that a driver must get right.
 #[derive(Clone, Copy)]
 pub struct Trace {
-    /// Its name.
+    /// Name of the trace in options and output.
     pub name: &'static str,
     /// What is tried, and what is expected.
     pub text: &'static str,
@@ -28,7 +28,7 @@ const fn trace(name: &'static str, text: &'static str, run: fn(&mut Bench) -> St
     Trace { name, text, environment: &[], run }
 }
 
-/// All traces.
+/// All traces, in the order in which they run.
 pub const TRACES: &[Trace] = &[
     trace("every-size", "frames of 60 to 1,518 bytes, one of each: all come out unchanged", every_size),
     trace("ring-wrap", "bursts that begin at every descriptor of the ring: all come out", ring_wrap),
