@@ -47,17 +47,17 @@ pub enum OpenError {
     /// The pool has too few buffers for its receive ring.
     #[error("expected {expected} free buffers in the pool, found {found}")]
     Pool {
-        /// Descriptors of the ring.
+        /// Number of descriptors in the ring.
         expected: usize,
-        /// Free buffers.
+        /// Number of free buffers in the pool.
         found: usize,
     },
     /// It does not answer as it should.
     #[error("{address}: {step} did not happen within {} s", PATIENCE.as_secs())]
     TimedOut {
-        /// PCI address.
+        /// PCI address of the device.
         address: String,
-        /// What was waited for.
+        /// Step of the initialisation that did not complete.
         step: &'static str,
     },
 }
@@ -65,9 +65,9 @@ pub enum OpenError {
 /// Frames and bytes since the statistics were read last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Good frames received.
+    /// Number of good frames received.
     pub received: u64,
-    /// Good frames sent.
+    /// Number of good frames sent.
     pub transmitted: u64,
     /// Their bytes with frame check sequences.
     pub received_bytes: u64,
@@ -198,7 +198,7 @@ impl Device {
         wait(regs::LINKS, regs::LINKS_UP, regs::LINKS_UP, "the link")
     }
 
-    /// 4.6.7
+    /// Sets up the receive unit; datasheet 4.6.7.
     fn set_up_receive(&self) {
         let bar = &self.bar;
         bar.clear(regs::RXCTRL, regs::RXCTRL_RXEN);
@@ -223,7 +223,7 @@ impl Device {
         bar.set(regs::RXCTRL, regs::RXCTRL_RXEN);
     }
 
-    /// 4.6.8
+    /// Sets up the transmit unit; datasheet 4.6.8.
     fn set_up_transmit(&self) {
         let bar = &self.bar;
         bar.set(regs::HLREG0, regs::HLREG0_TXCRCEN | regs::HLREG0_TXPADEN);

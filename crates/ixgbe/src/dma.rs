@@ -26,9 +26,9 @@ pub enum DmaError {
     /// No huge pages can be mapped.
     #[error("cannot map {pages} huge pages of {HUGE_PAGES}: {error}")]
     NoPages {
-        /// Number of pages.
+        /// Number of huge pages requested.
         pages: usize,
-        /// The kernel's reason.
+        /// Error that the kernel returned.
         error: io::Error,
     },
     /// The kernel does not tell physical addresses.
@@ -36,7 +36,7 @@ pub enum DmaError {
     NoAddress,
 }
 
-/// Huge pages, zeroed.
+/// Memory on huge pages, zeroed, with its bus addresses.
 #[derive(Debug)]
 pub(crate) struct Dma {
     start: NonNull<u8>,

@@ -8,7 +8,7 @@ use crate::checks::{at, at_mut, hold};
 use crate::dma::Dma;
 use crate::pool::BUFFER_BYTES;
 
-/// Designs of a pool.
+/// Design of a pool's list of free buffers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum PoolKind {
     /// A stack of indices: the buffer that was given back last is used next.
@@ -49,7 +49,7 @@ impl FromStr for PoolKind {
     }
 }
 
-/// Free buffers.
+/// Free buffers of a pool, by its design.
 pub(crate) enum FreeList {
     Stack(Vec<u32>),
     Ring {
@@ -163,7 +163,7 @@ impl FreeList {
         }
     }
 
-    /// Gives several back.
+    /// Returns several buffers to the list.
     #[inline]
     pub(crate) fn give_all(&mut self, all: impl IntoIterator<Item = u32>) {
         match self {

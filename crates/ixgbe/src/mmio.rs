@@ -37,7 +37,7 @@ impl Bar {
         unsafe { self.start.as_ptr().add(offset).cast() }
     }
 
-    /// What a register holds.
+    /// Value of the register at an offset.
     #[inline]
     pub(crate) fn read32(&self, offset: u32) -> u32 {
         // SAFETY: `register` gives an aligned place in the mapping, which lives as long as `self`.

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} {}: {error}", path.display())]
 pub struct PciError {
-    /// What was tried.
+    /// Attempted action as a verb phrase.
     pub what: &'static str,
-    /// File of sysfs.
+    /// Path of the file in sysfs.
     pub path: PathBuf,
-    /// The kernel's reason.
+    /// Error that the kernel returned.
     pub error: io::Error,
 }
 

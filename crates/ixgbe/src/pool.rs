@@ -25,7 +25,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// Bytes of the frame.
+    /// Length of the frame, in bytes.
     #[inline]
     #[allow(clippy::len_without_is_empty, reason = "no frame is empty")]
     pub fn len(&self) -> usize {
@@ -71,7 +71,7 @@ impl Pool {
         Ok(Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) })
     }
 
-    /// Number of free buffers.
+    /// Number of buffers that are free.
     pub fn free(&self) -> usize {
         self.free.number()
     }
@@ -83,7 +83,7 @@ impl Pool {
         Some(Packet { index: self.free.take()?, length, pool: self.id })
     }
 
-    /// Gives a buffer back.
+    /// Returns a packet's buffer to the pool.
     #[inline]
     pub fn give(&mut self, packet: Packet) {
         self.check(&packet);

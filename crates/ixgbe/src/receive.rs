@@ -14,7 +14,7 @@ const FRAME_BYTES_MIN: usize = 60;
 #[derive(Debug)]
 pub(crate) struct ReceiveQueue {
     ring: Ring,
-    /// Buffer of each descriptor.
+    /// Index of the buffer of each descriptor.
     buffers: Box<[u32]>,
     index: usize,
     prefetch: bool,

@@ -14,7 +14,7 @@ const COMMAND: u32 = regs::TXD_EOP | regs::TXD_RS | regs::TXD_IFCS | regs::TXD_D
 #[derive(Debug)]
 pub(crate) struct TransmitQueue {
     ring: Ring,
-    /// Buffer of each descriptor.
+    /// Index of the buffer of each descriptor.
     buffers: Box<[u32]>,
     index: usize,
     /// The first descriptor whose buffer was not given back yet.
