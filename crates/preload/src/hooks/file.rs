@@ -20,7 +20,7 @@ use prony_demo::{Op, PartKind};
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 
-/// What a path leads to.
+/// Kind of what a path leads to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Ordinary,
@@ -53,7 +53,7 @@ unsafe fn place_of(path: *const c_char) -> Place {
     }
 }
 
-/// What every call that opens a file is noted as when it fails.
+/// Name under which failed calls that open files are noted.
 const OPEN: &CStr = c"open";
 
 fn writes(flags: c_int) -> bool {

@@ -13,7 +13,7 @@ use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void, id_t, iovec, pid_t, s
 use prony_demo::Op;
 use std::ffi::CStr;
 
-/// What the calls on capabilities begin with (`struct __user_cap_header_struct`).
+/// Head of the calls on capabilities (`struct __user_cap_header_struct`).
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Capabilities {

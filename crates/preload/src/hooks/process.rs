@@ -172,12 +172,12 @@ pub unsafe fn forked_by(
     }
 }
 
-/// What a child that `clone` makes begins with.
+/// Function, argument and recorded number of a child that `clone` makes.
 struct Beginning {
     function: extern "C" fn(*mut c_void) -> c_int,
     argument: *mut c_void,
     index: u32,
-    /// What the recording calls it, 0 while recording.
+    /// Number of the child in the recording, 0 while recording.
     recorded: pid_t,
 }
 
@@ -198,7 +198,7 @@ extern "C" fn begin(beginning: *mut c_void) -> c_int {
     }
 }
 
-/// What a status of `wait` and the resources of a child look like in a record.
+/// Status of `wait` and resources of a child, as a record has them.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Ended<T> {

@@ -374,7 +374,7 @@ unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], con
 /// Messages of one `recvmmsg` or `sendmmsg`; more than this are left for the next call.
 const MESSAGES: usize = 128;
 
-/// What stands before each message of several: length and flags.
+/// Head of each message of several: length and flags.
 type MessageHead = [u32; 2];
 
 /// The parts of the messages of a record, in order.

@@ -31,7 +31,7 @@ use prony_demo::{Op, WAITS_ONLY};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What a new thread starts with.
+/// Function and argument that a new thread starts with.
 struct Start {
     routine: extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
@@ -144,7 +144,7 @@ fn had(result: c_int) -> Option<c_int> {
     matches!(result, 0 | libc::EOWNERDEAD).then_some(result)
 }
 
-/// What became of an acquisition that was made without a record, if it may have none.
+/// Result of an acquisition that was made without a record, if it may have none.
 enum Attempt {
     /// The attempt is over, with this result.
     Made(c_int),
