@@ -3,7 +3,9 @@
 use super::lifecycle::{attach_thread, exiting};
 use super::state::{control, mode, slot};
 use super::thread::PassThrough;
-use super::{addresses, descriptors, epoll, failures, hooks, objects, player, report, sharing, stack, state, thread};
+use super::{
+    addresses, descriptors, epoll, failures, hooks, objects, player, real, report, sharing, stack, state, thread,
+};
 use prony_channel::{self as channel, Control, ProcessState};
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
@@ -131,6 +133,7 @@ unsafe fn attach(mark: *const c_char) {
                 libc::setvbuf(stdout, null_mut(), libc::_IOLBF, 0);
             }
         }
+        real::look_up_all();
         objects::exclude();
         on_exit(at_exit, null_mut());
         slot().state.store(ProcessState::Running, Ordering::Release);
@@ -141,6 +144,7 @@ unsafe fn attach(mark: *const c_char) {
         objects::watch();
         objects::name_interposer();
         stack::look_for_collector();
+        real::forget_failures();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Address of the real function behind a hook, looked up on first use.
+/// Address of the real function behind a hook, looked up when the library joins the recording.
 pub struct Real {
     address: AtomicPtr<c_void>,
     name: &'static CStr,
@@ -20,10 +20,18 @@ impl Real {
     #[inline(always)]
     pub fn address(&self) -> *mut c_void {
         let address = self.address.load(Ordering::Relaxed);
-        if address.is_null() { self.look_up() } else { address }
+        if address.is_null() { self.wanted() } else { address }
     }
 
     #[cold]
+    fn wanted(&self) -> *mut c_void {
+        let address = self.look_up();
+        if address.is_null() {
+            super::report::fatal(&[b"this system has no function ", self.name.to_bytes()]);
+        }
+        address
+    }
+
     fn look_up(&self) -> *mut c_void {
         // SAFETY: both names are C strings. `dlsym` without a version finds the oldest
         // `pthread_cond_*` and `sem_*` of glibc on x86-64, so their current version is asked for first.
@@ -40,11 +48,38 @@ impl Real {
             }
             if found.is_null() { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } else { found }
         };
-        if address.is_null() {
-            super::report::fatal(&[b"this system has no function ", self.name.to_bytes()]);
-        }
         self.address.store(address, Ordering::Relaxed);
         address
+    }
+}
+
+/// Looks up all real functions. A look-up takes away what `dlerror` has to say of the server's own, and frees memory of its
+/// heap with it; one that waited for the first call would do so in a recording and not in a replay, where that call is not made.
+#[cfg(not(test))]
+pub fn look_up_all() {
+    unsafe extern "C" {
+        static __start_prony_reals: Real;
+        static __stop_prony_reals: Real;
+    }
+    let (start, end) = (&raw const __start_prony_reals, &raw const __stop_prony_reals);
+    // SAFETY: the linker has put all of them, and nothing else, between these two.
+    let all = unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) };
+    for real in all.iter().filter(|real| real.address.load(Ordering::Relaxed).is_null()) {
+        real.look_up();
+    }
+    forget_failures();
+}
+
+/// Tests look up what they call.
+#[cfg(test)]
+pub fn look_up_all() {}
+
+/// Frees what failed look-ups leave behind: the message is given away by the first call, and freed by the second.
+pub fn forget_failures() {
+    // SAFETY: what it returns is not looked at.
+    unsafe {
+        libc::dlerror();
+        libc::dlerror();
     }
 }
 
@@ -93,6 +128,7 @@ macro_rules! hooks {
     (@real $name:ident ($($arg:ident: $ty:ty),* $(,)?) $ret:ty) => {
         #[inline(always)]
         pub unsafe fn $name($($arg: $ty),*) -> $ret {
+            #[cfg_attr(not(test), unsafe(link_section = "prony_reals"))]
             static REAL: $crate::real::Real = $crate::real::Real::named(
                 match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
                     Ok(name) => name,
