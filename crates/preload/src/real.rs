@@ -58,10 +58,11 @@ impl Real {
 #[cfg(not(test))]
 pub fn look_up_all() {
     unsafe extern "C" {
-        static __start_prony_reals: Real;
-        static __stop_prony_reals: Real;
+        static __start_prony_reals: u8;
+        static __stop_prony_reals: u8;
     }
-    let (start, end) = (&raw const __start_prony_reals, &raw const __stop_prony_reals);
+    let start: *const Real = (&raw const __start_prony_reals).cast();
+    let end: *const Real = (&raw const __stop_prony_reals).cast();
     // SAFETY: the linker has put all of them, and nothing else, between these two.
     let all = unsafe { std::slice::from_raw_parts(start, end.offset_from_unsigned(start)) };
     for real in all.iter().filter(|real| real.address.load(Ordering::Relaxed).is_null()) {
