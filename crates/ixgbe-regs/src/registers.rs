@@ -40,6 +40,21 @@ pub const EEC_EE_PRES: u32 = 0x00000100;
 /// Bits of EEC.
 pub const EEC_ARD: u32 = 0x00000200;
 
+/// EEPROM read: 8.2.3.2.2.
+pub const EERD: u32 = 0x10014;
+/// Bits of EERD.
+pub const EERD_START: u32 = 0x00000001;
+/// Bits of EERD.
+pub const EERD_DONE: u32 = 0x00000002;
+/// Bits of EERD.
+pub const EERD_ADDR_MASK: u32 = 0x0000fffc;
+/// Lowest bit of the field.
+pub const EERD_ADDR_SHIFT: u32 = 2;
+/// Bits of EERD.
+pub const EERD_DATA_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const EERD_DATA_SHIFT: u32 = 16;
+
 /// Interrupt cause: 8.2.3.5.1.
 pub const EICR: u32 = 0x00800;
 /// Bits of EICR.
@@ -484,6 +499,17 @@ pub const REGISTERS: &[Register] = &[
         access: Access::ReadWrite,
         is_array: false,
         section: "8.2.3.2.1",
+    },
+    Register {
+        name: "EERD",
+        offset: 0x10014,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: false,
+        section: "8.2.3.2.2",
     },
     Register {
         name: "EICR",

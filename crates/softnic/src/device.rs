@@ -149,6 +149,7 @@ impl Device {
             // The device says that it has read its EEPROM and cleared its memories; no write takes that back.
             (_, regs::EEC) => value | regs::EEC_ARD | regs::EEC_EE_PRES,
             (_, regs::RDRXCTL) => value | regs::RDRXCTL_DMAIDONE,
+            (_, regs::EERD) if value & regs::EERD_START != 0 => read_eeprom(value),
             _ => value,
         };
         self.registers[place] = value;
@@ -161,6 +162,14 @@ impl Device {
             regs::CTRL if value & (regs::CTRL_RST | regs::CTRL_LRST) != 0 => {
                 self.reset(now_ns);
                 self.events.push(Event::Reset);
+            }
+            // 5.2.5.3.2: a driver asks for the end of all DMA before a reset, and waits until there is none.
+            regs::CTRL => {
+                let status = &mut self.registers[regs::STATUS as usize / 4];
+                *status |= regs::STATUS_MASTER_ENABLE;
+                if value & regs::CTRL_GIO_MASTER_DISABLE != 0 {
+                    *status &= !regs::STATUS_MASTER_ENABLE;
+                }
             }
             regs::AUTOC if value & regs::AUTOC_RESTART_AN != 0 => {
                 self.registers[regs::AUTOC as usize / 4] &= !regs::AUTOC_RESTART_AN;
@@ -414,4 +423,15 @@ impl Device {
             false => Event::QueueDisabled { direction, queue: n },
         });
     }
+}
+
+/// 6.4.2.3: the words up to this one have the sum 0xbaba.
+const EEPROM_CHECKSUM: u32 = 0x3f;
+
+/// What EERD shows when it has read a word of the EEPROM, in which there is the checksum and nothing else: all sections and
+/// options are absent. The address of the port is in its register.
+fn read_eeprom(eerd: u32) -> u32 {
+    let address = (eerd & regs::EERD_ADDR_MASK) >> regs::EERD_ADDR_SHIFT;
+    let word = if address == EEPROM_CHECKSUM { 0xbaba } else { 0 };
+    eerd & regs::EERD_ADDR_MASK | regs::EERD_DONE | word << regs::EERD_DATA_SHIFT
 }

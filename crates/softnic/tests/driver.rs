@@ -353,3 +353,27 @@ fn legacy_descriptors_are_written_back_in_their_own_format() {
     let words = driver.memory.read_descriptor(RECEIVE_RING).expect("it is mapped");
     assert_eq!(words, [Driver::buffer(0), 77 | 3 << 32]);
 }
+
+#[test]
+fn the_eeprom_has_a_checksum_and_nothing_else() {
+    let mut device = Device::new(MAC, 0);
+    let mut sum = 0u16;
+    for address in 0..=0x3f {
+        device.write(0, regs::EERD, address << regs::EERD_ADDR_SHIFT | regs::EERD_START);
+        let found = device.value(regs::EERD);
+        assert_eq!(found & (regs::EERD_DONE | regs::EERD_START), regs::EERD_DONE, "{address}");
+        assert_eq!((found & regs::EERD_ADDR_MASK) >> regs::EERD_ADDR_SHIFT, address);
+        sum = sum.wrapping_add((found >> regs::EERD_DATA_SHIFT) as u16);
+    }
+    assert_eq!(sum, 0xbaba);
+}
+
+#[test]
+fn a_device_that_is_to_stop_dma_says_that_it_did() {
+    let mut device = Device::new(MAC, 0);
+    assert_ne!(device.value(regs::STATUS) & regs::STATUS_MASTER_ENABLE, 0);
+    device.write(0, regs::CTRL, regs::CTRL_GIO_MASTER_DISABLE);
+    assert_eq!(device.value(regs::STATUS) & regs::STATUS_MASTER_ENABLE, 0);
+    device.write(0, regs::CTRL, 0);
+    assert_ne!(device.value(regs::STATUS) & regs::STATUS_MASTER_ENABLE, 0);
+}

@@ -29,6 +29,15 @@
 #define EEC_EE_PRES 0x00000100u
 #define EEC_ARD 0x00000200u
 
+/* EERD: EEPROM read; 8.2.3.2.2 */
+#define EERD 0x10014u
+#define EERD_START 0x00000001u
+#define EERD_DONE 0x00000002u
+#define EERD_ADDR_MASK 0x0000fffcu
+#define EERD_ADDR_SHIFT 2u
+#define EERD_DATA_MASK 0xffff0000u
+#define EERD_DATA_SHIFT 16u
+
 /* EICR: Interrupt cause; 8.2.3.5.1 */
 #define EICR 0x00800u
 #define EICR_RTXQ_MASK 0x0000ffffu

@@ -29,6 +29,15 @@ namespace Forwarder
         public const uint EecEePres = 0x00000100;
         public const uint EecArd = 0x00000200;
 
+        // EERD: EEPROM read; 8.2.3.2.2
+        public const uint Eerd = 0x10014;
+        public const uint EerdStart = 0x00000001;
+        public const uint EerdDone = 0x00000002;
+        public const uint EerdAddrMask = 0x0000fffc;
+        public const int EerdAddrShift = 2;
+        public const uint EerdDataMask = 0xffff0000;
+        public const int EerdDataShift = 16;
+
         // EICR: Interrupt cause; 8.2.3.5.1
         public const uint Eicr = 0x00800;
         public const uint EicrRtxqMask = 0x0000ffff;

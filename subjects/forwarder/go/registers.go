@@ -27,6 +27,15 @@ const regEec uint32 = 0x10010
 const regEecEePres uint32 = 0x00000100
 const regEecArd uint32 = 0x00000200
 
+// EERD: EEPROM read; 8.2.3.2.2
+const regEerd uint32 = 0x10014
+const regEerdStart uint32 = 0x00000001
+const regEerdDone uint32 = 0x00000002
+const regEerdAddrMask uint32 = 0x0000fffc
+const regEerdAddrShift uint32 = 2
+const regEerdDataMask uint32 = 0xffff0000
+const regEerdDataShift uint32 = 16
+
 // EICR: Interrupt cause; 8.2.3.5.1
 const regEicr uint32 = 0x00800
 const regEicrRtxqMask uint32 = 0x0000ffff

@@ -27,6 +27,15 @@ final class Registers {
     static final int EEC_EE_PRES = 0x00000100;
     static final int EEC_ARD = 0x00000200;
 
+    // EERD: EEPROM read; 8.2.3.2.2
+    static final int EERD = 0x10014;
+    static final int EERD_START = 0x00000001;
+    static final int EERD_DONE = 0x00000002;
+    static final int EERD_ADDR_MASK = 0x0000fffc;
+    static final int EERD_ADDR_SHIFT = 2;
+    static final int EERD_DATA_MASK = 0xffff0000;
+    static final int EERD_DATA_SHIFT = 16;
+
     // EICR: Interrupt cause; 8.2.3.5.1
     static final int EICR = 0x00800;
     static final int EICR_RTXQ_MASK = 0x0000ffff;

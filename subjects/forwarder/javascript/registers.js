@@ -26,6 +26,15 @@ exports.EEC = 0x10010;
 exports.EEC_EE_PRES = 0x00000100;
 exports.EEC_ARD = 0x00000200;
 
+// EERD: EEPROM read; 8.2.3.2.2
+exports.EERD = 0x10014;
+exports.EERD_START = 0x00000001;
+exports.EERD_DONE = 0x00000002;
+exports.EERD_ADDR_MASK = 0x0000fffc;
+exports.EERD_ADDR_SHIFT = 2;
+exports.EERD_DATA_MASK = 0xffff0000;
+exports.EERD_DATA_SHIFT = 16;
+
 // EICR: Interrupt cause; 8.2.3.5.1
 exports.EICR = 0x00800;
 exports.EICR_RTXQ_MASK = 0x0000ffff;

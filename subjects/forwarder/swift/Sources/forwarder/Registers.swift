@@ -27,6 +27,15 @@ enum Registers {
     static let eecEePres: UInt32 = 0x00000100
     static let eecArd: UInt32 = 0x00000200
 
+    // EERD: EEPROM read; 8.2.3.2.2
+    static let eerd: UInt32 = 0x10014
+    static let eerdStart: UInt32 = 0x00000001
+    static let eerdDone: UInt32 = 0x00000002
+    static let eerdAddrMask: UInt32 = 0x0000fffc
+    static let eerdAddrShift: UInt32 = 2
+    static let eerdDataMask: UInt32 = 0xffff0000
+    static let eerdDataShift: UInt32 = 16
+
     // EICR: Interrupt cause; 8.2.3.5.1
     static let eicr: UInt32 = 0x00800
     static let eicrRtxqMask: UInt32 = 0x0000ffff
