@@ -1,4 +1,12 @@
-//! Status queries of Quake III servers: connectionless datagrams, a text each way.
+//! Quake III: status queries, which are connectionless datagrams with a text each way, and players.
+
+pub mod bits;
+pub mod delta;
+pub mod huffman;
+pub mod message;
+mod player;
+
+pub use player::{Tally, play};
 
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
