@@ -23,22 +23,38 @@ const EM_386: u16 = 3;
 const EM_X86_64: u16 = 62;
 const EM_AARCH64: u16 = 183;
 
-/// The entry of the environment by which a program is preloaded; `None` if no library fits it. `path`: as `exec` gets it, which
-/// is searched for in `PATH` if it has no slash.
+/// Why a program cannot be preloaded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Unloadable {
+    /// No library fits it.
+    Architecture,
+    /// The library has no name below the root directory of this process, as `/proc` is not there.
+    Root,
+}
+
+/// The entry of the environment by which a program is preloaded. `path`: as `exec` gets it, which is searched for in `PATH` if
+/// it has no slash.
 ///
 /// # Safety
 /// `path` is a C string.
-pub unsafe fn preload_of(path: *const c_char) -> Option<&'static CStr> {
+pub unsafe fn preload_of(path: *const c_char) -> Result<&'static CStr, Unloadable> {
     // SAFETY: as for this function; the path that is found lives until it is looked at.
     unsafe {
         let before = errno();
         let mut room = [0; PATH_BYTES];
         let found = machine_of(located(path, &mut room), DEPTH).unwrap_or(Machine::Own);
-        let answer = match found {
+        let entry = match found {
             Machine::Own => is_open(LIBRARY_FD).then_some(c"LD_PRELOAD=/proc/self/fd/1001"),
             Machine::I386 => is_open(LIBRARY_I386_FD).then_some(c"LD_PRELOAD=/proc/self/fd/1006"),
             Machine::Other => None,
         };
+        // A process that has given up its privileges may have to wait for `exec` until it may look below `/proc/self` again.
+        let is_there = |entry: &&CStr| {
+            let name = entry.as_ptr().add(c"LD_PRELOAD=".count_bytes());
+            libc::access(name, libc::F_OK) == 0 || errno() != libc::ENOENT
+        };
+        let answer = entry.ok_or(Unloadable::Architecture);
+        let answer = answer.and_then(|entry| Some(entry).filter(is_there).ok_or(Unloadable::Root));
         set_errno(before);
         answer
     }

@@ -9,7 +9,7 @@ use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
 use super::super::pids;
 use super::super::player;
-use super::super::programs;
+use super::super::programs::{self, Unloadable};
 use super::super::raw_calls;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -345,10 +345,18 @@ unsafe fn executed(
                 set_errno(before);
                 return -1;
             }
-            if follow && preload.is_none() {
-                notes::uncovered(&[b"exec of a program of another architecture: what it does is not recorded"]);
+            match preload {
+                Err(Unloadable::Architecture) if follow => {
+                    notes::uncovered(&[b"exec of a program of another architecture: what it does is not recorded"]);
+                }
+                Err(Unloadable::Root) if follow => {
+                    notes::uncovered(&[
+                        b"exec in a root directory without /proc (chroot): what it does is not recorded",
+                    ]);
+                }
+                _ => {}
             }
-            followed_as = if follow && preload.is_some() { state::index() + 1 } else { 0 };
+            followed_as = if follow && preload.is_ok() { state::index() + 1 } else { 0 };
             if follow && (*thread).index != 0 {
                 // The new program's records are those of thread 0, which in a replay waits for what never comes.
                 notes::uncovered(&[b"exec by a thread that is not the first one of its process"]);
@@ -383,8 +391,8 @@ unsafe fn executed(
             player::leave_mark(thread);
         }
         let environment = match (followed_as, preload) {
-            (0, _) | (_, None) => environment,
-            (_, Some(preload)) => followed(environment, state::index(), &inherited[..inherits], preload, &mut room),
+            (0, _) | (_, Err(_)) => environment,
+            (_, Ok(preload)) => followed(environment, state::index(), &inherited[..inherits], preload, &mut room),
         };
         if followed_as == 0 {
             lifecycle::ended();

@@ -2,8 +2,10 @@
 
 use crate::calls::{compiled, prove_every_call};
 use prony_testing::recording::{Server, record_with, replay};
-use prony_testing::scratch::{Scratch, Turn, free_address};
+use prony_testing::scratch::{Scratch, Turn, free_address, run};
+use std::fs;
 use std::net::{SocketAddr, UdpSocket};
+use std::process::Command;
 use std::time::Duration;
 
 #[test]
@@ -73,4 +75,85 @@ fn a_build_of_another_architecture_is_refused_unless_asked_for() {
     let tried = replay(&scratch, &demo, &["--other-architecture"], &built("-m64"));
     assert_eq!((tried.code, &tried.answer["verdict"]), (3, &"weak".into()), "{tried}");
     assert!(tried.number("output_bytes_verified") >= 400, "{tried}");
+}
+
+/// What `prony record` says of a program, which it does not start.
+fn refused(scratch: &Scratch, program: String) -> String {
+    let (recording, demo) = record_with(scratch, &Server::new([program]), &[], |_| {});
+    assert_eq!(recording.code, 2, "{recording}");
+    assert!(!demo.exists(), "{recording}");
+    recording.said
+}
+
+#[test]
+fn programs_that_cannot_run_here_are_refused_with_what_is_missing() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("refused");
+    let server = compiled(&scratch, "answers.c", &["-m32"]);
+    let altered = |name: &str, change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = fs::read(&server).expect("it was just compiled");
+        change(&mut bytes);
+        let path = scratch.write(name, bytes);
+        run(Command::new("chmod").args(["+x", &path]));
+        path
+    };
+    // The machine of an ELF header is its tenth word of 16 bits; 62 is x86-64, which in a file of class 32 means x32.
+    let x32 = altered("x32", &|bytes| bytes[18..20].copy_from_slice(&62u16.to_le_bytes()));
+    assert!(refused(&scratch, x32).contains("is built for x32, an ABI that is not supported"));
+    let arm = altered("arm", &|bytes| bytes[18..20].copy_from_slice(&40u16.to_le_bytes()));
+    assert!(refused(&scratch, arm).contains("is built for another architecture"));
+    let loader = b"/lib/ld-linux.so.2";
+    let without_loader = altered("without-loader", &|bytes| {
+        let at = bytes.windows(loader.len()).position(|name| name == loader).expect("it names its loader");
+        bytes[at..at + loader.len()].copy_from_slice(b"/lib/ld-linux.so.9");
+    });
+    let said = refused(&scratch, without_loader);
+    assert!(said.contains("is loaded by `/lib/ld-linux.so.9`, which is not there"), "{said}");
+    assert!(said.contains("the package libc6-i386 of Debian"), "{said}");
+}
+
+#[test]
+fn a_plugin_of_the_other_class_is_refused_in_the_loader_s_own_words() {
+    let _turn = Turn::take();
+    for (class, other) in [("-m32", "-m64"), ("-m64", "-m32")] {
+        let scratch = Scratch::new(&format!("plugin{other}"));
+        let server = compiled(&scratch, "plugins.c", &[class]);
+        let plugin = compiled(&scratch, "plugin.c", &[other, "-shared", "-fPIC"]);
+        let alone = Command::new(&server).args(["1", &plugin]).output().expect("the server starts");
+        let words = String::from_utf8_lossy(&alone.stderr).into_owned();
+        assert!(words.contains("wrong ELF class"), "{words}");
+        let (recording, demo) = record_with(&scratch, &Server::new([server, "1".into(), plugin]), &[], |_| {});
+        assert_eq!(recording.code, 1, "{recording}");
+        assert!(recording.said.contains(words.trim_end()), "expected `{words}`: {recording}");
+        assert_eq!(recording.said.matches("wrong ELF class").count(), 1, "{recording}");
+        let replayed = replay(&scratch, &demo, &["--explain"], &[]);
+        assert_eq!(replayed.answer["verdict"], "weak", "it ends as it did, and sent nothing: {replayed}");
+    }
+}
+
+#[test]
+fn a_program_below_another_root_directory_is_named_and_not_left_to_the_loader() {
+    let _turn = Turn::take();
+    for class in ["-m32", "-m64"] {
+        let scratch = Scratch::new(&format!("chroot{class}"));
+        let root = scratch.directory("root");
+        let server = compiled(&scratch, "becomes.c", &[class]);
+        let libraries = run(Command::new("ldd").arg(&server));
+        let libraries = libraries.split_whitespace().filter(|word| word.starts_with('/'));
+        for path in libraries.chain([server.as_str()]) {
+            let name = if path == server { "/server" } else { path };
+            let to = format!("{root}{name}");
+            let folder = std::path::Path::new(&to).parent().expect("it lies below the root");
+            fs::create_dir_all(folder).expect("the scratch directory is ours");
+            fs::copy(path, &to).expect("the libraries are there");
+        }
+        // Alone, `becomes` says how it is used: exit code 2.
+        let command = ["/usr/sbin/chroot".to_owned(), root, "/server".to_owned()];
+        let (recording, demo) = record_with(&scratch, &Server::new(command), &[], |_| {});
+        assert_eq!(recording.code, 2, "{recording}");
+        let note = "exec in a root directory without /proc (chroot): what it does is not recorded";
+        assert!(recording.said.contains(note), "{recording}");
+        assert!(!recording.said.contains("cannot be preloaded"), "{recording}");
+        assert_eq!(replay(&scratch, &demo, &[], &[]).answer["verdict"], "weak");
+    }
 }
