@@ -55,3 +55,8 @@ pub const LIBRARY_PATH: &str = "/proc/self/fd/1001";
 pub const LIBRARY_I386_PATH: &str = "/proc/self/fd/1006";
 /// Exit status of a server that the player ended.
 pub const PLAYER_EXIT: i32 = 0;
+/// `aux` of an observed record: an output that the recording does not have. Its order is that of the record that the
+/// thread stood before.
+pub const ADDED_OUTPUT: u32 = u32::MAX;
+/// `aux` of an observed record: an output of the recording that the build did not make.
+pub const UNSENT_OUTPUT: u32 = u32::MAX - 1;

@@ -86,6 +86,9 @@ pub struct Control {
     pub passed_process: AtomicU32,
     /// Replay: thread of that record, within its process.
     pub passed_thread: AtomicU32,
+    /// Replay: outputs are compared by what a decoder reads in them, so they may have any length, and there may be more of
+    /// them than were recorded, or fewer. Only beside `tolerant`.
+    pub decoded: Flag,
     /// Replay: number of that record within its thread.
     pub passed_record: AtomicU64,
     /// Replay: real calls that failed so far, each counted once for a process.
@@ -103,7 +106,7 @@ layout!(Control, 3637760, {
     thread_slots_used: 2076, processes_used: 2080, processes_in_turn: 2084, tape_bytes: 2088, window_stride: 2096, feeder_sleeps: 2104,
     fed: 2108, fed_waiters: 2112, frame_capacity: 2120, frames_in_each: 2128, ended_counts: 2136, frames: 2216,
     frame_times: 2224, processor: 2232, slot_lock: 2236, scan: 2240, report: 35024, begun_unix_ns: 37288, recorded_unix_ns: 37296, line_by_line: 37304,
-    passed_process: 37308, passed_thread: 37312, passed_record: 37320, failures_used: 37328, failures: 37336,
+    passed_process: 37308, passed_thread: 37312, decoded: 37316, passed_record: 37320, failures_used: 37328, failures: 37336,
     processes: 164312, threads: 3047936,
 });
 

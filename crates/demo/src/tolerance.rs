@@ -3,11 +3,15 @@
 //! Rules name datagrams (by port, size or prefix) and the byte ranges in them that hold floats or
 //! integers, with how far each may differ, or that are masked. Every byte outside such a range
 //! is compared strictly, so a rule can only excuse what it names. Tolerant is never identical.
+//!
+//! Where datagrams are packed, a decoder names the fields in them, and rules name those fields.
 
+mod decoded;
 mod drift;
 mod number;
 mod rules;
 
+pub use decoded::{DecodedDrift, DecodedDrifts, DecodedSummary, DifferenceAt, DiscreteField, FieldLikeness, is_same};
 pub use drift::{Drift, FieldDrift, Growth, ToleranceSummary};
 pub use number::NumberKind;
 pub use rules::RuleError;
@@ -15,10 +19,11 @@ pub use rules::RuleError;
 use number::Limit;
 use serde::Serialize;
 
-/// The rules of a tolerance file, in the order in which they are tried.
-#[derive(Debug, Clone, PartialEq)]
+/// The rules of a tolerance file, in the order in which they are tried. By default none: everything has to be equal.
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Rules {
     rules: Vec<Rule>,
+    decoded: Vec<decoded::DecodedRule>,
 }
 
 /// One `[[datagram]]` of a tolerance file.
@@ -118,7 +123,7 @@ impl Rules {
         self.rules[rule].judge(rule, recorded, replayed)
     }
 
-    /// Number of rules; a file has at least one.
+    /// Number of rules for bytes.
     pub fn count(&self) -> usize {
         self.rules.len()
     }

@@ -188,6 +188,8 @@ Examples:
   prony replay match.demo -- ./server-new +map dm1  another build
   prony replay match.demo --repeat 10 --json        ten measured replays
   prony replay match.demo --tolerance floats.toml   numbers that may differ a little
+  prony replay match.demo --tolerance game.toml --decoder 'python3 teeworlds.py' -- ./server-fast
+                                                    fields of a packed protocol
   prony replay --explain match.demo                 why it diverged
 
 A demo is a program: it names a command, variables that load code, and files. Unless you recorded it on this machine, its
@@ -217,6 +219,9 @@ pub struct ReplayArgs {
     /// File with rules for numbers that may differ; such a result is tolerant, never identical
     #[arg(long, value_name = "FILE", help_heading = "Comparison")]
     pub tolerance: Option<PathBuf>,
+    /// Compare the fields that this decoder finds in the datagrams, not their bytes; one runs for each side
+    #[arg(long, value_name = "COMMAND", help_heading = "Comparison")]
+    pub decoder: Option<String>,
     /// Replay a truncated demo up to its last complete block
     #[arg(long, help_heading = "Comparison")]
     pub allow_truncated: bool,
@@ -262,6 +267,7 @@ impl ReplayArgs {
             command: Vec::new(),
             repeat: 1,
             tolerance: None,
+            decoder: None,
             allow_truncated: false,
             ignore_environment: false,
             other_architecture: false,

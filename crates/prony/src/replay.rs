@@ -4,14 +4,16 @@ pub mod divergence;
 mod explain;
 pub mod json;
 
+use std::ffi::OsString;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use prony_bench::CommandLine;
 use prony_demo::Exit as ServerExit;
-use prony_demo::tolerance::{Rules, ToleranceSummary};
+use prony_demo::tolerance::{DecodedSummary, DifferenceAt, Growth, Rules, ToleranceSummary};
 use prony_machine::Interrupt;
-use prony_replay::{OverlayError, ReplayError, ReplayOptions, StateError, TapeError, exit_text};
+use prony_replay::{DecoderError, OverlayError, ReplayError, ReplayOptions, StateError, TapeError, exit_text};
 use prony_text::{Untrusted, count, printable_line, significant, thousands};
 
 use crate::cli::ReplayArgs;
@@ -33,6 +35,11 @@ pub fn run(
     replay: impl FnOnce(&ReplayArgs, Option<Rules>) -> Result<ReplayReport, Failure>,
 ) -> Result<Exit, Failure> {
     let rules = args.tolerance.as_deref().map(rules).transpose()?;
+    if args.decoder.is_none() && rules.as_ref().is_some_and(Rules::has_decoded) {
+        let path = args.tolerance.as_deref().unwrap_or(Path::new(""));
+        let failure = Failure::new(format!("cannot use {}: [[decoded]] needs a decoder", path.display()));
+        return Err(failure.hint("name one with --decoder COMMAND"));
+    }
     let demo = demo::open_quietly("replay", &args.demo)?;
     match demo.truncation() {
         Some(cut) if !args.allow_truncated => return Err(Failure::truncated(&args.demo, cut)),
@@ -109,12 +116,18 @@ fn text(demo: &Path, report: &ReplayReport) -> String {
         count(report.counted.output_bytes, "byte"),
         count(report.frames, "frame")
     );
+    let is_decoded = report.tolerance.as_ref().is_some_and(|tolerance| tolerance.decoded.is_some());
     let _ = match report.divergence {
+        // The build went on after it.
+        Some(_) if is_decoded => writeln!(out, "  in all: {verified}"),
         Some(_) => writeln!(out, "  before it: {verified}"),
         None => writeln!(out, "  {verified}"),
     };
     if let Some(tolerance) = report.tolerance.as_ref().filter(|tolerance| tolerance.outputs_differing > 0) {
-        tolerated(&mut out, tolerance);
+        tolerated(&mut out, tolerance, report.divergence.is_none());
+    }
+    if let Some(decoded) = report.tolerance.as_ref().and_then(|tolerance| tolerance.decoded.as_ref()) {
+        decoded_fields(&mut out, decoded);
     }
     if report.divergence.is_none() {
         times(&mut out, report);
@@ -161,13 +174,14 @@ fn replays(spread: &Spread) -> String {
     }
 }
 
-fn tolerated(out: &mut String, found: &ToleranceSummary) {
+fn tolerated(out: &mut String, found: &ToleranceSummary, is_within: bool) {
     let _ = writeln!(
         out,
-        "  {} of {} differed in {}, all within their limits",
+        "  {} of {} differed in {}{}",
         thousands(found.outputs_differing),
         count(found.outputs_judged, "output"),
         count(found.fields_differing, "field"),
+        if is_within { ", all within their limits" } else { "" },
     );
     for field in &found.fields {
         let _ = write!(out, "  rule {}, {}: ", field.rule + 1, Untrusted::new(&field.name));
@@ -184,19 +198,104 @@ fn tolerated(out: &mut String, found: &ToleranceSummary) {
             thousands(field.largest_record),
             field.largest_offset,
         );
+        grown(out, growth);
+    }
+}
+
+fn grown(out: &mut String, growth: &Growth) {
+    let _ = writeln!(
+        out,
+        "    frames {} to {}: median of the largest per frame {} in the first tenth, {} in the last, \
+         {} per frame (r² {}, n = {})",
+        thousands(growth.first_frame),
+        thousands(growth.last_frame),
+        significant_small(growth.first_tenth_median),
+        significant_small(growth.last_tenth_median),
+        significant_small(growth.slope_per_frame),
+        significant(growth.r_squared),
+        thousands(growth.frames as u64),
+    );
+}
+
+/// Discrete fields that are listed; `--json` has all.
+const SHOWN_DISCRETE: usize = 8;
+
+fn decoded_fields(out: &mut String, found: &DecodedSummary) {
+    let _ = writeln!(
+        out,
+        "  decoder {}: {} of {} differed in {}",
+        Untrusted::new(&found.decoder),
+        thousands(found.values_differing),
+        count(found.values, "value"),
+        count(found.outputs, "output"),
+    );
+    let counts = [
+        (found.outputs_added, "not recorded"),
+        (found.outputs_not_sent, "not sent"),
+        (found.outputs_opaque, "compared by bytes"),
+        (found.outputs_differing_unseen, "with other bytes and the same fields"),
+    ];
+    let counts: Vec<String> =
+        counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", count(*n, "output"))).collect();
+    if !counts.is_empty() {
+        let _ = writeln!(out, "    {}", counts.join(", "));
+    }
+    for field in &found.fields {
+        let _ = write!(out, "  {}: {}", Untrusted::new(&field.field), count(field.differing, "difference"));
+        let Some(growth) = &field.growth else {
+            let _ = writeln!(out, "{}", if field.within.is_none() { ", masked" } else { ", in a missing value" });
+            continue;
+        };
         let _ = writeln!(
             out,
-            "    frames {} to {}: median of the largest per frame {} in the first tenth, {} in the last, \
-             {} per frame (r² {}, n = {})",
-            thousands(growth.first_frame),
-            thousands(growth.last_frame),
-            significant_small(growth.first_tenth_median),
-            significant_small(growth.last_tenth_median),
-            significant_small(growth.slope_per_frame),
-            significant(growth.r_squared),
-            thousands(growth.frames as u64),
+            ", largest {} ({}, frame {}, record {}), median {}{}",
+            significant_small(field.largest),
+            Untrusted::new(&field.largest_field),
+            thousands(field.largest_frame),
+            thousands(field.largest_record),
+            significant_small(field.median),
+            match field.beyond {
+                0 => String::new(),
+                beyond => format!(", {} beyond the limit", thousands(beyond)),
+            },
         );
+        grown(out, growth);
     }
+    if let Some(first) = &found.first_discrete {
+        let _ = writeln!(out, "  first discrete difference: {}", difference(first));
+        for field in found.discrete.iter().take(SHOWN_DISCRETE) {
+            let _ = writeln!(
+                out,
+                "    {}: {}, first in frame {}",
+                Untrusted::new(&field.field),
+                count(field.differing, "difference"),
+                thousands(field.first.frame)
+            );
+        }
+        if let Some(more) = found.discrete.len().checked_sub(SHOWN_DISCRETE).filter(|more| *more > 0) {
+            let _ = writeln!(out, "    and {} more", thousands(more as u64));
+        }
+    }
+    if let Some(first) = &found.first_beyond {
+        let _ = writeln!(out, "  first difference beyond its limit: {}", difference(first));
+    }
+}
+
+/// A difference of a decoded field in a sentence.
+pub(super) fn difference(at: &DifferenceAt) -> String {
+    let value = |value: &Option<String>| {
+        value.as_ref().map_or_else(|| "nothing".to_owned(), |it| Untrusted::new(it).to_string())
+    };
+    let within = at.within.map_or_else(String::new, |within| format!(", allowed {within}"));
+    format!(
+        "frame {}, record {}, to {}: {} {} recorded, {} replayed{within}",
+        thousands(at.frame),
+        thousands(at.record),
+        Untrusted::new(&at.peer),
+        Untrusted::new(&at.field),
+        value(&at.recorded),
+        value(&at.replayed),
+    )
 }
 
 /// Differences of floats may be tiny, where an exponent says more than zeros.
@@ -249,11 +348,21 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
     }
 }
 
+/// Program and arguments of a decoder.
+fn decoder(text: &str) -> Result<Vec<OsString>, Failure> {
+    let command = CommandLine::split(text).map_err(|error| {
+        let failure = Failure::new(format!("cannot use the decoder: {error}"));
+        failure.hint("--decoder takes a program and its arguments, such as 'python3 decoder.py'")
+    })?;
+    Ok(std::iter::once(command.program.into_os_string()).chain(command.arguments.into_iter().skip(1)).collect())
+}
+
 /// Runs the build on the demo.
 ///
 /// # Errors
 /// What kept it from running.
 pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Failure> {
+    let decoder = args.decoder.as_deref().map(decoder).transpose()?.unwrap_or_default();
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let options = ReplayOptions {
         demo: args.demo.clone(),
@@ -261,6 +370,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         environment: Vec::new(),
         repeat: args.repeat,
         tolerance: rules,
+        decoder,
         watchdog: args.watchdog,
         allow_truncated: args.allow_truncated,
         show_output: args.show_output,
@@ -308,6 +418,11 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
             "use --files-here to ignore the files of the \
              demo",
         ),
+        ReplayError::Decoder(DecoderError::Start { .. }) => {
+            Failure::new(error.to_string()).hint("--decoder takes a program and its arguments, such as 'python3 decoder.py'")
+        }
+        ReplayError::Decoder(_) => Failure::new(error.to_string())
+            .hint("docs/formats/decoder.md describes what a decoder reads and answers"),
         ReplayError::FewDescriptors => cannot().hint("raise it for this shell with `ulimit -n 1024`"),
         ReplayError::NotAttached(_) => cannot().hint(
             "start the build without prony first: a file or a library \

@@ -35,6 +35,8 @@ const ROWS: &[Row] = &[
             &["DEMO", "--", "/bin/true"],
             &["DEMO", "--json", "--", "/bin/true"],
             &["DEMO", "--tolerance", "BROKEN"],
+            &["DEMO", "--decoder", "'HOSTILE'", "--", "/bin/true"],
+            &["DEMO", "--decoder", "sh FAILING", "--", "/bin/true"],
         ],
     ),
     ("demo info", &[&["DEMO"], &["DEMO", "--calls"], &["DEMO", "--json"], &["CUT"]]),

@@ -7,6 +7,7 @@ use prony_demo::tolerance::{Drift, Exceeded, Likeness, Ports, Rules, ToleranceSu
 use prony_demo::{Class, Demo, DemoError, Framer, Head, Op, PartKind, Parts};
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
+use std::net::SocketAddr;
 
 /// The first output that no rule excuses.
 #[derive(Debug)]
@@ -23,39 +24,51 @@ pub(crate) struct Unexcused {
     pub(crate) beyond: Option<BeyondLimit>,
 }
 
-/// Ports of a socket, local and remote.
+/// Addresses of a socket, local and remote.
 #[derive(Debug, Default, Clone, Copy)]
-struct Socket {
-    local: Option<u16>,
-    peer: Option<u16>,
+pub(crate) struct Socket {
+    pub(crate) local: Option<SocketAddr>,
+    pub(crate) peer: Option<SocketAddr>,
+    pub(crate) is_stream: bool,
 }
 
-/// Follows the ports of sockets through a demo.
+/// Follows the sockets through a demo.
 #[derive(Debug, Default)]
-struct Sockets {
+pub(crate) struct Sockets {
     known: BTreeMap<(u16, i32), Socket>,
 }
 
-fn port(bytes: Option<&[u8]>) -> Option<u16> {
-    Address::from_bytes(bytes?)?.ip().map(|address| address.port())
+fn ip(bytes: Option<&[u8]>) -> Option<SocketAddr> {
+    Address::from_bytes(bytes?)?.ip()
 }
 
+/// `SOCK_STREAM` of Linux, a type of socket.
+const STREAM: i32 = 1;
+
 impl Sockets {
-    fn handle(&mut self, process: u16, head: &Head, op: Op, record: &[u8]) {
+    pub(crate) fn handle(&mut self, process: u16, head: &Head, op: Op, record: &[u8]) {
         let addresses = || {
             let mut parts = Parts::new(record).filter(|part| part.kind == PartKind::Addr as u8).map(|part| part.bytes);
             (parts.next(), parts.next())
         };
         let at = (process, head.fd);
         match op {
-            Op::Bind if head.ret == 0 => self.known.entry(at).or_default().local = port(addresses().1),
+            Op::Socket if head.ret >= 0 => {
+                // Family, type and protocol, four bytes each.
+                let asked = Parts::new(record).find(|part| part.kind == PartKind::Value as u8);
+                let kind = asked.and_then(|part| Some(i32::from_le_bytes(part.bytes.get(4..8)?.try_into().ok()?)));
+                let is_stream = kind.is_some_and(|kind| kind & 0xf == STREAM);
+                self.known.insert((process, head.ret as i32), Socket { is_stream, ..Socket::default() });
+            }
+            Op::Bind if head.ret == 0 => self.known.entry(at).or_default().local = ip(addresses().1),
             Op::Connect => {
                 let (peer, local) = addresses();
-                self.known.insert(at, Socket { local: port(local), peer: port(peer) });
+                let socket = self.known.entry(at).or_default();
+                (socket.local, socket.peer) = (ip(local), ip(peer));
             }
             Op::Accept if head.ret >= 0 => {
                 let (peer, local) = addresses();
-                let socket = Socket { local: port(local), peer: port(peer) };
+                let socket = Socket { local: ip(local), peer: ip(peer), is_stream: true };
                 self.known.insert((process, head.ret as i32), socket);
             }
             Op::Close => {
@@ -65,13 +78,20 @@ impl Sockets {
         }
     }
 
-    fn ports(&self, process: u16, fd: i32, destination: Option<&[u8]>) -> Ports {
+    /// The socket with the address that a message came from or goes to.
+    pub(crate) fn with_peer(&self, process: u16, fd: i32, address: Option<&[u8]>) -> Socket {
         let socket = self.known.get(&(process, fd)).copied().unwrap_or_default();
-        Ports { local: socket.local, peer: port(destination).or(socket.peer) }
+        Socket { peer: ip(address).or(socket.peer), ..socket }
     }
 }
 
-fn beyond(rules: &Rules, exceeded: Exceeded) -> BeyondLimit {
+impl Socket {
+    pub(crate) fn ports(&self) -> Ports {
+        Ports { local: self.local.map(|address| address.port()), peer: self.peer.map(|address| address.port()) }
+    }
+}
+
+pub(crate) fn beyond(rules: &Rules, exceeded: Exceeded) -> BeyondLimit {
     let Exceeded { rule, field, offset, recorded, replayed, .. } = exceeded;
     BeyondLimit { rule, field: rules.describe(rule, field), offset, recorded, replayed }
 }
@@ -98,12 +118,12 @@ pub(crate) fn judge<R: Read + Seek>(
         if op.class() != Class::Output || head.ret <= 0 {
             continue;
         }
-        for (message, (destination, expected)) in (0..).zip(outputs(record)) {
+        for (message, (destination, expected)) in (0..).zip(messages(record, PartKind::Out)) {
             let Some(output) = wanted.get(&(process, head.order, message)) else {
                 drift.add_identical();
                 continue;
             };
-            match rules.judge(sockets.ports(process, head.fd, destination), expected, &output.bytes) {
+            match rules.judge(sockets.with_peer(process, head.fd, destination).ports(), expected, &output.bytes) {
                 Likeness::Identical => drift.add_identical(),
                 Likeness::Tolerant(tolerated) => drift.add(*frame, head.order, &tolerated),
                 Likeness::Different { offset, exceeded } => {
@@ -126,8 +146,9 @@ pub(crate) fn judge<R: Read + Seek>(
     Ok((drift.summary(rules), None))
 }
 
-/// Destination and bytes of every output of a record; `sendmmsg` has several.
-fn outputs(record: &[u8]) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
+/// Address and bytes of every message of a record, sent or received; `sendmmsg` has several. `content`: the kind of part
+/// that holds the bytes.
+pub(crate) fn messages(record: &[u8], content: PartKind) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
     let mut destination = None;
     Parts::new(record).filter_map(move |part| match PartKind::from_number(part.kind)? {
         PartKind::Message => {
@@ -138,7 +159,7 @@ fn outputs(record: &[u8]) -> impl Iterator<Item = (Option<&[u8]>, &[u8])> {
             destination = Some(part.bytes);
             None
         }
-        PartKind::Out => Some((destination, part.bytes)),
+        kind if kind == content => Some((destination, part.bytes)),
         _ => None,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::channel::{self, ThreadState};
 use crate::compare::Unexcused;
+use crate::decoded::UnlikeField;
 use crate::report::{Detail, Difference, Divergence, DivergenceClass, Doing, Passed, ThreadReport};
 use crate::run::{Outcome, Starved};
 use crate::tape::{Scene, calls_of, owners_of, scene};
@@ -106,6 +107,18 @@ pub(crate) fn from_output<R: Read + Seek>(demo: &mut Demo<R>, output: Unexcused)
     };
     let scene = scene(demo, found.process, found.thread, found.record)?;
     set_scene(&mut found, &scene);
+    Ok(found)
+}
+
+/// A field of an output that is not within what is tolerated.
+pub(crate) fn from_field<R: Read + Seek>(demo: &mut Demo<R>, field: UnlikeField) -> Result<Divergence, DemoError> {
+    let mut found = plain(DivergenceClass::Output, None);
+    (found.process, found.thread, found.record) = (field.at.process, field.thread, field.at.record);
+    (found.call, found.fd) = (call_name(field.op), field.fd);
+    let scene = scene(demo, found.process, found.thread, found.record)?;
+    set_scene(&mut found, &scene);
+    found.frame = field.at.frame;
+    found.detail = Some(Detail::Field(Box::new(field.at)));
     Ok(found)
 }
 

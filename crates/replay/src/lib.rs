@@ -11,6 +11,8 @@
 mod cause;
 mod channel;
 mod compare;
+mod decoded;
+mod decoder;
 mod directory;
 mod diverged;
 mod environment;
@@ -46,6 +48,7 @@ mod tape;
 mod windows;
 
 pub use channel::{Counted, Fault, RecordScope};
+pub use decoder::{DecoderError, Side};
 pub use environment::{CODE_VARIABLES, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;

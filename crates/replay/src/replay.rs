@@ -3,6 +3,8 @@
 use crate::cause;
 use crate::channel::{ClockShift, Fault};
 use crate::compare;
+use crate::decoded::{self, Comparison, JudgeError, Unlike};
+use crate::decoder::DecoderError;
 use crate::diverged;
 use crate::environment::{self, Withheld};
 use crate::facts::flags_lacking;
@@ -21,7 +23,7 @@ use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
     Verdict, Warning, WeakReason,
 };
-use crate::run::{Observed, Outcome, RunError, Setup, run_once};
+use crate::run::{Observed, ObservedKind, Outcome, RunError, Setup, run_once};
 use crate::scratch;
 use crate::sockets;
 use crate::state::{self, RestoreOptions, Restored, StateError};
@@ -52,6 +54,8 @@ pub struct ReplayOptions {
     pub repeat: u32,
     /// Rules for outputs that may differ a little.
     pub tolerance: Option<Rules>,
+    /// Program and arguments of a decoder that reads the outputs; empty to compare their bytes.
+    pub decoder: Vec<OsString>,
     /// Time without progress after which a replay is ended.
     pub watchdog: Duration,
     /// Replay a demo that was cut.
@@ -100,6 +104,7 @@ impl ReplayOptions {
             environment: Vec::new(),
             repeat: 1,
             tolerance: None,
+            decoder: Vec::new(),
             watchdog: Duration::from_secs(10),
             allow_truncated: false,
             show_output: false,
@@ -165,6 +170,9 @@ pub enum ReplayError {
         /// Value that no library writes, and its place.
         fault: Fault,
     },
+    /// The decoder does not do what a decoder does.
+    #[error(transparent)]
+    Decoder(DecoderError),
     /// A signal asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -465,6 +473,7 @@ impl<'a> Replayer<'a> {
             report.causes = cause::causes(&report);
             return Ok(report);
         }
+        let is_decoded = !options.decoder.is_empty();
         let excluded = demo.header().excluded_objects.clone();
         let excluded: Vec<&[u8]> = excluded.iter().map(Vec::as_slice).collect();
         let in_system = |error| ReplayError::System { program: program.path.display().to_string(), error };
@@ -484,7 +493,8 @@ impl<'a> Replayer<'a> {
             output: (!options.show_output).then(|| printed.as_ref().map_or(&self.nowhere, Printed::file)),
             line_by_line: options.keep_output,
             clock: ClockShift::from_now(recorded_at),
-            tolerant: options.tolerance.is_some(),
+            tolerant: options.tolerance.is_some() || is_decoded,
+            decoded: is_decoded,
             watchdog: options.watchdog,
             stop: options.stop.as_deref(),
         };
@@ -536,7 +546,9 @@ impl<'a> Replayer<'a> {
                 (report.failed_calls, report.unfailed_calls) = failures::held_against(demo, failures, *all, &place)?;
                 report.passed = diverged::passed(demo, &outcome)?;
             }
-            if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
+            if is_decoded {
+                judge_decoded(demo, options, &outcome.observed, &mut report)?;
+            } else if let (None, Some(rules)) = (&report.divergence, &options.tolerance) {
                 judge(demo, rules, &outcome.observed, &mut report)?;
             }
             if report.divergence.is_some() {
@@ -667,6 +679,38 @@ fn judge<R: io::Read + io::Seek>(
     report.tolerance = Some(summary);
     if let Some(output) = unexcused {
         report.divergence = Some(diverged::from_output(demo, output)?);
+    }
+    Ok(())
+}
+
+/// As [`judge`], by the fields that a decoder finds. They may differ long before the build leaves its demo.
+fn judge_decoded<R: io::Read + io::Seek>(
+    demo: &mut Demo<R>,
+    options: &ReplayOptions,
+    observed: &[Observed],
+    report: &mut ReplayReport,
+) -> Result<(), ReplayError> {
+    let none = Rules::default();
+    let comparison = Comparison {
+        rules: options.tolerance.as_ref().unwrap_or(&none),
+        decoder: &options.decoder,
+        patience: options.watchdog,
+        stop: options.stop.as_deref(),
+        end: report.divergence.as_ref().map(|found| (found.process, found.record)),
+    };
+    let (summary, unlike) = decoded::judge(demo, &comparison, observed).map_err(|error| match error {
+        JudgeError::Demo(error) => ReplayError::Demo(error),
+        JudgeError::Decoder(DecoderError::Interrupted) => ReplayError::Interrupted,
+        JudgeError::Decoder(error) => ReplayError::Decoder(error),
+    })?;
+    let sent = || observed.iter().filter(|output| output.kind == ObservedKind::Differs);
+    report.counted.outputs += sent().count() as u64;
+    report.counted.output_bytes += sent().map(|output| output.bytes.len() as u64).sum::<u64>();
+    report.tolerance = Some(summary);
+    match unlike {
+        None => {}
+        Some(Unlike::Bytes(output)) => report.divergence = Some(diverged::from_output(demo, output)?),
+        Some(Unlike::Field(field)) => report.divergence = Some(diverged::from_field(demo, field)?),
     }
     Ok(())
 }

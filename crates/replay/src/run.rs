@@ -12,7 +12,7 @@ use crate::report::Doing;
 use crate::syscalls;
 use crate::tape::{Source, Tape, TapeError};
 use crate::windows::{FeedError, Feeding};
-use prony_channel::{FrameTime, MOST_FRAME_TIMES};
+use prony_channel::{ADDED_OUTPUT, FrameTime, MOST_FRAME_TIMES, UNSENT_OUTPUT};
 use prony_demo::Head;
 use std::fs::File;
 use std::io;
@@ -36,6 +36,8 @@ pub(crate) struct Setup<'a> {
     pub(crate) architecture: Architecture,
     pub(crate) output: Option<&'a File>,
     pub(crate) tolerant: bool,
+    /// Outputs are compared by what a decoder reads in them.
+    pub(crate) decoded: bool,
     pub(crate) watchdog: Duration,
     /// True if the build flushes standard output after each line.
     pub(crate) line_by_line: bool,
@@ -94,6 +96,23 @@ pub(crate) struct Observed {
     /// Number of the message within one call.
     pub(crate) message: u32,
     pub(crate) bytes: Vec<u8>,
+    pub(crate) kind: ObservedKind,
+    pub(crate) thread: u16,
+    pub(crate) op: u16,
+    pub(crate) fd: i32,
+    /// Address of an added output; `None` where the socket is connected, or the record has it.
+    pub(crate) destination: Option<Vec<u8>>,
+}
+
+/// How an observed output stands to the recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ObservedKind {
+    /// Other bytes than the record has.
+    Differs,
+    /// No record has it; its number is that of the record that its thread stood before.
+    Added,
+    /// The record has it, and the build did not make it.
+    NotSent,
 }
 
 /// Result of one replay, before it is interpreted.
@@ -151,6 +170,7 @@ pub(crate) fn run_once(
     let frames_in_each = tape.frames.div_ceil(MOST_FRAME_TIMES).max(1);
     let mut channel =
         Channel::to_replay(setup.excluded, tapes, tape.frames + 1, frames_in_each, setup.tolerant, tape.processor)?;
+    channel.compare_decoded(setup.decoded);
     if setup.line_by_line {
         channel.print_line_by_line();
     }
@@ -174,7 +194,7 @@ pub(crate) fn run_once(
     };
     let mut server = launch.start(&channel, setup.libraries)?;
     let mut merger = Merger::default();
-    let mut observed = Observations { all: Vec::new(), bytes: 0, limit: tape.output_bytes };
+    let mut observed = Observations { all: Vec::new(), bytes: 0, limit: most_observed(setup, tape) };
     let mut broken = None;
     let mut progressed_at = start;
     let mut last = 0;
@@ -313,8 +333,13 @@ const fn libc_sigkill() -> i32 {
 struct Observations {
     all: Vec<Observed>,
     bytes: u64,
-    /// As many as were recorded: the player hands out none but those that are as long as the recorded ones.
     limit: u64,
+}
+
+/// Bytes of outputs that a build may hand out: as many as were recorded, as each is as long as its record. Where a decoder
+/// reads them they may be of any length, and several times as many are still no flood.
+fn most_observed(setup: &Setup, tape: &Tape) -> u64 {
+    if setup.decoded { tape.output_bytes.saturating_mul(4).saturating_add(16 << 20) } else { tape.output_bytes }
 }
 
 impl Observations {
@@ -322,15 +347,33 @@ impl Observations {
         // Each slot's records are complete in themselves; the order of the process does not matter.
         channel.drain(|process, _, slot, run| merger.add(process, process, slot, run))?;
         merger.take(true, |process, record| {
-            let out = prony_demo::Parts::new(record).find(|part| part.kind == prony_demo::PartKind::Out as u8);
-            if let (Some(head), Some(out)) = (Head::from_bytes(record), out) {
-                self.bytes += out.bytes.len() as u64;
+            let part =
+                |kind| prony_demo::Parts::new(record).find(|part| part.kind == kind as u8).map(|part| part.bytes);
+            let out = part(prony_demo::PartKind::Out);
+            let Some(head) = Head::from_bytes(record) else { return Ok(()) };
+            let kind = match head.aux {
+                ADDED_OUTPUT => ObservedKind::Added,
+                UNSENT_OUTPUT => ObservedKind::NotSent,
+                _ => ObservedKind::Differs,
+            };
+            if out.is_some() || kind == ObservedKind::NotSent {
+                let bytes = out.unwrap_or_default();
+                self.bytes += bytes.len() as u64;
                 if self.bytes > self.limit {
                     let what = "bytes of outputs that differ";
                     return Err(Fault { what, slot: 0, limit: self.limit, found: self.bytes }.into());
                 }
-                let bytes = out.bytes.to_vec();
-                self.all.push(Observed { process, record: head.order, message: head.aux, bytes });
+                self.all.push(Observed {
+                    process,
+                    record: head.order,
+                    message: head.aux,
+                    bytes: bytes.to_vec(),
+                    kind,
+                    thread: head.thread,
+                    op: head.op,
+                    fd: head.fd,
+                    destination: part(prony_demo::PartKind::Addr).map(<[u8]>::to_vec),
+                });
             }
             Ok(())
         })

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Rules, Tolerated};
+use super::{DecodedSummary, Rules, Tolerated};
 
 /// Gathers the tolerated differences of one replay.
 #[derive(Debug, Clone, Default)]
@@ -42,6 +42,9 @@ pub struct ToleranceSummary {
     pub fields_differing: u64,
     /// Fields of the rules that differed at least once, in the order of the file.
     pub fields: Vec<FieldDrift>,
+    /// What a decoder found, if there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decoded: Option<DecodedSummary>,
 }
 
 /// Drift of a field over the whole replay.
@@ -148,11 +151,19 @@ impl Drift {
             outputs_differing: self.outputs_differing,
             fields_differing: self.fields_differing,
             fields: fields.collect(),
+            decoded: None,
         }
     }
 }
 
-fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
+/// Place of a difference.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) frame: u64,
+    pub(super) record: u64,
+}
+
+pub(super) fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
     let (&(first_frame, _), &(last_frame, _)) = (frame_max.first()?, frame_max.last()?);
     let tenth = frame_max.len().div_ceil(10);
     let (slope_per_frame, r_squared) = least_squares(frame_max);
@@ -169,9 +180,16 @@ fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
 }
 
 fn median(points: &[(u64, f64)]) -> f64 {
-    let mut values: Vec<f64> = points.iter().map(|&(_, value)| value).collect();
+    median_of(points.iter().map(|&(_, value)| value).collect())
+}
+
+/// The median of these values; 0 of none.
+pub(super) fn median_of(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
+    if values.is_empty() {
+        return 0.0;
+    }
     if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
 }
 

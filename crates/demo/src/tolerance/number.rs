@@ -126,7 +126,7 @@ impl Limit {
 
 /// |is − was|; two NaN are the same number whatever their payload, and an infinity is near only
 /// to itself. `None` where no distance makes sense.
-fn float_distance(was: f64, is: f64) -> Option<f64> {
+pub(super) fn float_distance(was: f64, is: f64) -> Option<f64> {
     if (was.is_nan() && is.is_nan()) || was == is {
         return Some(0.0);
     }
@@ -136,12 +136,12 @@ fn float_distance(was: f64, is: f64) -> Option<f64> {
 
 /// Maps floats to integers so that neighbours differ by one and both zeros are equal.
 /// Source: B. Dawson, "Comparing floating point numbers", 2012.
-fn ordinal_double(value: f64) -> i64 {
+pub(super) fn ordinal_double(value: f64) -> i64 {
     let bits = value.to_bits() as i64;
     if bits < 0 { i64::MIN.wrapping_sub(bits) } else { bits }
 }
 
-fn ordinal_single(value: f32) -> i64 {
+pub(super) fn ordinal_single(value: f32) -> i64 {
     let bits = value.to_bits() as i32;
     i64::from(if bits < 0 { i32::MIN.wrapping_sub(bits) } else { bits })
 }

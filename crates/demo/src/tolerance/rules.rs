@@ -11,6 +11,13 @@
 //!     { at = 40, length = 4, mask = true },
 //!     { at = 48, type = "f64be", ulps = 8, repeat = "end" },
 //! ]
+//!
+//! [[decoded]]               # fields that a decoder names
+//! port = 8303               # local or peer port (optional)
+//! fields = [
+//!     { field = "snapshot.player[*].x", within = 2 },
+//!     { field = "packet.*", mask = true },
+//! ]
 //! ```
 
 use std::ops::{Range, RangeInclusive};
@@ -18,6 +25,7 @@ use std::ops::{Range, RangeInclusive};
 use serde::Deserialize;
 use toml::{Spanned, Value};
 
+use super::decoded::{DecodedRule, FieldPattern, ValueLimit};
 use super::{Field, Limit, NumberKind, Rule, Rules};
 
 /// An error in a tolerance file, with its place.
@@ -35,7 +43,27 @@ pub struct RuleError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileText {
+    #[serde(default)]
     datagram: Vec<Spanned<RuleText>>,
+    #[serde(default)]
+    decoded: Vec<Spanned<DecodedText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DecodedText {
+    port: Option<u16>,
+    fields: Vec<Spanned<PatternText>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatternText {
+    field: Spanned<String>,
+    within: Option<Spanned<Value>>,
+    within_relative: Option<Spanned<f64>>,
+    ulps: Option<Spanned<u64>>,
+    mask: Option<Spanned<bool>>,
 }
 
 #[derive(Deserialize)]
@@ -78,13 +106,15 @@ impl Rules {
         let read = toml::from_str::<FileText>(text)
             .map_err(|error| Misplaced(error.span().unwrap_or(0..0), error.message().replace('\n', ", ")))
             .and_then(|file| {
-                if file.datagram.is_empty() {
-                    return misplaced(0..0, "expected at least one [[datagram]], found none");
+                if file.datagram.is_empty() && file.decoded.is_empty() {
+                    return misplaced(0..0, "expected at least one [[datagram]] or [[decoded]], found none");
                 }
-                file.datagram.into_iter().map(rule).collect::<Result<Vec<_>, _>>()
+                let rules = file.datagram.into_iter().map(rule).collect::<Result<_, _>>()?;
+                let decoded = file.decoded.into_iter().map(decoded_rule).collect::<Result<_, _>>()?;
+                Ok(Rules { rules, decoded })
             });
         match read {
-            Ok(rules) => Ok(Rules { rules }),
+            Ok(rules) => Ok(rules),
             Err(Misplaced(place, problem)) => {
                 let before = text.get(..place.start).unwrap_or(text);
                 let line = before.matches('\n').count() + 1;
@@ -107,6 +137,67 @@ fn rule(text: Spanned<RuleText>) -> Result<Rule, Misplaced> {
         prefix: text.prefix.map(hex).transpose()?.unwrap_or_default(),
         fields: text.fields.into_iter().map(field).collect::<Result<_, _>>()?,
     })
+}
+
+fn decoded_rule(text: Spanned<DecodedText>) -> Result<DecodedRule, Misplaced> {
+    let place = text.span();
+    let text = text.into_inner();
+    if text.fields.is_empty() {
+        return misplaced(place, "expected at least one field, found none: such a rule has no effect");
+    }
+    Ok(DecodedRule { port: text.port, fields: text.fields.into_iter().map(pattern).collect::<Result<_, _>>()? })
+}
+
+fn pattern(text: Spanned<PatternText>) -> Result<FieldPattern, Misplaced> {
+    let place = text.span();
+    let text = text.into_inner();
+    if text.field.get_ref().is_empty() {
+        return misplaced(text.field.span(), "field: expected a name such as \"snapshot.player[*].x\", found none");
+    }
+    let limits = [
+        text.within.as_ref().map(Spanned::span),
+        text.within_relative.as_ref().map(Spanned::span),
+        text.ulps.as_ref().map(Spanned::span),
+    ];
+    let limit = limits.into_iter().flatten().next();
+    let limit = match (text.mask.is_some_and(|mask| *mask.get_ref()), limit) {
+        (true, Some(place)) => return misplaced(place, "a mask allows any difference and has no limit"),
+        (true, None) => None,
+        (false, None) => {
+            return misplaced(
+                place,
+                "expected within, within_relative, ulps or mask = true next to the field, found none",
+            );
+        }
+        (false, Some(_)) => Some(ValueLimit {
+            within: distance(text.within.as_ref())?,
+            relative: share(text.within_relative.as_ref())?,
+            ulps: text.ulps.map_or(0, |ulps| *ulps.get_ref()),
+        }),
+    };
+    Ok(FieldPattern { pattern: text.field.into_inner(), limit })
+}
+
+/// A distance from 0; 0 where there is none.
+fn distance(within: Option<&Spanned<Value>>) -> Result<f64, Misplaced> {
+    match within.map(|within| (within.span(), within.get_ref())) {
+        None => Ok(0.0),
+        Some((_, Value::Float(within))) if within.is_finite() && *within >= 0.0 => Ok(*within),
+        Some((_, Value::Integer(within @ 0..))) => Ok(*within as f64),
+        Some((place, found)) => misplaced(place, format!("within: expected a number from 0, found {found}")),
+    }
+}
+
+/// A share from 0; 0 where there is none.
+fn share(relative: Option<&Spanned<f64>>) -> Result<f64, Misplaced> {
+    match relative {
+        None => Ok(0.0),
+        Some(relative) if relative.get_ref().is_finite() && *relative.get_ref() >= 0.0 => Ok(*relative.get_ref()),
+        Some(relative) => {
+            let problem = format!("within_relative: expected a number from 0, found {}", relative.get_ref());
+            misplaced(relative.span(), problem)
+        }
+    }
 }
 
 fn size(text: Spanned<Value>) -> Result<RangeInclusive<usize>, Misplaced> {
@@ -230,20 +321,8 @@ fn limit(kind: &Spanned<String>, text: &FieldText) -> Result<Limit, Misplaced> {
             None => misplaced(kind.span(), "expected within next to the type, found no limit"),
         };
     }
-    let within = match text.within.as_ref().map(|within| (within.span(), within.get_ref())) {
-        None => 0.0,
-        Some((_, Value::Float(within))) if within.is_finite() && *within >= 0.0 => *within,
-        Some((_, Value::Integer(within @ 0..))) => *within as f64,
-        Some((place, found)) => return misplaced(place, format!("within: expected a number from 0, found {found}")),
-    };
-    let relative = match &text.within_relative {
-        None => 0.0,
-        Some(relative) if relative.get_ref().is_finite() && *relative.get_ref() >= 0.0 => *relative.get_ref(),
-        Some(relative) => {
-            let problem = format!("within_relative: expected a number from 0, found {}", relative.get_ref());
-            return misplaced(relative.span(), problem);
-        }
-    };
+    let within = distance(text.within.as_ref())?;
+    let relative = share(text.within_relative.as_ref())?;
     if text.within.is_none() && text.within_relative.is_none() && text.ulps.is_none() {
         return misplaced(kind.span(), "expected within, within_relative or ulps next to the type, found no limit");
     }

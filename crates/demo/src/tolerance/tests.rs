@@ -93,8 +93,28 @@ fn the_first_rule_that_fits_the_recorded_output_applies() {
 #[test]
 fn every_mistake_names_its_line_and_column() {
     let cases = [
-        ("", "line 1, column 1: missing field `datagram`"),
-        ("datagram = []", "line 1, column 1: expected at least one [[datagram]], found none"),
+        ("", "line 1, column 1: expected at least one [[datagram]] or [[decoded]], found none"),
+        ("datagram = []", "line 1, column 1: expected at least one [[datagram]] or [[decoded]], found none"),
+        (
+            "[[decoded]]\nfields = [{ field = \"a\" }]",
+            "line 2, column 11: expected within, within_relative, ulps or mask = true next to the field, found none",
+        ),
+        (
+            "[[decoded]]\nfields = [{ field = \"a\", mask = true, within = 1 }]",
+            "line 2, column 48: a mask allows any difference and has no limit",
+        ),
+        (
+            "[[decoded]]\nfields = [{ field = \"\", within = 1 }]",
+            "line 2, column 21: field: expected a name such as \"snapshot.player[*].x\", found none",
+        ),
+        (
+            "[[decoded]]\nfields = [{ field = \"a\", within = -1 }]",
+            "line 2, column 35: within: expected a number from 0, found -1",
+        ),
+        (
+            "[[decoded]]\nfields = []",
+            "line 1, column 1: expected at least one field, found none: such a rule has no effect",
+        ),
         (
             "[[datagram]]\nfields = []",
             "line 1, column 1: expected at least one field, found none: such a rule has no effect",

@@ -4,7 +4,7 @@ use super::super::descriptors::{self, StandIn};
 use super::super::epoll;
 use super::super::failures;
 use super::super::notes;
-use super::super::player::{self, Answer, compare_address, compare_output};
+use super::super::player::{self, Answer, Sending, compare_address, compare_output};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno};
@@ -251,18 +251,53 @@ pub(super) unsafe fn sent(
             set_errno(errno);
         } else {
             (*thread).offered = asked(total);
-            let answer = player::take(thread, op, fd);
-            if !address.is_null() && !answer.is_made_up() {
-                let found = std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize);
-                compare_address(thread, answer, op, fd, 0, found);
-            }
-            if answer.ret() >= 0 && !answer.is_made_up() {
-                compare_output(thread, answer, op, fd, 0, total, runs);
-            }
-            value = answer.value();
-            player::done(thread, answer);
+            let to = match address.is_null() {
+                true => &[],
+                false => std::slice::from_raw_parts(address.cast::<u8>(), address_length as usize),
+            };
+            value = match player::is_decoded() && !descriptors::is_internal(fd) {
+                true => decoded(thread, Sending { op, fd, to, total, runs }),
+                false => compared(thread, Sending { op, fd, to, total, runs }),
+            };
         }
         leave(thread);
+        value
+    }
+}
+
+/// Answers an output, which has to be the recorded one.
+unsafe fn compared(thread: *mut Thread, sending: Sending<impl Iterator<Item = player::Run> + Clone>) -> ssize_t {
+    // SAFETY: the block is the calling thread's own, and the runs are buffers of the server.
+    unsafe {
+        let Sending { op, fd, to, total, runs } = sending;
+        let answer = player::take(thread, op, fd);
+        if !to.is_empty() && !answer.is_made_up() {
+            compare_address(thread, answer, op, fd, 0, to);
+        }
+        if answer.ret() >= 0 && !answer.is_made_up() {
+            compare_output(thread, answer, op, fd, 0, total, runs);
+        }
+        let value = answer.value();
+        player::done(thread, answer);
+        value
+    }
+}
+
+/// Answers an output that a decoder is to read, and that may have another length or no record.
+#[cold]
+unsafe fn decoded(thread: *mut Thread, sending: Sending<impl Iterator<Item = player::Run> + Clone>) -> ssize_t {
+    // SAFETY: as in `compared`.
+    unsafe {
+        let Sending { op, fd, to, total, runs } = sending;
+        let own = Sending { op, fd, to, total, runs: runs.clone() };
+        let Some(answer) = player::take_sent(thread, own) else { return total as ssize_t };
+        if answer.ret() >= 0 {
+            compare_output(thread, answer, op, fd, 0, total, runs);
+        }
+        // What was taken whole is taken whole again, whatever its length.
+        let whole = answer.ret() >= 0 && answer.ret() == i64::from(answer.aux());
+        let value = if whole { total as ssize_t } else { answer.value() };
+        player::done(thread, answer);
         value
     }
 }

@@ -22,7 +22,7 @@ mod window;
 
 pub use answer::{Answer, Given};
 pub use clocks::{clock, take_reading};
-pub use compare::{Run, compare_address, compare_content, compare_output};
+pub use compare::{Run, Sending, compare_address, compare_content, compare_output, is_decoded};
 
 use super::addresses;
 use super::descriptors;
@@ -38,6 +38,7 @@ use prony_channel::{
     TAPE_FD, TapeHead, TapeStream,
 };
 use prony_demo::{Class, Head, Op, PartKind, Parts};
+pub use resync::take_sent;
 use resync::{at_end, find, fits, pass_over, reach, search, without_record};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -382,7 +383,11 @@ pub unsafe fn exiting(thread: *mut Thread, status: i32) {
         let stands = place_of(thread, place);
         while place_of(thread, (*thread).cursor) < stands && has_next(thread) {
             let passed = (*thread).cursor;
-            let lost = matches!(class(passed), Some(Class::Output | Class::Input)) && (*passed).ret > 0;
+            let matters = match class(passed) {
+                Some(Class::Output) => !is_decoded(),
+                class => class == Some(Class::Input),
+            };
+            let lost = matters && (*passed).ret > 0;
             if lost && (*passed).op & TAKEN == 0 {
                 report::stop(thread, Stop::EarlyExit, Finding::ending(passed, status));
             }

@@ -1,6 +1,7 @@
 //! Policies for calls that do not meet their record at the cursor, made by builds that behave a little differently.
 
 use super::clocks::skip_clocks;
+use super::compare::{self, Run, Sending};
 use super::turns::{leave_turn, wait_turn};
 use super::window::{at, extend, go_on, has_next, place_of, sees_last};
 use super::{Answer, class, count, end_process, next, number, replay_signal, step, taken};
@@ -9,7 +10,7 @@ use crate::report::{self, Finding};
 use crate::state::{self, control, index, leader, slot};
 use crate::thread::{PASS_THROUGH, Thread};
 use prony_channel::{self as channel, NO_THREAD, OP_MASK, SlotState, Stop, StopKind, TAKEN};
-use prony_demo::{Class, HEAD_BYTES, Head, Op};
+use prony_demo::{Class, HEAD_BYTES, Head, Op, PartKind};
 use std::sync::atomic::Ordering;
 
 /// Number of records that a call looks ahead within its frame.
@@ -44,6 +45,37 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
             return taken(thread, pass_over_to(thread, record, op, fd));
         }
         taken(thread, record)
+    }
+}
+
+/// The record of an output that a decoder is to read: the next one in the frame to the same address. `None` where the
+/// recording has no such output and it was handed out.
+///
+/// A build whose packets differ in length may fill more of them, or fewer, than the recorded one.
+pub unsafe fn take_sent(thread: *mut Thread, sending: Sending<impl Iterator<Item = Run> + Clone>) -> Option<Answer> {
+    // SAFETY: the block is the calling thread's own, records before its `end` are whole and in memory, and the runs are
+    // buffers of the server.
+    unsafe {
+        let Sending { op, fd, to, total, runs } = sending;
+        let first = skip_clocks(thread);
+        if first >= (*thread).end {
+            at_end(thread);
+        }
+        let is_there = |record: *const Head| {
+            let address = Answer { head: record }.part(PartKind::Addr, 0);
+            fits(record, op, fd) && (to.is_empty() || address.is_empty() || address == to)
+        };
+        let (end, _) = reach(thread);
+        if let Some(record) = find(first, end, is_there) {
+            return Some(taken(thread, record));
+        }
+        let handed_out = compare::added(thread, op, fd, (*thread).cursor, to, total, runs.clone());
+        if !handed_out {
+            let finding = Finding::differing(op, fd, first, &[], total, 0, runs);
+            report::stop(thread, Stop::Output, finding.of(StopKind::NotRecorded));
+        }
+        count!(thread, resynced, 1);
+        None
     }
 }
 
@@ -86,7 +118,8 @@ pub(super) unsafe fn search_wait(thread: *mut Thread, op: Op, fd: i32, timeout_m
         }
         // The demo has no wait any more: what it does have would be lost.
         let matters = |record: *const Head| {
-            let moved = matches!(class(record), Some(Class::Output | Class::Input)) && (*record).ret > 0;
+            let is_output = class(record) == Some(Class::Output) && !compare::is_decoded();
+            let moved = (is_output || class(record) == Some(Class::Input)) && (*record).ret > 0;
             (moved || class(record) == Some(Class::Process)) && (*record).op & TAKEN == 0
         };
         if let Some(record) = find((*thread).cursor, (*thread).end, matters) {
@@ -129,6 +162,11 @@ pub(super) unsafe fn pass_over(thread: *mut Thread, op: Op, fd: i32) {
                 // A thread that was woken once more or less.
                 Some(Class::Output) if (*thread).ordered && descriptors::is_internal((*record).fd) => {
                     count!(thread, resynced, 1);
+                }
+                Some(Class::Output) if compare::is_decoded() => {
+                    if (*record).ret > 0 {
+                        compare::unsent(thread, record);
+                    }
                 }
                 Some(Class::Output) => report::stop(thread, Stop::Output, Finding::missing(op, fd, record)),
                 Some(Class::Input) if (*record).ret > 0 => {

@@ -57,6 +57,10 @@ pub(super) fn detail(found: &Divergence) -> String {
                 rule + 1
             )
         }
+        Detail::Field(at) => match at.within {
+            Some(_) => format!("more than a rule allows: {}", super::difference(at)),
+            None => super::difference(at),
+        },
         Detail::Signal { signal, records, of } => {
             format!("{} ended the build after {records} of {of} records", signal_name(*signal))
         }

@@ -50,12 +50,25 @@ fn openarena_with_twelve_bots_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("openarena");
     let address = free_address();
+    let command = openarena(&scratch, address, &[]);
+    let home = scratch.directory("home");
+    let server = Server::new(command).with_state(home.clone()).with_variable("HOME", home.clone());
+    let (mut answers, mut players) = (0, 0);
+    let demo = record(&scratch, &server, |stop| (answers, players) = quake::watch(address, stop));
+    assert!(answers > 5, "{answers} status queries were answered");
+    assert_eq!(players, 12, "every bot plays");
+    // The challenge comes back in the answer.
+    prove(&scratch, &demo, Flip::input(|query| query.windows(5).position(|word| word == b"prony")));
+}
+
+/// The command of an OpenArena server with twelve bots; `settings` come before its map.
+pub fn openarena(scratch: &Scratch, address: std::net::SocketAddr, settings: &[&str]) -> Vec<String> {
     let bots = ["sarge", "grunt", "major", "angelyss", "arachna", "assassin", "ayumi", "beret", "dark", "gargoyle"];
     let lines: String = bots.iter().chain(&["grism", "kyonshi"]).map(|bot| format!("addbot {bot} 3\n")).collect();
     let home = scratch.directory("home");
     // Executed after the map has loaded: bots cannot join before.
     scratch.write("home/baseoa/bots.cfg", lines);
-    let settings = [
+    let own = [
         ("com_basegame", "baseoa"),
         ("com_legacyprotocol", "71"),
         ("com_protocol", "71"),
@@ -69,19 +82,14 @@ fn openarena_with_twelve_bots_replays_identically() {
     ];
     let mut command = vec![program("/usr/lib/ioquake3/ioq3ded", "openarena-server")];
     program("/usr/lib/openarena-server/baseoa/qagamex86_64.so", "openarena-server");
-    command.extend(settings.iter().flat_map(|(name, value)| ["+set", name, value]).map(str::to_owned));
+    command.extend(own.iter().flat_map(|(name, value)| ["+set", name, value]).map(str::to_owned));
+    command.extend(settings.iter().map(|&word| word.to_owned()));
     command.extend(["+map", "oa_dm1", "+exec", "bots.cfg"].map(str::to_owned));
-    let server = Server::new(command).with_state(home.clone()).with_variable("HOME", home.clone());
-    let (mut answers, mut players) = (0, 0);
-    let demo = record(&scratch, &server, |stop| (answers, players) = quake::watch(address, stop));
-    assert!(answers > 5, "{answers} status queries were answered");
-    assert_eq!(players, 12, "every bot plays");
-    // The challenge comes back in the answer.
-    prove(&scratch, &demo, Flip::input(|query| query.windows(5).position(|word| word == b"prony")));
+    command
 }
 
 /// Builds the server from Debian's source package with these flags, or finds it built before.
-fn rebuilt(name: &str, flags: &[&str]) -> Vec<String> {
+pub fn rebuilt(name: &str, flags: &[&str]) -> Vec<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/build-teeworlds");
     let path = run(Command::new(script).arg(name).args(flags));
     [path.trim(), "-f", "server.cfg"].map(str::to_owned).to_vec()

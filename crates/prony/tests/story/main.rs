@@ -9,6 +9,7 @@
 mod benches;
 mod calls;
 mod causes;
+mod decoders;
 mod exports;
 mod failures;
 mod games;

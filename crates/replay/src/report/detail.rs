@@ -1,6 +1,7 @@
 //! Facts about a divergence beyond its class and position.
 
 use super::Doing;
+use prony_demo::tolerance::DifferenceAt;
 use std::fmt;
 use std::process::ExitStatus;
 
@@ -18,6 +19,8 @@ pub enum Detail {
     EndingStatus(i32),
     /// Output that differs by more than the tolerance rules allow; `None` where no rule covers the byte.
     NotTolerated(Option<BeyondLimit>),
+    /// Field of an output, as a decoder names it, that differs by more than is tolerated.
+    Field(Box<DifferenceAt>),
     /// Signal that ended the build.
     Signal {
         /// Number of the signal.
