@@ -203,6 +203,7 @@ impl<'a> Judge<'a> {
         })
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn give(
         &mut self,
         side: usize,
