@@ -5,11 +5,13 @@
 
 use prony_channel::{Control, FrameTime};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
+use rustix::io::Errno;
 use rustix::thread::futex;
 use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::AtomicU32;
+use std::thread;
 use std::time::Duration;
 
 /// A file in memory that an unrelated process can map.
@@ -25,7 +27,22 @@ pub(super) fn seal_size(memory: BorrowedFd) -> io::Result<()> {
 /// Memory that servers only read, or change in a copy of their own, keeps its content: another one may get it after
 /// them.
 pub(super) fn seal_content(memory: BorrowedFd) -> io::Result<()> {
-    Ok(fcntl_add_seals(memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL)?)
+    for _ in 1..SEAL_TRIES {
+        match seal_written(memory) {
+            Err(Errno::BUSY) => thread::sleep(SEAL_PAUSE),
+            sealed => return Ok(sealed?),
+        }
+    }
+    Ok(seal_written(memory)?)
+}
+
+/// The kernel refuses to seal what is written while somebody holds one of its pages beside a mapping, even if nobody is going to
+/// write to it. On a busy machine the kernel itself does so for a while, longer than it waits for that.
+const SEAL_TRIES: u32 = 40;
+const SEAL_PAUSE: Duration = Duration::from_millis(50);
+
+fn seal_written(memory: BorrowedFd) -> rustix::io::Result<()> {
+    fcntl_add_seals(memory, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE | SealFlags::SEAL)
 }
 
 /// Wakes everybody who waits for a change of the word, in whatever process.
@@ -142,7 +159,29 @@ impl Drop for Mapped {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
     use std::os::fd::AsFd;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_page_that_is_held_for_a_while_delays_the_seal() {
+        let mut file = std::fs::File::from(memory_file("test").expect("memory"));
+        file.write_all(&[1; 4096]).expect("memory");
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let mut from = 0;
+        // SAFETY: both descriptors are open, and the place is the variable's own.
+        let moved =
+            unsafe { libc::splice(file.as_raw_fd(), &mut from, writer.as_raw_fd(), std::ptr::null_mut(), 4096, 0) };
+        assert_eq!(moved, 4096, "the page itself is in the pipe");
+        assert_eq!(seal_written(file.as_fd()), Err(Errno::BUSY));
+        let release = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(300));
+            reader.read_exact(&mut [0; 4096]).expect("what was put in");
+        });
+        seal_content(file.as_fd()).expect("the page is free after a while");
+        release.join().expect("it read the page");
+        assert!(file.write_all_at(&[2], 0).is_err(), "nobody writes any more");
+    }
 
     #[test]
     #[should_panic(expected = "4 bytes at 8192 of a view")]
