@@ -114,6 +114,26 @@ pub(super) fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
     }
 }
 
+/// Closes a directory, as [`close_file`] does. Older demos have no record of it.
+unsafe fn close_directory(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the block that `enter` returns is the calling thread's own.
+    unsafe {
+        let (thread, recording) = enter();
+        let result;
+        if recording {
+            recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
+            result = real();
+        } else if let Some(answer) = player::take_if_there(thread, Op::CloseFile, fd) {
+            result = real();
+            player::done(thread, answer);
+        } else {
+            result = real();
+        }
+        leave(thread);
+        result
+    }
+}
+
 /// Bytes that a request writes through its argument.
 fn written_by(request: c_ulong) -> usize {
     const READ: c_ulong = 2;
@@ -170,6 +190,13 @@ unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_i
 }
 
 hooks! {
+    fn closedir(directory: *mut libc::DIR) -> c_int {
+        if directory.is_null() || !threaded() {
+            return real::closedir(directory);
+        }
+        close_directory(libc::dirfd(directory), || real::closedir(directory))
+    }
+
     [__close] fn close(fd: c_int) -> c_int {
         match kind(fd) {
             Kind::Own => {

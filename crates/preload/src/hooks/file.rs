@@ -14,6 +14,7 @@ use super::super::sharing;
 use super::super::state::{errno, outcome, set_errno, threaded};
 use super::super::thread::PassThrough;
 use super::super::widths::plain::off_t;
+use super::pid::made_at;
 use super::{enter, leave};
 use libc::{FILE, c_char, c_int, c_void, mode_t, off64_t, size_t, ssize_t};
 use prony_demo::{Op, PartKind};
@@ -357,6 +358,16 @@ fn place_of_stream(file: *mut FILE) -> Option<&'static (AtomicPtr<FILE>, AtomicI
 }
 
 hooks! {
+    // As that of libc does it. The number of its descriptor counts as that of any other file.
+    fn opendir(path: *const c_char) -> *mut libc::DIR {
+        const FLAGS: c_int = libc::O_RDONLY | libc::O_NONBLOCK | libc::O_DIRECTORY | libc::O_CLOEXEC;
+        if !threaded() || place_of(path) != Place::Ordinary {
+            return made_at(c"opendir", path, |path| real::opendir(path));
+        }
+        let fd = ordered(path, FLAGS, || libc::open(path, FLAGS));
+        if fd < 0 { std::ptr::null_mut() } else { libc::fdopendir(fd) }
+    }
+
     [__open] fn open(path: *const c_char, flags: c_int, mode: mode_t) -> c_int {
         opened(path, flags, || real::open(path, flags, mode))
     }

@@ -44,7 +44,11 @@ fn whom(which: c_uint, who: id_t) -> id_t {
 }
 
 /// Makes a call for real that names a place in the file system.
-unsafe fn made_at<T: Fallible>(name: &CStr, path: *const c_char, real: impl FnOnce(*const c_char) -> T) -> T {
+pub(super) unsafe fn made_at<T: Fallible>(
+    name: &CStr,
+    path: *const c_char,
+    real: impl FnOnce(*const c_char) -> T,
+) -> T {
     // SAFETY: the caller passes a path that is null or a C string.
     unsafe { at_path(name, path, pids::in_path(path, real)) }
 }
@@ -201,9 +205,5 @@ hooks! {
 
     fn readlinkat(folder: c_int, path: *const c_char, to: *mut c_char, length: size_t) -> ssize_t {
         made_at(c"readlinkat", path, |path| real::readlinkat(folder, path, to, length))
-    }
-
-    fn opendir(path: *const c_char) -> *mut c_void {
-        made_at(c"opendir", path, |path| real::opendir(path))
     }
 }
