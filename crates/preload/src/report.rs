@@ -107,7 +107,7 @@ pub unsafe fn stop(thread: *mut Thread, class: Stop, finding: Finding) -> ! {
         if !report.state.acquire(ReportState::Absent, ReportState::Begun) {
             // Another thread was first; its finding counts.
             loop {
-                libc::syscall(libc::SYS_pause);
+                libc::syscall(libc::SYS_ppoll, 0, 0, 0, 0);
             }
         }
         report.class.store(class, Ordering::Relaxed);

@@ -101,8 +101,8 @@ impl Ring {
         let data = unsafe { std::slice::from_raw_parts(self.page.as_ptr().add(self.page_bytes), self.data_bytes) };
         while head.wrapping_sub(tail) >= HEADER_BYTES as u64 {
             let at = (tail % self.data_bytes as u64) as usize;
-            // Records are multiples of 8 bytes, so that a header never goes round the end.
-            let length = usize::from(u16::from_ne_bytes([data[at + 6], data[at + 7]]));
+            let byte = |offset: usize| data[(at + offset) % self.data_bytes];
+            let length = usize::from(u16::from_ne_bytes([byte(6), byte(7)]));
             if length < HEADER_BYTES || length as u64 > head.wrapping_sub(tail) {
                 // Only a kernel that breaks its word writes this; what follows has no beginning.
                 tail = head;

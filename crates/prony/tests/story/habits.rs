@@ -93,6 +93,16 @@ fn a_plugin_loaded_with_deep_binding_is_recorded() {
 }
 
 #[test]
+fn a_server_that_replaces_dlsym_by_a_function_that_locks_replays_identically() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("patched");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "patched.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn a_namespace_of_its_own_is_refused_by_name() {
     let _turn = Turn::take();
     let scratch = Scratch::new("namespaces");
