@@ -614,6 +614,7 @@ MAIL = [
         "bitlbee",
         "/usr/sbin/bitlbee -F -n -i 127.0.0.1 -p @port@ -d @state@ -c @dir@/bitlbee.conf -v",
         lines([("PRIVMSG &bitlbee :help", "\n"), ("PING @n@", "PONG.*\n"), ("NAMES &bitlbee", "366.*\n")], hello=[("NICK n@n@\r\nUSER u 0 * :u", "(376|422) .*\n")], end=b"\r\n", clients=2),
+        flags="--processes-in-turn",
         files={"bitlbee.conf": "[settings]\nRunMode = ForkDaemon\n"},
     ),
     Server(

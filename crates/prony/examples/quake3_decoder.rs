@@ -70,14 +70,15 @@ impl Decoder for Quake {
             Direction::ToServer => {
                 if let Some((_, message)) = client.to_server.add(payload, CLIENT_HEAD_BYTES) {
                     // What a client says is the same on both sides; only its commands are needed.
-                    let _ = client.from_client(&self.code, challenge, message);
+                    let _ = client.read_client_message(&self.code, challenge, message);
                 }
                 Answer::Opaque(String::new())
             }
             Direction::FromServer => match client.to_client.add(payload, SERVER_HEAD_BYTES) {
                 None if client.to_client.is_within() => Answer::Held,
                 None => Answer::Opaque("a fragment is missing".to_owned()),
-                Some((sequence, message)) => match client.from_server(&self.code, challenge, sequence, message) {
+                Some((sequence, message)) => match client.read_server_message(&self.code, challenge, sequence, message)
+                {
                     Ok(fields) => Answer::Fields(fields),
                     Err(Ends) => Answer::Opaque(format!("message {sequence} cannot be read")),
                 },
@@ -101,7 +102,7 @@ impl Client {
         }
     }
 
-    fn from_client(&mut self, code: &Code, challenge: i32, mut message: Vec<u8>) -> Result<(), Ends> {
+    fn read_client_message(&mut self, code: &Code, challenge: i32, mut message: Vec<u8>) -> Result<(), Ends> {
         let mut head = Reader::new(code, &message);
         let (server, acknowledged, command) = (head.long()?, head.long()?, head.long()?);
         let key = (challenge ^ server ^ acknowledged) as u8;
@@ -118,7 +119,7 @@ impl Client {
         Ok(())
     }
 
-    fn from_server(
+    fn read_server_message(
         &mut self,
         code: &Code,
         challenge: i32,
