@@ -198,13 +198,7 @@ impl Nic {
     /// Moves frames, a burst of each port. True if there was one.
     #[inline]
     pub(crate) fn poll(&mut self) -> bool {
-        let now_ns = self.clock.now_ns();
-        self.memory.set_time(now_ns);
-        let mut moved = 0;
-        for number in 0..self.ports.len() {
-            self.ports[number].look_at_tails();
-            moved += self.transmit(number, now_ns);
-        }
+        let (now_ns, mut moved) = self.transmit_all();
         for number in 0..self.ports.len() {
             moved += self.receive(number, now_ns);
         }
@@ -213,6 +207,12 @@ impl Nic {
 
     /// Takes what drivers send, a burst of each port, and gives them nothing. True if there was something.
     pub(crate) fn poll_transmit(&mut self) -> bool {
+        self.transmit_all().1 > 0
+    }
+
+    /// Takes what drivers send, a burst of each port. Returns the time in nanoseconds and the number of frames.
+    #[inline]
+    fn transmit_all(&mut self) -> (u64, u32) {
         let now_ns = self.clock.now_ns();
         self.memory.set_time(now_ns);
         let mut moved = 0;
@@ -220,7 +220,7 @@ impl Nic {
             self.ports[number].look_at_tails();
             moved += self.transmit(number, now_ns);
         }
-        moved > 0
+        (now_ns, moved)
     }
 
     /// Frames enter a port: up to `number`, as far as its receive queue has descriptors. Returns how many did.
