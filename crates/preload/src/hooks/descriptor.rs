@@ -7,6 +7,7 @@ use super::super::player;
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
+use super::super::thread::Thread;
 use super::super::widths::Status;
 use super::super::widths::plain::{Stat, itimerspec};
 use super::{enter, leave, lock, recorded, recorded_plain};
@@ -96,6 +97,18 @@ fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 /// Closes an ordinary file of a process with several threads, in its place among their calls. The
 /// record comes first: from the close on another thread may be given the number.
 pub(super) fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the block is the calling thread's own.
+    closed(fd, |thread| unsafe { Some(player::take(thread, Op::CloseFile, fd)) }, real)
+}
+
+/// Closes a directory, as [`close_file`] does. Older demos have no record of it.
+fn close_directory(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the block is the calling thread's own.
+    closed(fd, |thread| unsafe { player::take_if_there(thread, Op::CloseFile, fd) }, real)
+}
+
+/// Closes by `real`; a replay waits for the record that `take` finds.
+fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<player::Answer>, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own.
     unsafe {
         let (thread, recording) = enter();
@@ -105,29 +118,11 @@ pub(super) fn close_file(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
             recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
             result = real();
         } else {
-            let answer = player::take(thread, Op::CloseFile, fd);
+            let answer = take(thread);
             result = real();
-            player::done(thread, answer);
-        }
-        leave(thread);
-        result
-    }
-}
-
-/// Closes a directory, as [`close_file`] does. Older demos have no record of it.
-unsafe fn close_directory(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the block that `enter` returns is the calling thread's own.
-    unsafe {
-        let (thread, recording) = enter();
-        let result;
-        if recording {
-            recorder::emit(thread, Op::CloseFile, fd, 0, 0, &[]);
-            result = real();
-        } else if let Some(answer) = player::take_if_there(thread, Op::CloseFile, fd) {
-            result = real();
-            player::done(thread, answer);
-        } else {
-            result = real();
+            if let Some(answer) = answer {
+                player::done(thread, answer);
+            }
         }
         leave(thread);
         result
