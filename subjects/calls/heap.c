@@ -16,7 +16,7 @@ static void answer(unsigned number, char *text, size_t room) {
     must(getaddrinfo(nodes[number % 4], number % 2 ? "80" : "4000", &hints, &list) == 0, "getaddrinfo");
     must(getnameinfo(list->ai_addr, list->ai_addrlen, host, sizeof host, service, sizeof service, NI_NUMERICHOST) == 0,
          "getnameinfo");
-    must(dlsym(RTLD_DEFAULT, "a function that nobody has") == NULL && getsid(0) > 0 && getpgrp() > 0 && dlerror() != NULL, "dlerror");
+    must(dlsym(RTLD_DEFAULT, "a function that nobody has") == NULL && getsid(0) >= 0 && getpgrp() >= 0 && dlerror() != NULL, "dlerror");
     void *small = malloc(24 + number * 16), *large = malloc(2000 + number * 100);
     snprintf(text, room, "%s %s: kept at %p, %p, %p and %p", host, service, early[0], early[1], small, large);
     freeaddrinfo(list);
