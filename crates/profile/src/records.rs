@@ -34,6 +34,8 @@ pub(crate) struct Sample<'a> {
 /// Registers and a copy of the stack.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UserStack<'a> {
+    /// The registers are those of a 32-bit program.
+    pub(crate) is_32_bit: bool,
     /// Registers in the order of their numbers in the kernel.
     pub(crate) registers: Words<'a>,
     /// Bytes from the stack pointer upwards.
@@ -141,17 +143,21 @@ fn sample(mut fields: Fields<'_>) -> Option<Sample<'_>> {
 
 /// Registers are left out for a thread of the kernel, the stack where it could not be read.
 fn user_stack(mut fields: Fields<'_>) -> Option<UserStack<'_>> {
+    const PERF_SAMPLE_REGS_ABI_32: u64 = 1;
     const PERF_SAMPLE_REGS_ABI_64: u64 = 2;
-    if fields.u64()? != PERF_SAMPLE_REGS_ABI_64 {
-        return None;
-    }
+    let is_32_bit = match fields.u64()? {
+        // Of a 32-bit program on Arm there are other registers.
+        PERF_SAMPLE_REGS_ABI_32 if cfg!(target_arch = "x86_64") => true,
+        PERF_SAMPLE_REGS_ABI_64 => false,
+        _ => return None,
+    };
     let registers = if cfg!(target_arch = "aarch64") { 4 } else { 3 };
     let registers = Words(fields.bytes(registers * 8)?);
     let copied = usize::try_from(fields.u64()?).ok()?;
     let bytes = fields.bytes(copied)?;
     // How much of it is the stack follows only where there is one.
     let used = if copied > 0 { usize::try_from(fields.u64()?).ok()? } else { 0 };
-    Some(UserStack { registers, bytes: bytes.get(..used)? })
+    Some(UserStack { is_32_bit, registers, bytes: bytes.get(..used)? })
 }
 
 fn map(mut fields: Fields<'_>, misc: u16) -> Option<Map<'_>> {

@@ -87,7 +87,8 @@ impl Space {
         self.mappings.iter().map(|(&start, &mapping)| (start, mapping))
     }
 
-    fn at(&self, address: u64) -> Option<(u64, Mapping)> {
+    /// The mapping that covers an address, and its start.
+    pub(crate) fn at(&self, address: u64) -> Option<(u64, Mapping)> {
         let (&start, &mapping) = self.mappings.range(..=address).next_back()?;
         (address < mapping.end).then_some((start, mapping))
     }

@@ -1,5 +1,8 @@
 //! Stacks from registers, a copy of the stack and the tables that compilers write for exceptions (DWARF call
-//! frame information), where programs keep no frame pointers. `framehop` does the walking.
+//! frame information), where programs keep no frame pointers. `framehop` does the walking, but for 32-bit programs.
+
+#[cfg(target_arch = "x86_64")]
+mod i386;
 
 use std::sync::Arc;
 
@@ -22,6 +25,8 @@ pub(crate) struct Walker {
     objects: FxHashMap<ObjectId, Option<Sections>>,
     processes: FxHashMap<i32, (u64, Tables)>,
     cache: CacheNative<MayAllocateDuringUnwind>,
+    #[cfg(target_arch = "x86_64")]
+    i386: i386::Walker,
 }
 
 /// Sections of a file that unwinding needs.
@@ -32,7 +37,13 @@ struct Sections {
 
 impl Walker {
     pub(crate) fn new() -> Walker {
-        Walker { objects: FxHashMap::default(), processes: FxHashMap::default(), cache: CacheNative::new() }
+        Walker {
+            objects: FxHashMap::default(),
+            processes: FxHashMap::default(),
+            cache: CacheNative::new(),
+            #[cfg(target_arch = "x86_64")]
+            i386: i386::Walker::new(),
+        }
     }
 
     /// Addresses of the frames, innermost first; those of callers lie in the call, not behind it. Fewer where a table
@@ -46,6 +57,10 @@ impl Walker {
         frames: &mut Vec<u64>,
         is_enough: impl Fn(u64) -> bool,
     ) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if stack.is_32_bit {
+            return self.i386.walk(space, objects, stack, frames, is_enough);
+        }
         let mut registers = stack.registers.iter();
         let mut next = || registers.next().unwrap_or(0);
         // Their order is that of their numbers in the kernel.

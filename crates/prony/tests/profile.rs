@@ -105,14 +105,29 @@ fn shares_are_those_that_the_program_has_measured_itself() {
 
 #[test]
 fn without_frame_pointers_the_tables_for_exceptions_lead_to_main() {
+    // A function that aligns its stack has rules that are programs.
+    for flags in [&[][..], &["-m32"], &["-m32", "-mstackrealign"]] {
+        let place = place();
+        let flags = [flags, &["-O2", "-g", "-fomit-frame-pointer"]].concat();
+        let program = compile(&place, "shares.cpp", "shares", &flags);
+        let program = program.to_str().expect("a path");
+        let with = run(place.path(), &["profile", "--dwarf", "--json", "--folded", "x", "--", program, "0.5"]);
+        assert_eq!(with.code, Some(0), "{}", with.stderr);
+        let main = estimate(&with.json(), "functions", "main", "inclusive");
+        let folded = fs::read_to_string(place.path().join("x")).expect("written");
+        assert!(main > 0.95, "{flags:?}: {main}: {}{folded}", with.stderr);
+        assert!(estimate(&with.json(), "functions", "engine::network", "inclusive") > 0.15, "{flags:?}: {folded}");
+    }
+}
+
+#[test]
+fn frame_pointers_of_a_32_bit_program_lead_to_main() {
     let place = place();
-    let program = compile(&place, "shares.cpp", "shares", &["-O2", "-g", "-fomit-frame-pointer"]);
-    let program = program.to_str().expect("a path");
-    let with = run(place.path(), &["profile", "--dwarf", "--json", "--", program, "0.5"]);
-    assert_eq!(with.code, Some(0), "{}", with.stderr);
-    let main = estimate(&with.json(), "functions", "main", "inclusive");
-    assert!(main > 0.95, "{main}: {}", with.stderr);
-    assert!(estimate(&with.json(), "functions", "engine::network", "inclusive") > 0.15);
+    let program = compile(&place, "shares.cpp", "shares", &["-m32", "-O2", "-g", "-fno-omit-frame-pointer"]);
+    let answer = run(place.path(), &["profile", "--json", "--", program.to_str().expect("a path"), "0.5"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let main = estimate(&answer.json(), "functions", "main", "inclusive");
+    assert!(main > 0.9, "{main}: {}", answer.stderr);
 }
 
 #[test]
