@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         Ok(kind) => kind.parse().map_err(|error| format!("FORWARDER_POOL: {error}"))?,
         Err(_) => PoolKind::default(),
     };
-    let buffers = number("FORWARDER_BUFFERS", 8192, 1088..=65_536)?;
+    let buffers = number("FORWARDER_BUFFERS", 8192, 2112..=65_536)?;
     let options = Options {
         clean_batch: number("FORWARDER_CLEAN", 32, 1..=256)?,
         prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,

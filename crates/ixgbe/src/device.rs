@@ -31,7 +31,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { ring_entries: 512, clean_batch: 32, prefetch: true }
+        Options { ring_entries: 1024, clean_batch: 32, prefetch: true }
     }
 }
 

@@ -308,7 +308,7 @@ fn a_trace_has_registers_descriptors_and_frames() {
         prony().args(arguments).arg(&pcap).args(["--", &forwarder(&folder)]).output().expect("it was just built");
     let lines = text(&output.stdout);
     for part in
-        ["write      CTRL = 0x04000008", "event      reset", "RDLEN[0] = 0x00002000", "receive queue 0 enabled: 512"]
+        ["write      CTRL = 0x04000008", "event      reset", "RDLEN[0] = 0x00004000", "receive queue 0 enabled: 1024"]
     {
         assert!(lines.contains(part), "{part}: {lines}");
     }

@@ -49,7 +49,7 @@ static struct options read_options(void) {
 		.touch = is_untouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59),
 		.ixgbe = {
 			/* Each device has a pool of its own. */
-			.buffers = number("FORWARDER_BUFFERS", 8192, 1088, 65536) / 2,
+			.buffers = number("FORWARDER_BUFFERS", 8192, 2112, 65536) / 2,
 			.clean_batch = number("FORWARDER_CLEAN", 32, 1, 256),
 			.prefetch = number("FORWARDER_PREFETCH", 1, 0, 1) == 1,
 			.pool = pool_of(getenv("FORWARDER_POOL")),

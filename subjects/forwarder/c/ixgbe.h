@@ -7,7 +7,7 @@
 
 #include "memory.h"
 
-#define RING_ENTRIES 512 /* a power of two */
+#define RING_ENTRIES 1024 /* a power of two */
 /* The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2). */
 #define FRAME_BYTES_MIN 60
 

@@ -10,7 +10,7 @@ namespace Forwarder
     internal sealed class Ring
     {
         /// <summary>A power of two.</summary>
-        public const int Entries = 512;
+        public const int Entries = 1024;
 
         public readonly int[] Buffers = new int[Entries];
         public readonly ulong Address;

@@ -45,7 +45,7 @@ namespace Forwarder
                 CleanBatch = Number("FORWARDER_CLEAN", 32, 1, 256),
                 Prefetch = Number("FORWARDER_PREFETCH", 1, 0, 1) == 1,
             };
-            var pool = new Pool(Number("FORWARDER_BUFFERS", 8192, 1088, 65536), kind == "ring");
+            var pool = new Pool(Number("FORWARDER_BUFFERS", 8192, 2112, 65536), kind == "ring");
             var first = new Device(arguments[0], pool, options);
             var second = new Device(arguments[1], pool, options);
             var packets = new Packet[batch];

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	ringEntries = 512 // a power of two
+	ringEntries = 1024 // a power of two
 	// The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
 	frameBytesMin = 60
 	timeout       = 10 * time.Second

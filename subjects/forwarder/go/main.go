@@ -35,7 +35,7 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	buffers, err := number("FORWARDER_BUFFERS", 8192, 1088, 65536)
+	buffers, err := number("FORWARDER_BUFFERS", 8192, 2112, 65536)
 	if err != nil {
 		return err
 	}

@@ -65,7 +65,7 @@ public final class Forwarder {
         int clean = number("FORWARDER_CLEAN", 32, 1, 256);
         boolean isUntouched = "none".equals(System.getenv("FORWARDER_TOUCH"));
         int touch = isUntouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59);
-        Pool pool = new Pool(number("FORWARDER_BUFFERS", 8192, 1088, 65536), "ring".equals(kind));
+        Pool pool = new Pool(number("FORWARDER_BUFFERS", 8192, 2112, 65536), "ring".equals(kind));
         Device first = new Device(arguments[0], pool, clean);
         Device second = new Device(arguments[1], pool, clean);
         Forwarder forwarder = new Forwarder(batch, touch, pool);

@@ -7,7 +7,7 @@ import java.nio.ByteOrder;
 /** Descriptors of two words each, and the buffer of each. */
 final class Ring {
     /** A power of two. */
-    static final int ENTRIES = 512;
+    static final int ENTRIES = 1024;
     private static final VarHandle WORD = MethodHandles.byteBufferViewVarHandle(long[].class, ByteOrder.LITTLE_ENDIAN);
 
     private final ByteBuffer words;

@@ -36,7 +36,7 @@ function run(addresses) {
   const batch = number('FORWARDER_BATCH', 32, 1, 512);
   const clean = number('FORWARDER_CLEAN', 32, 1, 256);
   const touch = process.env.FORWARDER_TOUCH === 'none' ? NO_TOUCH : number('FORWARDER_TOUCH', 1, 0, 59);
-  const pool = new Pool(number('FORWARDER_BUFFERS', 8192, 1088, 65536), kind === 'ring');
+  const pool = new Pool(number('FORWARDER_BUFFERS', 8192, 2112, 65536), kind === 'ring');
   const [first, second] = addresses.map((address) => new Device(address, pool, clean));
   const buffers = new Int32Array(batch);
   const lengths = new Int32Array(batch);

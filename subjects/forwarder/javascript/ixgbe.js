@@ -5,7 +5,7 @@ const regs = require('./registers');
 const { allocate, BUFFER_BYTES } = require('./memory');
 const { map } = require('./mapping.node');
 
-const RING_ENTRIES = 512; // a power of two
+const RING_ENTRIES = 1024; // a power of two
 const MASK = RING_ENTRIES - 1;
 const TIMEOUT_MS = 10_000;
 /** The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2). */

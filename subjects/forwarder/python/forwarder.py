@@ -43,7 +43,7 @@ def main():
     batch = number("FORWARDER_BATCH", 32, 1, 512)
     clean = number("FORWARDER_CLEAN", 32, 1, 256)
     touch = None if os.environ.get("FORWARDER_TOUCH") == "none" else number("FORWARDER_TOUCH", 1, 0, 59)
-    pool = Pool(number("FORWARDER_BUFFERS", 8192, 1088, 65536))
+    pool = Pool(number("FORWARDER_BUFFERS", 8192, 2112, 65536))
     first, second = (Device(address, pool, clean) for address in sys.argv[1:])
     while True:
         forward(first, second, pool, batch, touch)

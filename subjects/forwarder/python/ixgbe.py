@@ -8,7 +8,7 @@ import time
 import registers as regs
 from memory import BUFFER_BYTES, allocate
 
-RING_ENTRIES = 512  # a power of two
+RING_ENTRIES = 1024  # a power of two
 TIMEOUT_S = 10
 # The shortest frame on a wire without its frame check sequence (IEEE 802.3, 4.4.2).
 FRAME_BYTES_MIN = 60

@@ -34,7 +34,7 @@ pub const TRACES: &[Trace] = &[
     trace("ring-wrap", "bursts that begin at every descriptor of the ring: all come out", ring_wrap),
     trace("full-ring", "the device sends nothing until both rings are full: later frames come out", full_ring),
     Trace {
-        environment: &[("FORWARDER_BUFFERS", "1280")],
+        environment: &[("FORWARDER_BUFFERS", "2304")],
         ..trace("pool-exhaustion", "the same with few buffers: all of them come back to the pool", pool_exhaustion)
     },
     trace("link", "the cable is pulled and plugged in again: later frames come out", link),

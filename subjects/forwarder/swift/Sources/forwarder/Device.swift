@@ -3,7 +3,7 @@ import Glibc
 /// Descriptors of two words each, and the buffer of each.
 final class Ring {
     /// A power of two.
-    static let entries = 512
+    static let entries = 1024
     static let mask = entries - 1
 
     let address: UInt64

@@ -45,7 +45,7 @@ func run() throws {
     let batch = try number("FORWARDER_BATCH", 32, 1...512)
     let clean = try number("FORWARDER_CLEAN", 32, 1...256)
     let touch = variable("FORWARDER_TOUCH") == "none" ? nil : try number("FORWARDER_TOUCH", 1, 0...59)
-    let pool = try Pool(buffers: number("FORWARDER_BUFFERS", 8192, 1088...65_536), isRing: kind == "ring")
+    let pool = try Pool(buffers: number("FORWARDER_BUFFERS", 8192, 2112...65_536), isRing: kind == "ring")
     let first = try Device(address: CommandLine.arguments[1], pool: pool, cleanBatch: clean)
     let second = try Device(address: CommandLine.arguments[2], pool: pool, cleanBatch: clean)
     var packets = [Packet](repeating: Packet(), count: batch)
