@@ -1,6 +1,7 @@
 using System;
 using System.IO;
 using System.IO.MemoryMappedFiles;
+using System.Runtime.CompilerServices;
 using System.Text;
 using System.Threading;
 
@@ -31,8 +32,10 @@ namespace Forwarder
         }
 
         /// <summary>The second word of a descriptor, which the device writes last.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public ulong Status(int index) => words.Read64(index * 16 + 8);
 
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Set(int index, ulong address, ulong command)
         {
             words.Set64(index * 16, address);
@@ -96,6 +99,11 @@ namespace Forwarder
         /// <summary>Fills an array with received packets. Returns their number.</summary>
         public int RxBatch(Packet[] packets)
         {
+            // Fields are loaded again after every volatile access, local variables are not.
+            Ring receive = this.receive;
+            Pool pool = this.pool;
+            int[] buffers = receive.Buffers;
+            bool prefetches = options.Prefetch;
             int index = receive.Index;
             int received = 0;
             while (received < packets.Length && !pool.IsEmpty)
@@ -109,19 +117,19 @@ namespace Forwarder
                 int length = (int)(status >> 32) & 0xffff;
                 if (IsWhole(status, length))
                 {
-                    int buffer = receive.Buffers[index];
-                    if (options.Prefetch)
+                    int buffer = buffers[index];
+                    if (prefetches)
                     {
                         pool.Prefetch(buffer);
                     }
 
                     packets[received].Index = buffer;
                     packets[received].Length = length;
-                    receive.Buffers[index] = pool.Take();
+                    buffers[index] = pool.Take();
                     received++;
                 }
 
-                receive.Set(index, pool.Address(receive.Buffers[index]), 0);
+                receive.Set(index, pool.Address(buffers[index]), 0);
                 index = (index + 1) & Mask;
             }
 
@@ -139,6 +147,10 @@ namespace Forwarder
         public int TxBatch(Packet[] packets, int number)
         {
             CleanUp();
+            Ring transmit = this.transmit;
+            Pool pool = this.pool;
+            int[] buffers = transmit.Buffers;
+            int clean = this.clean;
             int index = transmit.Index;
             int sent = 0;
             for (; sent < number; sent++)
@@ -152,7 +164,7 @@ namespace Forwarder
                 uint length = (uint)packets[sent].Length;
                 ulong command = Command | length | (ulong)(length << Registers.TxdOlinfoPaylenShift) << 32;
                 transmit.Set(index, pool.Address(packets[sent].Index), command);
-                transmit.Buffers[index] = packets[sent].Index;
+                buffers[index] = packets[sent].Index;
                 index = next;
             }
 
@@ -207,6 +219,7 @@ namespace Forwarder
         /// <summary>
         /// True for a frame in one buffer, of a length that a wire and a buffer can have. Others are dropped, buffer by buffer.
         /// </summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         private bool IsWhole(ulong status, int length)
         {
             bool isEnd = (status & Registers.RxdEop) != 0;

@@ -2,6 +2,7 @@ using System;
 using System.Diagnostics;
 using System.IO;
 using System.IO.MemoryMappedFiles;
+using System.Runtime.CompilerServices;
 using System.Threading;
 #if NETCOREAPP
 using System.Runtime.Intrinsics.X86;
@@ -31,6 +32,7 @@ namespace Forwarder
         public ulong Start => (ulong)start;
 
         /// <summary>Loads four bytes; nothing that follows is loaded before.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public uint Read32(uint offset)
         {
             Check(offset, sizeof(uint));
@@ -38,6 +40,7 @@ namespace Forwarder
         }
 
         /// <summary>Stores four bytes, after everything that was stored before.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Write32(uint offset, uint value)
         {
             Check(offset, sizeof(uint));
@@ -45,6 +48,7 @@ namespace Forwarder
         }
 
         /// <summary>As <see cref="Read32"/>, for the second half of a descriptor.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public ulong Read64(int offset)
         {
             Check(offset, sizeof(ulong));
@@ -52,6 +56,7 @@ namespace Forwarder
         }
 
         /// <summary>Stores eight bytes; a register that is written later tells the device to look.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Set64(int offset, ulong value)
         {
             Check(offset, sizeof(ulong));
@@ -59,6 +64,7 @@ namespace Forwarder
         }
 
         /// <summary>Increases a byte.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Increase(int offset)
         {
             Check(offset, 1);
@@ -66,6 +72,7 @@ namespace Forwarder
         }
 
         /// <summary>Has the line at a place loaded, where the runtime can.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Prefetch(int offset)
         {
 #if NETCOREAPP
@@ -79,6 +86,7 @@ namespace Forwarder
 #if UNCHECKED
         [Conditional("NEVER")]
 #endif
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         private void Check(long offset, int size)
         {
             if ((ulong)offset > (ulong)(bytes - size))

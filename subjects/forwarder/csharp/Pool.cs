@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+
 namespace Forwarder
 {
     /// <summary>A received frame, or one to send: the index of its buffer, and its length.</summary>
@@ -42,6 +44,7 @@ namespace Forwarder
         public bool IsEmpty => free == 0;
 
         /// <summary>Takes a buffer of a pool that is not empty.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public int Take()
         {
             free--;
@@ -55,6 +58,7 @@ namespace Forwarder
             return index;
         }
 
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Give(int index)
         {
             int end = free++;
@@ -68,12 +72,15 @@ namespace Forwarder
         }
 
         /// <summary>Bus address of a buffer.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public ulong Address(int index) =>
             pages[(uint)index / PerPage] + (uint)index % PerPage * BufferBytes;
 
         /// <summary>Increases a byte of the frame in a buffer.</summary>
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Touch(int index, int place) => mapping.Increase(index * BufferBytes + place);
 
+        [MethodImpl(MethodImplOptions.AggressiveInlining)]
         public void Prefetch(int index) => mapping.Prefetch(index * BufferBytes);
     }
 }
