@@ -235,6 +235,9 @@ pub struct ReplayArgs {
     /// Report a thread as starved if it waits for its turn this long
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration, help_heading = "Execution")]
     pub watchdog: Duration,
+    /// Set a variable of the build, instead of what was recorded; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, help_heading = "Execution")]
+    pub env: Vec<(OsString, OsString)>,
     /// Empty this state directory and restore it in its recorded place instead of a private one
     #[arg(long, value_name = "DIR", help_heading = "Execution")]
     pub restore_in_place: Vec<PathBuf>,
@@ -272,6 +275,7 @@ impl ReplayArgs {
             ignore_environment: false,
             other_architecture: false,
             watchdog: Duration::from_secs(10),
+            env: Vec::new(),
             restore_in_place: Vec::new(),
             restore_set_ids: false,
             show_output: false,
@@ -587,6 +591,14 @@ fn unescaped(text: &str) -> Result<Text, String> {
         });
     }
     Ok(Text(bytes))
+}
+
+/// A variable of the environment; its value may be empty.
+fn variable(text: &str) -> Result<(OsString, OsString), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.into(), value.into())),
+        _ => Err("expected a name and a value, such as 'LD_LIBRARY_PATH=./new'".to_owned()),
+    }
 }
 
 fn call(name: &str) -> Result<prony_demo::Op, String> {

@@ -367,7 +367,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
     let options = ReplayOptions {
         demo: args.demo.clone(),
         command: args.command.clone(),
-        environment: Vec::new(),
+        environment: args.env.clone(),
         repeat: args.repeat,
         tolerance: rules,
         decoder,

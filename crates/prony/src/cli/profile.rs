@@ -9,7 +9,7 @@ use prony_machine::CpuSet;
 use prony_profile::Component;
 use regex_lite::Regex;
 
-use super::{DemoLimits, FileArgs, FrameRange, TrustArgs};
+use super::{DemoLimits, FileArgs, FrameRange, TrustArgs, variable};
 use crate::numbers::duration;
 
 const PROFILE_USAGE: &str = "prony profile [OPTIONS] -- COMMAND...
@@ -67,6 +67,9 @@ pub struct TakeArgs {
     /// Sample replays of this demo [default command: the recorded one]
     #[arg(long, value_name = "FILE", conflicts_with_all = ["attach", "all", "limit"], help_heading = "Target")]
     pub demo: Option<PathBuf>,
+    /// Set a variable of the build on the demo, instead of what was recorded; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable, requires = "demo", help_heading = "Target")]
+    pub env: Vec<(OsString, OsString)>,
     /// Number of replays; more replays give more samples
     #[arg(long, value_name = "N", default_value_t = 1, requires = "demo", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Target")]
     pub repeat: u32,

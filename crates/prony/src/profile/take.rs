@@ -115,6 +115,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> 
         command: args.command.clone(),
         repeat: args.repeat,
         watchdog: WATCHDOG,
+        env: args.env.clone(),
         files: args.files.clone(),
         trust: TrustArgs { trust_demo, ..args.trust },
         limits: args.limits,

@@ -140,6 +140,15 @@ fn a_build_gets_the_loader_variables_of_whoever_names_it() {
     assert_eq!(answer["warnings"][0], told, "{}", said(&dropped));
     assert!(said(&dropped).contains("1 set-user-id or set-group-id file"), "{}", said(&dropped));
     assert!(!attack.marker.exists());
+    // Named on the command line, it is loaded into the build alone.
+    let mut command = prony();
+    command
+        .args(["replay", "--json", "--trust-demo", "--env", &format!("LD_PRELOAD={library}")])
+        .arg(&forged)
+        .arg("--");
+    let set = command.args(attack.story.build("WORK=2000")).output().expect("prony starts");
+    assert!(attack.marker.exists(), "{}", said(&set));
+    fs::remove_file(&attack.marker).expect("it was just made");
     // The library is loaded into prony, too.
     let replaced = run(Some(&library));
     assert!(said(&replaced).contains("the build gets the values of this environment"), "{}", said(&replaced));
