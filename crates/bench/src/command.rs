@@ -25,7 +25,7 @@ pub enum CommandError {
     #[error("`{0}` has an unclosed quote")]
     Quote(String),
     /// The program was not found in `PATH`.
-    #[error("`{0}` was not found in $PATH")]
+    #[error("`{0}`: command not found")]
     NotInPath(String),
     /// The file does not exist.
     #[error("`{0}` does not exist")]
@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(error(""), "the command is empty");
         assert_eq!(error("''"), "the command is empty");
         assert_eq!(error("a 'b"), "`a 'b` has an unclosed quote");
-        assert_eq!(error("no-such-program-here x"), "`no-such-program-here` was not found in $PATH");
+        assert_eq!(error("no-such-program-here x"), "`no-such-program-here`: command not found");
         assert_eq!(error("./no-such-file"), "`./no-such-file` does not exist");
         assert_eq!(error("/etc/passwd"), "`/etc/passwd` is not executable");
     }

@@ -10,6 +10,7 @@ use prony_stats::judge::Verdict;
 use prony_stats::rejudge::{Answer, Question, answer};
 use prony_stats::samples::Benchmark;
 
+use crate::bench::human::metric_name;
 use crate::cli::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -115,7 +116,7 @@ fn by_name(file: &Loaded) -> BTreeMap<&str, &Benchmark> {
 
 /// A ratio of seconds to bytes means nothing, nor one of wall time to CPU time.
 fn refuse_nonsense(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Result<(), Failure> {
-    let told = |benchmark: &Benchmark| format!("`{}` in `{}`", benchmark.metric(), benchmark.unit_name());
+    let told = |benchmark: &Benchmark| format!("`{}` in `{}`", metric_name(benchmark.metric()), benchmark.unit_name());
     if a.metric() != b.metric() || a.unit_name() != b.unit_name() {
         return Err(Failure::new(format!(
             "cannot compare `{}` of {} with `{}` of {}: expected the same metric, found {} and {}",

@@ -136,7 +136,7 @@ impl Failure {
         match error {
             ProgramError::NoCommand => failure.hint(format!("name the server: `prony {verb} … -- COMMAND`")),
             ProgramError::NotFound(..) => failure.hint("give its path"),
-            ProgramError::Unreadable { .. } => failure,
+            ProgramError::NoFile(_) | ProgramError::Unreadable { .. } => failure,
             ProgramError::Runtime { .. } => failure,
             ProgramError::WithoutI386(_) => {
                 failure.hint("run `scripts/setup i386` in prony's source directory and build prony again")

@@ -12,6 +12,7 @@ use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
 use prony_stats::judge::Metric;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
+use crate::bench::human::metric_name;
 use crate::failure::Failure;
 
 /// A file that was read.
@@ -55,8 +56,8 @@ fn by_metric(verb: &str, file: &mut Loaded, metric: Option<Metric>) -> Result<()
     for benchmark in &mut file.samples.benchmarks {
         *benchmark = benchmark.by(metric);
         if benchmark.runs.is_empty() {
-            let (file, of, metric) = (&file.name, &benchmark.name, metric.name());
-            let failure = Failure::new(format!("cannot {verb} {file}: no run of `{of}` has the metric {metric}"));
+            let (file, of, metric) = (&file.name, &benchmark.name, metric_name(metric.name()));
+            let failure = Failure::new(format!("cannot {verb} {file}: no run of `{of}` has the metric `{metric}`"));
             return Err(failure.hint("omit --metric to use the values as they are"));
         }
     }

@@ -368,7 +368,11 @@ fn several_runs_of_each_build_are_files_of_a_directory() {
     assert_eq!(differs("a", "b"), Value::Bool(true));
     let shown = run(place.path(), &["profile", "diff", "a", "b"]);
     assert!(shown.stdout.contains("3,000 and 3,000 stack samples, of 3 and 3 runs\n"), "{}", shown.stdout);
-    assert!(shown.stdout.contains("2 of 3 functions differ by more than chance (*)"), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("intervals that exclude 0: 2 of 3 functions (*), at most 0.05 expected by chance"),
+        "{}",
+        shown.stdout
+    );
     fs::create_dir(place.path().join("none")).expect("writable");
     let refused = run(place.path(), &["profile", "diff", "a", "none"]);
     assert_eq!(refused.code, Some(2));

@@ -171,13 +171,16 @@ fn effects_that_were_put_in_come_out() {
 }
 
 #[test]
-fn the_text_names_what_depends_and_what_rests_on_one_edge() {
+fn the_text_names_what_depends_and_what_one_matched_comparison_carries() {
     let place = Place::new();
     place.import("found", 3, 1.0);
     let (out, err, code) = place.study(&["effects", "found"]);
     assert_eq!(code, 0, "{err}");
     assert!(out.contains("\nthe effect of Plugins (stock → new) depends on Engine: +"), "{out}");
-    assert!(out.contains("\nthe effect of Game (stock → new) is based on one edge, Engine=fast Plugins=new"), "{out}");
+    assert!(
+        out.contains("\nthe effect of Game (stock → new) is based on one matched comparison, Engine=fast Plugins=new"),
+        "{out}"
+    );
     assert!(err.starts_with("warning: some configurations ran on different workloads"), "{err}");
 }
 

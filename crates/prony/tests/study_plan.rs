@@ -91,7 +91,7 @@ fn a_plan_says_of_what_its_intervals_will_speak() {
         );
         (0..workloads).for_each(|at| text += &format!("[[workload]]\nname = 'w{at}'\ncommand = '{{build}} {at}'\n"));
         let (out, _, code) = Place::with(&text).plan(&[]);
-        let line = out.lines().find_map(|line| line.strip_prefix("  intervals ")).expect("it is told").to_owned();
+        let line = out.lines().find_map(|line| line.strip_prefix("  intervals   ")).expect("it is told").to_owned();
         (line, code)
     };
     let told = |text: &str, code| (text.to_owned(), code);

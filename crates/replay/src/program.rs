@@ -19,8 +19,11 @@ pub enum ProgramError {
     #[error("no command was given")]
     NoCommand,
     /// The program was not found in these directories.
-    #[error("no program `{0}`: searched in {1}")]
+    #[error("`{0}`: command not found in {1}")]
     NotFound(String, String),
+    /// A path at which there is no file.
+    #[error("`{0}`: no such file")]
+    NoFile(String),
     /// The file cannot be read.
     #[error("cannot read `{path}`: {error}")]
     Unreadable {
@@ -104,7 +107,7 @@ fn locate(name: &OsStr, cwd: &Path, search: Option<&OsStr>) -> Result<PathBuf, P
     let shown = name.to_string_lossy().into_owned();
     if name.as_bytes().contains(&b'/') {
         let path = cwd.join(name);
-        return if path.is_file() { Ok(path) } else { Err(ProgramError::NotFound(shown, "that very place".into())) };
+        return if path.is_file() { Ok(path) } else { Err(ProgramError::NoFile(shown)) };
     }
     let search = search.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
     search

@@ -347,7 +347,7 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
         }
     });
     if let Some(resolvable) = findings.resolvable() {
-        let text = format!("resolves ≥ {}", unsigned(percent(resolvable.exp_m1() * 100.0)));
+        let text = format!("minimum detectable difference {}", unsigned(percent(resolvable.exp_m1() * 100.0)));
         chips.push(chip(Tone::Plain, text, "the smallest difference that these cells could detect"));
     }
     for machine in results.machines.iter().filter(|machine| !machine.disturbances.is_empty()) {
@@ -480,8 +480,8 @@ fn one_edge(results: &Results, effects: &[Effect]) -> Vec<String> {
         }
     }
     let sentence = |(name, place, changes): (&str, String, Vec<String>)| {
-        let verb = if changes.len() == 1 { "rests" } else { "rest" };
-        format!("{name} {} {verb} on one edge only: {place}.", changes.join(" and "))
+        let verb = if changes.len() == 1 { "is" } else { "are each" };
+        format!("{name} {} {verb} based on one matched comparison: {place}.", changes.join(" and "))
     };
     alike.into_iter().map(sentence).collect()
 }
@@ -494,7 +494,7 @@ fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
         let parts: Vec<String> = alias.same_as.iter().map(|(other, _)| term(results, other)).collect();
         match parts.is_empty() {
             true => format!("{} was never varied.", term(results, &alias.term)),
-            false => format!("{} cannot be separated from {}.", term(results, &alias.term), parts.join(" and ")),
+            false => format!("{} is confounded with {}.", term(results, &alias.term), parts.join(" and ")),
         }
     };
     let mut sentences: Vec<String> = levels.into_iter().map(sentence).collect();
@@ -502,7 +502,10 @@ fn aliased(results: &Results, aliases: &[Alias]) -> Vec<String> {
         let named = combinations.iter().take(COMBINATIONS_MAX);
         let names: Vec<String> = named.map(|alias| term(results, &alias.term)).collect();
         let more = if combinations.len() > names.len() { " and others" } else { "" };
-        sentences.push(format!("These configurations cannot show the interactions of {}{more}.", names.join(", ")));
+        sentences.push(format!(
+            "The interactions of {}{more} are confounded: these configurations cannot show them.",
+            names.join(", ")
+        ));
     }
     sentences
 }

@@ -15,6 +15,17 @@ const BINS: usize = 12;
 const DUET_S: f64 = 0.05;
 /// Cells of its longest bar.
 const BAR: usize = 56;
+/// Name of the metric `uncontended`, where people read it.
+const UNCONTENDED: &str = "wall minus CPU wait";
+
+/// Name of a metric as people read it. `metric`: its name in files.
+pub fn metric_name(metric: &str) -> &str {
+    match metric {
+        "cpu" => "CPU",
+        "net" | "uncontended" => UNCONTENDED,
+        other => other,
+    }
+}
 
 /// Text of the whole answer, for people.
 pub fn text(options: &Options, report: &Report) -> String {
@@ -81,12 +92,12 @@ pub fn letter(place: usize) -> String {
 /// One command: its times, and how they are spread.
 fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary, unit: &str) {
     let _ = writeln!(out, "{}", options.subjects[0].name);
-    let metric = report.samples.benchmarks[0].metric();
+    let metric = metric_name(report.samples.benchmarks[0].metric());
     let mut row = |name: &str, spread: &Spread, unit: &str| {
         let scale = Quantity::of(spread.median.estimate, unit);
         let _ = writeln!(
             out,
-            "  {name:11} {}  σ {}, {} … {}, n = {}",
+            "  {name:19} {}  σ {}, {} … {}, n = {}",
             with_interval(&scale, &spread.median),
             scale.value(spread.deviation),
             scale.number(spread.min),
@@ -95,7 +106,7 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
         );
     };
     row(metric, &summary.value, unit);
-    for (name, spread) in [("CPU", &summary.cpu_s), ("uncontended", &summary.uncontended_s)] {
+    for (name, spread) in [("CPU", &summary.cpu_s), (UNCONTENDED, &summary.uncontended_s)] {
         if let Some(spread) = spread {
             row(name, spread, "second");
         }
@@ -168,17 +179,17 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
 
 /// Metrics with their intervals, and which were judged. `judged`: what the first is called.
 pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
-    let first = if judged == "cpu" { "CPU" } else { judged };
+    let first = metric_name(judged);
     let mut row = |name: &str, metric: Metric| {
         let Some(block) = metric.of(outcome) else { return };
-        let note = if outcome.judged.contains(&metric) { "" } else { ", not judged" };
-        let _ = writeln!(out, "  {name:11} {}{note}", change(&block.interval));
+        let note = if outcome.judged.contains(&metric) { "" } else { ", informational" };
+        let _ = writeln!(out, "  {name:19} {}{note}", change(&block.interval));
     };
     // A worker that tells of wall time only has the same of both.
     if first != "wall" {
         row(first, Metric::Cpu);
     }
-    row("uncontended", Metric::Uncontended);
+    row(UNCONTENDED, Metric::Uncontended);
     if outcome.wall.interval.n > 0 {
         row("wall", Metric::Wall);
     }

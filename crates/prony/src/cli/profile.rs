@@ -171,7 +171,7 @@ Examples:
 
 Each function has two shares in both profiles and their differences in points: of the samples that ended in it (self), and of
 those in which it or a function it called was running (incl.). The intervals are simultaneous over all functions. With at least
-two runs of each build, * marks functions that differ by more than chance. The roots of the two builds are matched,
+two runs of each build, * marks functions whose interval excludes 0. The roots of the two builds are matched,
 whatever the names of their files.
 
 In the flame graph, functions that grew are red and those that shrank blue. Shares show where time is spent, not how much:

@@ -59,13 +59,13 @@ Examples:
   prony study plan study.toml --earlier results/     time estimate from cells that already ran
 
 A block is machine × repeat × workload. Each of its configurations runs once, in an order drawn from the seed; a warm-up
-runs first, and one configuration runs a second time, for the A/A pair. An edge is a pair of levels that some block contains
-with all other factors equal. On one machine, intervals are for the measured workloads and need repeats; intervals for
-other workloads like them need at least three workloads.
+runs first, and one configuration runs a second time, for the A/A pair. A matched comparison is a pair of
+levels that some block contains with all other factors equal. On one machine, intervals are for the measured workloads
+and need repeats; intervals for other workloads like them need at least three workloads.
 
 Exit codes:
   0  planned
-  1  planned, but the effect of some level cannot be separated from others, or there will be no interval for any
+  1  planned, but the effect of some level is confounded with others, or there will be no interval for any
   2  the study cannot be read, or there is nothing to run";
 
 /// Show what a study would run and what it could detect.

@@ -86,15 +86,19 @@ fn text(compared: &Compared, shifts: &Shifts, top: usize) -> String {
         );
     }
     let stand_out = shifts.functions.iter().filter(|shift| shift.stands_out()).count() as u64;
-    let of = format!("{} of {}", thousands(stand_out), count(shifts.functions.len() as u64, "function"));
+    let of = format!(
+        "intervals that exclude 0: {} of {}",
+        thousands(stand_out),
+        count(shifts.functions.len() as u64, "function")
+    );
     out += &match shifts.is_judged {
         true => format!(
-            "\n{of} differ by more than chance (*). The intervals are simultaneous: comparing a build with \
-             itself\nmarks a function in at most 5 of 100 comparisons\n"
+            "\n{of} (*), at most 0.05 expected by chance: the intervals are \
+             simultaneous, so comparing\na build with itself marks a function in at most 5 of 100 comparisons\n"
         ),
         false => format!(
-            "\n{of} differ by more than sampling error, as runs of one build also do: to compare the \
-             builds,\ngive a directory with several runs of each\n"
+            "\n{of}, of sampling error alone; two runs of one build differ by \
+             more than that:\nto compare the builds, give a directory with several runs of each\n"
         ),
     };
     out

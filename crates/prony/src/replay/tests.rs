@@ -361,7 +361,7 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
             fault: prony_replay::Fault { what: "bytes of a ring", slot: 3, limit: 8_388_608, found: u64::MAX },
         },
         ReplayError::Interrupted,
-        ReplayError::Program(prony_replay::ProgramError::NotFound("./new".to_owned(), "that very place".to_owned())),
+        ReplayError::Program(prony_replay::ProgramError::NoFile("./new".to_owned())),
         ReplayError::State(prony_replay::StateError::Restore {
             path: "/srv/state".to_owned(),
             error: prony_replay::LayoutError::Member { name: "maps".to_owned(), error: denied() },

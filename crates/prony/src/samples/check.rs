@@ -76,8 +76,8 @@ impl Checked<'_> {
         let name = Untrusted::new(self.benchmark);
         let name = if several_files { format!("{}: {name}", Untrusted::new(self.file)) } else { name.to_string() };
         let resolves = self.resolves_pct.map_or_else(
-            || "too few values to resolve any difference".to_owned(),
-            |percent| format!("can detect differences of about {percent:.2} %"),
+            || "too few values for any difference to be detectable".to_owned(),
+            |percent| format!("minimum detectable difference {percent:.2} %"),
         );
         let mut out = format!("{name}: {resolves}\n");
         for finding in &self.findings {

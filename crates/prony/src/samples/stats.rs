@@ -11,7 +11,7 @@ use prony_text::{Quantity, Untrusted, count, signed, thousands};
 use serde::Serialize;
 
 use super::load_all_by;
-use crate::bench::human::with_interval;
+use crate::bench::human::{metric_name, with_interval};
 use crate::cli::StatsArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -113,8 +113,8 @@ impl<'a> Stats<'a> {
             1 => "one process".to_owned(),
             several => format!("{} processes", thousands(several as u64)),
         };
-        line("holds", format!("{} of {processes}{loops}{warmups}", count(self.values as u64, "value")));
-        line("metric", format!("{} in {}", Untrusted::new(self.metric), Untrusted::new(self.unit)));
+        line("samples", format!("{} from {processes}{loops}{warmups}", thousands(self.values as u64)));
+        line("metric", format!("{} in {}", Untrusted::new(metric_name(self.metric)), Untrusted::new(self.unit)));
         if let Some(median) = &self.median {
             line("median", format!("{}, n = {}", with_interval(&scale, median), thousands(median.n as u64)));
         }
@@ -123,10 +123,7 @@ impl<'a> Stats<'a> {
         });
         line("mean", scale.value(self.mean) + &deviation);
         if let Some(robust) = self.robust_deviation.filter(|_| self.values > 1) {
-            line(
-                "most lie",
-                format!("within σ {} ({:.1} %), by 1.4826 × MAD", scale.value(robust), 100.0 * robust / self.mean),
-            );
+            line("robust σ", format!("{} ({:.1} %), 1.4826 × MAD", scale.value(robust), 100.0 * robust / self.mean));
         }
         for &(share, value) in &self.quantiles {
             let name = match share {
@@ -139,7 +136,7 @@ impl<'a> Stats<'a> {
                 format!("{} ({} % of the mean)", scale.value(value), signed(100.0 * (value / self.mean - 1.0), 1)),
             );
         }
-        line("far out", count(self.far_out as u64, "value"));
+        line("outliers", thousands(self.far_out as u64));
         out
     }
 }

@@ -79,13 +79,13 @@ Examples:
 
 Percentages are speed-ups: +91 % is 1.91 times as fast. Cells that differ in one factor only are compared on each machine
 and workload. A machine counts once: the median is over machines, the range is minimum to maximum over machines and
-edges, and the interval is Student's over machines. With one machine, median and range are over its workloads, and the
-interval is for these workloads, over their repeats; without repeats it is over workloads. An edge is a pair of
-configurations that differ in that factor only.
+matched comparisons, and the interval is Student's over machines. With one machine, median and range are over its
+workloads, and the interval is for these workloads, over their repeats; without repeats it is over workloads. A matched
+comparison is a pair of configurations that differ in that factor only.
 
 Exit codes:
   0  reported
-  1  reported, but the effect of some level cannot be separated from others
+  1  reported, but the effect of some level is confounded with others
   2  the study cannot be read
   3  no interval: one machine, one workload and one repeat";
 

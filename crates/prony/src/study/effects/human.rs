@@ -89,9 +89,9 @@ fn steps(found: &Found, effect: &Effect) -> String {
 fn rests_on(effect: &Effect) -> String {
     let over = format!("{} {}", effect.size.units.len(), units(&effect.size));
     match effect.method {
-        Method::Model => format!("{over}, a model of all cells, because there is no edge"),
+        Method::Model => format!("{over}, a model of all cells, because there is no matched comparison"),
         Method::Edges => {
-            let edges = count(effect.edges.len() as u64, "edge");
+            let edges = count(effect.edges.len() as u64, "matched comparison");
             format!("{over}, {edges}, {}", count(effect.pairs as u64, "pair"))
         }
     }
@@ -160,7 +160,7 @@ fn rests(out: &mut String, found: &Found) {
             let others: Vec<String> = others
                 .map(|(factor, &level)| format!("{}={}", found.factor(factor), found.shown(factor, level)))
                 .collect();
-            let _ = write!(out, "\nthe effect of {name} is based on one edge, {}", others.join(" "));
+            let _ = write!(out, "\nthe effect of {name} is based on one matched comparison, {}", others.join(" "));
             out.push_str(": it may differ elsewhere\n");
         }
         if let Work::Different { other_workloads } = &effect.work {
@@ -183,12 +183,12 @@ fn apart(out: &mut String, found: &Found) {
     let aliases: Vec<_> = found.effects.aliases.iter().filter(|alias| !alias.same_as.is_empty()).collect();
     let never = found.effects.aliases.len() - aliases.len();
     if !aliases.is_empty() {
-        out.push_str("\nnot separable\n");
+        out.push_str("\nconfounded\n");
     }
     for alias in aliases.iter().take(ALIASES_MOST) {
         let sum: Vec<String> =
             alias.same_as.iter().map(|(term, weight)| weighted(&printable_line(&found.term(term)), *weight)).collect();
-        let _ = writeln!(out, "  {} and {}", printable_line(&found.term(&alias.term)), sum.join(" "));
+        let _ = writeln!(out, "  {} with {}", printable_line(&found.term(&alias.term)), sum.join(" "));
     }
     if aliases.len() > ALIASES_MOST {
         let _ = writeln!(out, "  and {} more", aliases.len() - ALIASES_MOST);

@@ -60,7 +60,7 @@ fn intervals(study: &Study) -> String {
 const UNKNOWN_TIME: &str = "unknown: set `seconds_per_cell` in the study, or use --earlier";
 
 fn row(out: &mut String, name: &str, value: &str) {
-    let _ = writeln!(out, "  {name:<10}{}", printable_line(value));
+    let _ = writeln!(out, "  {name:<12}{}", printable_line(value));
 }
 
 fn metric(study: &Study) -> String {
@@ -175,7 +175,7 @@ fn design(out: &mut String, study: &Study, plan: &Plan) {
         }
     }
     for (at, alias) in design.aliases.iter().take(MOST_LISTED).enumerate() {
-        row(out, if at == 0 { "aliased" } else { "" }, &alias_words(study, plan, alias));
+        row(out, if at == 0 { "confounded" } else { "" }, &alias_words(study, plan, alias));
     }
     if let Some(more @ 1..) = design.aliases.len().checked_sub(MOST_LISTED) {
         row(out, "", &format!("and {more} more: --json lists all"));
@@ -194,17 +194,17 @@ fn edge(study: &Study, at: usize, factor: &Factor, edges: &Edges) -> String {
     let (from, to) = (&factor.levels[edges.from].name, &factor.levels[edges.to].name);
     let start = format!("{}: {from} → {to}", factor.name);
     match (edges.count, edges.contexts.as_slice()) {
-        (0, _) => format!("{start}: no edge: no block contains both with all else equal"),
+        (0, _) => format!("{start}: no matched comparison: no block contains both with all else equal"),
         (1, [only]) => {
             let others = study.factors.iter().enumerate().zip(only).filter(|((other, _), _)| *other != at);
             let others: Vec<String> =
                 others.map(|((_, other), &level)| format!("{} = {}", other.name, other.levels[level].name)).collect();
             match others.is_empty() {
-                true => format!("{start}: one edge"),
-                false => format!("{start}: one edge, only with {}", others.join(" and ")),
+                true => format!("{start}: one matched comparison"),
+                false => format!("{start}: one matched comparison, only with {}", others.join(" and ")),
             }
         }
-        (count, _) => format!("{start}: {} edges", thousands(count as u64)),
+        (count, _) => format!("{start}: {} matched comparisons", thousands(count as u64)),
     }
 }
 
@@ -220,7 +220,7 @@ fn alias_words(study: &Study, plan: &Plan, alias: &Alias) -> String {
     let name = effect(study, &alias.effect);
     if !alias.with.is_empty() {
         let with: Vec<String> = alias.with.iter().map(|other| effect(study, other)).collect();
-        return format!("{name} cannot be separated from {}", with.join(", "));
+        return format!("{name} is confounded with {}", with.join(", "));
     }
     let has = |levels: &[usize]| alias.effect.0.iter().all(|&(factor, level)| levels[factor] == level);
     match plan.blocks.iter().flat_map(|block| &block.cells).any(|cell| has(&cell.levels)) {
