@@ -44,6 +44,12 @@ class Opaque(NamedTuple):
     why: str
 
 
+class Rendered(NamedTuple):
+    """Answer with fields that are JSON already, separated by commas: for decoders that keep what does not change."""
+
+    fields: str
+
+
 def integer(name, value):
     return [name, "int", int(value)]
 
@@ -76,7 +82,7 @@ def _float(value):
 def serve(name, decode):
     """Answers prony until it has no more datagrams.
 
-    `decode` gets a Datagram and returns a list of fields, HELD, an Opaque, or None.
+    `decode` gets a Datagram and returns a list of fields, Rendered ones, HELD, an Opaque, or None.
     """
     source, sink = sys.stdin.buffer, sys.stdout
 
@@ -101,6 +107,9 @@ def serve(name, decode):
         answer = decode(
             Datagram(number, direction == 0, stream == 1, process, turn, socket, port, peer, frame[payload:])
         )
+        if isinstance(answer, Rendered):
+            print(f'{{"n":{number},"fields":[{answer.fields}]}}', file=sink, flush=True)
+            continue
         line = {"n": number}
         if answer is HELD:
             line["held"] = True

@@ -340,6 +340,16 @@ fn teeworlds_drifts_under_fast_math_and_a_changed_gravity_is_caught() {
     assert!(first["field"].as_str().is_some_and(|field| field.starts_with("snapshot.character[")), "{caught}");
 }
 
+/// A server of GoldSrc's protocol is not to be had everywhere, so `test_goldsrc.py` contains a small one.
+#[test]
+fn goldsrc_is_decoded_as_a_small_server_writes_it() {
+    let tests = concat!(env!("CARGO_MANIFEST_DIR"), "/../decoder/python/test_goldsrc.py");
+    let ran = Command::new(program("/usr/bin/python3", "python3")).args(["-B", tests]).output();
+    let ran = ran.expect("python3 can be started");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.ends_with("OK\n"), "{said}");
+}
+
 #[test]
 fn openarena_with_two_players_is_decoded_whole() {
     let _turn = Turn::take();
