@@ -14,6 +14,7 @@
 //! | run-queue wait, ns | `/proc/PID/schedstat` | the first thread only |
 //! | migrations | `/proc/PID/sched` | the first thread only |
 //! | faults, switches, memory | `wait4` | its threads, and children it waited for |
+//! | memory below ours | taskstats (`exits`) | a process without children |
 //!
 //! So the wait of a command with threads or children is not known from here. Where the kernel also tells
 //! of each task that ends (`exits`), and these took turns (`family`), the sum of their waits is used;
@@ -74,8 +75,9 @@ pub struct Run {
     pub blocks_written: u64,
     /// Times its first thread changed CPUs.
     pub migrations: Option<u64>,
-    /// The most memory it, or a child it waited for, had; `None` when that is not more than we have:
-    /// `execve` keeps the peak of the memory it leaves behind (`exec_mmap` in fs/exec.c), which is ours.
+    /// The most memory it, or a child it waited for, had. `wait4` does not tell where that is not more than we have:
+    /// `execve` keeps the peak of the memory it leaves behind (`exec_mmap` in fs/exec.c), which is ours. Of a process
+    /// without children the kernel may tell when it ends; otherwise it is `None` then.
     pub rss_max_bytes: Option<u64>,
     /// Hardware counters, where the machine has them.
     pub counts: Counts,
@@ -145,13 +147,20 @@ impl Runner {
         for drain in drains {
             drain.empty().map_err(in_watch)?;
         }
+        let rss_is_known = account.rss_max_bytes > own_rss_max_bytes;
+        // Read where it is of use only.
+        let told = self.exits.as_ref().filter(|_| !account.spawned.is_alone() || !rss_is_known).map(Exits::told);
+        let rss_max_bytes = match rss_is_known {
+            true => Some(account.rss_max_bytes),
+            false => rss_told(&account, told.as_ref()),
+        };
         Ok(Run {
             ended: if stopped { Ended::Stopped } else { account.ended },
             wall_ns: end_ns.saturating_sub(begin_ns),
             cpu_ns: account.cpu_ns,
             user_ns: account.user_ns,
             system_ns: account.system_ns,
-            wait_ns: self.wait_ns(&account),
+            wait_ns: wait_ns(&account, told.as_ref()),
             own_wait_ns: own_wait_after.zip(own_wait_before).map_or(0, |(after, before)| after.saturating_sub(before)),
             spawned: account.spawned,
             faults_minor: account.faults_minor,
@@ -160,21 +169,29 @@ impl Runner {
             switches_involuntary: account.switches_involuntary,
             blocks_written: account.blocks_written,
             migrations: account.migrations,
-            rss_max_bytes: Some(account.rss_max_bytes).filter(|&bytes| bytes > own_rss_max_bytes),
+            rss_max_bytes,
             counts: counters.counts(),
         })
     }
 }
 
-impl Runner {
-    fn wait_ns(&self, account: &Account) -> Result<u64, NoWait> {
-        let first_thread = account.first_thread.ok_or(NoWait::NotReported)?;
-        if account.spawned.is_alone() {
-            return Ok(first_thread.waited_ns);
-        }
-        let (events, records) = self.exits.as_ref().ok_or(NoWait::NotReported)?.told()?;
-        family::wait_ns(account.pid, account.cpu_ns, first_thread, &events, &records)
+/// All that the kernel told of tasks that began and ended.
+type Told = Result<(Vec<family::Event>, Vec<family::Record>), NoWait>;
+
+fn wait_ns(account: &Account, told: Option<&Told>) -> Result<u64, NoWait> {
+    let first_thread = account.first_thread.ok_or(NoWait::NotReported)?;
+    if account.spawned.is_alone() {
+        return Ok(first_thread.waited_ns);
     }
+    let (events, records) = told.ok_or(NoWait::NotReported)?.as_ref().map_err(|&reason| reason)?;
+    family::wait_ns(account.pid, account.cpu_ns, first_thread, events, records)
+}
+
+/// The most memory of a process without children, as the kernel told when it ended: of its own memory only.
+fn rss_told(account: &Account, told: Option<&Told>) -> Option<u64> {
+    let (_, records) = told?.as_ref().ok().filter(|_| !account.spawned.children)?;
+    let own = records.iter().find(|record| record.task == account.pid)?;
+    Some(own.rss_max_bytes).filter(|&bytes| bytes > 0)
 }
 
 impl Default for Runner {

@@ -121,7 +121,12 @@ fn parse_record(message: &[u8]) -> Option<Record> {
     let of_task = find_attribute(message.get(HEADER_BYTES + GENERIC_HEADER_BYTES..)?, 4)?;
     let task = u32_at(find_attribute(of_task, 1)?, 0)?;
     let stats = find_attribute(of_task, 3)?;
-    Some(Record { task, times: Schedstat { waited_ns: u64_at(stats, 24)?, ran_ns: u64_at(stats, 72)? } })
+    Some(Record {
+        task,
+        times: Schedstat { waited_ns: u64_at(stats, 24)?, ran_ns: u64_at(stats, 72)? },
+        // `hiwater_rss`, in KiB, of version 3 (2006); 0 without CONFIG_TASK_XACCT.
+        rss_max_bytes: u64_at(stats, 200).unwrap_or(0) * 1024,
+    })
 }
 
 /// The number of taskstats among the families of generic netlink.
@@ -255,6 +260,9 @@ mod tests {
         stats[..2].copy_from_slice(&version.to_ne_bytes());
         stats[24..32].copy_from_slice(&12_008_807_u64.to_ne_bytes());
         stats[72..80].copy_from_slice(&37_912_345_u64.to_ne_bytes());
+        if let Some(peak) = stats.get_mut(200..208) {
+            peak.copy_from_slice(&3_210_u64.to_ne_bytes());
+        }
         stats
     }
 
@@ -267,8 +275,9 @@ mod tests {
 
     #[test]
     fn a_record_is_read_from_short_and_long_statistics() {
-        let expected = Record { task: 17_492, times: Schedstat { ran_ns: 37_912_345, waited_ns: 12_008_807 } };
-        for (version, length) in [(1, 80), (8, 328), (16, 560)] {
+        let times = Schedstat { ran_ns: 37_912_345, waited_ns: 12_008_807 };
+        for (version, length, rss_max_bytes) in [(1, 80, 0), (8, 328, 3_287_040), (16, 560, 3_287_040)] {
+            let expected = Record { task: 17_492, times, rss_max_bytes };
             assert_eq!(parse_record(&exit_message(&statistics(version, length))), Some(expected));
         }
     }

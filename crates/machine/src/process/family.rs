@@ -55,6 +55,8 @@ pub(super) enum Event {
 pub(super) struct Record {
     pub(super) task: u32,
     pub(super) times: Schedstat,
+    /// The most memory that its process had since its last `execve`; 0 where the kernel does not count it.
+    pub(super) rss_max_bytes: u64,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -181,7 +183,7 @@ mod tests {
     }
 
     fn record(task: u32, ran_ns: u64, waited_ns: u64) -> Record {
-        Record { task, times: Schedstat { ran_ns, waited_ns } }
+        Record { task, times: Schedstat { ran_ns, waited_ns }, rss_max_bytes: 0 }
     }
 
     const SHELL: Schedstat = Schedstat { ran_ns: 10, waited_ns: 3 };

@@ -196,6 +196,18 @@ fn memory_that_was_touched_is_in_the_peak() {
 }
 
 #[test]
+fn memory_below_our_own_is_known_where_the_kernel_tells_of_ends() {
+    let (small, large) = (run(burn(), &["-m", "1", "1000000"]).0, run(burn(), &["-m", "9", "1000000"]).0);
+    assert!(account::own_rss_max_bytes() > 0);
+    // Where nobody tells, it is not known, and not taken from ourselves.
+    if let (Some(small), Some(large)) = (small.rss_max_bytes, large.rss_max_bytes) {
+        assert!((7 << 20..10 << 20).contains(&(large - small)), "{small} {large}");
+        assert!((1 << 20..8 << 20).contains(&small), "{small}");
+    }
+    assert_eq!(small.rss_max_bytes.is_some(), large.rss_max_bytes.is_some());
+}
+
+#[test]
 fn codes_and_signals_are_told_apart() {
     assert_eq!(run(burn(), &["-e", "7", "1"]).0.ended, Ended::Exited(7));
     assert_eq!(run("/bin/sh", &["-c", "kill -SEGV $$"]).0.ended, Ended::Signalled(libc::SIGSEGV));
