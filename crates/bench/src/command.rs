@@ -69,6 +69,11 @@ impl CommandLine {
     }
 }
 
+/// Words as one line that a shell splits into the same words.
+pub fn quoted<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    shell_words::join(words)
+}
+
 /// The file that a name stands for: itself with a slash in it, otherwise the first in `path`.
 fn find(name: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, CommandError> {
     let shown = || name.to_string_lossy().into_owned();

@@ -81,8 +81,8 @@ const SLACK: f64 = 0.1;
 /// The longest time that is planned unasked, in seconds.
 const STRETCHED_S_MAX: f64 = 600.0;
 
-/// The time to plan where a pair takes so long, if it is longer than `planned_s`.
-fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
+/// The time to plan where a pair, or a round of several commands, takes so long, if it is longer than `planned_s`.
+pub(crate) fn stretched(planned_s: f64, pair_s: f64) -> Option<f64> {
     let fits = (PAIRS_HELD * pair_s * (1.0 + SLACK)).min(STRETCHED_S_MAX).ceil();
     (fits > planned_s).then_some(fits)
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod contest;
 mod context;
 mod deadline;
 mod demo;
@@ -24,12 +25,12 @@ mod trial;
 
 pub mod worker;
 
-pub use command::{CommandError, CommandLine};
+pub use command::{CommandError, CommandLine, quoted};
 pub use demo::{Build, DemoEnded, DemoOptions, DemoReport, bench_demo, run_of_replay};
 pub use duet::{duet_cpu, on_cpu};
 pub use error::{BenchError, Failed, Phase, Problem};
-pub use options::{Input, Options, Output, Subject};
-pub use report::{Comparison, Ended, Event, Report, Round, Warning};
+pub use options::{Input, Options, Output, Reference, Subject};
+pub use report::{Comparison, Ended, Event, Ranking, Report, Round, Warning};
 pub use rounds::bench;
 pub use selftest::{Resolution, Selftest, selftest};
 pub use single_run::{SingleRun, SingleRunError, run_single};

@@ -24,8 +24,19 @@ pub struct Subject {
     pub setup: Option<String>,
     /// Command once after the last run; text for `sh`.
     pub cleanup: Option<String>,
+    /// Name before parameter values were substituted into it; `None` where the name has none.
+    pub template: Option<String>,
     /// Parameter values substituted into the command.
     pub parameters: BTreeMap<String, String>,
+}
+
+/// Command or commands with which each of several is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference {
+    /// All others are compared with this one, an index from 0.
+    Subject(usize),
+    /// Each is compared with the fastest, whichever that is.
+    Fastest,
 }
 
 /// Standard input of the commands.
@@ -55,12 +66,20 @@ pub enum Output {
 /// Options of a benchmark: commands, plan, surroundings of each run.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The commands; all others are compared with the first.
+    /// The commands, at least one.
     pub subjects: Vec<Subject>,
+    /// Command or commands with which each is compared.
+    pub reference: Reference,
     /// Error rate, margin and time limit.
     pub plan: Plan,
     /// Exactly so many rounds instead of as many as it takes.
     pub runs: Option<usize>,
+    /// Rounds before which no verdict is made, however clear it is and however long they take.
+    pub rounds_min: usize,
+    /// Rounds at most; a verdict is made then if not before.
+    pub rounds_max: Option<usize>,
+    /// True if the planned time may be extended where runs take long, since the user did not set it.
+    pub stretches: bool,
     /// Runs of each command that come first and do not count.
     pub warmup_runs: usize,
     /// Seconds that a value of a worker should last at least.
@@ -104,8 +123,18 @@ impl Options {
 
     /// Circumstances of a bench with these options for its samples, before it has begun.
     pub fn circumstances(&self) -> Circumstances {
-        let budget_s = self.runs.is_none().then_some(self.plan.budget_s);
-        Circumstances { metric: self.plan.metric, ..circumstances(&self.machine, &self.tuning, self.seed, budget_s) }
+        self.within(self.plan.budget_s)
+    }
+
+    /// Circumstances with this time in the place of the planned one.
+    pub fn within(&self, budget_s: f64) -> Circumstances {
+        let budget_s = self.runs.is_none().then_some(budget_s);
+        Circumstances {
+            metric: self.plan.metric,
+            pairs_min: self.rounds_min as u64,
+            pairs_max: self.rounds_max.map(|rounds| rounds as u64),
+            ..circumstances(&self.machine, &self.tuning, self.seed, budget_s)
+        }
     }
 }
 

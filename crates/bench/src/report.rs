@@ -4,7 +4,8 @@ use std::fmt;
 
 use prony_machine::process::{Counter, NoWait};
 use prony_stats::Interval;
-use prony_stats::judge::Outcome;
+use prony_stats::judge::{Metric, Outcome};
+use prony_stats::ranking::Place;
 use prony_stats::samples::{Benchmark, Samples};
 
 use crate::error::Failed;
@@ -18,8 +19,11 @@ pub struct Report {
     pub samples: Samples,
     /// Summary of each command, in the order given; `None` without a complete run.
     pub summaries: Vec<Option<Summary>>,
-    /// Comparison of each further command with the first; empty without a complete round.
+    /// Comparison of each other command with the reference, or with the first one if each is compared with the fastest;
+    /// empty without a complete round.
     pub comparisons: Vec<Comparison>,
+    /// Commands from the fastest on, if each is compared with the fastest; `None` without a complete round too.
+    pub ranking: Option<Ranking>,
     /// Metric that is judged first: `cpu`, or a worker's name for it.
     pub metric: String,
     /// Trial of both ways of pairing, if it took place.
@@ -38,12 +42,23 @@ pub struct Report {
     pub counters: Vec<Counter>,
 }
 
-/// Comparison of a command with the first one.
+/// Commands in relation to the fastest of them.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// Metric of the ratios.
+    pub metric: Metric,
+    /// Commands, the fastest first; candidates are indices of subjects. All intervals hold together.
+    pub places: Vec<Place>,
+}
+
+/// Comparison of a command with another one.
 #[derive(Debug, Clone)]
 pub struct Comparison {
+    /// Index of the command that it is compared with.
+    pub reference: usize,
     /// Index of the command among the subjects, from 0.
     pub subject: usize,
-    /// Outcome of the command relative to the first one.
+    /// Outcome of the command relative to the reference.
     pub outcome: Outcome,
 }
 
@@ -127,6 +142,8 @@ impl fmt::Display for Warning {
 pub enum Event<'a> {
     /// The warm-up runs have begun; sent once.
     WarmingUp,
+    /// A run of this command took longer, in seconds, than the time limit of all; sent once, after the first such run.
+    Long(usize, f64, f64),
     /// The time that was planned holds too few pairs, and nobody asked for it: another one is planned, before the first
     /// pair. Seconds that a pair takes, and seconds planned now.
     Stretched(f64, f64),

@@ -4,20 +4,21 @@ use std::time::Instant;
 
 use prony_machine::Interrupt;
 use prony_machine::process::NoWait;
-use prony_stats::judge::{Judge, Look, Metric, Outcome, Plan};
-use prony_stats::multiplicity::holm;
+use prony_stats::judge::{Metric, Plan, Progress};
 use prony_stats::pairing::Pairing;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::single_sample::{SingleSample, median_interval};
 use prony_stats::{Interval, Seed};
 
+use crate::contest::Contest;
 use crate::context::{RunContext, run_setup_or_cleanup};
+use crate::demo::stretched;
 use crate::duet::Partner;
 use crate::error::{BenchError, Failed, MeasureError, Phase, Problem};
-use crate::options::Options;
+use crate::options::{Options, Reference};
 use crate::randomization::Randomization;
 use crate::repetitions::{self, FIRST_ROUNDS, FIRST_TIME, Repetitions, WorkerVariance};
-use crate::report::{Comparison, Ended, Event, Report, Round, Warning};
+use crate::report::{Ended, Event, Report, Round, Warning};
 use crate::sample::{self, Measure, Observation, Times};
 use crate::summary::Summary;
 use crate::trial::{self, Tried};
@@ -28,7 +29,7 @@ const SINGLE_PRECISION: f64 = 0.5;
 /// Below this wall time a run is mostly the start of a process: loading `true` takes about 1 ms.
 const SHORT_S: f64 = 0.003;
 
-/// Measures the commands and compares all others with the first.
+/// Measures the commands and compares each with the reference, or with the fastest.
 ///
 /// # Errors
 /// [`BenchError`] when nothing could be measured at all. A command that fails ends the bench, and
@@ -39,6 +40,11 @@ pub fn bench(
     events: &mut dyn FnMut(Event),
 ) -> Result<Report, BenchError> {
     if options.subjects.is_empty() {
+        return Err(BenchError::NoCommand);
+    }
+    if let Reference::Subject(reference) = options.reference
+        && reference >= options.subjects.len()
+    {
         return Err(BenchError::NoCommand);
     }
     if options.duet && (options.subjects.len() != 2 || options.placement.cpu.is_none()) {
@@ -87,11 +93,13 @@ struct Bench<'a> {
     benchmarks: Vec<Benchmark>,
     /// Measure of the first command's first run; all others must give the same.
     measure: Option<Measure>,
-    /// One for each command but the first.
-    judges: Vec<Judge>,
-    decided: Vec<Option<Outcome>>,
+    contest: Contest,
     /// Of the first command's CPU time, or what else is asked for: decides when there is no other command.
     single: SingleSample,
+    /// Time limit of all rounds, in seconds; the planned one unless runs take too long for that.
+    budget_s: f64,
+    /// True once it was said that runs are longer than the time limit.
+    long: bool,
     rounds: usize,
     /// Rounds that are not judged yet, until it is known how much to ask of workers.
     first: Option<Vec<Ran>>,
@@ -165,21 +173,19 @@ impl Tally {
 
 impl<'a> Bench<'a> {
     fn new(options: &'a Options) -> Bench<'a> {
-        let others = options.subjects.len() - 1;
-        // Each judge stops on what stands by itself; Holm's steps come at the end.
-        let plan = Plan { alpha: options.plan.alpha / others.max(1) as f64, ..options.plan };
         Bench {
             options,
             seed: Seed::new(options.seed),
             benchmarks: sample::benchmarks(&options.subjects),
             measure: None,
-            judges: vec![Judge::new(plan); others],
-            decided: vec![None; others],
+            contest: Contest::new(options.subjects.len(), options.reference, options.plan),
             single: SingleSample::new(
                 options.plan.alpha,
                 SINGLE_PRECISION * options.plan.margin,
                 options.plan.budget_s,
             ),
+            budget_s: options.plan.budget_s,
+            long: false,
             rounds: 0,
             first: Some(Vec::new()),
             variance: None,
@@ -195,16 +201,48 @@ impl<'a> Bench<'a> {
     /// Runs that do not count, and calibrate workers.
     fn warm_up(&mut self, context: &mut RunContext, events: &mut dyn FnMut(Event)) -> Result<(), MeasureError> {
         events(Event::WarmingUp);
+        let mut round_s = None;
         for run in 1..=self.options.warmup_runs {
+            let begun = Instant::now();
             let randomization = Randomization::draw(&mut self.seed);
             for subject in 0..self.options.subjects.len() {
                 let observation = context.run(subject, &randomization, Phase::WarmUp(run))?;
+                self.note_long(subject, &observation, events);
                 let fits = trial::suits(&observation, self.options.plan.budget_s);
                 self.suitable = Some(fits && self.suitable.unwrap_or(true));
                 self.take(subject, &observation, None, Phase::WarmUp(run))?;
             }
+            // A worker takes its time by what it is asked for.
+            round_s = self.is_of_processes().then(|| begun.elapsed().as_secs_f64());
+        }
+        let may_stretch = self.options.stretches && self.options.runs.is_none();
+        let longer = round_s.and_then(|round_s| Some((round_s, stretched(self.budget_s, round_s)?)));
+        if let Some((round_s, budget_s)) = longer.filter(|_| may_stretch) {
+            self.budget_s = budget_s;
+            self.contest = Contest::new(
+                self.options.subjects.len(),
+                self.options.reference,
+                Plan { budget_s, metric: self.contest.metric(), ..self.options.plan },
+            );
+            self.single =
+                SingleSample::new(self.options.plan.alpha, SINGLE_PRECISION * self.options.plan.margin, budget_s);
+            events(Event::Stretched(round_s, budget_s));
         }
         Ok(())
+    }
+
+    /// Says once that a run took longer than the time limit of all, before there is a second one of its command.
+    fn note_long(&mut self, subject: usize, observation: &Observation, events: &mut dyn FnMut(Event)) {
+        let run_s = observation.run.wall_ns as f64 / 1e9;
+        if !self.long && self.options.runs.is_none() && run_s > self.budget_s {
+            self.long = true;
+            events(Event::Long(subject, run_s, self.budget_s));
+        }
+    }
+
+    /// True unless commands are workers, which take times by a clock of their own; false before the first run.
+    fn is_of_processes(&self) -> bool {
+        self.measure.as_ref().is_some_and(|measure| *measure == Measure::of_process(self.options.duet))
     }
 
     /// Both ways of pairing may be tried: two commands that the warm-up showed to be fit for it.
@@ -241,8 +279,9 @@ impl<'a> Bench<'a> {
     ) -> Result<(), MeasureError> {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         context.ask(Repetitions::FIRST);
-        while self.options.runs.is_none_or(|runs| self.started() < runs) {
-            self.round(context, partner)?;
+        let most = self.options.runs.or(self.options.rounds_max);
+        while most.is_none_or(|most| self.started() < most) {
+            self.round(context, partner, events)?;
             self.elapsed_s = begun.elapsed().as_secs_f64();
             self.settle(context, false)?;
             self.rounds_done_s.resize(self.rounds, self.elapsed_s);
@@ -256,11 +295,15 @@ impl<'a> Bench<'a> {
     }
 
     /// Every command that is not decided once, in an order drawn anew.
-    fn round(&mut self, context: &mut RunContext, partner: Option<&Partner>) -> Result<(), MeasureError> {
+    fn round(
+        &mut self,
+        context: &mut RunContext,
+        partner: Option<&Partner>,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<(), MeasureError> {
         let randomization = Randomization::draw(&mut self.seed);
-        let mut order: Vec<usize> = (0..self.options.subjects.len())
-            .filter(|&subject| subject == 0 || self.decided[subject - 1].is_none())
-            .collect();
+        let mut order: Vec<usize> =
+            (0..self.options.subjects.len()).filter(|&subject| self.contest.is_open(subject)).collect();
         // Fisher & Yates.
         for last in (1..order.len()).rev() {
             order.swap(last, self.seed.below(last + 1));
@@ -277,6 +320,7 @@ impl<'a> Bench<'a> {
         for &subject in &order {
             match both.next().unwrap_or_else(|| context.run(subject, &randomization, phase)) {
                 Ok(observation) => {
+                    self.note_long(subject, &observation, events);
                     self.tally.add(subject, &observation);
                     observations[subject] = Some(observation);
                 }
@@ -325,8 +369,8 @@ impl<'a> Bench<'a> {
         let rounds = first.len();
         let enough = over
             || rounds >= FIRST_ROUNDS
-            || self.elapsed_s >= FIRST_TIME * self.options.plan.budget_s
-            || self.options.runs == Some(rounds);
+            || self.elapsed_s >= FIRST_TIME * self.budget_s
+            || self.options.runs.or(self.options.rounds_max) == Some(rounds);
         if workers && !enough {
             return Ok(());
         }
@@ -360,13 +404,10 @@ impl<'a> Bench<'a> {
             return Ok(());
         }
         self.rounds += 1;
-        let Some(first) = times[0] else { return Ok(()) };
-        self.single.push(first.of(self.options.plan.metric.unwrap_or(Metric::Cpu)));
-        for (judge, times) in self.judges.iter_mut().zip(&times[1..]) {
-            if let Some(times) = times {
-                judge.push(times.against(&first));
-            }
+        if let Some(first) = times[0] {
+            self.single.push(first.of(self.options.plan.metric.unwrap_or(Metric::Cpu)));
         }
+        self.contest.push(&times);
         Ok(())
     }
 
@@ -383,9 +424,7 @@ impl<'a> Bench<'a> {
             let measure = Measure::of(observation);
             let metric = self.options.plan.metric.or(Metric::only(&measure.metric, duet));
             // Before the first pair: from here on it is known what there is to judge.
-            for judge in &mut self.judges {
-                *judge = Judge::new(Plan { metric, ..*judge.plan() });
-            }
+            self.contest.judge_by(metric);
             measure
         });
         let benchmark = &mut self.benchmarks[subject];
@@ -403,18 +442,19 @@ impl<'a> Bench<'a> {
 
     /// Asks the judges; true when there is nothing left to find out.
     fn look(&mut self) -> bool {
-        if self.options.runs.is_some() {
+        if self.options.runs.is_some() || self.rounds < self.options.rounds_min {
             return false;
         }
-        if self.judges.is_empty() {
+        if self.contest.is_of_one() {
             return self.single.look(self.elapsed_s).is_some();
         }
-        for (judge, decided) in self.judges.iter_mut().zip(&mut self.decided) {
-            if decided.is_none() {
-                *decided = judge.look(self.elapsed_s);
-            }
-        }
-        self.decided.iter().all(Option::is_some)
+        self.contest.look(self.share(), self.elapsed_s)
+    }
+
+    /// Share of what was planned that is used.
+    fn share(&self) -> f64 {
+        let most = self.options.rounds_max.map(|rounds| rounds as u64);
+        Progress { pairs: self.rounds as u64, done_s: self.elapsed_s }.share(self.budget_s, most)
     }
 
     /// The time of the first command with its interval.
@@ -428,26 +468,10 @@ impl<'a> Bench<'a> {
             rounds: self.started(),
             rounds_wanted: self.options.runs,
             elapsed_s: self.elapsed_s,
-            budget_s: self.options.plan.budget_s,
-            live: match self.judges.first() {
-                Some(judge) => judge.live(),
-                None => self.live_single(),
-            },
+            budget_s: self.budget_s,
+            live: if self.contest.is_of_one() { self.live_single() } else { self.contest.live() },
             contention: self.tally.contention(),
         }
-    }
-
-    /// Final outcomes of the judges.
-    fn outcomes(&mut self, complete: bool) -> Vec<Outcome> {
-        if self.rounds == 0 {
-            return Vec::new();
-        }
-        let words = self.judges.iter_mut().zip(&self.decided).map(|(judge, decided)| match decided {
-            Some(outcome) => outcome.clone(),
-            None => last_word(judge, self.options.runs, complete, self.elapsed_s),
-        });
-        let words: Vec<Outcome> = words.collect();
-        if words.len() < 2 { words } else { holm(&self.judges, self.options.plan.alpha, self.elapsed_s) }
     }
 
     fn warnings(&self, summaries: &[Option<Summary>]) -> Vec<Warning> {
@@ -477,7 +501,13 @@ impl<'a> Bench<'a> {
         let summaries: Vec<Option<Summary>> =
             self.benchmarks.iter().map(|benchmark| Summary::of(benchmark, alpha)).collect();
         let warnings = self.warnings(&summaries);
-        let outcomes = self.outcomes(matches!(ended, Ended::Complete));
+        if self.rounds > 0 {
+            // The runs that were asked for are all that was planned; anything else ended before its time.
+            let planned = self.options.runs.is_some() && matches!(ended, Ended::Complete);
+            self.contest.finish(if planned { 1.0 } else { self.share().min(1.0) }, self.elapsed_s);
+        }
+        let comparisons = self.contest.comparisons(self.elapsed_s);
+        let ranking = self.contest.ranking();
         let mut told: Vec<String> = warnings.iter().map(Warning::to_string).collect();
         match &ended {
             Ended::Complete => {}
@@ -489,15 +519,12 @@ impl<'a> Bench<'a> {
         // A command that was never run is no benchmark.
         self.benchmarks.retain(|benchmark| !benchmark.runs.is_empty());
         let circumstances =
-            Circumstances { pairs_done_s: self.rounds_done_s, warnings: told, ..self.options.circumstances() };
+            Circumstances { pairs_done_s: self.rounds_done_s, warnings: told, ..self.options.within(self.budget_s) };
         Report {
             samples: Samples { benchmarks: self.benchmarks, circumstances: Some(circumstances) },
             summaries,
-            comparisons: outcomes
-                .into_iter()
-                .enumerate()
-                .map(|(other, outcome)| Comparison { subject: other + 1, outcome })
-                .collect(),
+            comparisons,
+            ranking,
             metric: self.measure.as_ref().map_or("cpu", |measure| &measure.judged).to_owned(),
             tried: self.tried,
             rounds: self.rounds,
@@ -507,13 +534,5 @@ impl<'a> Bench<'a> {
             warnings,
             counters: context.counters().to_vec(),
         }
-    }
-}
-
-/// The last look of a judge, by what ended the bench: the runs asked for, the time, or something else.
-fn last_word(judge: &mut Judge, runs: Option<usize>, complete: bool, elapsed_s: f64) -> Outcome {
-    match (runs, complete) {
-        (Some(_), true) => judge.finish(elapsed_s),
-        _ => judge.interrupt(elapsed_s),
     }
 }

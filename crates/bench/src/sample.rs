@@ -22,6 +22,9 @@ pub struct Observation {
     pub duet: bool,
 }
 
+/// Metadata of pyperf: the most memory that the command of a run had, in bytes.
+const COMMAND_MAX_RSS: &str = "command_max_rss";
+
 /// A signal as a code: what a shell makes of it.
 const SIGNAL_CODE: i32 = 128;
 
@@ -34,15 +37,19 @@ pub struct Times {
     pub uncontended_s: Option<f64>,
     /// Wall time; `None` where it is not that of the command alone.
     pub wall_s: Option<f64>,
+    /// Peak of the resident memory; `None` where it is not above ours.
+    pub rss_bytes: Option<f64>,
 }
 
 impl Times {
-    /// Time of this metric in seconds; not a number if it is unknown.
+    /// Value of this metric, seconds or bytes; not a number if it is unknown.
     pub fn of(&self, metric: Metric) -> f64 {
         match metric {
             Metric::Cpu => self.cpu_s,
             Metric::Uncontended => self.uncontended_s.unwrap_or(f64::NAN),
             Metric::Wall => self.wall_s.unwrap_or(f64::NAN),
+            Metric::Rss => self.rss_bytes.unwrap_or(f64::NAN),
+            Metric::AllocatedBytes | Metric::Allocations => f64::NAN,
         }
     }
 
@@ -52,6 +59,7 @@ impl Times {
             cpu: Ratio::of(first.cpu_s, self.cpu_s),
             uncontended: first.uncontended_s.zip(self.uncontended_s).map(|(first, this)| Ratio::of(first, this)),
             wall: Ratio::of(first.wall_s.unwrap_or(f64::NAN), self.wall_s.unwrap_or(f64::NAN)),
+            rss: first.rss_bytes.zip(self.rss_bytes).map(|(first, this)| Ratio::of(first, this)),
         }
     }
 }
@@ -146,6 +154,8 @@ pub fn measured_run_as(
         return Err(Problem::NoValue);
     }
     let times = times(&run, &measured, measure);
+    // The same where pyperf looks for it.
+    run.metadata.extend(measured.peak_rss_bytes.map(|bytes| (COMMAND_MAX_RSS.to_owned(), bytes.into())));
     run.measured = Some(measured);
     Ok(MeasuredRun { run, times })
 }
@@ -193,6 +203,8 @@ fn of_process(observation: &Observation) -> Measured {
         switches: Some(Switches { voluntary: run.switches_voluntary, involuntary: run.switches_involuntary }),
         migrations: run.migrations,
         peak_rss_bytes: run.rss_max_bytes,
+        allocated_bytes: None,
+        allocations: None,
         exit_code: match run.ended {
             Ended::Exited(code) => Some(code),
             Ended::Signalled(signal) => Some(SIGNAL_CODE + signal),
@@ -210,7 +222,14 @@ fn times(run: &Run, measured: &Measured, measure: &Measure) -> Times {
         cpu_s: measured.cpu_s.unwrap_or(value),
         uncontended_s: measured.uncontended_s,
         wall_s: measured.wall_s.or((measure.metric == "wall").then_some(value)),
+        rss_bytes: measured.peak_rss_bytes.map(|bytes| bytes as f64),
     }
+}
+
+/// Peak memory of all runs of a benchmark that count and of which it is known.
+pub fn rss_of_runs(benchmark: &Benchmark) -> Vec<f64> {
+    let counted = benchmark.runs.iter().filter(|run| !run.values.is_empty()).filter_map(|run| run.measured.as_ref());
+    counted.filter_map(|measured| measured.value(Metric::Rss)).collect()
 }
 
 /// CPU and uncontended times of all runs of a benchmark that count, where there are any.

@@ -85,7 +85,7 @@ mod tests {
     use prony_stats::judge::Plan;
 
     use super::*;
-    use crate::{CommandLine, Input, Output, Subject};
+    use crate::{CommandLine, Input, Output, Reference, Subject};
 
     fn options(command: &str) -> Options {
         Options {
@@ -95,8 +95,13 @@ mod tests {
                 prepare: None,
                 setup: None,
                 cleanup: None,
+                template: None,
                 parameters: BTreeMap::new(),
             }],
+            reference: Reference::Subject(0),
+            rounds_min: 0,
+            rounds_max: None,
+            stretches: false,
             plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None },
             runs: Some(1),
             warmup_runs: 0,

@@ -1,10 +1,11 @@
 //! Summary of a single command: its time, the uncertainty, and the variation.
 
+use prony_stats::judge::Metric;
 use prony_stats::samples::Benchmark;
 use prony_stats::single_sample::median_interval;
 use prony_stats::{Interval, quantile};
 
-use crate::sample::of_runs;
+use crate::sample::{of_runs, rss_of_runs};
 
 /// Summary of the runs of one command.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,8 @@ pub struct Summary {
     pub cpu_s: Option<Spread>,
     /// Wall time without the wait for a CPU, in seconds; `None` where that is not known of every run.
     pub uncontended_s: Option<Spread>,
+    /// Peak of the resident memory, in bytes; `None` where it is known of no run.
+    pub rss_bytes: Option<Spread>,
 }
 
 /// Spread of values of one kind.
@@ -47,6 +50,18 @@ impl Spread {
 }
 
 impl Summary {
+    /// Spread of this metric; `None` if it was not measured. The values of a worker are told by `Metric::Cpu` where they
+    /// are no times of a process.
+    pub fn of_metric(&self, metric: Metric) -> Option<&Spread> {
+        match metric {
+            Metric::Cpu => self.cpu_s.as_ref(),
+            Metric::Uncontended => self.uncontended_s.as_ref(),
+            Metric::Wall => Some(&self.value),
+            Metric::Rss => self.rss_bytes.as_ref(),
+            Metric::AllocatedBytes | Metric::Allocations => None,
+        }
+    }
+
     /// Summary of all runs of a benchmark that have values.
     pub fn of(benchmark: &Benchmark, alpha: f64) -> Option<Summary> {
         let values: Vec<f64> = benchmark.values().collect();
@@ -55,6 +70,7 @@ impl Summary {
             value: Spread::of(&values, alpha)?,
             cpu_s: Spread::of(&cpu, alpha),
             uncontended_s: uncontended.and_then(|uncontended| Spread::of(&uncontended, alpha)),
+            rss_bytes: Spread::of(&rss_of_runs(benchmark), alpha),
         })
     }
 }

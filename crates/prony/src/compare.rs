@@ -6,9 +6,9 @@ mod json;
 
 use std::collections::BTreeMap;
 
-use prony_stats::judge::Verdict;
+use prony_stats::judge::{Metric, Verdict};
 use prony_stats::rejudge::{Answer, Question, answer};
-use prony_stats::samples::Benchmark;
+use prony_stats::samples::{Benchmark, Circumstances, Measurement, Samples};
 
 use crate::bench::human::metric_name;
 use crate::cli::CompareArgs;
@@ -38,8 +38,12 @@ struct Asked<'a> {
 /// When a file cannot be read, or they measure different things.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let files = load_all_by("compare", &args.files, args.metric)?;
+    let sets = match args.metric {
+        Some(_) => vec![files],
+        None => with_allocations(files),
+    };
     let mut asked = Asked { args, left_out: Vec::new() };
-    let compared = judged(&files, &mut asked)?;
+    let compared = judged(&sets, &mut asked)?;
     let differences = differences::of(&compared);
     if args.json {
         output::print_json(&json::answer(&asked, &compared, &differences))?;
@@ -52,13 +56,41 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     Ok(Exit::of(compared.iter().map(Compared::verdict)))
 }
 
-/// Pairs the files' benchmarks and judges them together.
-fn judged<'a>(files: &'a [Loaded], asked: &mut Asked<'_>) -> Result<Vec<Compared<'a>>, Failure> {
-    let pairs = pair_up(files, asked)?;
+/// The files, and the same files by the bytes and allocations of each operation, if each of them has any.
+fn with_allocations(files: Vec<Loaded>) -> Vec<Vec<Loaded>> {
+    let by = |metric: Metric| -> Option<Vec<Loaded>> {
+        let of_file = |file: &Loaded| {
+            let benchmarks: Vec<Benchmark> =
+                file.samples.benchmarks.iter().map(|benchmark| benchmark.by(metric)).collect();
+            let benchmarks: Vec<Benchmark> =
+                benchmarks.into_iter().filter(|benchmark| !benchmark.runs.is_empty()).collect();
+            let samples = Samples { benchmarks, circumstances: file.samples.circumstances.clone() };
+            Some(Loaded { name: file.name.clone(), format: file.format, samples })
+                .filter(|file| !file.samples.benchmarks.is_empty())
+        };
+        files.iter().map(of_file).collect()
+    };
+    let counts: Vec<Vec<Loaded>> = [Metric::AllocatedBytes, Metric::Allocations].into_iter().filter_map(by).collect();
+    std::iter::once(files).chain(counts).collect()
+}
+
+/// Pairs the files' benchmarks and judges all of them together. `sets`: the files, each time by another metric.
+fn judged<'a>(sets: &'a [Vec<Loaded>], asked: &mut Asked<'_>) -> Result<Vec<Compared<'a>>, Failure> {
+    let mut pairs = pair_up(&sets[0], asked)?;
+    for files in &sets[1..] {
+        // What only some of them have was said of the first set.
+        pairs.extend(pair_up(files, &mut Asked { args: asked.args, left_out: Vec::new() }).unwrap_or_default());
+    }
     for (files, a, b) in &pairs {
         refuse_nonsense(files, a, b)?;
     }
-    let questions: Vec<Question<'_>> = pairs.iter().map(|(files, a, b)| question(files, a, b)).collect();
+    let circumstances: Vec<Option<Circumstances>> =
+        pairs.iter().map(|(files, a, b)| measured_together(files, a, b)).collect();
+    let questions: Vec<Question<'_>> = pairs
+        .iter()
+        .zip(&circumstances)
+        .map(|((_, a, b), circumstances)| Question { a, b, paired: circumstances.as_ref() })
+        .collect();
     let answers = answer(&questions, asked.args.alpha, asked.args.margin.ln_1p(), asked.args.metric);
     Ok(pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect())
 }
@@ -74,6 +106,16 @@ fn pair_up<'a>(
         if others.is_empty() {
             return Err(Failure::new(format!("cannot compare {}: it has only one benchmark", only.name))
                 .hint("give a second file"));
+        }
+        // Several measurements, as of demos: each has a first one.
+        let of_all = only.samples.benchmarks.iter().map(measurement);
+        if of_all.clone().any(|name| name.is_some()) {
+            let first_of = |name| only.samples.benchmarks.iter().find(|one| measurement(one) == name);
+            let pairs = only.samples.benchmarks.iter().filter_map(|other| {
+                let first = first_of(measurement(other)).filter(|first| !std::ptr::eq(*first, other))?;
+                Some(([only, only], first, other))
+            });
+            return Ok(pairs.collect());
         }
         return Ok(others.iter().map(|other| ([only, only], first, other)).collect());
     }
@@ -140,11 +182,24 @@ fn refuse_nonsense(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Result
     Ok(())
 }
 
-/// Runs are pairs when one measurement made them.
-fn question<'a>(files: &[&'a Loaded; 2], a: &'a Benchmark, b: &'a Benchmark) -> Question<'a> {
-    let [of_a, of_b] = files.map(|file| file.samples.circumstances.as_ref());
-    let paired = of_a.zip(of_b).filter(|(of_a, of_b)| of_a.pairing.is_some() && of_a.pairing == of_b.pairing);
-    Question { a, b, paired: paired.map(|(of_a, _)| of_a) }
+/// Name of the measurement that a benchmark is of, where its file holds several.
+fn measurement(benchmark: &Benchmark) -> Option<&str> {
+    Some(benchmark.subject.as_ref()?.measurement.as_ref()?.name.as_str())
+}
+
+/// Circumstances of runs that are pairs: those that one measurement made.
+fn measured_together(files: &[&Loaded; 2], a: &Benchmark, b: &Benchmark) -> Option<Circumstances> {
+    let of = |file: &Loaded, benchmark: &Benchmark| {
+        let circumstances = file.samples.circumstances.clone()?;
+        Some(match benchmark.subject.as_ref().and_then(|subject| subject.measurement.clone()) {
+            Some(Measurement { pairing, budget_s, pairs_done_s, .. }) => {
+                Circumstances { pairing, budget_s, pairs_done_s, ..circumstances }
+            }
+            None => circumstances,
+        })
+    };
+    let (of_a, of_b) = (of(files[0], a)?, of(files[1], b)?);
+    (of_a.pairing.is_some() && of_a.pairing == of_b.pairing).then_some(of_a)
 }
 
 impl Compared<'_> {

@@ -38,6 +38,11 @@ impl Failure {
         self
     }
 
+    /// The error itself, without the next step.
+    pub fn message(&self) -> &str {
+        &self.error
+    }
+
     /// True if the reader of the answer closed the pipe.
     pub fn is_closed_pipe(&self) -> bool {
         self.closed_pipe

@@ -4,7 +4,7 @@ use std::env;
 use std::fmt::Write;
 use std::hint::black_box;
 
-use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Selftest, Subject};
+use prony_bench::{CommandLine, Ended, Event, Input, Options, Output, Reference, Selftest, Subject};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_stats::judge::Plan;
@@ -36,7 +36,11 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     let mut options = Options {
         subjects: Vec::new(),
         plan: Plan { alpha: args.alpha, margin: 0.01_f64.ln_1p(), budget_s: args.max_time.as_secs_f64(), metric: None },
+        reference: Reference::Subject(0),
         runs: None,
+        rounds_min: 0,
+        rounds_max: None,
+        stretches: false,
         warmup_runs: 1,
         value_s_min: 0.1,
         ignore_failure: false,
@@ -93,7 +97,7 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
 
 fn subject(name: &str, command: CommandLine) -> Subject {
     let parameters = std::collections::BTreeMap::new();
-    Subject { name: name.to_owned(), command, prepare: None, setup: None, cleanup: None, parameters }
+    Subject { name: name.to_owned(), command, prepare: None, setup: None, cleanup: None, template: None, parameters }
 }
 
 /// Ourselves, computing for about [`WORK_S`].

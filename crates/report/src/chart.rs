@@ -1,6 +1,7 @@
 //! The charts: each takes values that are known, and places them.
 
 pub mod bars;
+pub mod commands;
 pub mod curves;
 pub mod dots;
 pub mod flame;

@@ -28,6 +28,7 @@ use std::path::Path;
 
 use prony_study::Results;
 
+pub use chart::commands::{CommandPoint, CommandSeries, Commands};
 pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
 pub use limits::limits_curves;

@@ -42,7 +42,7 @@ fn judge(pairs: usize) -> Judge {
     let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 8.0, metric: None });
     for _ in 0..pairs {
         let ratio = Ratio::of(time(&mut seed), time(&mut seed));
-        judge.push(Pair { cpu: ratio, uncontended: Some(ratio), wall: ratio });
+        judge.push(Pair { cpu: ratio, uncontended: Some(ratio), wall: ratio, rss: None });
     }
     judge
 }

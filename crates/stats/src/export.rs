@@ -11,7 +11,7 @@ pub use markdown::markdown;
 use serde::Serialize;
 
 use crate::quantile::median;
-use crate::samples::{Benchmark, MetadataValue, Samples, Unit};
+use crate::samples::{Benchmark, MetadataValue, Samples, Unit, one_line};
 
 /// Summary of a command as in hyperfine, in seconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,12 +65,21 @@ impl Summary {
     }
 }
 
-/// The command as a person typed it.
+/// The name of a benchmark, which is the command as a person typed it unless it was given another. Names that only
+/// had to be made different, by something at their end, are commands too.
 fn command(benchmark: &Benchmark) -> String {
-    match &benchmark.subject {
-        Some(subject) if !subject.command.is_empty() => subject.command.join(" "),
-        _ => benchmark.name.clone(),
-    }
+    let Some(subject) = benchmark.subject.as_ref().filter(|subject| !subject.command.is_empty()) else {
+        return benchmark.name.clone();
+    };
+    let command = subject.command.join(" ");
+    let added = benchmark.name.strip_prefix(&one_line(&command));
+    if added.is_some_and(only_tells_apart) { command } else { benchmark.name.clone() }
+}
+
+/// What names that are there already get behind them: nothing, ` #2`, ` (2)` or ` (threads=4)`.
+fn only_tells_apart(added: &str) -> bool {
+    let number = added.strip_prefix(" #").is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    added.is_empty() || number || (added.starts_with(" (") && added.ends_with(')'))
 }
 
 #[cfg(test)]

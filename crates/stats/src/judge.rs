@@ -88,6 +88,8 @@ pub struct Pair {
     pub uncontended: Option<Ratio>,
     /// Wall time; not finite where it is not that of the command alone.
     pub wall: Ratio,
+    /// Peak of the resident memory; `None` where it is not known of both runs.
+    pub rss: Option<Ratio>,
 }
 
 /// Difference between two runs, and the slowness of the machine during both.
@@ -106,6 +108,24 @@ impl Ratio {
     }
 }
 
+/// Pairs and seconds that a comparison has taken.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Number of pairs so far.
+    pub pairs: u64,
+    /// Seconds since the start.
+    pub done_s: f64,
+}
+
+impl Progress {
+    /// Share of what was planned that is used: of the time, or of the pairs if there is a greatest number of them and
+    /// that is reached first. Neither depends on who is faster, so looks may be timed by it (Lan & DeMets 1983).
+    pub fn share(self, budget_s: f64, pairs_max: Option<u64>) -> f64 {
+        let of_pairs = pairs_max.map_or(0.0, |most| self.pairs as f64 / most.max(1) as f64);
+        (self.done_s / budget_s).max(of_pairs)
+    }
+}
+
 /// Questions to a judge, independent of the kind of its pairs.
 pub trait Look {
     /// Time limit and error rate.
@@ -121,7 +141,12 @@ pub trait Look {
     ///
     /// Looks that were missed, because one pair took longer, are made up for by this one.
     fn look(&mut self, elapsed_s: f64) -> Option<Outcome> {
-        let due = self.due(elapsed_s / self.plan().budget_s)?;
+        self.look_if_due(elapsed_s / self.plan().budget_s, elapsed_s)
+    }
+
+    /// As [`Look::look`], when a `share` of what was planned is used: see [`Progress::share`].
+    fn look_if_due(&mut self, share: f64, elapsed_s: f64) -> Option<Outcome> {
+        let due = self.due(share)?;
         let outcome = self.look_at(due, due >= 1.0, elapsed_s);
         (due >= 1.0 || outcome.verdict != Verdict::Unclear).then_some(outcome)
     }
@@ -146,6 +171,8 @@ pub struct Judge {
     /// `None` once a pair came without it.
     uncontended: Option<Series>,
     wall: Series,
+    /// Pairs of which it is known; the others are left out of it.
+    rss: Series,
     looks: Looks,
 }
 
@@ -193,6 +220,7 @@ impl Judge {
             cpu: series(Test::SignedRanks, metrics),
             uncontended: Some(series(Test::Signs, metrics)),
             wall: series(Test::SignedRanks, 1.0),
+            rss: series(Test::SignedRanks, 1.0),
             looks: Looks::default(),
         }
     }
@@ -203,6 +231,10 @@ impl Judge {
         self.pairs.push(pair);
         self.cpu.push(pair.cpu);
         self.wall.push(pair.wall);
+        match pair.rss {
+            Some(rss) => self.rss.push(rss),
+            None => self.rss.left_out += 1,
+        }
         match (&mut self.uncontended, pair.uncontended) {
             (Some(series), Some(uncontended)) => series.push(uncontended),
             (Some(_), None) => {
@@ -239,10 +271,12 @@ impl Judge {
     pub fn live(&self) -> Option<Interval> {
         let series = match (self.plan.metric, &self.uncontended) {
             (Some(Metric::Cpu), _) => &self.cpu,
+            (Some(Metric::Rss), _) => &self.rss,
             (Some(Metric::Uncontended), uncontended) => uncontended.as_ref()?,
             (None, Some(_)) if self.computes() => &self.cpu,
             (None, Some(uncontended)) => uncontended,
-            (Some(Metric::Wall), _) | (None, None) => &self.wall,
+            // Of allocations there are no pairs.
+            (Some(Metric::Wall | Metric::AllocatedBytes | Metric::Allocations), _) | (None, None) => &self.wall,
         };
         series.live(self.looks.next_share().unwrap_or(1.0))
     }
@@ -289,7 +323,8 @@ impl Look for Judge {
             cpu: self.cpu.look(share),
             uncontended: self.uncontended.as_mut().map(|uncontended| uncontended.look(share)),
             wall: self.wall.look(share),
-            left_out: self.cpu.left_out,
+            rss: Some(self.rss.look(share)),
+            left_out: if self.plan.metric == Some(Metric::Rss) { self.rss.left_out } else { self.cpu.left_out },
         };
         evidence.judge()
     }

@@ -151,6 +151,7 @@ impl Machine {
             cpu: Ratio::of(a.cpu_s, b.cpu_s),
             uncontended: a.uncontended_s.zip(b.uncontended_s).map(|(a, b)| Ratio::of(a, b)),
             wall: Ratio::of(a.wall_s, b.wall_s),
+            rss: None,
         }
     }
 }

@@ -101,7 +101,7 @@ mod tests {
                 Pairing::InTurns => machine.pair(|_| effect),
                 Pairing::AtOnce => {
                     let cpu = at_once(&mut machine, &mut seed, own, effect);
-                    Pair { cpu, uncontended: Some(cpu), wall: Ratio { log: f64::NAN, level: f64::NAN } }
+                    Pair { cpu, uncontended: Some(cpu), wall: Ratio { log: f64::NAN, level: f64::NAN }, rss: None }
                 }
             });
             if let Some(outcome) = judge.look(machine.elapsed_s) {

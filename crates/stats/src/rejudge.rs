@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::judge::{Judge, Look, Metric, Outcome, Pair, Plan, Ratio, ReplayJudge, Verdict};
+use crate::judge::{Judge, Look, Metric, Outcome, Pair, Plan, Progress, Ratio, ReplayJudge, Verdict};
 use crate::quantile::median;
 use crate::samples::{Benchmark, Better, Circumstances, Run};
 use crate::unpaired::{self, Comparison};
@@ -103,15 +103,23 @@ impl Question<'_> {
                 };
                 Some(Answer::Paired(Box::new(outcome)))
             }
-            None => unpaired::compare(&costs(self.a), &costs(self.b), alpha, margin)
-                .map(|comparison| Answer::Unpaired(Box::new(comparison))),
+            None => {
+                let has_zeros = [self.a, self.b].iter().any(|side| side.values().any(|value| value == 0.0));
+                let [a, b] = [self.a, self.b].map(|side| costs(side, has_zeros));
+                unpaired::compare(&a, &b, alpha, margin).map(|comparison| Answer::Unpaired(Box::new(comparison)))
+            }
         }
     }
 }
 
 /// Values of each process, of a rate the inverse, so that more is worse.
-fn costs(benchmark: &Benchmark) -> Vec<Vec<f64>> {
+///
+/// Counts may be 0, which has no ratio: where one is, all are counted from 1. Ranks, and so the verdict, do not change by it.
+fn costs(benchmark: &Benchmark, has_zeros: bool) -> Vec<Vec<f64>> {
     let mut clusters = benchmark.clusters();
+    if has_zeros {
+        clusters.iter_mut().flatten().for_each(|value| *value += 1.0);
+    }
     if benchmark.better() == Better::Higher {
         clusters.iter_mut().flatten().for_each(|value| *value = 1.0 / *value);
     }
@@ -165,6 +173,7 @@ struct Times {
     uncontended: Option<f64>,
     /// Not a number where it is not known.
     wall: f64,
+    rss: Option<f64>,
 }
 
 impl Times {
@@ -176,7 +185,7 @@ impl Times {
         // Where the values are something else than time, that is what is judged.
         let (times, cpu_alone) = match benchmark.metric() {
             "wall" => (true, false),
-            "cpu" | "net" => (true, true),
+            "cpu" | "net" | "rss" => (true, true),
             _ => (false, false),
         };
         let wall = measured.wall_s.filter(|_| times).or((!cpu_alone).then_some(cost));
@@ -184,6 +193,7 @@ impl Times {
             cpu: measured.cpu_s.filter(|_| times).unwrap_or(cost),
             uncontended: measured.uncontended_s.filter(|_| times),
             wall: wall.unwrap_or(f64::NAN),
+            rss: measured.peak_rss_bytes.map(|bytes| bytes as f64),
         })
     }
 
@@ -192,6 +202,7 @@ impl Times {
             cpu: Ratio::of(first.cpu, self.cpu),
             uncontended: first.uncontended.zip(self.uncontended).map(|(first, second)| Ratio::of(first, second)),
             wall: Ratio::of(first.wall, self.wall),
+            rss: first.rss.zip(self.rss).map(|(first, second)| Ratio::of(first, second)),
         }
     }
 }
@@ -213,15 +224,21 @@ fn look_again<J: Look>(
         |number: u64| usize::try_from(number).ok().and_then(|number| circumstances.pairs_done_s.get(number)).copied();
     let end_s = circumstances.pairs_done_s.last().copied().unwrap_or(0.0);
     let budget_s = budget_s(circumstances);
+    let share = |pairs: u64, done_s: f64| Some(Progress { pairs, done_s }.share(budget_s?, circumstances.pairs_max));
     for pair in pairs {
         push(&mut judge, pair);
-        if let Some(outcome) = budget_s.and_then(|_| judge.look(done_s(pair.number)?)) {
+        let done = pair.number.saturating_add(1);
+        if done < circumstances.pairs_min {
+            continue;
+        }
+        let looked = done_s(pair.number).and_then(|done_s| judge.look_if_due(share(done, done_s)?, done_s));
+        if let Some(outcome) = looked {
             return outcome;
         }
     }
-    match budget_s {
+    match share(circumstances.pairs_done_s.len() as u64, end_s) {
         // It ended before its time: only the share that was used may be spent.
-        Some(budget_s) if end_s < budget_s => judge.interrupt(end_s),
+        Some(share) if share < 1.0 => judge.look_at(share, true, end_s),
         _ => judge.finish(end_s),
     }
 }

@@ -35,6 +35,13 @@ pub const PRONY_VERSION: u64 = 1;
 /// the benchmarks of other tools do.
 pub const PROCESS: &str = "process";
 
+/// Metadata of a benchmark: bytes that each run moves, or each loop of one.
+pub const BYTES: &str = "bytes_a_run";
+/// Metadata of a benchmark: operations of each run, or of each loop of one.
+pub const OPERATIONS: &str = "operations_a_run";
+/// Metadata of a benchmark: items that each run processes, or each loop of one.
+pub const ITEMS: &str = "items_a_run";
+
 /// All measurements of one file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Samples {
@@ -121,6 +128,12 @@ pub struct Circumstances {
     /// The time that the measurement was allowed; `None` when the number of pairs was set instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
+    /// Least number of pairs before a verdict; 0 without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub pairs_min: u64,
+    /// Greatest number of pairs, by which the looks are timed beside `budget_s`; `None` without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairs_max: Option<u64>,
     /// The one metric that was judged; `None` when that was what the user waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
@@ -154,6 +167,30 @@ pub struct Subject {
     /// Parameter values substituted into the command.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// Circumstances of this benchmark and of those compared with it, where a file holds several measurements; they take
+    /// the place of those of the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measurement: Option<Measurement>,
+}
+
+/// One of several measurements in a file, such as of one demo: see [`Circumstances`] for each field.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// Name of the measurement, such as of its demo.
+    pub name: String,
+    /// Runs with the same `pair` ran back to back when this is the same too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<String>,
+    /// Time limit in seconds; `None` when the number of pairs was set instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
+    /// Completion times of all pairs, in seconds since the start of this measurement.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pairs_done_s: Vec<f64>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Direction in which values are better.
@@ -206,6 +243,12 @@ pub struct Measured {
     /// The most memory that was resident.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
+    /// Bytes allocated per loop, as some tools count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocated_bytes: Option<f64>,
+    /// Number of allocations per loop, as some tools count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allocations: Option<f64>,
     /// Exit code of the process; 128 + N for signal N.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -309,23 +352,30 @@ impl Benchmark {
         self.subject.as_ref().and_then(|subject| subject.metric.as_deref()).unwrap_or("wall")
     }
 
-    /// Copy of the runs with this time as their value; runs in which it was not measured are left out.
+    /// Copy of the runs with this metric as their value; runs in which it was not measured are left out. Numbers of
+    /// allocations may be 0, which is no value in a file.
     #[must_use]
     pub fn by(&self, metric: Metric) -> Benchmark {
         if self.metric() == metric.name() {
             return self.clone();
         }
         let run = |run: &Run| {
-            let time_s =
-                run.measured.as_ref()?.time_s(metric).filter(|time_s| !run.values.is_empty() && *time_s > 0.0)?;
-            Some(Run { warmups: Vec::new(), values: vec![time_s], ..run.clone() })
+            let value = run.measured.as_ref()?.value(metric).filter(|_| !run.values.is_empty())?;
+            let counts = matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
+            let usable = value > 0.0 || (counts && value == 0.0);
+            usable.then(|| Run { warmups: Vec::new(), values: vec![value], ..run.clone() })
         };
         let subject = self.subject.clone().unwrap_or_default();
-        let metric = (metric != Metric::Wall).then(|| metric.name().to_owned());
+        let named = Unit::from_name(metric.unit()).is_none().then(|| metric.unit().to_owned());
         Benchmark {
-            unit: Unit::Second,
+            unit: Unit::from_name(metric.unit()).unwrap_or(Unit::Integer),
             runs: self.runs.iter().filter_map(run).collect(),
-            subject: Some(Subject { metric, unit: None, better: Better::Lower, ..subject }),
+            subject: Some(Subject {
+                metric: (metric != Metric::Wall).then(|| metric.name().to_owned()),
+                unit: named,
+                better: Better::Lower,
+                ..subject
+            }),
             ..self.clone()
         }
     }
@@ -344,12 +394,15 @@ impl Run {
 }
 
 impl Measured {
-    /// Time of this metric in seconds; `None` if it was not measured.
-    pub fn time_s(&self, metric: Metric) -> Option<f64> {
+    /// Value of this metric in its unit, seconds or bytes; `None` if it was not measured.
+    pub fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::Cpu => self.cpu_s,
             Metric::Uncontended => self.uncontended_s,
             Metric::Wall => self.wall_s,
+            Metric::Rss => self.peak_rss_bytes.map(|bytes| bytes as f64),
+            Metric::AllocatedBytes => self.allocated_bytes,
+            Metric::Allocations => self.allocations,
         }
     }
 }

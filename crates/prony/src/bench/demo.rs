@@ -1,7 +1,7 @@
 //! `prony bench --demo`: two builds, replay by replay and frame by frame.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event};
 use prony_machine::{Interrupt, Tree};
@@ -15,6 +15,7 @@ use super::human::{change, metrics, verdict, with_interval};
 use super::json::{Answered, answered};
 use super::live::Live;
 use super::settings::{budget, cpu, random, tuning};
+use super::{demos, github, junit};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -27,17 +28,96 @@ use crate::trust;
 /// Frames that are listed; --json has all.
 const LISTED: usize = 5;
 
+/// A demo on which both builds were measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// Name of the demo in the answer, unlike that of any other.
+    pub name: String,
+    pub options: DemoOptions,
+    pub report: DemoReport,
+}
+
 /// Replays, answers and says how it went.
 ///
 /// # Errors
 /// What kept it from running, a build that diverges among it.
-pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
+pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
+    // All of them are opened first: one that cannot be read is told at once.
+    let planned: Vec<DemoOptions> =
+        demos.iter().map(|demo| options(args, demo, demos.len())).collect::<Result<_, Failure>>()?;
+    let names = demos::names(demos);
+    let mut exports = Exports::create(args)?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let several = demos.len() > 1;
+    let mut measured = Vec::new();
+    for (name, options) in names.into_iter().zip(planned) {
+        let mut line = ProgressLine::new(true);
+        let mut live = Live::new();
+        let of = if several { format!("{name}: ") } else { String::new() };
+        let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
+            if let Event::Stretched(pair_s, budget_s) = event {
+                line.clear();
+                eprintln!("{}", stretched(&of, pair_s, budget_s));
+            }
+            if let Some(text) = live.text(&event, 2, options.plan.margin) {
+                line.show_text(&(of.clone() + &text));
+            }
+            if let Event::Round(round, benchmarks) = event
+                && !several
+            {
+                exports.keep(benchmarks, || options.within(round.budget_s));
+            }
+        });
+        drop(line);
+        limits::note(&mut report.samples, args.bytes, args.operations, None);
+        let interrupted = matches!(report.ended, DemoEnded::Interrupted);
+        measured.push(Measured { name, options, report });
+        if interrupted {
+            break;
+        }
+    }
+    let cases = demos::cases(&measured);
+    exports.report(|| demos::markdown(args.alpha, &measured), || junit::document(&cases))?;
+    if several {
+        exports.write(&demos::samples(&measured), &[])?;
+        github::annotate(&cases);
+        return demos::answer(args, &measured, demos.len());
+    }
+    let Some(Measured { options, report, .. }) = measured.pop() else { return Ok(Exit::NotTrusted) };
+    exports.write(&report.samples, &[])?;
+    if let Some(failure) = failure(&options, &report) {
+        github::annotate(&cases);
+        return Err(failure);
+    }
+    let rates = args.bytes.or(args.operations).map(|_| limits::held(&report.samples)).unwrap_or_default();
+    if args.json {
+        output::print_json(&answer(&options, &report, rates))?;
+    } else {
+        output::print(&(text(&options, &report) + &limits::lines(&rates)))?;
+    }
+    github::annotate(&cases);
+    warn(&report, "");
+    Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| Exit::of([outcome.verdict])))
+}
+
+/// What to know before the answer is relied on. `of`: which demo, if there are several.
+pub fn warn(report: &DemoReport, of: &str) {
+    for warning in &report.warnings {
+        eprintln!("warning: {of}{warning}");
+    }
+    if matches!(report.ended, DemoEnded::Interrupted) {
+        eprintln!("warning: {of}interrupted after {}", count(report.pairs as u64, "pair"));
+    }
+}
+
+/// What is measured on a demo, which is one of several: each of them has its part of the error.
+fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions, Failure> {
     let opened = crate::demo::open_quietly("replay", demo)?;
     let [a, b] = args.commands.as_slice() else {
         return Err(Failure::new(format!("expected two builds for {}, found {}", demo.display(), args.commands.len()))
             .hint("use `prony replay` to measure one build"));
     };
-    let options = DemoOptions {
+    Ok(DemoOptions {
         trusted: trust::of(demo, opened.header(), true, &args.trust)?,
         keep_code_variables: args.trust.keep_code_variables,
         files: (&args.files).into(),
@@ -45,7 +125,7 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         limits: args.limits.into(),
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
-            alpha: args.alpha,
+            alpha: args.alpha / several as f64,
             margin: args.margin.ln_1p(),
             budget_s: budget(args).as_secs_f64(),
             metric: None,
@@ -57,48 +137,13 @@ pub fn run(args: &BenchArgs, demo: &Path) -> Result<Exit, Failure> {
         seed: args.seed.unwrap_or_else(random),
         machine: serde_json::to_value(prony_machine::facts(&Tree::machine())).unwrap_or_default(),
         tuning: tuning(args),
-    };
-    let mut exports = Exports::create(args)?;
-    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let mut line = ProgressLine::new(true);
-    let mut live = Live::new();
-    let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
-        if let Event::Stretched(pair_s, budget_s) = event {
-            line.clear();
-            eprintln!("{}", stretched(pair_s, budget_s));
-        }
-        if let Some(text) = live.text(&event, 2, options.plan.margin) {
-            line.show_text(&text);
-        }
-        if let Event::Round(round, benchmarks) = event {
-            exports.keep(benchmarks, || options.within(round.budget_s));
-        }
-    });
-    drop(line);
-    limits::note(&mut report.samples, args.bytes, args.operations);
-    exports.write(&report.samples, &report.outcome.iter().collect::<Vec<_>>())?;
-    if let Some(failure) = failure(&options, &report) {
-        return Err(failure);
-    }
-    let rates = args.bytes.or(args.operations).map(|_| limits::held(&report.samples)).unwrap_or_default();
-    if args.json {
-        output::print_json(&answer(&options, &report, rates))?;
-    } else {
-        output::print(&(text(&options, &report) + &limits::lines(&rates)))?;
-    }
-    for warning in &report.warnings {
-        eprintln!("warning: {warning}");
-    }
-    if matches!(report.ended, DemoEnded::Interrupted) {
-        eprintln!("warning: interrupted after {}", count(report.pairs as u64, "pair"));
-    }
-    Ok(report.outcome.as_ref().map_or(Exit::NotTrusted, |outcome| Exit::of([outcome.verdict])))
+    })
 }
 
 /// Says beforehand that it takes longer than it mostly does.
-fn stretched(pair_s: f64, budget_s: f64) -> String {
+fn stretched(of: &str, pair_s: f64, budget_s: f64) -> String {
     format!(
-        "note: a pair of replays takes {} s, so the time limit is {budget_s:.0} s, for up to {} pairs; --max-time \
+        "note: {of}a pair of replays takes {} s, so the time limit is {budget_s:.0} s, for up to {} pairs; --max-time \
          changes it",
         significant(pair_s),
         (budget_s / pair_s) as u64,
@@ -123,7 +168,8 @@ fn build(args: &BenchArgs, text: &str, place: usize) -> Result<Build, Failure> {
     Ok(Build { name, command: command.arguments })
 }
 
-fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
+/// Why two builds could not be compared on a demo.
+pub fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
     let replay = |build: usize| {
         let words = options.builds[build].command.iter().map(|word| word.to_string_lossy());
         let command = words.collect::<Vec<_>>().join(" ");
@@ -160,7 +206,8 @@ fn failure(options: &DemoOptions, report: &DemoReport) -> Option<Failure> {
     }
 }
 
-fn text(options: &DemoOptions, report: &DemoReport) -> String {
+/// The answer for people.
+pub fn text(options: &DemoOptions, report: &DemoReport) -> String {
     let mut out = String::new();
     let frames = match &report.frames {
         Ok(frames) => Some(frames),
@@ -193,7 +240,7 @@ fn text(options: &DemoOptions, report: &DemoReport) -> String {
 }
 
 /// Quantiles of a replay's frames, and the frames that stand out.
-fn by_frame(out: &mut String, frames: &FrameComparison) {
+pub fn by_frame(out: &mut String, frames: &FrameComparison) {
     let _ = writeln!(out, "  CPU time of {} frames:", thousands(frames.frames as u64));
     for quantile in &frames.quantiles {
         let name = match quantile.p {
@@ -229,8 +276,9 @@ fn by_frame(out: &mut String, frames: &FrameComparison) {
     }
 }
 
+/// JSON document of the answer.
 #[derive(Debug, Serialize)]
-struct Answer<'a> {
+pub struct Answer<'a> {
     #[serde(flatten)]
     verdict: Option<Answered>,
     seconds: f64,
@@ -244,7 +292,8 @@ struct Answer<'a> {
     warnings: Vec<String>,
 }
 
-fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> Answer<'a> {
+/// The answer as JSON.
+pub fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> Answer<'a> {
     Answer {
         verdict: report.outcome.as_ref().map(|outcome| answered(outcome, "cpu")),
         seconds: report.elapsed_s,
@@ -274,7 +323,7 @@ mod tests {
     #[test]
     fn what_takes_longer_than_mostly_is_said_beforehand() {
         assert_eq!(
-            stretched(4.21, 56.0),
+            stretched("", 4.21, 56.0),
             "note: a pair of replays takes 4.21 s, so the time limit is 56 s, for up to 13 pairs; \
              --max-time changes it"
         );

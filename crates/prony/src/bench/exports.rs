@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prony_machine::own;
-use prony_stats::judge::Outcome;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
 
@@ -23,6 +22,8 @@ pub struct Exports {
     hyperfine: Option<NewFile>,
     markdown: Option<NewFile>,
     csv: Option<NewFile>,
+    svg: Option<NewFile>,
+    junit: Option<NewFile>,
 }
 
 impl Exports {
@@ -39,6 +40,8 @@ impl Exports {
             hyperfine: create(&args.export_hyperfine)?,
             markdown: create(&args.export_markdown)?,
             csv: create(&args.export_csv)?,
+            svg: create(&args.svg)?,
+            junit: create(&args.export_junit)?,
         })
     }
 
@@ -50,37 +53,58 @@ impl Exports {
         }
     }
 
-    /// Writes what was measured, however the bench ended; nothing where nothing was measured. `comparisons`: of each
-    /// further command with the first.
+    /// Writes what was measured, however the bench ended; nothing where nothing was measured. `relative`: of each
+    /// benchmark, as in [`export::markdown`].
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn write(self, samples: &Samples, comparisons: &[&Outcome]) -> Result<(), Failure> {
+    pub fn write(&mut self, samples: &Samples, relative: &[Option<Interval>]) -> Result<(), Failure> {
         if samples.benchmarks.is_empty() {
             return Ok(());
         }
-        if let Some(file) = self.json {
+        if let Some(file) = self.json.take() {
             let bytes =
                 samples.encode().map_err(|error| Failure::new(format!("cannot export the samples: {error}")))?;
             write(file, &bytes)?;
-            if let Some(partial) = self.partial {
+            if let Some(partial) = self.partial.take() {
                 partial.remove();
             }
         }
-        if let Some(file) = self.hyperfine {
+        if let Some(file) = self.hyperfine.take() {
             write(file, &export::hyperfine(samples))?;
         }
-        if let Some(file) = self.markdown {
-            let others = comparisons.iter().map(|outcome| {
-                outcome.metric.of(outcome).map(|block| block.interval).filter(|interval| interval.width().is_finite())
-            });
-            let relative: Vec<Option<Interval>> = std::iter::once(None).chain(others).collect();
-            write(file, export::markdown(samples, &relative).as_bytes())?;
+        if let Some(file) = self.markdown.take() {
+            write(file, export::markdown(samples, relative).as_bytes())?;
         }
-        if let Some(file) = self.csv {
+        if let Some(file) = self.csv.take() {
             write(file, export::csv(samples).as_bytes())?;
         }
         Ok(())
+    }
+
+    /// Writes what people and CI read, in place of the table of commands: a comment for a pull request, and test cases.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn report(&mut self, markdown: impl FnOnce() -> String, junit: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.markdown.take().map_or(Ok(()), |file| write(file, markdown().as_bytes()))?;
+        self.test_cases(junit)
+    }
+
+    /// Writes the test cases, if they are asked for.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn test_cases(&mut self, junit: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.junit.take().map_or(Ok(()), |file| write(file, junit().as_bytes()))
+    }
+
+    /// Writes the picture, if one is asked for.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn draw(&mut self, svg: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.svg.take().map_or(Ok(()), |file| write(file, svg().as_bytes()))
     }
 }
 

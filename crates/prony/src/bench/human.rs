@@ -7,7 +7,11 @@ use prony_stats::Interval;
 use prony_stats::histogram::Histogram;
 use prony_stats::judge::{Metric, Outcome, Verdict};
 use prony_stats::pairing::{Pairing, Trial};
+use prony_stats::samples::Benchmark;
 use prony_text::{Quantity, count, duration, plain, signed, thousands};
+
+use super::table;
+use super::throughput::Throughput;
 
 /// Lines of a histogram in the terminal.
 const BINS: usize = 12;
@@ -30,6 +34,11 @@ pub fn metric_name(metric: &str) -> &str {
 /// Text of the whole answer, for people.
 pub fn text(options: &Options, report: &Report) -> String {
     let mut out = String::new();
+    if table::suits(report) {
+        out += &table::text(options, report);
+        around(&mut out, report);
+        return out;
+    }
     let unit = report.samples.benchmarks.first().map_or("second", |benchmark| benchmark.unit_name());
     match report.summaries.as_slice() {
         [Some(summary)] => alone(&mut out, options, report, summary, unit),
@@ -41,7 +50,7 @@ pub fn text(options: &Options, report: &Report) -> String {
                     "{}  {}  {}",
                     letter(place),
                     options.subjects[place].name,
-                    typical(&summary.value, unit)
+                    typical(summary, unit, options.plan.metric)
                 );
             }
         }
@@ -52,13 +61,25 @@ pub fn text(options: &Options, report: &Report) -> String {
         let _ = writeln!(out, "{}", verdict(&name, outcome, options.plan.margin, report.comparisons.len() > 1));
         metrics(&mut out, outcome, &report.metric);
     }
+    around(&mut out, report);
+    out
+}
+
+/// How runs were paired, and what disturbed them.
+fn around(out: &mut String, report: &Report) {
     if let Some(tried) = &report.tried {
         let _ = writeln!(out, "  {}", tried_words(tried));
     }
     if let Some(contention) = report.contention.filter(|_| report.rounds > 0) {
         let _ = writeln!(out, "  runs waited for a CPU during {} of their time", share(contention));
     }
-    out
+}
+
+/// Throughput of each command that is not in a table.
+pub fn rates(report: &Report) -> String {
+    let benchmarks = report.samples.benchmarks.iter().filter(|_| !table::suits(report));
+    let line = |benchmark: &Benchmark| Some(format!("  {}: {}\n", benchmark.name, Throughput::of(benchmark)?.text()));
+    benchmarks.filter_map(line).collect()
 }
 
 /// `runs of a pair at once on one CPU: A with itself scattered by σ 1.2 % a pair of 0.21 s, one after the other 4.5 % and 0.2 s`.
@@ -111,6 +132,9 @@ fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary
             row(name, spread, "second");
         }
     }
+    if let Some(memory) = &summary.rss_bytes {
+        row("peak memory", memory, "byte");
+    }
     let values: Vec<f64> = report.samples.benchmarks[0].values().collect();
     let scale = Quantity::of(summary.value.median.estimate, unit);
     if let Some(histogram) = Histogram::of(&values, BINS) {
@@ -136,10 +160,21 @@ pub fn histogram_lines(out: &mut String, histogram: &Histogram, scale: &Quantity
     }
 }
 
-/// `20.13 ms [20.05, 20.31], n = 93`.
-fn typical(spread: &Spread, unit: &str) -> String {
+/// `20.13 ms [20.05, 20.31], n = 93, peak memory 12.4 MB`.
+fn typical(summary: &Summary, unit: &str, asked: Option<Metric>) -> String {
+    let memory = summary.rss_bytes.as_ref();
+    let (spread, unit) = match memory.filter(|_| asked == Some(Metric::Rss)) {
+        Some(memory) => (memory, "byte"),
+        None => (&summary.value, unit),
+    };
     let scale = Quantity::of(spread.median.estimate, unit);
-    format!("{}, n = {}", with_interval(&scale, &spread.median), thousands(spread.median.n as u64))
+    let peak = memory.filter(|_| asked != Some(Metric::Rss)).map(|memory| table::memory_text(memory.median.estimate));
+    format!(
+        "{}, n = {}{}",
+        with_interval(&scale, &spread.median),
+        thousands(spread.median.n as u64),
+        peak.map_or_else(String::new, |peak| format!(", peak memory {peak}"))
+    )
 }
 
 /// The verdict in one line.
@@ -148,13 +183,17 @@ pub fn verdict(name: &str, outcome: &Outcome, margin: f64, several: bool) -> Str
     let of = if several { format!("{name}: ") } else { String::new() };
     let [estimate, low, high] = [outcome.estimate, outcome.low, outcome.high].map(to_percent);
     let digits = digits(high - low);
+    let [slower, faster] = match outcome.metric {
+        Metric::Rss => ["uses more memory", "uses less memory"],
+        _ => ["is slower", "is faster"],
+    };
     match outcome.verdict {
         Verdict::Slower => {
-            format!("{name} is slower by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
+            format!("{name} {slower} by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
         }
         Verdict::Faster => {
             let [estimate, low, high] = [-estimate, -high, -low];
-            format!("{name} is faster by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
+            format!("{name} {faster} by {estimate:.digits$} % [{low:.digits$}, {high:.digits$}], {rests_on}")
         }
         Verdict::Same => format!(
             "{of}same within ±{} % ({} % [{}, {}]), {rests_on}",
@@ -193,6 +232,7 @@ pub fn metrics(out: &mut String, outcome: &Outcome, judged: &str) {
     if outcome.wall.interval.n > 0 {
         row("wall", Metric::Wall);
     }
+    row("peak memory", Metric::Rss);
     for reason in &outcome.reasons {
         let _ = writeln!(out, "  {reason}");
     }
@@ -239,7 +279,8 @@ pub fn with_interval(quantity: &Quantity, interval: &Interval) -> String {
 
 /// Suggested next step, as a phrase; `None` if there is none.
 pub fn hint(options: &Options, report: &Report) -> Option<String> {
-    let unclear = report.comparisons.iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
+    let judged = report.comparisons.iter().filter(|_| report.ranking.is_none());
+    let unclear = judged.into_iter().find(|comparison| comparison.outcome.verdict == Verdict::Unclear)?;
     // Runs that get some turns each while the machine is in one state.
     let long = report.summaries.iter().flatten().filter_map(|summary| summary.cpu_s.as_ref());
     let long = !options.duet

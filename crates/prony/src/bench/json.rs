@@ -6,9 +6,11 @@ use prony_bench::{Ended, Options, Report, Spread, Tried};
 use prony_stats::Interval;
 use prony_stats::judge::{Metric, Outcome, Verdict};
 use prony_stats::pairing::{Pairing, Trial};
+use prony_stats::ranking::Standing;
 use serde::Serialize;
 
 use super::human::{letter, to_percent};
+use super::throughput::Throughput;
 use crate::limits::compare::Held;
 
 /// JSON document of the answer.
@@ -29,8 +31,15 @@ pub struct Answer {
     margin_pct: f64,
     seed: u64,
     commands: Vec<Command>,
+    /// With the reference, or with the first command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     comparisons: Vec<Compared>,
+    /// Letter of the command with which others are compared; left out where that is the fastest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reference: Option<String>,
+    /// Commands from the fastest on; left out where one of them is the reference.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranking: Option<RankingOut>,
     /// With `--bytes` or `--operations`: what each command does in a second, and the share of a limit of this machine.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<Held>,
@@ -129,6 +138,39 @@ struct Command {
     cpu_s: Option<Times>,
     #[serde(rename = "net_s")]
     uncontended_s: Option<Times>,
+    /// Peak of the resident memory; left out where it is known of no run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rss_bytes: Option<Times>,
+    /// With `--bytes`, `--items` or `--operations`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    throughput: Option<ThroughputOut>,
+}
+
+/// Commands in relation to the fastest; all of it is wrong somewhere with probability `alpha` at most.
+#[derive(Debug, Serialize)]
+struct RankingOut {
+    metric: String,
+    places: Vec<PlaceOut>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlaceOut {
+    command: String,
+    name: String,
+    /// Ratio to the fastest; null where it is not known.
+    ratio: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    /// `fastest`, `same`, `slower` or `unclear`.
+    standing: Standing,
+}
+
+#[derive(Debug, Serialize)]
+struct ThroughputOut {
+    unit: &'static str,
+    value: f64,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -158,6 +200,13 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
             value: summary.as_ref().map(|summary| times(&summary.value)),
             cpu_s: summary.as_ref().and_then(|summary| summary.cpu_s.as_ref()).map(times),
             uncontended_s: summary.as_ref().and_then(|summary| summary.uncontended_s.as_ref()).map(times),
+            rss_bytes: summary.as_ref().and_then(|summary| summary.rss_bytes.as_ref()).map(times),
+            throughput: benchmark.and_then(Throughput::of).map(|of| ThroughputOut {
+                unit: of.unit,
+                value: of.value,
+                low: finite(of.low),
+                high: finite(of.high),
+            }),
         }
     });
     let compared = |comparison: &prony_bench::Comparison| Compared {
@@ -165,6 +214,22 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
         name: options.subjects[comparison.subject].name.clone(),
         answered: answered(&comparison.outcome, &report.metric),
     };
+    let ranking = report.ranking.as_ref().map(|ranking| RankingOut {
+        metric: named(ranking.metric, &report.metric),
+        places: ranking
+            .places
+            .iter()
+            .map(|place| PlaceOut {
+                command: letter(place.candidate),
+                name: options.subjects[place.candidate].name.clone(),
+                ratio: finite(place.ratio.estimate.exp()),
+                low: finite(place.ratio.low.exp()),
+                high: finite(place.ratio.high.exp()),
+                standing: place.standing,
+            })
+            .collect(),
+    });
+    let reference = report.comparisons.first().filter(|_| ranking.is_none()).map(|one| letter(one.reference));
     let only = match report.comparisons.as_slice() {
         [comparison] => Some(answered(&comparison.outcome, &report.metric)),
         _ => None,
@@ -172,6 +237,8 @@ pub fn answer(options: &Options, report: &Report, rates: Vec<Held>) -> Answer {
     Answer {
         comparisons: if only.is_some() { Vec::new() } else { report.comparisons.iter().map(compared).collect() },
         verdict: only,
+        reference,
+        ranking,
         seconds: report.elapsed_s,
         rounds: report.rounds,
         complete: matches!(report.ended, Ended::Complete),
@@ -192,7 +259,10 @@ pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
     if let Some(uncontended) = &outcome.uncontended {
         all.insert("net".to_owned(), change(&uncontended.interval));
     }
-    let name = |metric: Metric| if metric == Metric::Cpu { judged.to_owned() } else { metric.name().to_owned() };
+    let name = |metric: Metric| named(metric, judged);
+    if let Some(rss) = &outcome.rss {
+        all.insert("rss".to_owned(), change(&rss.interval));
+    }
     let wall = (!all.contains_key("wall") && outcome.wall.interval.n > 0).then(|| change(&outcome.wall.interval));
     Answered {
         verdict: outcome.verdict,
@@ -207,6 +277,11 @@ pub fn answered(outcome: &Outcome, judged: &str) -> Answered {
         metrics: Metrics { all, wall },
         reasons: outcome.reasons.iter().map(ToString::to_string).collect(),
     }
+}
+
+/// Name of a metric, of which the first that is judged may be a worker's own.
+fn named(metric: Metric, judged: &str) -> String {
+    if metric == Metric::Cpu { judged.to_owned() } else { metric.name().to_owned() }
 }
 
 fn change(interval: &Interval) -> Change {

@@ -32,7 +32,7 @@ impl Live {
         }
         self.last = Some(Instant::now());
         Some(match event {
-            Event::WarmingUp | Event::Stretched(..) => "warming up".to_owned(),
+            Event::WarmingUp | Event::Stretched(..) | Event::Long(..) => "warming up".to_owned(),
             Event::Round(round, _) => line(round, subjects, margin),
         })
     }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 
-use prony_bench::{CommandError, CommandLine, Subject, worker};
+use prony_bench::{CommandError, CommandLine, Reference, Subject, worker};
 
+use super::human::letter;
+use super::shell;
 use crate::cli::{BenchArgs, Parameter};
 use crate::failure::Failure;
 
@@ -43,12 +45,12 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
     for (place, text) in args.commands.iter().enumerate() {
         for values in &combinations {
             let filled = filled(text, values);
-            let command = match &args.shell {
+            let command = match shell::asked(args) {
                 Some(shell) => CommandLine::through_shell(&filled, shell),
                 None => CommandLine::split(&filled),
             };
             let command = command.map_err(|error| unusable(args, &filled, &error))?;
-            subjects.push(subject(args, place, filled, command, values));
+            subjects.push(Subject { template: Some(text.clone()), ..subject(args, place, filled, command, values) });
         }
     }
     for (place, (name, arguments)) in statements.into_iter().enumerate() {
@@ -57,14 +59,13 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             let filled = filled(&name, values);
             let command = CommandLine::of_words(arguments).map_err(|error| unusable(args, &filled, &error))?;
             let mut subject = subject(args, args.commands.len() + place, filled, command, values);
+            subject.template = Some(name.clone());
             // With --python it is a statement, and the worker has it.
             subject.setup = None;
             subjects.push(subject);
         }
     }
-    for (subject, name) in subjects.iter_mut().zip(&args.command_name) {
-        subject.name = filled(name, &subject.parameters);
-    }
+    name_all(&mut subjects, &args.command_name, commands);
     for parameter in parameters(args)? {
         let place = format!("{{{}}}", parameter.name);
         if !args.commands.iter().chain(&args.python).chain(&args.prepare).any(|text| text.contains(&place)) {
@@ -73,6 +74,51 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
         }
     }
     Ok(subjects)
+}
+
+/// Gives commands their names: of each command with its parameters, or of each command for all values of them. What has the
+/// same name then is told apart by these.
+fn name_all(subjects: &mut [Subject], names: &[String], commands: usize) {
+    let values = subjects.len() / commands.max(1);
+    let for_each = if names.len() <= commands { values } else { 1 };
+    for (place, subject) in subjects.iter_mut().enumerate() {
+        let Some(template) = names.get(place / for_each.max(1)) else { continue };
+        subject.name = filled(template, &subject.parameters);
+        subject.template = Some(template.clone());
+        if for_each > 1 && subject.name == *template {
+            let parameters = subject.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+            subject.name += &format!(" {}", parameters.collect::<Vec<_>>().join(" "));
+        }
+    }
+}
+
+/// The command with which others are compared.
+///
+/// # Errors
+/// A name that no command has, or several.
+pub fn reference(args: &BenchArgs, subjects: &[Subject]) -> Result<Reference, Failure> {
+    let Some(name) = &args.reference else {
+        let is_scan = subjects.len() > args.commands.len() + args.python.len() * args.interpreter.len().max(1);
+        return Ok(if subjects.len() > 2 || is_scan { Reference::Fastest } else { Reference::Subject(0) });
+    };
+    let found = |is: &dyn Fn(usize, &Subject) -> bool| -> Vec<usize> {
+        subjects.iter().enumerate().filter(|(place, subject)| is(*place, subject)).map(|(place, _)| place).collect()
+    };
+    let by_name = found(&|_, subject| subject.name == *name);
+    let by_letter = found(&|place, _| letter(place) == *name);
+    let candidates = if by_name.is_empty() { by_letter } else { by_name };
+    match candidates.as_slice() {
+        &[only] if subjects.len() > 1 => Ok(Reference::Subject(only)),
+        [_] => Err(Failure::new("--reference: expected another command to compare with it, found none")),
+        [] => {
+            let known =
+                subjects.iter().enumerate().map(|(place, subject)| format!("{} `{}`", letter(place), subject.name));
+            Err(Failure::new(format!("--reference: no command is called `{name}`"))
+                .hint(format!("commands are {}", known.collect::<Vec<_>>().join(", "))))
+        }
+        several => Err(Failure::new(format!("--reference: {} commands are called `{name}`", several.len()))
+            .hint(format!("use one of their letters, such as {}", letter(several[0])))),
+    }
 }
 
 fn subject(
@@ -87,6 +133,7 @@ fn subject(
         name,
         command,
         prepare: prepare.map(|text| filled(text, values)),
+        template: None,
         setup: args.setup.as_ref().map(|text| filled(text, values)),
         cleanup: args.cleanup.as_ref().map(|text| filled(text, values)),
         parameters: values.clone(),
@@ -186,7 +233,7 @@ fn unusable(args: &BenchArgs, text: &str, error: &CommandError) -> Failure {
     match error {
         CommandError::Empty | CommandError::Quote(_) => failure,
         // Shells have these; we split words only.
-        _ if args.shell.is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
+        _ if shell::asked(args).is_none() && text.contains(['|', ';', '&', '<', '>', '$', '*']) => {
             failure.hint("use --shell to run the command in a shell")
         }
         CommandError::NotInPath(_) => failure.hint("give its path, or use --shell for shell built-ins and aliases"),

@@ -14,21 +14,24 @@ const BENCH_EXAMPLES: &str = "\
 Examples:
   prony bench './old --fast data' './new --fast data'     compare two commands
   prony bench --shell 'grep -c x big | sort'              measure one command
+  prony bench 'gzip big' 'xz big' 'zstd big'              rank several commands
   prony bench --demo match.demo ./server-old ./server-new compare two builds frame by frame
+  prony bench --demo a.demo --demo b.demo ./old ./new     the same on several demos, with one verdict
   prony bench --duet ./old ./new                          run both at the same time on one CPU: for a shared machine
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
 
-Commands run alternately in random order until the result is decided or the time is up. A is the first command; every other
-one is compared with it. The judged metric is what the user waits for: wall time minus the wait for a CPU, together with
+Commands run alternately in random order until the result is decided or the time is up. Of two commands, the second is
+compared with the first. Three or more, and all values of a parameter, are ranked, and each is compared with the fastest, or
+with the one that --reference names. The judged metric is what the user waits for: wall time minus the wait for a CPU, together with
 CPU time if that is most of it; or plain wall time if the wait is unknown, for example with parallel threads.
 For two single-threaded commands that compute for 25 ms or more, prony uses an eighth of the time to run the first command
 against itself, sequentially and in parallel on one CPU, and selects the method with less noise. --duet and --no-duet
 override the selection.
 
 Exit codes:
-  0  B is faster, or the same within --margin; or a single command was measured
-  1  B is slower
+  0  B is faster, or the same within --margin; or commands were ranked, or a single one was measured
+  1  B is slower; with --reference, any command is slower than it
   2  could not run, or a command failed
   3  unclear";
 
@@ -40,42 +43,61 @@ pub struct BenchArgs {
     #[arg(value_name = "COMMAND", required_unless_present = "python")]
     pub commands: Vec<String>,
 
-    /// Replay this demo against two builds instead of running commands
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
-    pub demo: Option<PathBuf>,
+    /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
+    pub demo: Vec<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
 
-    /// Time limit: 8s, 500ms, 2m [default: 8s; 30s with --python; with --demo 20s, or the time of a dozen pairs of
-    /// replays]
-    #[arg(long, value_name = "DURATION", value_parser = duration, help_heading = "Duration and accuracy")]
+    /// Time limit: 8s, 500ms, 2m; a plain number is seconds [default: 8s; 30s with --python; 20s with --demo; the time of
+    /// a dozen runs of each command or replay, up to 10m, if that is longer]
+    #[arg(long, value_name = "DURATION", value_parser = time_limit, help_heading = "Duration and accuracy")]
     pub max_time: Option<Duration>,
-    /// Report differences below this as the same
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent, help_heading = "Duration and accuracy")]
+    /// Report differences below this as the same: 1%, or 1 for the same
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = margin, help_heading = "Duration and accuracy")]
     pub margin: f64,
-    /// Maximum rate of false alarms
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = "Duration and accuracy")]
+    /// Maximum rate of false alarms: 5%, or 0.05 for the same
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha, help_heading = "Duration and accuracy")]
     pub alpha: f64,
-    /// Judge only this metric: wall, cpu or uncontended (wall time minus the wait for a CPU)
+    /// Judge only this metric: wall, cpu, uncontended (wall time minus the wait for a CPU) or rss (peak memory)
     /// [default: what the user waits for]
-    #[arg(long, value_name = "METRIC", value_parser = metric, help_heading = "Duration and accuracy")]
+    #[arg(long, value_name = "METRIC", value_parser = measured_metric, help_heading = "Duration and accuracy")]
     pub metric: Option<Metric>,
     /// Run each command exactly N times, regardless of --max-time
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Duration and accuracy")]
     pub runs: Option<u32>,
+    /// Run each command at least N times before a verdict, even beyond --max-time
+    #[arg(short = 'm', long, value_name = "N", conflicts_with = "runs", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Duration and accuracy")]
+    pub min_runs: Option<u32>,
+    /// Run each command at most N times
+    #[arg(short = 'M', long, value_name = "N", conflicts_with = "runs", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Duration and accuracy")]
+    pub max_runs: Option<u32>,
     /// Warm-up runs of each command
     #[arg(short, long, value_name = "N", default_value_t = 1, help_heading = "Duration and accuracy")]
     pub warmup: u32,
 
     /// Minimum duration of a value of --python or of another worker
-    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = duration, help_heading = "Duration and accuracy")]
+    #[arg(long, value_name = "DURATION", default_value = "100ms", value_parser = time_limit, help_heading = "Duration and accuracy")]
     pub min_time: Duration,
 
+    /// Compare all other commands with this one, by its name, command or letter [default: the first of two, and the
+    /// fastest of several]
+    #[arg(long, value_name = "NAME", help_heading = "Commands to run")]
+    pub reference: Option<String>,
     /// Run commands in a shell: sh, or the one given
-    #[arg(short = 'S', long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "Commands to run")]
+    #[arg(long, value_name = "SHELL", num_args = 0..=1, require_equals = true, default_missing_value = "sh", help_heading = "Commands to run")]
     pub shell: Option<String>,
+    /// Run commands in this shell, for example bash; `none` for no shell (the default)
+    #[arg(
+        short = 'S',
+        id = "in_shell",
+        value_name = "SHELL",
+        conflicts_with = "shell",
+        help_heading = "Commands to run"
+    )]
+    pub in_shell: Option<String>,
     /// Run commands without a shell (the default)
-    #[arg(short = 'N', conflicts_with = "shell", hide = true)]
+    #[arg(short = 'N', conflicts_with_all = ["shell", "in_shell"], hide = true)]
     pub no_shell: bool,
     /// Run CMD before each run, not timed; one for all commands, or one per command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
@@ -144,24 +166,34 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub trust: TrustArgs,
 
-    /// Bytes moved per run: report the share of this machine's limits, as measured by `prony limits`
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "python"], help_heading = "Output")]
+    /// Bytes moved per run: report the throughput in B/s, and the share of this machine's limits, as measured by `prony
+    /// limits`
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["operations", "items", "python"], help_heading = "Output")]
     pub bytes: Option<f64>,
-    /// Operations per run: report the share of this machine's limits
-    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
+    /// Operations per run: report operations/s, and the share of this machine's limits
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with_all = ["items", "python"], help_heading = "Output")]
     pub operations: Option<f64>,
+    /// Items processed per run: report items/s
+    #[arg(long, value_name = "N", value_parser = amount, conflicts_with = "python", help_heading = "Output")]
+    pub items: Option<f64>,
     /// Write all samples to FILE in pyperf's format
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_json: Option<PathBuf>,
     /// Write results to FILE in the format of `hyperfine --export-json`
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_hyperfine: Option<PathBuf>,
-    /// Write a Markdown table to FILE
+    /// Write a Markdown table to FILE; with --demo, made for a comment on a pull request
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_markdown: Option<PathBuf>,
+    /// Write each comparison as a test case to FILE, in the format of JUnit
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_junit: Option<PathBuf>,
     /// Write a CSV table to FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub export_csv: Option<PathBuf>,
+    /// Draw the commands, or their time along a parameter, in FILE
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub svg: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -188,10 +220,10 @@ pub struct SelftestArgs {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub comparisons: u32,
     /// Duration of each comparison
-    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = time_limit)]
     pub max_time: Duration,
     /// Maximum rate of false alarms
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha)]
     pub alpha: f64,
     /// Run on this CPU only
     #[arg(long, value_name = "CPU")]
@@ -231,9 +263,45 @@ pub fn percent(text: &str) -> Result<f64, String> {
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(expected()) }
 }
 
-/// Reads the name of a metric.
+/// Reads a margin: a percentage with or without its sign. Below 1 a number without one may be meant as a share, so it
+/// needs the sign.
+pub fn margin(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number >= 1.0 => percent(&format!("{number}%")),
+        Ok(number) if number > 0.0 => {
+            Err(format!("expected a percentage with its sign, {number}% or {}%", prony_text::plain(number * 100.0)))
+        }
+        _ => percent(text),
+    }
+}
+
+/// Reads a level: a percentage, or a share below 1 as in books of statistics.
+pub fn alpha(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => percent(text),
+    }
+}
+
+/// Reads a duration; a number without a unit is seconds.
+pub fn time_limit(text: &str) -> Result<Duration, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number > 0.0 && number.is_finite() => duration(&format!("{number}s")),
+        _ => duration(text),
+    }
+}
+
+/// Reads the name of a metric that a bench measures.
+fn measured_metric(text: &str) -> Result<Metric, String> {
+    let counted = |metric: &Metric| !matches!(metric, Metric::AllocatedBytes | Metric::Allocations);
+    Metric::from_name(text).filter(counted).ok_or_else(|| "expected wall, cpu, uncontended or rss".to_owned())
+}
+
+/// Reads the name of a metric of a file.
 pub fn metric(text: &str) -> Result<Metric, String> {
-    Metric::from_name(text).ok_or_else(|| "expected wall, cpu or uncontended".to_owned())
+    Metric::from_name(text).ok_or_else(|| {
+        "expected wall, cpu, uncontended, rss, allocated_bytes (B/op) or allocations (allocs/op)".to_owned()
+    })
 }
 
 fn parameter(text: &str) -> Result<Parameter, String> {
@@ -268,6 +336,18 @@ mod tests {
         assert_eq!(percent("0.5 %"), Ok(0.005));
         for wrong in ["5", "0%", "100%", "-1%", "%", "x%"] {
             assert!(percent(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_without_a_unit_mean_what_they_can_only_mean() {
+        assert_eq!((margin("10"), margin("0.5%"), margin("2 %")), (Ok(0.1), Ok(0.005), Ok(0.02)));
+        assert_eq!(margin("0.05"), Err("expected a percentage with its sign, 0.05% or 5%".to_owned()));
+        assert_eq!((alpha("0.05"), alpha("5%"), alpha("5").is_err()), (Ok(0.05), Ok(0.05), true));
+        assert_eq!((time_limit("3"), time_limit("0.5")), (Ok(Duration::from_secs(3)), Ok(Duration::from_millis(500))));
+        assert_eq!(time_limit("2m"), Ok(Duration::from_secs(120)));
+        for wrong in ["-3", "inf", "NaN", "3x", ""] {
+            assert!(time_limit(wrong).is_err() && margin(wrong).is_err(), "{wrong}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use prony_stats::judge::Metric;
 
-use super::bench::{metric, percent};
+use super::bench::{alpha, margin, metric};
 
 const FORMATS: &str = "\
 Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine or Google Benchmark; the text of
@@ -15,7 +15,9 @@ const COMPARE_EXAMPLES: &str = "\
 Examples:
   prony compare old.json new.json             each benchmark of the second file with the same one of the first
   prony compare both.json                     the other benchmarks of a file with its first
-  prony compare old.json new.json other.json --markdown
+  prony compare old.json new.json other.json --markdown   one column per file
+  prony compare old.txt new.txt                           of `go test -bench -benchmem -count 10`: also B/op, allocs/op
+  prony compare -G old.json new.json          slower ones first
   prony compare old.json new.json --group-by cpu_model_name
 
 Runs that were measured in pairs are compared in pairs, with the looks at which they were examined while measuring; other
@@ -36,18 +38,21 @@ pub struct CompareArgs {
     pub files: Vec<PathBuf>,
 
     /// Report differences below this as the same
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = margin)]
     pub margin: f64,
     /// Maximum rate of false alarms
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha)]
     pub alpha: f64,
-    /// Judge only this metric of each run: wall, cpu or uncontended (wall time minus the wait for a CPU)
-    /// [default: as judged when measured; for unpaired runs, their values]
+    /// Judge only this metric of each run: wall, cpu, uncontended (wall time minus the wait for a CPU), rss (peak memory),
+    /// allocated_bytes (B/op) or allocations (allocs/op) [default: as judged when measured; for unpaired runs, their values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
     /// Make one section per value of this metadata key or parameter
     #[arg(long, value_name = "KEY")]
     pub group_by: Option<String>,
+    /// Make one section per verdict: slower, faster, same, unclear
+    #[arg(short = 'G', long)]
+    pub group_by_speed: bool,
     /// Print a Markdown table
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
@@ -63,7 +68,7 @@ pub struct StatsArgs {
     /// Files with samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Use this time of each run: wall, cpu or uncontended [default: the metric judged when measured, or the values]
+    /// Use this metric of each run: wall, cpu, uncontended, rss, allocated_bytes or allocations [default: the metric judged when measured, or the values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
     /// Print JSON
@@ -99,11 +104,11 @@ pub struct CheckSamplesArgs {
     /// Files with samples
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// Use this time of each run: wall, cpu or uncontended [default: the metric judged when measured, or the values]
+    /// Use this metric of each run: wall, cpu, uncontended, rss, allocated_bytes or allocations [default: the metric judged when measured, or the values]
     #[arg(long, value_name = "METRIC", value_parser = metric)]
     pub metric: Option<Metric>,
     /// Smallest difference that a comparison should be able to detect
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = margin)]
     pub margin: f64,
     /// Print JSON
     #[arg(long)]

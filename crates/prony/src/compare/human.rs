@@ -1,9 +1,9 @@
 //! The answer of `prony compare` for people.
 
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use prony_stats::Interval;
+use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::judge::{Metric, Verdict};
 use prony_stats::quantile::median;
 use prony_stats::rejudge::Answer;
@@ -16,7 +16,8 @@ use crate::bench::human::{change, digits, metrics, to_percent};
 /// The answer: a sentence for one comparison, a table for several.
 pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     let mut out = String::new();
-    if let ([one], None, false) = (compared, &asked.args.group_by, asked.args.markdown) {
+    let sectioned = asked.args.group_by.is_some() || asked.args.group_by_speed;
+    if let ([one], false, false) = (compared, sectioned, asked.args.markdown) {
         for (letter, file, benchmark) in [("A", one.files[0], one.a), ("B", one.files[1], one.b)] {
             let _ = writeln!(
                 out,
@@ -30,19 +31,17 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
         details(&mut out, one);
         return out;
     }
-    let mut groups: BTreeMap<String, Vec<&Compared<'_>>> = BTreeMap::new();
-    for one in compared {
-        groups
-            .entry(asked.args.group_by.as_deref().map_or_else(String::new, |key| one.group(key)))
-            .or_default()
-            .push(one);
-    }
-    for (group, members) in groups {
-        if let Some(key) = &asked.args.group_by {
-            let _ = writeln!(out, "{}{key} = {}\n", if out.is_empty() { "" } else { "\n" }, Untrusted::new(&group));
+    for (heading, members) in sections(asked, compared) {
+        if !heading.is_empty() {
+            let _ = writeln!(out, "{}{heading}\n", if out.is_empty() { "" } else { "\n" });
         }
-        let rows: Vec<[String; 5]> = members.iter().map(|one| row(one)).collect();
-        table(&mut out, rows, asked.args.markdown);
+        // One column a file, unless there is only one to compare.
+        let mut table = if others(&members).len() > 1 { by_file(&members) } else { by_benchmark(&members) };
+        // Of those that were found to be slower, the mean says nothing of all.
+        if !asked.args.group_by_speed {
+            add_means(&mut table, &members);
+        }
+        out.push_str(&if asked.args.markdown { table.markdown() } else { table.text() });
     }
     let of = |verdict| compared.iter().filter(|one| one.verdict() == verdict).count();
     let counts = [
@@ -191,14 +190,170 @@ fn details(out: &mut String, one: &Compared<'_>) {
 
 /// `20.13 ms, n = 93`, the median of all values.
 fn typical(benchmark: &Benchmark) -> String {
-    let values: Vec<f64> = benchmark.values().collect();
-    match median(&values) {
-        Some(centre) => {
-            let centre = Quantity::of(centre, benchmark.unit_name()).value(centre);
-            format!("{centre}, n = {}", thousands(values.len() as u64))
-        }
-        None => "no values".to_owned(),
+    match benchmark.values().count() {
+        0 => centre(benchmark),
+        n => format!("{}, n = {}", centre(benchmark), thousands(n as u64)),
     }
+}
+
+/// `20.13 ms`, the median of all values.
+fn centre(benchmark: &Benchmark) -> String {
+    let values: Vec<f64> = benchmark.values().collect();
+    let unit = match benchmark.unit_name() {
+        // The head of the table says it.
+        "allocation" => "integer",
+        unit => unit,
+    };
+    median(&values).map_or_else(|| "no values".to_owned(), |centre| Quantity::of(centre, unit).value(centre))
+}
+
+/// Comparisons by the metric, by the value of --group-by, and by the verdict, each with its heading.
+fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<(String, Vec<&'b Compared<'a>>)> {
+    let metrics: Vec<&str> = compared.iter().map(|one| one.b.metric()).collect();
+    let several = metrics.iter().any(|metric| *metric != metrics[0]);
+    /// Metric, verdict and group, and the comparisons of them.
+    type Section<'a, 'b> = ((usize, usize, String), Vec<&'b Compared<'a>>);
+    let mut sections: Vec<Section<'a, 'b>> = Vec::new();
+    for one in compared {
+        // In the order in which metrics are asked for.
+        let metric = metrics.iter().position(|metric| *metric == one.b.metric()).unwrap_or(0);
+        let speed = if asked.args.group_by_speed { rank(one.verdict()) } else { 0 };
+        let group = asked.args.group_by.as_deref().map_or_else(String::new, |key| one.group(key));
+        let key = (metric, speed, group);
+        match sections.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, members)) => members.push(one),
+            None => sections.push((key, vec![one])),
+        }
+    }
+    sections.sort_by(|a, b| a.0.cmp(&b.0));
+    let heading = |((metric, _, group), members): Section<'a, 'b>| {
+        let metric = several.then(|| metric_name(metrics[metric]).to_owned());
+        let group = asked.args.group_by.as_ref().map(|key| format!("{key} = {}", Untrusted::new(&group)));
+        let speed = asked.args.group_by_speed.then(|| {
+            let verdict = word(members[0], members[0].verdict());
+            format!("{verdict} ({})", members.len())
+        });
+        (metric.into_iter().chain(group).chain(speed).collect::<Vec<_>>().join(", "), members)
+    };
+    sections.into_iter().map(heading).collect()
+}
+
+/// Name of a metric of a file for people.
+fn metric_name(metric: &str) -> &str {
+    match metric {
+        "allocated_bytes" => "B/op",
+        "allocations" => "allocs/op",
+        "wall" => "time",
+        other => other,
+    }
+}
+
+/// What was found to be worse comes first.
+fn rank(verdict: Verdict) -> usize {
+    match verdict {
+        Verdict::Slower => 0,
+        Verdict::Faster => 1,
+        Verdict::Same => 2,
+        Verdict::Unclear => 3,
+    }
+}
+
+/// Files that are compared with the first one, each once, in their order.
+fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a crate::samples::Loaded> {
+    let mut files: Vec<&crate::samples::Loaded> = Vec::new();
+    for one in members {
+        if !files.iter().any(|file| std::ptr::eq(*file, one.files[1])) {
+            files.push(one.files[1]);
+        }
+    }
+    files
+}
+
+/// A row for each comparison, and the mean of all.
+fn by_benchmark(members: &[&Compared<'_>]) -> Table {
+    let mut table = Table::with_head(["benchmark", "A", "B", "change of B [interval]", "verdict"]).numbers(1..4);
+    members.iter().for_each(|one| table.row(row(one)));
+    table
+}
+
+/// The geometric mean of each file, as a last row.
+fn add_means(table: &mut Table, members: &[&Compared<'_>]) {
+    let files = others(members);
+    let of_file = |file: &&crate::samples::Loaded| -> Option<Interval> {
+        let of_file = members.iter().filter(|one| std::ptr::eq(one.files[1], *file)).copied();
+        mean(&of_file.collect::<Vec<_>>())
+    };
+    match files.as_slice() {
+        [only] => {
+            if let Some(mean) = of_file(only) {
+                table.row(["geometric mean", "", "", &change(&mean), ""]);
+            }
+        }
+        several => {
+            let means: Vec<Option<Interval>> = several.iter().map(of_file).collect();
+            if means.iter().any(Option::is_some) {
+                let cells = means.iter().map(|mean| mean.as_ref().map_or_else(|| "–".to_owned(), change));
+                table.row(["geometric mean".to_owned(), String::new()].into_iter().chain(cells));
+            }
+        }
+    }
+}
+
+/// A row for each benchmark, and a column for each file: its typical value, the change, and the verdict.
+fn by_file(members: &[&Compared<'_>]) -> Table {
+    let files = others(members);
+    let mut rows: Vec<(&Benchmark, Vec<&Compared<'_>>)> = Vec::new();
+    for one in members {
+        match rows.iter_mut().find(|(a, _)| std::ptr::eq(*a, one.a)) {
+            Some((_, row)) => row.push(one),
+            None => rows.push((one.a, vec![one])),
+        }
+    }
+    let shown = |file: &crate::samples::Loaded| Untrusted::new(&file.name).to_string();
+    let baseline = members.first().map_or_else(String::new, |one| shown(one.files[0]));
+    let mut table =
+        Table::with_head(["benchmark".to_owned(), baseline].into_iter().chain(files.iter().map(|file| shown(file))));
+    for (a, row) in rows {
+        let cell = |file: &&crate::samples::Loaded| {
+            let one = row.iter().find(|one| std::ptr::eq(one.files[1], *file));
+            one.map_or_else(
+                || "–".to_owned(),
+                |one| format!("{} ({}) {}", centre(one.b), shown_change(one), word(one, one.verdict())),
+            )
+        };
+        let cells = [Untrusted::new(&a.name).to_string(), typical(a)];
+        table.row(cells.into_iter().chain(files.iter().map(cell)));
+    }
+    table
+}
+
+/// Level of the interval of the mean.
+const MEAN_ALPHA: f64 = 0.05;
+
+/// The geometric mean of the changes of several benchmarks; `None` of one, and of those that differ in kind or have no
+/// ratio, as numbers that are 0.
+fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
+    let [first, _, ..] = members else { return None };
+    let alike = |one: &&&Compared<'_>| one.b.unit_name() == first.b.unit_name() && one.b.better() == first.b.better();
+    let ratio = |one: &&Compared<'_>| {
+        let zero = [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0));
+        let answer = one.answer.as_ref().filter(|_| !zero)?;
+        let interval = match answer {
+            Answer::Paired(outcome) => outcome.metric.of(outcome)?.interval,
+            Answer::Unpaired(comparison) => comparison.interval,
+        };
+        Some(match one.b.better() {
+            Better::Lower => interval,
+            Better::Higher => {
+                Interval { estimate: -interval.estimate, low: -interval.high, high: -interval.low, ..interval }
+            }
+        })
+    };
+    if members.iter().filter(alike).count() < members.len() {
+        return None;
+    }
+    let ratios: Option<Vec<Interval>> = members.iter().map(ratio).collect();
+    geometric_mean(&ratios?, MEAN_ALPHA)
 }
 
 /// Benchmark, A, B, change, verdict.
@@ -210,18 +365,15 @@ fn row(one: &Compared<'_>) -> [String; 5] {
         (false, true) => format!("{benchmark} ({file})"),
         (false, false) => format!("{file}: {benchmark}"),
     };
-    let change = one.answer.as_ref().map_or_else(
-        || "?".to_owned(),
-        |answer| {
-            let (estimate, low, high) = shown(one, answer);
-            change(&interval(estimate, low, high, 1))
-        },
-    );
-    [name, typical(one.a), typical(one.b), change, word(one, one.verdict()).to_owned()]
+    [name, typical(one.a), typical(one.b), shown_change(one), word(one, one.verdict()).to_owned()]
 }
 
-fn table(out: &mut String, rows: Vec<[String; 5]>, markdown: bool) {
-    let mut table = Table::with_head(["benchmark", "A", "B", "change of B [interval]", "verdict"]);
-    rows.into_iter().for_each(|row| table.row(row));
-    out.push_str(&if markdown { table.numbers(1..4).markdown() } else { table.text() });
+/// The change of B with its interval; what began at 0, or came to it, has none.
+fn shown_change(one: &Compared<'_>) -> String {
+    let Some(answer) = &one.answer else { return "?".to_owned() };
+    if [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0)) {
+        return "–".to_owned();
+    }
+    let (estimate, low, high) = shown(one, answer);
+    change(&interval(estimate, low, high, 1))
 }

@@ -10,6 +10,7 @@ fn args(files: usize) -> CompareArgs {
         alpha: 0.05,
         metric: None,
         group_by: None,
+        group_by_speed: false,
         markdown: false,
         json: false,
     }
@@ -18,7 +19,9 @@ fn args(files: usize) -> CompareArgs {
 /// What is printed, the warnings and the exit code.
 fn told(files: &[Loaded], args: &CompareArgs) -> String {
     let mut asked = Asked { args, left_out: Vec::new() };
-    let told = judged(files, &mut asked).map(|compared| {
+    let copy = |file: &Loaded| Loaded { name: file.name.clone(), format: file.format, samples: file.samples.clone() };
+    let sets = with_allocations(files.iter().map(copy).collect());
+    let told = judged(&sets, &mut asked).map(|compared| {
         let warnings = asked.left_out.iter().cloned().chain(differences::of(&compared));
         let warnings: String = warnings.map(|warning| format!("warning: {warning}\n")).collect();
         format!(

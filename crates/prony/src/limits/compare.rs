@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_limits::{Limits, Rate, Share, fingerprint, reference, reference_experiment, shares};
 use prony_machine::Facts;
-use prony_stats::samples::{Benchmark, MetadataValue, Samples};
+use prony_stats::samples::{BYTES, Benchmark, ITEMS, MetadataValue, OPERATIONS, Samples};
 use prony_stats::single_sample::median_interval;
 use prony_text::significant;
 use serde::Serialize;
@@ -18,10 +18,6 @@ use crate::failure::Failure;
 use crate::output;
 use crate::samples::load_all;
 
-/// Metadata of a benchmark: what `prony bench --bytes` and `--operations` were told.
-pub const BYTES: &str = "bytes_a_run";
-/// Name of the metadata that counts operations per run.
-pub const OPERATIONS: &str = "operations_a_run";
 /// Limits that a workload is held against unless all are asked for with `--json`.
 const SHOWN: usize = 12;
 
@@ -245,8 +241,8 @@ fn bound(value: f64) -> Option<f64> {
 }
 
 /// Notes how much a run is, where `prony bench` was told, so that files say it too.
-pub fn note(samples: &mut Samples, bytes: Option<f64>, operations: Option<f64>) {
-    for (name, amount) in [(BYTES, bytes), (OPERATIONS, operations)] {
+pub fn note(samples: &mut Samples, bytes: Option<f64>, operations: Option<f64>, items: Option<f64>) {
+    for (name, amount) in [(BYTES, bytes), (OPERATIONS, operations), (ITEMS, items)] {
         let Some(number) = amount.and_then(Number::from_f64) else { continue };
         for benchmark in &mut samples.benchmarks {
             benchmark.metadata.insert(name.to_owned(), MetadataValue::Number(number.clone()));
@@ -323,18 +319,18 @@ mod tests {
     fn a_run_of_known_bytes_has_a_rate_and_others_have_none() {
         let mut of_bytes = samples(&[2.0; 9]);
         assert_eq!(workload(&of_bytes.benchmarks[0]), None);
-        note(&mut of_bytes, Some(4e9), None);
+        note(&mut of_bytes, Some(4e9), None, None);
         let known = workload(&of_bytes.benchmarks[0]).expect("bytes and times");
         assert_eq!((known.rate, known.low, known.high, known.n), (Rate::Bytes(2e9), 2e9, 2e9, 9));
         let mut of_operations = samples(&[0.5; 9]);
-        note(&mut of_operations, None, Some(1e6));
+        note(&mut of_operations, None, Some(1e6), None);
         assert_eq!(workload(&of_operations.benchmarks[0]).map(|known| known.rate), Some(Rate::Operations(2e6)));
     }
 
     #[test]
     fn bounds_that_too_few_values_leave_open_are_none() {
         let mut few = samples(&[1.0, 1.5, 2.0]);
-        note(&mut few, None, Some(3.0));
+        note(&mut few, None, Some(3.0), None);
         let known = held_against(&workload(&few.benchmarks[0]).expect("operations and times"), None);
         let rate = &known.rate;
         assert_eq!((rate.value, rate.low, rate.high, rate.n), (2.0, None, None, 3));
@@ -345,7 +341,7 @@ mod tests {
     #[test]
     fn what_a_run_is_goes_with_the_samples_into_their_file() {
         let mut known = samples(&[2.0, 2.5]);
-        note(&mut known, Some(4e9), None);
+        note(&mut known, Some(4e9), None, None);
         let read = Samples::decode(&known.encode().expect("samples")).expect("what was written");
         assert_eq!(workload(&read.benchmarks[0]), workload(&known.benchmarks[0]));
         assert!(workload(&read.benchmarks[0]).is_some());

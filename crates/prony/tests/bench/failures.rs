@@ -65,7 +65,9 @@ fn flags_that_do_not_fit_are_told() {
         &["bench"][..],
         &["bench", "--alpha", "5", "true"],
         &["bench", "--margin", "0%", "true"],
-        &["bench", "--max-time", "8", "true"],
+        &["bench", "--max-time", "8x", "true"],
+        &["bench", "--max-time", "0", "true"],
+        &["bench", "--margin", "0.05", "true"],
         &["bench", "--runs", "0", "true"],
         &["bench", "--parameter", "n", "true"],
     ] {

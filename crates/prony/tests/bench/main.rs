@@ -2,6 +2,7 @@
 
 mod answers;
 mod failures;
+mod several;
 mod workers;
 
 use std::process::Command;

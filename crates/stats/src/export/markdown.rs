@@ -8,10 +8,12 @@ use super::{command, timed};
 use crate::interval::Interval;
 use crate::samples::Samples;
 
-/// Table with a row for each benchmark that takes time. `relative`: how each benchmark compares with the first, as the
-/// interval of a log ratio, in the order of `samples.benchmarks`; without one the cell is empty.
+/// Table with a row for each benchmark that takes time. `relative`: how each benchmark compares with the reference, or with
+/// the fastest, as the interval of a log ratio, in the order of `samples.benchmarks`; without one the cell is empty, and that
+/// of the reference is 1, which has none beside others that have: otherwise the first.
 pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
     let rows: Vec<_> = timed(samples).collect();
+    let reference = (0..samples.benchmarks.len()).find(|&place| relative.get(place).copied().flatten().is_none());
     let shortest = rows.iter().map(|(_, summary)| summary.mean).fold(f64::INFINITY, f64::min);
     let (unit, factor) = match shortest {
         seconds if seconds >= 1.0 => ("s", 1.0),
@@ -31,7 +33,7 @@ pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
                 let Interval { estimate, low, high, .. } = interval.map(f64::exp);
                 format!("{estimate:.3} [{low:.3}, {high:.3}]")
             }
-            None if place == Some(0) => "1".to_owned(),
+            None if place == reference => "1".to_owned(),
             None => String::new(),
         };
         let _ = writeln!(

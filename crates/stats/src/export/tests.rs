@@ -65,6 +65,7 @@ fn the_columns_are_those_of_hyperfine() {
 #[test]
 fn fields_and_cells_hold_whatever_a_command_holds() {
     let mut samples = samples("hyperfine-1.20-one-run.json");
+    samples.benchmarks[0].name = "echo \"a,b\" | tr `id -u` x".to_owned();
     let subject = samples.benchmarks[0].subject.as_mut().expect("what hyperfine knows");
     subject.command = vec!["echo \"a,b\" | tr `id -u` x".to_owned()];
     subject.parameters.insert("a,b".to_owned(), "1".to_owned());
@@ -94,10 +95,24 @@ fn what_does_not_take_time_is_left_out() {
 #[test]
 fn a_spreadsheet_computes_nothing_that_a_command_says() {
     let mut samples = samples("hyperfine-1.20-one-run.json");
+    samples.benchmarks[0].name = "=1+1".to_owned();
     let subject = samples.benchmarks[0].subject.as_mut().expect("what hyperfine knows");
     subject.command = vec!["=1+1".to_owned()];
     subject.parameters.insert("level".to_owned(), "-O3".to_owned());
     subject.parameters.insert("offset".to_owned(), "-1.5".to_owned());
     assert!(csv(&samples).contains("\n'=1+1,0.011"), "{}", csv(&samples));
     assert!(csv(&samples).ends_with(",'-O3,-1.5\n"), "{}", csv(&samples));
+}
+
+#[test]
+fn a_name_that_was_given_reaches_every_export_and_a_number_is_no_name() {
+    let mut samples = samples("hyperfine-2.0.json");
+    let command = samples.benchmarks[0].subject.as_ref().expect("what hyperfine knows").command.join(" ");
+    samples.benchmarks[0].name = format!("{command} (2)");
+    samples.benchmarks[1].name = "release #3 build".to_owned();
+    let json: Value = serde_json::from_slice(&hyperfine(&samples)).expect("JSON");
+    assert_eq!(json["results"][0]["command"], command.as_str());
+    assert_eq!(json["results"][1]["command"], "release #3 build");
+    assert!(csv(&samples).contains("\nrelease #3 build,"), "{}", csv(&samples));
+    assert!(markdown(&samples, &[]).contains("| `release #3 build` |"));
 }

@@ -7,7 +7,10 @@
 use std::collections::BTreeMap;
 
 use super::{Format, Gathered, Import, ImportError, describe, in_process, run};
-use crate::samples::{Benchmark, MOST_BYTES, Metadata, Run, SamplesError, shown};
+use crate::samples::{BYTES, Benchmark, MOST_BYTES, Measured, Metadata, MetadataValue, Run, SamplesError, shown};
+
+/// Units that are read; `MB/s` follows from the time and the bytes of an operation.
+const READ: [&str; 4] = ["ns/op", "MB/s", "B/op", "allocs/op"];
 
 /// One line of a benchmark.
 struct Line<'a> {
@@ -40,6 +43,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     let mut order: Vec<(usize, &str)> = Vec::new();
     let mut runs: BTreeMap<(usize, &str), Vec<Run>> = BTreeMap::new();
     let mut units: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut bytes_of: BTreeMap<(usize, &str), f64> = BTreeMap::new();
     let mut facts = Metadata::new();
     let mut gathered = Gathered::default();
     for (index, line) in text.lines().enumerate() {
@@ -69,20 +73,30 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
             gathered.note(format!("line {}: `{}` has no ns/op", index + 1, shown(line.name)));
             continue;
         };
-        for (_, unit) in line.metrics.iter().filter(|(_, unit)| *unit != "ns/op") {
+        for (_, unit) in line.metrics.iter().filter(|(_, unit)| !READ.contains(unit)) {
             *units.entry(unit).or_default() += 1;
         }
         let all = runs.entry((package, line.name)).or_default();
         if all.is_empty() {
             order.push((package, line.name));
         }
-        let mut run = [run(ns * 1e-9, line.iterations)];
+        let mut run = run(ns * 1e-9, line.iterations);
+        let of = |unit: &str| line.metrics.iter().find(|(_, other)| *other == unit).map(|&(value, _)| value);
+        let allocated = |unit| of(unit).filter(|value| *value >= 0.0);
+        let measured =
+            Measured { allocated_bytes: allocated("B/op"), allocations: allocated("allocs/op"), ..Measured::default() };
+        run.measured = (measured != Measured::default()).then_some(measured);
+        // The bytes of each operation, of which Go tells the rate only: `b.SetBytes`.
+        if let Some(bytes) = of("MB/s").filter(|rate| *rate > 0.0).map(|rate| (rate * 1e6 * ns * 1e-9).round()) {
+            bytes_of.entry((package, line.name)).or_insert(bytes);
+        }
+        let mut run = [run];
         in_process(&mut run, process);
         all.extend(run);
     }
     if !units.is_empty() {
         let units = units.keys().map(|unit| shown(unit)).collect::<Vec<_>>().join(", ");
-        gathered.note(format!("only times are read; skipped: {units}"));
+        gathered.note(format!("only times, bytes and allocations are read; skipped: {units}"));
     }
     let threads = common_suffix(order.iter().map(|(_, name)| *name));
     facts.extend(threads.map(|threads| ("gomaxprocs".to_owned(), threads.into())));
@@ -91,6 +105,8 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
         let short = if threads.is_some() { name.rsplit_once('-').map_or(name, |(short, _)| short) } else { name };
         let mut metadata = facts.clone();
         describe(&mut metadata, "pkg", packages.get(package).copied());
+        let bytes = bytes_of.get(&(package, name)).and_then(|&bytes| serde_json::Number::from_f64(bytes));
+        metadata.extend(bytes.map(|bytes| (BYTES.to_owned(), MetadataValue::Number(bytes))));
         let full = match packages.get(package) {
             Some(package) if packages.len() > 1 => format!("{package}.{short}"),
             _ => short.to_owned(),

@@ -50,6 +50,9 @@ struct Entry {
     cpu_time: Option<f64>,
     #[serde(default)]
     time_unit: TimeUnit,
+    /// With a memory manager: allocations of an iteration.
+    #[serde(default)]
+    allocs_per_iter: Option<f64>,
 }
 
 #[derive(Deserialize, Clone, Copy, Default)]
@@ -126,6 +129,7 @@ impl Entry {
         let measured = Measured {
             wall_s: of_all(real_s),
             cpu_s: self.cpu_time.and_then(|time| of_all(time * factor)),
+            allocations: self.allocs_per_iter.filter(|count| *count >= 0.0 && count.is_finite()),
             ..Measured::default()
         };
         Some(Run { measured: Some(measured), ..run(real_s, self.iterations) })

@@ -33,6 +33,13 @@ pub enum Metric {
     Uncontended,
     /// Wall time of a run.
     Wall,
+    /// Peak of the resident memory of a run.
+    Rss,
+    /// Bytes allocated per loop, as some tools count them.
+    #[serde(rename = "allocated_bytes")]
+    AllocatedBytes,
+    /// Number of allocations per loop, as some tools count them.
+    Allocations,
 }
 
 impl Metric {
@@ -42,15 +49,31 @@ impl Metric {
             Metric::Cpu => "cpu",
             Metric::Uncontended => "net",
             Metric::Wall => "wall",
+            Metric::Rss => "rss",
+            Metric::AllocatedBytes => "allocated_bytes",
+            Metric::Allocations => "allocations",
         }
     }
 
-    /// Metric of this name; `uncontended` and `net` are the same.
+    /// Unit of the values of this metric, as [`crate::samples::Benchmark::unit_name`] gives it.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Metric::Cpu | Metric::Uncontended | Metric::Wall => "second",
+            Metric::Rss | Metric::AllocatedBytes => "byte",
+            Metric::Allocations => "allocation",
+        }
+    }
+
+    /// Metric of this name; `uncontended` and `net` are the same, as are `B/op` and `allocated_bytes`, and `allocs/op` and
+    /// `allocations`.
     pub fn from_name(name: &str) -> Option<Metric> {
         match name {
             "cpu" => Some(Metric::Cpu),
             "uncontended" | "net" => Some(Metric::Uncontended),
             "wall" => Some(Metric::Wall),
+            "rss" => Some(Metric::Rss),
+            "allocated_bytes" | "B/op" => Some(Metric::AllocatedBytes),
+            "allocations" | "allocs/op" => Some(Metric::Allocations),
             _ => None,
         }
     }
@@ -59,7 +82,7 @@ impl Metric {
     /// process times. In a `duet` processes are judged by their CPU time.
     pub fn only(name: &str, duet: bool) -> Option<Metric> {
         match name {
-            "wall" | "net" => None,
+            "wall" | "net" | "rss" => None,
             "cpu" if duet => None,
             _ => Some(Metric::Cpu),
         }
@@ -71,6 +94,8 @@ impl Metric {
             Metric::Cpu => Some(&outcome.cpu),
             Metric::Uncontended => outcome.uncontended.as_ref(),
             Metric::Wall => Some(&outcome.wall),
+            Metric::Rss => outcome.rss.as_ref(),
+            Metric::AllocatedBytes | Metric::Allocations => None,
         }
     }
 }
@@ -105,6 +130,9 @@ pub struct Outcome {
     pub uncontended: Option<MetricBlock>,
     /// Wall time, by signed ranks.
     pub wall: MetricBlock,
+    /// Peak of the resident memory, by signed ranks; `None` of replays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rss: Option<MetricBlock>,
     /// Reasons for the verdict, the most important first.
     pub reasons: Vec<Reason>,
 }
@@ -160,6 +188,11 @@ pub enum Reason {
         /// Estimate of the CPU time difference.
         cpu: f64,
     },
+    /// Pairs of which the peak of the resident memory is not known.
+    RssUnknown {
+        /// Number of pairs that were not judged.
+        pairs: usize,
+    },
     /// Pairs without a usable CPU time.
     LeftOut {
         /// Number of pairs that were not judged.
@@ -185,6 +218,11 @@ impl fmt::Display for Reason {
             Reason::CpuDiffers { cpu } => {
                 write!(f, "CPU time differs by {:+.2} %, but is not what the user waits for", percent(cpu))
             }
+            Reason::RssUnknown { pairs } => write!(
+                f,
+                "{} skipped: the peak memory of a run is known only where it is above that of prony itself",
+                count(*pairs, "pair")
+            ),
             Reason::LeftOut { pairs } => {
                 write!(f, "{} skipped: no CPU time was measured", count(*pairs, "pair"))
             }
@@ -207,6 +245,7 @@ pub(super) struct Evidence {
     pub cpu: Seen,
     pub uncontended: Option<Seen>,
     pub wall: Seen,
+    pub rss: Option<Seen>,
     pub left_out: usize,
 }
 
@@ -229,6 +268,7 @@ impl Evidence {
             disturbed: seen.disturbed,
         };
         let (cpu, uncontended, wall) = (block(self.cpu), self.uncontended.map(block), block(self.wall));
+        let rss = self.rss.filter(|seen| seen.difference.is_some()).map(block);
         let judged = self.judged();
         let (verdict, metric, headline) = self.decide(&judged, &mut reasons);
         let seen = self.seen(metric);
@@ -238,6 +278,9 @@ impl Evidence {
         }
         if judged == [Metric::Wall] && self.asked.is_none() && self.pairs > 0 {
             reasons.push(Reason::WaitUnknown);
+        }
+        if self.left_out > 0 && judged == [Metric::Rss] {
+            reasons.push(Reason::RssUnknown { pairs: self.left_out });
         }
         if self.left_out > 0 && judged.contains(&Metric::Cpu) {
             reasons.push(Reason::LeftOut { pairs: self.left_out });
@@ -256,6 +299,7 @@ impl Evidence {
             cpu,
             uncontended,
             wall,
+            rss,
             reasons,
         }
     }
@@ -264,7 +308,7 @@ impl Evidence {
     fn judged(&self) -> Vec<Metric> {
         let known = |seen: &Seen| seen.difference.is_some();
         match (self.asked, &self.uncontended) {
-            (Some(Metric::Uncontended), None) => Vec::new(),
+            (Some(Metric::Uncontended), None) | (Some(Metric::AllocatedBytes | Metric::Allocations), _) => Vec::new(),
             (Some(metric), _) => vec![metric],
             (None, Some(_)) if self.computes => vec![Metric::Cpu, Metric::Uncontended],
             (None, Some(_)) => vec![Metric::Uncontended],
@@ -277,7 +321,8 @@ impl Evidence {
         match metric {
             Metric::Cpu => &self.cpu,
             Metric::Uncontended => self.uncontended.as_ref().unwrap_or(&self.cpu),
-            Metric::Wall => &self.wall,
+            Metric::Rss => self.rss.as_ref().unwrap_or(&self.wall),
+            Metric::Wall | Metric::AllocatedBytes | Metric::Allocations => &self.wall,
         }
     }
 

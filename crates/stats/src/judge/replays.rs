@@ -139,6 +139,7 @@ impl Look for ReplayJudge {
             cpu: self.cpu(share),
             uncontended: None,
             wall: self.wall.look(share),
+            rss: None,
             left_out: pairs - self.segments.pairs(),
         };
         evidence.judge()

@@ -182,7 +182,7 @@ fn files_and_options_have_their_own_names_of_one_metric() {
 /// A pair in which B takes e^`cpu` and e^`uncontended` times as long.
 fn pair(cpu: f64, uncontended: Option<f64>) -> Pair {
     let ratio = |log| Ratio { log, level: 0.0 };
-    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(cpu) }
+    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(cpu), rss: None }
 }
 
 fn judge_of(pairs: impl IntoIterator<Item = Pair>) -> Judge {

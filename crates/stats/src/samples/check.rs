@@ -146,6 +146,11 @@ fn measured(path: &str, measured: &Measured) -> Result<(), SamplesError> {
             return rule(|| format!("{path}.prony.{name}"), "seconds, not negative", &time.to_string());
         }
     }
+    for (name, number) in [("allocated_bytes", measured.allocated_bytes), ("allocations", measured.allocations)] {
+        if let Some(number) = number.filter(|&number| !(number >= 0.0 && number.is_finite())) {
+            return rule(|| format!("{path}.prony.{name}"), "a number, not negative", &number.to_string());
+        }
+    }
     Ok(())
 }
 

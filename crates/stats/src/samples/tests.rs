@@ -229,7 +229,7 @@ fn run() -> impl Strategy<Value = Run> {
 }
 
 fn measured() -> impl Strategy<Value = Measured> {
-    let times = vec(option::of(0.0..1e9_f64), 6);
+    let times = vec(option::of(0.0..1e9_f64), 8);
     let counts = vec(option::of(any::<u64>()), 5);
     let faults = option::of((any::<u64>(), any::<u64>()));
     let counters = btree_map(any::<String>(), any::<u64>(), 0..3);
@@ -247,6 +247,8 @@ fn measured() -> impl Strategy<Value = Measured> {
             switches: faults.map(|(voluntary, involuntary)| Switches { voluntary, involuntary }),
             migrations: counts[2],
             peak_rss_bytes: counts[3],
+            allocated_bytes: times[6],
+            allocations: times[7],
             exit_code,
             counters,
             frame_ns,
@@ -264,16 +266,26 @@ fn facts() -> impl Strategy<Value = Value> {
 
 fn circumstances() -> impl Strategy<Value = Circumstances> {
     let times = (option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3));
-    let metric = option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Uncontended), Just(Metric::Wall)]);
-    let judged = (times, metric);
+    let metric =
+        option::of(prop_oneof![Just(Metric::Cpu), Just(Metric::Uncontended), Just(Metric::Wall), Just(Metric::Rss)]);
+    let judged = (times, metric, (0..9_u64, option::of(1..9_u64)));
     (any::<String>(), facts(), facts(), option::of(any::<String>()), judged, vec(any::<String>(), 0..3)).prop_map(
-        |(prony_version, machine, tuning, pairing, ((budget_s, pairs_done_s), metric), warnings)| Circumstances {
+        |(
+            prony_version,
+            machine,
+            tuning,
+            pairing,
+            ((budget_s, pairs_done_s), metric, (pairs_min, pairs_max)),
+            warnings,
+        )| Circumstances {
             version: PronyVersion,
             prony_version,
             machine,
             tuning,
             pairing,
             budget_s,
+            pairs_min,
+            pairs_max,
             metric,
             pairs_done_s,
             warnings,
@@ -282,15 +294,18 @@ fn circumstances() -> impl Strategy<Value = Circumstances> {
 }
 
 fn subject() -> impl Strategy<Value = Subject> {
-    let names = (option::of(any::<String>()), option::of(any::<String>()), any::<bool>());
+    let apart = (any::<String>(), option::of(any::<String>()), option::of(0.0..1e9_f64), vec(0.0..1e9_f64, 0..3))
+        .prop_map(|(name, pairing, budget_s, pairs_done_s)| Measurement { name, pairing, budget_s, pairs_done_s });
+    let names = (option::of(any::<String>()), option::of(any::<String>()), any::<bool>(), option::of(apart));
     (vec(any::<String>(), 0..3), facts(), names, btree_map(any::<String>(), any::<String>(), 0..3)).prop_map(
-        |(command, build, (metric, unit, higher), parameters)| Subject {
+        |(command, build, (metric, unit, higher, measurement), parameters)| Subject {
             command,
             build,
             metric,
             unit,
             better: if higher { Better::Higher } else { Better::Lower },
             parameters,
+            measurement,
         },
     )
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::time::{Duration, Instant};
 
-use prony_bench::{CommandLine, Input, Options, Output, Subject, on_cpu, run_of_replay, run_single};
+use prony_bench::{CommandLine, Input, Options, Output, Reference, Subject, on_cpu, run_of_replay, run_single};
 use prony_machine::Interrupt;
 use prony_machine::process::Placement;
 use prony_replay::{ReplayOptions, Replayer, Verdict};
@@ -154,10 +154,15 @@ impl CellContext<'_> {
                 prepare: None,
                 setup: None,
                 cleanup: None,
+                template: None,
                 parameters: self.parameters(claim),
             }],
+            reference: Reference::Subject(0),
             plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0, metric: None },
             runs: Some(1),
+            rounds_min: 0,
+            rounds_max: None,
+            stretches: false,
             warmup_runs: 0,
             value_s_min: VALUE_S_MIN,
             ignore_failure: false,

@@ -34,7 +34,7 @@ fn judged(centre: f64, spread: f64, pairs: u32) -> Outcome {
         // Half of it in either run, so that every pair met the same machine.
         let half = |scale: f64| (centre + spread * scale * place) / 2.0;
         let ratio = |scale: f64| Ratio::of(0.02 * (-half(scale)).exp(), 0.02 * half(scale).exp());
-        judge.push(Pair { cpu: ratio(1.0), uncontended: Some(ratio(1.3)), wall: ratio(9.0) });
+        judge.push(Pair { cpu: ratio(1.0), uncontended: Some(ratio(1.3)), wall: ratio(9.0), rss: None });
     }
     judge.interrupt(2.6)
 }

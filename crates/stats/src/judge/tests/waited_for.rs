@@ -126,7 +126,7 @@ fn losing_the_wait_in_between_spends_no_more() {
 /// A pair of which the three times are known by themselves.
 fn of(cpu: f64, uncontended: Option<f64>, wall: f64) -> Pair {
     let ratio = |log| Ratio { log, level: 0.0 };
-    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(wall) }
+    Pair { cpu: ratio(cpu), uncontended: uncontended.map(ratio), wall: ratio(wall), rss: None }
 }
 
 #[test]

@@ -1,0 +1,158 @@
+//! Commands that look as if a shell were to run them, and the shell that is asked for.
+
+use crate::cli::BenchArgs;
+
+/// Programs that a forgotten `=` turns into commands: `--shell bash './a'`.
+const SHELLS: [&str; 8] = ["sh", "bash", "dash", "zsh", "ksh", "fish", "none", "default"];
+
+/// The shell that runs the commands; `None` for none.
+pub fn asked(args: &BenchArgs) -> Option<&str> {
+    match args.in_shell.as_deref().or(args.shell.as_deref())? {
+        "none" => None,
+        "default" => Some("sh"),
+        shell => Some(shell),
+    }
+}
+
+/// What to know before anything runs: words that only a shell understands, and shells that are measured.
+///
+/// `command_line`: arguments of this process, from the verb on.
+pub fn warnings(args: &BenchArgs, command_line: &[String]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    // Who says that there is none knows what becomes of the words.
+    let chosen = args.no_shell || args.in_shell.is_some() || args.shell.is_some();
+    let traps = args.commands.iter().filter_map(|text| Some((text, construct(text)?)));
+    for (text, construct) in traps.filter(|_| !chosen && args.demo.is_empty()) {
+        warnings.push(format!(
+            "`{text}`: no shell runs it, so `{construct}` is passed on as it is; in a shell: {}",
+            in_shell(command_line)
+        ));
+    }
+    if let ([first, _, ..], Some("sh")) = (args.commands.as_slice(), args.shell.as_deref())
+        && SHELLS.contains(&first.as_str())
+    {
+        warnings.push(format!(
+            "`{first}` is measured as the first command; -S {first} or --shell={first} selects the shell"
+        ));
+    }
+    warnings
+}
+
+/// The same command line with a shell.
+fn in_shell(command_line: &[String]) -> String {
+    let (verb, rest) = command_line.split_first().map_or(("bench", &[][..]), |(verb, rest)| (verb.as_str(), rest));
+    let words = ["prony", verb, "--shell"].into_iter().chain(rest.iter().map(String::as_str));
+    prony_bench::quoted(words)
+}
+
+/// The first operator or expansion of a shell in `text` that is not quoted; `None` if a shell would only split it.
+fn construct(text: &str) -> Option<&'static str> {
+    let mut quote = None;
+    let mut letters = text.char_indices().peekable();
+    while let Some((at, letter)) = letters.next() {
+        let rest = &text[at..];
+        let begins_name =
+            rest[letter.len_utf8()..].starts_with(|next: char| next.is_alphanumeric() || "_({?@#!".contains(next));
+        match (letter, quote) {
+            ('\'', Some('\'')) | ('"', Some('"')) => quote = None,
+            (_, Some('\'')) => {}
+            ('\\', _) => drop(letters.next()),
+            // A shell expands these in double quotes too.
+            ('`', _) => return Some("`"),
+            ('$', _) if begins_name => return Some("$"),
+            (_, Some(_)) => {}
+            ('\'' | '"', None) => quote = Some(letter),
+            ('|', None) => return Some(if rest.starts_with("||") { "||" } else { "|" }),
+            ('&', None) if rest.starts_with("&&") => return Some("&&"),
+            ('&', None) if rest[1..].trim_start().is_empty() || rest[1..].starts_with(' ') => return Some("&"),
+            ('>', None) => return Some(if rest.starts_with(">>") { ">>" } else { ">" }),
+            ('<', None) => return Some("<"),
+            (';', None) => return Some(";"),
+            ('*', None) => return Some("*"),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::cli::{Cli, Verb};
+
+    fn args(words: &[&str]) -> BenchArgs {
+        let cli = Cli::try_parse_from([&["prony", "bench"], words].concat()).unwrap_or_else(|error| panic!("{error}"));
+        let Verb::Bench(args) = cli.verb else { panic!("{words:?}") };
+        *args
+    }
+
+    fn told(words: &[&str]) -> Vec<String> {
+        let line: Vec<String> = [&["bench"], words].concat().into_iter().map(str::to_owned).collect();
+        warnings(&args(words), &line)
+    }
+
+    #[test]
+    fn operators_and_expansions_are_found_unless_they_are_quoted() {
+        for (text, found) in [
+            ("sort big | head", "|"),
+            ("a||b", "||"),
+            ("a && b", "&&"),
+            ("a > out", ">"),
+            ("a 2>>log", ">>"),
+            ("a < in", "<"),
+            ("a; b", ";"),
+            ("ls *.c", "*"),
+            ("echo $HOME", "$"),
+            ("echo \"$HOME\"", "$"),
+            ("echo `id`", "`"),
+            ("sleep 1 &", "&"),
+        ] {
+            assert_eq!(construct(text), Some(found), "{text}");
+        }
+        for text in [
+            "grep '|' f",
+            "awk '{print $1 > \"x\"}' f",
+            "find . -exec x {} \\;",
+            "echo \"a|b;c*\"",
+            "curl x?a=1&b=2",
+            "echo 5$",
+            "",
+        ] {
+            assert_eq!(construct(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_warning_has_the_line_that_does_what_was_meant() {
+        assert_eq!(
+            told(&["--warmup", "2", "sort big | head", "true"]),
+            ["`sort big | head`: no shell runs it, so `|` is passed on as it is; in a shell: \
+              prony bench --shell --warmup 2 'sort big | head' true"]
+        );
+        assert!(told(&["--shell", "a | b"]).is_empty());
+        for none in [&["-N", "a | b"][..], &["-S", "none", "a | b"], &["-S", "bash", "a | b"]] {
+            assert!(told(none).is_empty(), "{none:?}");
+        }
+        assert_eq!(
+            told(&["--shell", "bash", "a"]),
+            ["`bash` is measured as the first command; -S bash or --shell=bash selects the shell"]
+        );
+    }
+
+    #[test]
+    fn a_shell_is_named_as_in_hyperfine_and_none_is_none() {
+        for (words, shell) in [
+            (&["a"][..], None),
+            (&["-S", "bash", "a"], Some("bash")),
+            (&["-S", "none", "a"], None),
+            (&["--shell=none", "a"], None),
+            (&["--shell=zsh -f", "a"], Some("zsh -f")),
+            (&["--shell", "a"], Some("sh")),
+            (&["-S", "default", "a"], Some("sh")),
+        ] {
+            assert_eq!(asked(&args(words)), shell, "{words:?}");
+        }
+    }
+}
