@@ -85,17 +85,27 @@ pub const EIAC: u32 = 0x00810;
 /// Interrupt auto mask: 8.2.3.5.6.
 pub const EIAM: u32 = 0x00890;
 
-/// Interrupt throttling: 8.2.3.5.12.
+/// Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us: 8.2.3.5.12.
 #[inline]
 pub const fn eitr(n: u32) -> u32 {
     0x00820 + n * 0x4
 }
+/// Bits of EITR.
+pub const EITR_INTERVAL_MASK: u32 = 0x00000ff8;
+/// Lowest bit of the field.
+pub const EITR_INTERVAL_SHIFT: u32 = 3;
 
-/// Interrupt vector allocation: 8.2.3.5.16.
+/// Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1: 8.2.3.5.16.
 #[inline]
 pub const fn ivar(n: u32) -> u32 {
     0x00900 + n * 0x4
 }
+/// Bits of IVAR.
+pub const IVAR_ALLOC_MASK: u32 = 0x0000003f;
+/// Lowest bit of the field.
+pub const IVAR_ALLOC_SHIFT: u32 = 0;
+/// Bits of IVAR.
+pub const IVAR_VALID: u32 = 0x00000080;
 
 /// General purpose interrupt enable: 8.2.3.5.18.
 pub const GPIE: u32 = 0x00898;
@@ -113,12 +123,26 @@ pub const FCTRL_BAM: u32 = 0x00000400;
 
 /// VLAN control: 8.2.3.7.2.
 pub const VLNCTRL: u32 = 0x05088;
+/// Bits of VLNCTRL.
+pub const VLNCTRL_VET_MASK: u32 = 0x0000ffff;
+/// Lowest bit of the field.
+pub const VLNCTRL_VET_SHIFT: u32 = 0;
+/// Bits of VLNCTRL.
+pub const VLNCTRL_CFI: u32 = 0x10000000;
+/// Bits of VLNCTRL.
+pub const VLNCTRL_CFIEN: u32 = 0x20000000;
+/// Bits of VLNCTRL.
+pub const VLNCTRL_VFE: u32 = 0x40000000;
 
 /// Multicast control: 8.2.3.7.3.
 pub const MCSTCTRL: u32 = 0x05090;
 
-/// Receive checksum control: 8.2.3.7.5.
+/// Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification: 8.2.3.7.5.
 pub const RXCSUM: u32 = 0x05000;
+/// Bits of RXCSUM.
+pub const RXCSUM_IPPCSE: u32 = 0x00001000;
+/// Bits of RXCSUM.
+pub const RXCSUM_PCSD: u32 = 0x00002000;
 
 /// Receive filter control: 8.2.3.7.6.
 pub const RFCTL: u32 = 0x05008;
@@ -141,8 +165,46 @@ pub const RAH_RAH_SHIFT: u32 = 0;
 /// Bits of RAH.
 pub const RAH_AV: u32 = 0x80000000;
 
-/// Multiple receive queues command: 8.2.3.7.12.
+/// VLAN filter table: a bit for each VLAN: 8.2.3.7.11.
+#[inline]
+pub const fn vfta(n: u32) -> u32 {
+    0x0a000 + n * 0x4
+}
+
+/// Multiple receive queues command: mode, and the fields that are hashed: 8.2.3.7.12.
 pub const MRQC: u32 = 0x05818;
+/// Bits of MRQC.
+pub const MRQC_MRQE_MASK: u32 = 0x0000000f;
+/// Lowest bit of the field.
+pub const MRQC_MRQE_SHIFT: u32 = 0;
+/// Bits of MRQC.
+pub const MRQC_TCP_IPV4: u32 = 0x00010000;
+/// Bits of MRQC.
+pub const MRQC_IPV4: u32 = 0x00020000;
+/// Bits of MRQC.
+pub const MRQC_IPV6: u32 = 0x00100000;
+/// Bits of MRQC.
+pub const MRQC_TCP_IPV6: u32 = 0x00200000;
+/// Bits of MRQC.
+pub const MRQC_UDP_IPV4: u32 = 0x00400000;
+/// Bits of MRQC.
+pub const MRQC_UDP_IPV6: u32 = 0x00800000;
+
+/// RSS random key, four bytes each, the first in the lowest bits: 8.2.3.7.14.
+#[inline]
+pub const fn rssrk(n: u32) -> u32 {
+    0x05c80 + n * 0x4
+}
+
+/// RSS redirection table: queues of four values of the hash each, 8 bits apart: 8.2.3.7.15.
+#[inline]
+pub const fn reta(n: u32) -> u32 {
+    0x05c00 + n * 0x4
+}
+/// Bits of RETA.
+pub const RETA_QUEUE_MASK: u32 = 0x0000000f;
+/// Lowest bit of the field.
+pub const RETA_QUEUE_SHIFT: u32 = 0;
 
 /// Receive descriptor ring base address, lower half: 8.2.3.8.1.
 #[inline]
@@ -235,6 +297,10 @@ pub const DTXMXSZRQ: u32 = 0x08100;
 pub const DMATXCTL: u32 = 0x04a80;
 /// Bits of DMATXCTL.
 pub const DMATXCTL_TE: u32 = 0x00000001;
+/// Bits of DMATXCTL.
+pub const DMATXCTL_VT_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const DMATXCTL_VT_SHIFT: u32 = 16;
 
 /// Transmit descriptor ring base address, lower half: 8.2.3.9.5.
 #[inline]
@@ -353,11 +419,35 @@ pub const LINKS_SPEED_SHIFT: u32 = 28;
 /// Bits of LINKS.
 pub const LINKS_UP: u32 = 0x40000000;
 
-/// Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set: 8.2.3.23.4.
+/// Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set: 8.2.3.23.4.
 #[inline]
 pub const fn rxmpc(n: u32) -> u32 {
     0x03fa0 + n * 0x4
 }
+
+/// Good frames received of 64 bytes: 8.2.3.23.
+pub const PRC64: u32 = 0x0405c;
+
+/// Good frames received of 65 to 127 bytes: 8.2.3.23.
+pub const PRC127: u32 = 0x04060;
+
+/// Good frames received of 128 to 255 bytes: 8.2.3.23.
+pub const PRC255: u32 = 0x04064;
+
+/// Good frames received of 256 to 511 bytes: 8.2.3.23.
+pub const PRC511: u32 = 0x04068;
+
+/// Good frames received of 512 to 1023 bytes: 8.2.3.23.
+pub const PRC1023: u32 = 0x0406c;
+
+/// Good frames received of 1024 bytes and more: 8.2.3.23.
+pub const PRC1522: u32 = 0x04070;
+
+/// Good broadcast frames received: 8.2.3.23.
+pub const BPRC: u32 = 0x04078;
+
+/// Good multicast frames received, without broadcasts: 8.2.3.23.
+pub const MPRC: u32 = 0x0407c;
 
 /// Good frames received: 8.2.3.23.18.
 pub const GPRC: u32 = 0x04074;
@@ -377,24 +467,155 @@ pub const GOTCL: u32 = 0x04090;
 /// Good bytes transmitted, upper 4 bits: 8.2.3.23.25.
 pub const GOTCH: u32 = 0x04094;
 
-/// Frames received by the queue: 8.2.3.23.69.
+/// Bytes of all frames received, lower half: 8.2.3.23.
+pub const TORL: u32 = 0x040c0;
+
+/// Bytes of all frames received, upper 4 bits: 8.2.3.23.
+pub const TORH: u32 = 0x040c4;
+
+/// All frames received, also those that no filter takes: 8.2.3.23.
+pub const TPR: u32 = 0x040d0;
+
+/// All frames transmitted: 8.2.3.23.
+pub const TPT: u32 = 0x040d4;
+
+/// Frames transmitted of 64 bytes: 8.2.3.23.
+pub const PTC64: u32 = 0x040d8;
+
+/// Frames transmitted of 65 to 127 bytes: 8.2.3.23.
+pub const PTC127: u32 = 0x040dc;
+
+/// Frames transmitted of 128 to 255 bytes: 8.2.3.23.
+pub const PTC255: u32 = 0x040e0;
+
+/// Frames transmitted of 256 to 511 bytes: 8.2.3.23.
+pub const PTC511: u32 = 0x040e4;
+
+/// Frames transmitted of 512 to 1023 bytes: 8.2.3.23.
+pub const PTC1023: u32 = 0x040e8;
+
+/// Frames transmitted of 1024 bytes and more: 8.2.3.23.
+pub const PTC1522: u32 = 0x040ec;
+
+/// Multicast frames transmitted, without broadcasts: 8.2.3.23.
+pub const MPTC: u32 = 0x040f0;
+
+/// Broadcast frames transmitted: 8.2.3.23.
+pub const BPTC: u32 = 0x040f4;
+
+/// Frames received with a wrong IPv4, TCP, UDP or SCTP checksum: 8.2.3.23.
+pub const XEC: u32 = 0x04120;
+
+/// Receive queue statistics mapping: counters of four queues each, 8 bits apart: 8.2.3.23.
+#[inline]
+pub const fn rqsmr(n: u32) -> u32 {
+    0x02300 + n * 0x4
+}
+/// Bits of RQSMR.
+pub const RQSMR_COUNTER_MASK: u32 = 0x0000000f;
+/// Lowest bit of the field.
+pub const RQSMR_COUNTER_SHIFT: u32 = 0;
+
+/// Transmit queue statistics mapping: counters of four queues each, 8 bits apart: 8.2.3.23.
+#[inline]
+pub const fn tqsm(n: u32) -> u32 {
+    0x08600 + n * 0x4
+}
+/// Bits of TQSM.
+pub const TQSM_COUNTER_MASK: u32 = 0x0000000f;
+/// Lowest bit of the field.
+pub const TQSM_COUNTER_SHIFT: u32 = 0;
+
+/// Frames received by the queues of this counter: 8.2.3.23.69.
 #[inline]
 pub const fn qprc(n: u32) -> u32 {
     0x01030 + n * 0x40
 }
 
-/// Frames transmitted by the queue: 8.2.3.23.72.
+/// Frames transmitted by the queues of this counter: 8.2.3.23.72.
 #[inline]
 pub const fn qptc(n: u32) -> u32 {
     0x06030 + n * 0x40
 }
 
-/// Advanced receive descriptor as the device writes it back: 32-bit word of the descriptor in which these bits lie; 7.1.6.2.
+/// Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled: 8.2.3.23.
+#[inline]
+pub const fn qprdc(n: u32) -> u32 {
+    0x01430 + n * 0x40
+}
+
+/// Bytes received by the queues of this counter, lower half: 8.2.3.23.
+#[inline]
+pub const fn qbrc_l(n: u32) -> u32 {
+    0x01034 + n * 0x40
+}
+
+/// Bytes received by the queues of this counter, upper 4 bits: 8.2.3.23.
+#[inline]
+pub const fn qbrc_h(n: u32) -> u32 {
+    0x01038 + n * 0x40
+}
+
+/// Bytes transmitted by the queues of this counter, lower half: 8.2.3.23.
+#[inline]
+pub const fn qbtc_l(n: u32) -> u32 {
+    0x08700 + n * 0x8
+}
+
+/// Bytes transmitted by the queues of this counter, upper 4 bits: 8.2.3.23.
+#[inline]
+pub const fn qbtc_h(n: u32) -> u32 {
+    0x08704 + n * 0x8
+}
+
+/// Advanced receive descriptor as the device writes it back: what was hashed, type of the packet: 32-bit word of the descriptor in which these bits lie; 7.1.6.2.
+pub const RXD_INFO_WORD: u32 = 0;
+/// Bits of RXD.
+pub const RXD_INFO_RSS_TYPE_MASK: u32 = 0x0000000f;
+/// Lowest bit of the field.
+pub const RXD_INFO_RSS_TYPE_SHIFT: u32 = 0;
+/// Bits of RXD.
+pub const RXD_INFO_IPV4: u32 = 0x00000010;
+/// Bits of RXD.
+pub const RXD_INFO_IPV4E: u32 = 0x00000020;
+/// Bits of RXD.
+pub const RXD_INFO_IPV6: u32 = 0x00000040;
+/// Bits of RXD.
+pub const RXD_INFO_IPV6E: u32 = 0x00000080;
+/// Bits of RXD.
+pub const RXD_INFO_TCP: u32 = 0x00000100;
+/// Bits of RXD.
+pub const RXD_INFO_UDP: u32 = 0x00000200;
+/// Bits of RXD.
+pub const RXD_INFO_SCTP: u32 = 0x00000400;
+
+/// Advanced receive descriptor as the device writes it back: status and errors: 32-bit word of the descriptor in which these bits lie; 7.1.6.2.
 pub const RXD_WORD: u32 = 2;
 /// Bits of RXD.
 pub const RXD_DD: u32 = 0x00000001;
 /// Bits of RXD.
 pub const RXD_EOP: u32 = 0x00000002;
+/// Bits of RXD.
+pub const RXD_VP: u32 = 0x00000008;
+/// Bits of RXD.
+pub const RXD_L4CS: u32 = 0x00000020;
+/// Bits of RXD.
+pub const RXD_IPCS: u32 = 0x00000040;
+/// Bits of RXD.
+pub const RXD_L4E: u32 = 0x40000000;
+/// Bits of RXD.
+pub const RXD_IPE: u32 = 0x80000000;
+
+/// Advanced receive descriptor as the device writes it back: length and stripped VLAN tag: 32-bit word of the descriptor in which these bits lie; 7.1.6.2.
+pub const RXD_LENGTH_WORD: u32 = 3;
+/// Bits of RXD.
+pub const RXD_LENGTH_BYTES_MASK: u32 = 0x0000ffff;
+/// Lowest bit of the field.
+pub const RXD_LENGTH_BYTES_SHIFT: u32 = 0;
+/// Bits of RXD.
+pub const RXD_LENGTH_VLAN_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const RXD_LENGTH_VLAN_SHIFT: u32 = 16;
 
 /// Advanced transmit data descriptor, command and length: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.4.
 pub const TXD_WORD: u32 = 2;
@@ -414,13 +635,82 @@ pub const TXD_IFCS: u32 = 0x02000000;
 pub const TXD_RS: u32 = 0x08000000;
 /// Bits of TXD.
 pub const TXD_DEXT: u32 = 0x20000000;
+/// Bits of TXD.
+pub const TXD_VLE: u32 = 0x40000000;
+/// Bits of TXD.
+pub const TXD_TSE: u32 = 0x80000000;
 
-/// Advanced transmit data descriptor, total payload length: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.4.
+/// Advanced transmit data descriptor: context, checksums to insert, total payload length: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.4.
 pub const TXD_OLINFO_WORD: u32 = 3;
+/// Bits of TXD.
+pub const TXD_OLINFO_IDX: u32 = 0x00000010;
+/// Bits of TXD.
+pub const TXD_OLINFO_CC: u32 = 0x00000080;
+/// Bits of TXD.
+pub const TXD_OLINFO_IXSM: u32 = 0x00000100;
+/// Bits of TXD.
+pub const TXD_OLINFO_TXSM: u32 = 0x00000200;
 /// Bits of TXD.
 pub const TXD_OLINFO_PAYLEN_MASK: u32 = 0xffffc000;
 /// Lowest bit of the field.
 pub const TXD_OLINFO_PAYLEN_SHIFT: u32 = 14;
+
+/// Advanced transmit context descriptor: lengths of headers, and the VLAN tag: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.3.
+pub const TXC_LENGTHS_WORD: u32 = 0;
+/// Bits of TXC.
+pub const TXC_LENGTHS_IPLEN_MASK: u32 = 0x000001ff;
+/// Lowest bit of the field.
+pub const TXC_LENGTHS_IPLEN_SHIFT: u32 = 0;
+/// Bits of TXC.
+pub const TXC_LENGTHS_MACLEN_MASK: u32 = 0x0000fe00;
+/// Lowest bit of the field.
+pub const TXC_LENGTHS_MACLEN_SHIFT: u32 = 9;
+/// Bits of TXC.
+pub const TXC_LENGTHS_VLAN_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const TXC_LENGTHS_VLAN_SHIFT: u32 = 16;
+
+/// Advanced transmit context descriptor: command: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.3.
+pub const TXC_WORD: u32 = 2;
+/// Bits of TXC.
+pub const TXC_IPV4: u32 = 0x00000400;
+/// Bits of TXC.
+pub const TXC_L4T_MASK: u32 = 0x00001800;
+/// Lowest bit of the field.
+pub const TXC_L4T_SHIFT: u32 = 11;
+
+/// Advanced transmit context descriptor: which of the two contexts of the queue it is: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.3.
+pub const TXC_IDX_WORD: u32 = 3;
+/// Bits of TXC.
+pub const TXC_IDX_IDX: u32 = 0x00000010;
+/// Bits of TXC.
+pub const TXC_IDX_L4LEN_MASK: u32 = 0x0000ff00;
+/// Lowest bit of the field.
+pub const TXC_IDX_L4LEN_SHIFT: u32 = 8;
+/// Bits of TXC.
+pub const TXC_IDX_MSS_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const TXC_IDX_MSS_SHIFT: u32 = 16;
+
+/// Legacy transmit descriptor: place of the checksum to insert, command: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.2.
+pub const TXL_WORD: u32 = 2;
+/// Bits of TXL.
+pub const TXL_CSO_MASK: u32 = 0x00ff0000;
+/// Lowest bit of the field.
+pub const TXL_CSO_SHIFT: u32 = 16;
+/// Bits of TXL.
+pub const TXL_IC: u32 = 0x04000000;
+
+/// Legacy transmit descriptor: where the checksum begins, VLAN tag: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.2.
+pub const TXL_TAG_WORD: u32 = 3;
+/// Bits of TXL.
+pub const TXL_TAG_CSS_MASK: u32 = 0x0000ff00;
+/// Lowest bit of the field.
+pub const TXL_TAG_CSS_SHIFT: u32 = 8;
+/// Bits of TXL.
+pub const TXL_TAG_VLAN_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const TXL_TAG_VLAN_SHIFT: u32 = 16;
 
 /// Advanced transmit descriptor as the device writes it back: 32-bit word of the descriptor in which these bits lie; 7.2.3.2.4.
 pub const TXD_WB_WORD: u32 = 3;
@@ -453,6 +743,36 @@ pub const TXD_DTYP_DATA: u32 = 0x00300000;
 
 /// TXD.DTYP: advanced context descriptor.
 pub const TXD_DTYP_CONTEXT: u32 = 0x00200000;
+
+/// MRQC.MRQE: RSS with 16 queues.
+pub const MRQC_MRQE_RSS: u32 = 0x00000001;
+
+/// RXD_INFO.RSS_TYPE: addresses and ports of TCP over IPv4.
+pub const RSS_TYPE_TCP_IPV4: u32 = 0x00000001;
+
+/// RXD_INFO.RSS_TYPE: addresses of IPv4.
+pub const RSS_TYPE_IPV4: u32 = 0x00000002;
+
+/// RXD_INFO.RSS_TYPE: addresses and ports of TCP over IPv6.
+pub const RSS_TYPE_TCP_IPV6: u32 = 0x00000003;
+
+/// RXD_INFO.RSS_TYPE: addresses of IPv6.
+pub const RSS_TYPE_IPV6: u32 = 0x00000005;
+
+/// RXD_INFO.RSS_TYPE: addresses and ports of UDP over IPv4.
+pub const RSS_TYPE_UDP_IPV4: u32 = 0x00000007;
+
+/// RXD_INFO.RSS_TYPE: addresses and ports of UDP over IPv6.
+pub const RSS_TYPE_UDP_IPV6: u32 = 0x00000008;
+
+/// TXC.L4T: UDP.
+pub const TXC_L4T_UDP: u32 = 0x00000000;
+
+/// TXC.L4T: TCP.
+pub const TXC_L4T_TCP: u32 = 0x00000800;
+
+/// TXC.L4T: SCTP.
+pub const TXC_L4T_SCTP: u32 = 0x00001000;
 
 /// Every register of this table.
 pub const REGISTERS: &[Register] = &[
@@ -688,15 +1008,48 @@ pub const REGISTERS: &[Register] = &[
         section: "8.2.3.7.9",
     },
     Register {
+        name: "VFTA",
+        offset: 0x0a000,
+        stride: 0x4,
+        count: 128,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: true,
+        section: "8.2.3.7.11",
+    },
+    Register {
         name: "MRQC",
         offset: 0x05818,
         stride: 0x4,
         count: 1,
-        alias: None,
+        alias: Some((0x0ec80, 0x4)),
         reset: 0x00000000,
         access: Access::ReadWrite,
         is_array: false,
         section: "8.2.3.7.12",
+    },
+    Register {
+        name: "RSSRK",
+        offset: 0x05c80,
+        stride: 0x4,
+        count: 10,
+        alias: Some((0x0eb80, 0x4)),
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: true,
+        section: "8.2.3.7.14",
+    },
+    Register {
+        name: "RETA",
+        offset: 0x05c00,
+        stride: 0x4,
+        count: 32,
+        alias: Some((0x0eb00, 0x4)),
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: true,
+        section: "8.2.3.7.15",
     },
     Register {
         name: "RDBAL",
@@ -985,6 +1338,94 @@ pub const REGISTERS: &[Register] = &[
         section: "8.2.3.23.4",
     },
     Register {
+        name: "PRC64",
+        offset: 0x0405c,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PRC127",
+        offset: 0x04060,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PRC255",
+        offset: 0x04064,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PRC511",
+        offset: 0x04068,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PRC1023",
+        offset: 0x0406c,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PRC1522",
+        offset: 0x04070,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "BPRC",
+        offset: 0x04078,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "MPRC",
+        offset: 0x0407c,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
         name: "GPRC",
         offset: 0x04074,
         stride: 0x4,
@@ -1051,6 +1492,171 @@ pub const REGISTERS: &[Register] = &[
         section: "8.2.3.23.25",
     },
     Register {
+        name: "TORL",
+        offset: 0x040c0,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "TORH",
+        offset: 0x040c4,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "TPR",
+        offset: 0x040d0,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "TPT",
+        offset: 0x040d4,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC64",
+        offset: 0x040d8,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC127",
+        offset: 0x040dc,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC255",
+        offset: 0x040e0,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC511",
+        offset: 0x040e4,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC1023",
+        offset: 0x040e8,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "PTC1522",
+        offset: 0x040ec,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "MPTC",
+        offset: 0x040f0,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "BPTC",
+        offset: 0x040f4,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "XEC",
+        offset: 0x04120,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: false,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "RQSMR",
+        offset: 0x02300,
+        stride: 0x4,
+        count: 32,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "TQSM",
+        offset: 0x08600,
+        stride: 0x4,
+        count: 32,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
         name: "QPRC",
         offset: 0x01030,
         stride: 0x40,
@@ -1066,10 +1672,65 @@ pub const REGISTERS: &[Register] = &[
         offset: 0x06030,
         stride: 0x40,
         count: 16,
-        alias: None,
+        alias: Some((0x08680, 0x4)),
         reset: 0x00000000,
         access: Access::ReadClear,
         is_array: true,
         section: "8.2.3.23.72",
+    },
+    Register {
+        name: "QPRDC",
+        offset: 0x01430,
+        stride: 0x40,
+        count: 16,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "QBRC_L",
+        offset: 0x01034,
+        stride: 0x40,
+        count: 16,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "QBRC_H",
+        offset: 0x01038,
+        stride: 0x40,
+        count: 16,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "QBTC_L",
+        offset: 0x08700,
+        stride: 0x8,
+        count: 16,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: true,
+        section: "8.2.3.23",
+    },
+    Register {
+        name: "QBTC_H",
+        offset: 0x08704,
+        stride: 0x8,
+        count: 16,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadClear,
+        is_array: true,
+        section: "8.2.3.23",
     },
 ];

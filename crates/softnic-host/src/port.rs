@@ -4,7 +4,7 @@
 //! two writes to one register between two looks, only the second is seen; a write of the value that is there already is not
 //! seen at all; and a read has no effect.
 
-use prony_ixgbe_regs::{self as regs, BAR_BYTES, REGISTERS, Register};
+use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register};
 use prony_softnic::Device;
 
 use crate::bar::Bar;
@@ -25,11 +25,20 @@ pub(crate) struct Port {
     pub(crate) bar: Bar,
     /// Registers that are looked at: CTRL first. The same register may be at two places.
     watched: Vec<Watched>,
+    /// Statistics and tables, which are many and wait for nobody: they are looked at when another register has changed, and
+    /// every so many looks.
+    tables: Vec<Watched>,
+    looks: u32,
     /// What stood at offsets at which the model has no register.
     elsewhere: Vec<(u32, u32)>,
     receive_tail: u32,
     transmit_tail: u32,
 }
+
+/// Looks from one at the tables to the next, while a driver changes no other register.
+const LOOKS_PER_TABLES: u32 = 16;
+/// Tables of the filters, of RSS and of the statistics.
+const TABLES: [u32; 5] = [regs::vfta(0), regs::reta(0), regs::rssrk(0), regs::rqsmr(0), regs::tqsm(0)];
 
 #[derive(Debug)]
 struct Watched {
@@ -51,16 +60,19 @@ impl Port {
                 watched.extend((0..register.count).map(watch));
             }
         }
+        let is_table =
+            |watch: &Watched| watch.register.access == Access::ReadClear || TABLES.contains(&watch.register.offset);
+        let (tables, watched) = watched.into_iter().partition(is_table);
         let elsewhere = (0..BAR_BYTES as u32).step_by(4).filter(|&offset| regs::find(offset).is_none());
         let elsewhere = elsewhere.map(|offset| (offset, 0)).collect();
-        let mut port = Port { device, bar, watched, elsewhere, receive_tail: 0, transmit_tail: 0 };
+        let mut port = Port { device, bar, watched, tables, looks: 0, elsewhere, receive_tail: 0, transmit_tail: 0 };
         port.publish();
         port
     }
 
     /// Shows all registers. CTRL comes last: a driver that waits for the end of a reset finds everything else done.
     pub(crate) fn publish(&mut self) {
-        for watched in self.watched.iter_mut().rev() {
+        for watched in self.watched.iter_mut().chain(&mut self.tables).rev() {
             watched.seen = self.device.value_of(watched.register, watched.index);
             self.bar.write32(watched.offset, watched.seen);
         }
@@ -94,17 +106,26 @@ impl Port {
     /// `written`: is told each write, in the order of the offsets.
     pub(crate) fn look(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
         self.device.handle_timeout(now_ns);
+        self.looks = self.looks.wrapping_add(1);
+        let mut is_changed = false;
+        let mut looks_at_tables = self.looks.is_multiple_of(LOOKS_PER_TABLES);
         let mut is_reset = false;
-        for watched in &mut self.watched {
-            let value = self.bar.read32(watched.offset);
-            if value == watched.seen {
-                continue;
+        'parts: for part in [&mut self.watched, &mut self.tables] {
+            for watched in part {
+                let value = self.bar.read32(watched.offset);
+                if value == watched.seen {
+                    continue;
+                }
+                (watched.seen, is_changed) = (value, true);
+                written(Written { offset: watched.offset, value });
+                self.device.write(now_ns, watched.offset, value);
+                if watched.offset == regs::CTRL && self.device.value(regs::CTRL) != value {
+                    is_reset = true;
+                    break 'parts;
+                }
             }
-            watched.seen = value;
-            written(Written { offset: watched.offset, value });
-            self.device.write(now_ns, watched.offset, value);
-            if watched.offset == regs::CTRL && self.device.value(regs::CTRL) != value {
-                is_reset = true;
+            looks_at_tables |= is_changed;
+            if !looks_at_tables {
                 break;
             }
         }
@@ -112,7 +133,8 @@ impl Port {
             self.publish();
             return;
         }
-        for watched in &mut self.watched {
+        let tables = if looks_at_tables { &mut self.tables[..] } else { &mut [] };
+        for watched in self.watched.iter_mut().chain(tables) {
             let value = self.device.value_of(watched.register, watched.index);
             // The device never changes a tail but in a reset. What it knows of one may be newer than what was seen here, and
             // older than what the driver has written since.
@@ -193,6 +215,24 @@ mod tests {
         port.bar.write32(alias, 0x0200_0003);
         port.look(0, |_| {});
         assert_eq!(port.bar.read32(regs::srrctl(0)), 0x0200_0003);
+    }
+
+    #[test]
+    fn tables_are_seen_with_another_register_or_after_some_looks() {
+        let mut port = port();
+        let reta = regs::reta(7);
+        port.look(0, |_| {});
+        port.bar.write32(reta, 0x0302_0100);
+        port.bar.write32(regs::MRQC, regs::MRQC_MRQE_RSS);
+        let mut written = Vec::new();
+        port.look(0, |write| written.push(write.offset));
+        assert_eq!(written, [regs::MRQC, reta]);
+        port.bar.write32(regs::vfta(1), 2);
+        let looks = (1..=LOOKS_PER_TABLES).find(|_| {
+            port.look(0, |_| {});
+            port.device.value(regs::vfta(1)) == 2
+        });
+        assert!(looks.is_some_and(|looks| looks > 1), "{looks:?}");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, fin
 
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
-use crate::receive::{Filter, ReceiveQueue};
+use crate::receive::{Filter, ReceiveQueue, Vlan};
 use crate::ring::Ring;
+use crate::rss::Rss;
 use crate::statistics::Statistics;
 use crate::transmit::TransmitQueue;
 
@@ -18,6 +19,9 @@ pub const QUEUES: usize = 16;
 /// take seconds; long enough for a driver that does not wait to find the link down.
 const LINK_NS: u64 = 2_000_000;
 
+/// Unit of EITR, in nanoseconds (8.2.3.5.12).
+const EITR_NS: u64 = 2000;
+
 /// Events that wait to be taken; further ones are counted.
 const EVENTS_MAX: usize = 4096;
 
@@ -25,10 +29,15 @@ const RAL: u32 = regs::ral(0);
 const RAH: u32 = regs::rah(0);
 const RDH: u32 = regs::rdh(0);
 const RDT: u32 = regs::rdt(0);
+const EITR: u32 = regs::eitr(0);
+const RETA: u32 = regs::reta(0);
+const RQSMR: u32 = regs::rqsmr(0);
+const RSSRK: u32 = regs::rssrk(0);
 const RXDCTL: u32 = regs::rxdctl(0);
 const SRRCTL: u32 = regs::srrctl(0);
 const TDH: u32 = regs::tdh(0);
 const TDT: u32 = regs::tdt(0);
+const TQSM: u32 = regs::tqsm(0);
 const TXDCTL: u32 = regs::txdctl(0);
 
 /// A port of an 82599.
@@ -41,6 +50,12 @@ pub struct Device {
     pub(crate) receive: [ReceiveQueue; QUEUES],
     pub(crate) transmit: [TransmitQueue; QUEUES],
     pub(crate) filter: Filter,
+    pub(crate) vlan: Vlan,
+    pub(crate) rss: Rss,
+    /// A received frame without its VLAN tag.
+    pub(crate) stripped: Box<[u8]>,
+    /// Ethernet type of the tags that are inserted: DMATXCTL.VT.
+    pub(crate) tag_ethertype: u16,
     /// RXCTRL.RXEN, and the link is up.
     pub(crate) is_receiving: bool,
     /// True if the transmit unit is enabled: DMATXCTL.TE.
@@ -88,6 +103,10 @@ impl Device {
             receive: Default::default(),
             transmit: Default::default(),
             filter: Filter::default(),
+            vlan: Vlan::default(),
+            rss: Rss::default(),
+            stripped: vec![0; FRAME_BYTES_MAX].into_boxed_slice(),
+            tag_ethertype: 0,
             is_receiving: false,
             is_transmitting: false,
             pads: false,
@@ -177,12 +196,26 @@ impl Device {
                 self.link.up_at = Some(now_ns.saturating_add(LINK_NS));
             }
             regs::RXCTRL => self.update_receiving(),
-            regs::DMATXCTL => self.is_transmitting = value & regs::DMATXCTL_TE != 0,
+            regs::DMATXCTL => self.update_transmitting(),
             regs::HLREG0 | regs::MAXFRS => self.update_frames(),
             regs::FCTRL | RAL | RAH => self.update_filter(),
             SRRCTL => self.receive[index].configure(value),
-            RXDCTL => self.update_queue(Direction::Receive, index, value & regs::RXDCTL_ENABLE != 0),
-            TXDCTL => self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0),
+            RXDCTL => {
+                self.receive[index].set_control(value);
+                self.update_queue(Direction::Receive, index, value & regs::RXDCTL_ENABLE != 0);
+            }
+            TXDCTL => {
+                self.transmit[index].set_control(value);
+                // 8.2.3.9.10: it asks once.
+                self.registers[regs::txdctl(index as u32) as usize / 4] &= !regs::TXDCTL_SWFLSH;
+                self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0);
+            }
+            regs::VLNCTRL => self.vlan.set_control(value),
+            regs::MRQC => self.rss.set_command(value),
+            RSSRK => self.rss.set_key(index, value),
+            RETA => self.rss.set_queues(index, value),
+            RQSMR => self.statistics.map_receive(index, value),
+            TQSM => self.statistics.map_transmit(index, value),
             RDT => self.set_receive_tail(index, value),
             TDT => self.set_transmit_tail(index, value),
             // Software sets heads while a queue is disabled (8.2.3.8.4); drivers do so right after they enabled it, too.
@@ -267,7 +300,7 @@ impl Device {
 
     /// Time at which [`Device::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.link.up_at
+        self.transmit.iter().filter_map(TransmitQueue::poll_timeout).chain(self.link.up_at).min()
     }
 
     /// Does what is due by now.
@@ -276,6 +309,23 @@ impl Device {
             self.link.up_at = None;
             self.set_link(self.link.is_plugged);
         }
+        for index in 0..QUEUES {
+            if self.transmit[index].is_enabled {
+                let interval_ns = self.transmit_interval_ns(index as u32);
+                self.transmit[index].handle_timeout(now_ns, interval_ns);
+            }
+        }
+    }
+
+    /// Time between interrupts of a transmit queue, if it has a vector and that one has a timer.
+    fn transmit_interval_ns(&self, queue: u32) -> Option<u64> {
+        // 8.2.3.5.16: the second and the fourth byte are those of transmit queues.
+        let allocation = self.registers[regs::ivar(queue / 2) as usize / 4] >> (16 * (queue % 2) + 8);
+        let vector = allocation & regs::IVAR_ALLOC_MASK;
+        let register = REGISTERS.iter().find(|register| register.offset == EITR)?;
+        let eitr = self.registers[register.at(vector)? as usize / 4];
+        let interval = u64::from((eitr & regs::EITR_INTERVAL_MASK) >> regs::EITR_INTERVAL_SHIFT);
+        (allocation & regs::IVAR_VALID != 0 && interval > 0).then_some(interval * EITR_NS)
     }
 
     /// True if the link is up.
@@ -298,17 +348,17 @@ impl Device {
 
     /// Frames that the device took from the wire, since it was made.
     pub fn received(&self) -> u64 {
-        self.statistics.totals().received
+        self.statistics.totals().received.frames()
     }
 
     /// Frames that the device sent, since it was made.
     pub fn transmitted(&self) -> u64 {
-        self.statistics.totals().transmitted
+        self.statistics.totals().transmitted.frames()
     }
 
     /// Frames from the wire that found no room, since it was made.
     pub fn missed(&self) -> u64 {
-        self.statistics.totals().missed
+        self.statistics.totals().lost()
     }
 
     /// Queues of a direction that work, as bits.
@@ -335,9 +385,13 @@ impl Device {
             self.update_queue(Direction::Receive, queue, false);
             self.update_queue(Direction::Transmit, queue, false);
             self.receive[queue].configure(self.registers[regs::srrctl(queue as u32) as usize / 4]);
+            self.receive[queue].set_control(0);
+            self.transmit[queue].set_control(0);
         }
         self.statistics.reset();
-        self.is_transmitting = false;
+        self.rss = Rss::default();
+        self.vlan.set_control(self.registers[regs::VLNCTRL as usize / 4]);
+        self.update_transmitting();
         self.set_link(false);
         self.link.up_at = self.link.is_plugged.then(|| now_ns.saturating_add(LINK_NS));
         self.update_filter();
@@ -348,6 +402,12 @@ impl Device {
     fn update_receiving(&mut self) {
         let is_enabled = self.registers[regs::RXCTRL as usize / 4] & regs::RXCTRL_RXEN != 0;
         self.is_receiving = is_enabled && self.link.is_up;
+    }
+
+    fn update_transmitting(&mut self) {
+        let dmatxctl = self.registers[regs::DMATXCTL as usize / 4];
+        self.is_transmitting = dmatxctl & regs::DMATXCTL_TE != 0;
+        self.tag_ethertype = (dmatxctl >> regs::DMATXCTL_VT_SHIFT) as u16;
     }
 
     fn update_frames(&mut self) {

@@ -29,6 +29,8 @@ pub enum Malformed {
     TooLong,
     /// A frame shorter than an Ethernet header, where the device does not pad.
     TooShort,
+    /// A checksum is to be inserted into headers that are not all in the frame, or of a protocol that there is not.
+    BadOffload,
 }
 
 /// An event of a device.

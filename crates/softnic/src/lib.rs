@@ -10,8 +10,11 @@
 mod device;
 mod dma;
 mod event;
+mod offload;
+mod packet;
 mod receive;
 mod ring;
+mod rss;
 mod statistics;
 mod transmit;
 

@@ -5,12 +5,16 @@ use prony_ixgbe_regs as regs;
 use crate::device::Device;
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Target};
+use crate::packet::{IPV4, IPV6, Packet, Sum, Transport, be16};
 use crate::ring::Ring;
 
 /// Length of an Ethernet header, in bytes.
 pub(crate) const HEADER_BYTES: usize = 14;
 
 const BROADCAST: u64 = 0xffff_ffff_ffff;
+/// Place of the Ethernet type, or of a VLAN tag before it, and length of that tag.
+pub(crate) const TYPE_AT: usize = 12;
+pub(crate) const TAG_BYTES: usize = 4;
 const DD: u64 = regs::RXD_DD as u64;
 const EOP: u64 = regs::RXD_EOP as u64;
 
@@ -22,7 +26,7 @@ pub enum Receipt {
         /// Number of the queue, from 0.
         queue: u32,
     },
-    /// No descriptor was free: RXMPC counts it.
+    /// No descriptor was free, or the queue is disabled: RXMPC or QPRDC counts it.
     Missed,
     /// The receiver is off, or the link is down.
     Down,
@@ -40,6 +44,10 @@ pub(crate) struct ReceiveQueue {
     is_halted: bool,
     is_legacy: bool,
     buffer_bytes: usize,
+    /// SRRCTL.DROP_EN: a frame without a descriptor is dropped by the queue, and does not wait in the packet buffer.
+    drops: bool,
+    /// RXDCTL.VME: VLAN tags go into the descriptor, and not into the buffer.
+    strips: bool,
 }
 
 impl ReceiveQueue {
@@ -56,6 +64,12 @@ impl ReceiveQueue {
         };
         self.buffer_bytes = kib << 10;
         self.is_legacy = srrctl & regs::SRRCTL_DESCTYPE_MASK == 0;
+        self.drops = srrctl & regs::SRRCTL_DROP_EN != 0;
+    }
+
+    /// Takes over the value written to RXDCTL, as far as it is not about the ring.
+    pub(crate) fn set_control(&mut self, rxdctl: u32) {
+        self.strips = rxdctl & regs::RXDCTL_VME != 0;
     }
 }
 
@@ -86,6 +100,28 @@ impl Filter {
     }
 }
 
+/// VLNCTRL: what a VLAN tag is, and which of them are taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Vlan {
+    vlnctrl: u32,
+    ethertype: u16,
+}
+
+impl Vlan {
+    pub(crate) fn set_control(&mut self, vlnctrl: u32) {
+        (self.vlnctrl, self.ethertype) = (vlnctrl, (vlnctrl & regs::VLNCTRL_VET_MASK) as u16);
+    }
+}
+
+/// What a descriptor says of a frame beside its length and its end.
+#[derive(Debug, Clone, Copy, Default)]
+struct Marks {
+    /// RXD_INFO, and above it the hash or the identification. Stands in each descriptor of the frame.
+    info: u64,
+    /// Status and errors, and in the highest 16 bits the VLAN tag. Stands in the last descriptor of the frame.
+    status: u64,
+}
+
 impl Device {
     /// A frame arrives, without its frame check sequence.
     #[inline]
@@ -94,14 +130,118 @@ impl Device {
             return Receipt::Down;
         }
         if !self.filter.takes(frame) {
+            self.statistics.count_filtered(frame.len());
             return Receipt::Filtered;
         }
-        // Without RSS all frames go to the first queue.
-        let index = 0;
+        let ethertype = be16(frame, TYPE_AT);
+        match (ethertype == IPV4) | (ethertype == IPV6) | (ethertype == self.vlan.ethertype) {
+            // Nothing of it is hashed or summed: such frames go to the first queue.
+            false => self.deliver(memory, 0, frame, frame.len(), Marks::default()),
+            true => self.receive_parsed(memory, frame),
+        }
+    }
+
+    /// A frame arrives that the device looks into: with a VLAN tag, or of the Internet Protocol.
+    #[inline(never)]
+    fn receive_parsed<M: DmaMemory>(&mut self, memory: &mut M, frame: &[u8]) -> Receipt {
+        let is_tagged = be16(frame, TYPE_AT) == self.vlan.ethertype && frame.len() >= HEADER_BYTES + TAG_BYTES;
+        let tag = is_tagged.then(|| be16(frame, TYPE_AT + 2));
+        if tag.is_some_and(|tag| !self.takes_tag(tag)) {
+            self.statistics.count_filtered(frame.len());
+            return Receipt::Filtered;
+        }
+        let type_at = if is_tagged { TYPE_AT + TAG_BYTES } else { TYPE_AT };
+        let (mut marks, mut index) = (Marks::default(), 0);
+        if let Some(packet) = Packet::parse(be16(frame, type_at), &frame[type_at + 2..]) {
+            marks = self.check(&packet);
+            let shows_hash = self.value(regs::RXCSUM) & regs::RXCSUM_PCSD != 0;
+            let mut shown = if shows_hash { 0 } else { u32::from(packet.identification()) };
+            if let Some((kind, hash)) = self.rss.hash(&packet) {
+                index = self.rss.queue(hash);
+                marks.info |= u64::from(kind);
+                if shows_hash {
+                    shown = hash;
+                }
+            }
+            marks.info |= u64::from(shown) << 32;
+        }
+        let mut stripped = std::mem::take(&mut self.stripped);
+        let mut delivered = frame;
+        if let Some(tag) = tag.filter(|_| self.receive[index].strips) {
+            marks.status |= u64::from(regs::RXD_VP) | u64::from(tag) << 48;
+            let bytes = frame.len() - TAG_BYTES;
+            stripped[..TYPE_AT].copy_from_slice(&frame[..TYPE_AT]);
+            stripped[TYPE_AT..bytes].copy_from_slice(&frame[TYPE_AT + TAG_BYTES..]);
+            delivered = &stripped[..bytes];
+        }
+        let receipt = self.deliver(memory, index, delivered, frame.len(), marks);
+        self.stripped = stripped;
+        receipt
+    }
+
+    /// True if the filter of VLANs takes frames with this tag (8.2.3.7.11).
+    fn takes_tag(&self, tag: u16) -> bool {
+        let Vlan { vlnctrl, .. } = self.vlan;
+        if vlnctrl & regs::VLNCTRL_VFE == 0 {
+            return true;
+        }
+        let id = u32::from(tag & 0xfff);
+        let is_member = self.value(regs::vfta(id / 32)) & 1 << (id % 32) != 0;
+        let wants_cfi = vlnctrl & regs::VLNCTRL_CFIEN != 0;
+        is_member && !(wants_cfi && (tag & 0x1000 != 0) != (vlnctrl & regs::VLNCTRL_CFI != 0))
+    }
+
+    /// What a packet is, and whether its checksums are right (7.1.6.2, 7.1.11).
+    fn check(&mut self, packet: &Packet) -> Marks {
+        let info = match (packet.is_ipv4, packet.has_options) {
+            (true, false) => regs::RXD_INFO_IPV4,
+            (true, true) => regs::RXD_INFO_IPV4 | regs::RXD_INFO_IPV4E,
+            (false, false) => regs::RXD_INFO_IPV6,
+            (false, true) => regs::RXD_INFO_IPV6 | regs::RXD_INFO_IPV6E,
+        };
+        let transport = packet.transport().map_or(0, |transport| match transport {
+            Transport::Tcp => regs::RXD_INFO_TCP,
+            Transport::Udp => regs::RXD_INFO_UDP,
+            Transport::Sctp => regs::RXD_INFO_SCTP,
+        });
+        let mut status = 0;
+        for (sum, checked, wrong) in [
+            (packet.header_sum(), regs::RXD_IPCS, regs::RXD_IPE),
+            (packet.transport_sum(), regs::RXD_L4CS, regs::RXD_L4E),
+        ] {
+            status |= match sum {
+                Sum::Unknown => 0,
+                Sum::Right => checked,
+                Sum::Wrong => checked | wrong,
+            };
+        }
+        if status & (regs::RXD_IPE | regs::RXD_L4E) != 0 {
+            self.statistics.count_checksum_error();
+        }
+        Marks { info: (info | transport).into(), status: status.into() }
+    }
+
+    /// Puts a frame into a queue. `wire_bytes`: its length before a tag was stripped.
+    #[inline(always)]
+    fn deliver<M: DmaMemory>(
+        &mut self,
+        memory: &mut M,
+        index: usize,
+        frame: &[u8],
+        wire_bytes: usize,
+        marks: Marks,
+    ) -> Receipt {
         let queue = &mut self.receive[index];
-        let buffers = frame.len().div_ceil(queue.buffer_bytes);
+        // Most frames need no division.
+        let buffers = match frame.len() <= queue.buffer_bytes {
+            true => 1,
+            false => frame.len().div_ceil(queue.buffer_bytes),
+        };
         if !queue.is_enabled || queue.is_halted || (queue.ring.owned() as usize) < buffers {
-            self.statistics.count_missed();
+            match queue.is_enabled && !queue.drops {
+                true => self.statistics.count_missed(),
+                false => self.statistics.count_dropped(index, wire_bytes),
+            }
             return Receipt::Missed;
         }
         let mut rest = frame;
@@ -110,7 +250,7 @@ impl Device {
             rest = after;
             let place = queue.ring.head();
             let end = rest.is_empty();
-            match fill(memory, queue, part, part.len() as u16, end) {
+            match fill(memory, queue, part, part.len() as u16, end, marks) {
                 Ok(address) if self.is_tracing => self.events.push(Event::Descriptor {
                     direction: Direction::Receive,
                     queue: index as u32,
@@ -128,7 +268,7 @@ impl Device {
                 }
             }
         }
-        self.statistics.count_received(index, frame.len());
+        self.statistics.count_received(index, wire_bytes, frame);
         Receipt::Delivered { queue: index as u32 }
     }
 
@@ -146,7 +286,7 @@ impl Device {
         }
         let index = queue.ring.head();
         let bytes = &bytes[..bytes.len().min(queue.buffer_bytes)];
-        match fill(memory, queue, bytes, length, is_end) {
+        match fill(memory, queue, bytes, length, is_end, Marks::default()) {
             Ok(_) => Receipt::Delivered { queue: 0 },
             Err((target, fault)) => {
                 queue.is_halted = true;
@@ -184,26 +324,41 @@ impl Device {
 }
 
 /// Fills the buffer of the first owned descriptor, and gives it back to the driver.
-#[inline]
+#[inline(always)]
 fn fill<M: DmaMemory>(
     memory: &mut M,
     queue: &mut ReceiveQueue,
     part: &[u8],
     length: u16,
     is_end: bool,
+    marks: Marks,
 ) -> Result<u64, (Target, DmaFault)> {
     let place = queue.ring.address(queue.ring.head());
     let [address, _] = memory.read_descriptor(place).map_err(|fault| (Target::Descriptor, fault))?;
     memory.write(address, part).map_err(|fault| (Target::Buffer, fault))?;
-    let status = if is_end { DD | EOP } else { DD };
+    let status = if is_end { DD | EOP | marks.status } else { DD };
     let length = u64::from(length);
-    let words = match queue.is_legacy {
-        // 7.1.5: the address stays; length, checksum, status, errors, VLAN.
-        true => [address, length | status << 32],
-        // 7.1.6.2: packet type, header length and RSS hash, which this model leaves 0; status and errors, length, VLAN.
-        false => [0, status | length << 32],
+    let written = match queue.is_legacy {
+        true => write_legacy(memory, place, address, length, status),
+        // 7.1.6.2: what was hashed, packet type, and the hash; status and errors, length, VLAN.
+        false => memory.write_descriptor(place, [marks.info, status | length << 32]),
     };
-    memory.write_descriptor(place, words).map_err(|fault| (Target::Descriptor, fault))?;
+    written.map_err(|fault| (Target::Descriptor, fault))?;
     queue.ring.advance();
     Ok(address)
+}
+
+/// 7.1.5: the address stays; length, checksum, the lowest byte of the status, the highest one of the errors, VLAN. Apart, so
+/// that descriptors of the other kind do not pay for it.
+#[cold]
+#[inline(never)]
+fn write_legacy<M: DmaMemory>(
+    memory: &mut M,
+    place: u64,
+    address: u64,
+    length: u64,
+    status: u64,
+) -> Result<(), DmaFault> {
+    let second = length | (status & 0xff) << 32 | (status >> 24 & 0xff) << 40 | status >> 48 << 48;
+    memory.write_descriptor(place, [address, second])
 }

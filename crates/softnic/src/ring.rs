@@ -74,6 +74,13 @@ impl Ring {
         if index >= self.descriptors { index - self.descriptors } else { index }
     }
 
+    /// Index of the descriptor behind another one.
+    #[inline]
+    pub(crate) fn after(&self, index: u32) -> u32 {
+        let next = index + 1;
+        if next >= self.descriptors { 0 } else { next }
+    }
+
     /// Bus address of a descriptor.
     #[inline]
     pub(crate) fn address(&self, index: u32) -> u64 {
@@ -83,7 +90,7 @@ impl Ring {
     /// Gives the first owned descriptor back.
     #[inline]
     pub(crate) fn advance(&mut self) {
-        self.head = self.index(1);
+        self.head = self.after(self.head);
     }
 }
 

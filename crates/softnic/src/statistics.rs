@@ -1,30 +1,162 @@
 //! What a device counts, and the registers that show it.
+//!
+//! Datasheet 8.2.3.23: a read clears a register; one of 32 bits stays at its largest value. Frames and bytes are counted once,
+//! by queue and by size; all other registers are sums of those.
 
 use prony_ixgbe_regs as regs;
 
 use crate::device::QUEUES;
 
 /// Bytes of the frame check sequence: the byte counters include it (datasheet 8.2.3.23.22).
-const FCS_BYTES: u64 = 4;
+const FCS_BYTES: usize = 4;
+/// Sizes on the wire that have a register of their own: 64, up to 127, 255, 511, 1023 bytes, and more.
+const SIZES: usize = 6;
+/// Registers of byte counters have 36 bits.
+const UPPER_MASK: u32 = 0xf;
 
-/// Frames and bytes of a port since its first moment. Resets and reads change only what the registers show.
+/// Index of a frame's size among the registers for sizes. `bytes`: on the wire.
+fn size_class(bytes: usize) -> usize {
+    ((bytes | 64).ilog2() as usize - 6 + usize::from(bytes > 64)).min(SIZES - 1)
+}
+
+/// Frames and bytes of one direction.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    frames_by: [u64; QUEUES],
+    bytes_by: [u64; QUEUES],
+    /// Frames by size, but for the smallest ones that are to a single address: these are all others.
+    sizes: [u64; SIZES],
+    multicasts: u64,
+    broadcasts: u64,
+    /// Frames that are counted in `sizes`.
+    sized: u64,
+}
+
+impl Traffic {
+    /// `bytes`: without the frame check sequence; `frame`: with its destination in front.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, queue: usize, bytes: usize, frame: &[u8]) {
+        let bytes = bytes + FCS_BYTES;
+        self.frames_by[queue] += 1;
+        self.bytes_by[queue] += bytes as u64;
+        if (bytes > 64) | (frame[0] & 1 != 0) {
+            self.count_special(bytes, frame);
+        }
+    }
+
+    #[inline(never)]
+    fn count_special(&mut self, bytes: usize, frame: &[u8]) {
+        self.sizes[size_class(bytes)] += 1;
+        self.sized += 1;
+        let is_broadcast = frame.starts_with(&[0xff; 6]);
+        self.broadcasts += u64::from(is_broadcast);
+        self.multicasts += u64::from(!is_broadcast && frame[0] & 1 != 0);
+    }
+
+    fn of_size(&self, size: usize) -> u64 {
+        let others = if size == 0 { self.frames() - self.sized } else { 0 };
+        self.sizes[size] + others
+    }
+
+    pub(crate) fn frames(&self) -> u64 {
+        self.frames_by.iter().sum()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes_by.iter().sum()
+    }
+}
+
+/// What a port has counted since its first moment. Resets and reads change only what the registers show.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    pub(crate) received: u64,
-    pub(crate) received_bytes: u64,
-    pub(crate) transmitted: u64,
-    pub(crate) transmitted_bytes: u64,
-    pub(crate) missed: u64,
-    pub(crate) received_by: [u64; QUEUES],
-    pub(crate) transmitted_by: [u64; QUEUES],
+    pub(crate) received: Traffic,
+    pub(crate) transmitted: Traffic,
+    /// Frames that found no room in the packet buffer.
+    missed: u64,
+    /// Frames that a queue dropped.
+    dropped_by: [u64; QUEUES],
+    dropped_bytes: u64,
+    /// Frames that no filter took, and their bytes.
+    filtered: u64,
+    filtered_bytes: u64,
+    checksum_errors: u64,
+}
+
+impl Totals {
+    /// Frames that were lost for want of a descriptor, or of a queue.
+    pub(crate) fn lost(&self) -> u64 {
+        self.missed + self.dropped_by.iter().sum::<u64>()
+    }
+
+    /// 8.2.3.23: good frames are those that reached the packet buffer, whether they reach the host or not.
+    fn good_received(&self) -> u64 {
+        self.received.frames() + self.dropped_by.iter().sum::<u64>()
+    }
+
+    fn good_received_bytes(&self) -> u64 {
+        self.received.bytes() + self.dropped_bytes
+    }
+
+    /// What a register counts, as far as it is one sum for the whole port.
+    fn of_port(&self, first: u32) -> Option<u64> {
+        let (received, transmitted) = (&self.received, &self.transmitted);
+        Some(match first {
+            regs::GPRC => self.good_received(),
+            regs::GPTC | regs::TPT => transmitted.frames(),
+            regs::GORCL | regs::GORCH => self.good_received_bytes(),
+            regs::GOTCL | regs::GOTCH => transmitted.bytes(),
+            regs::TORL | regs::TORH => self.good_received_bytes() + self.filtered_bytes,
+            regs::TPR => self.good_received() + self.missed + self.filtered,
+            regs::MPRC => received.multicasts,
+            regs::BPRC => received.broadcasts,
+            regs::MPTC => transmitted.multicasts,
+            regs::BPTC => transmitted.broadcasts,
+            regs::XEC => self.checksum_errors,
+            regs::PRC64..=regs::PRC1522 => received.of_size((first - regs::PRC64) as usize / 4),
+            regs::PTC64..=regs::PTC1522 => transmitted.of_size((first - regs::PTC64) as usize / 4),
+            RXMPC => self.missed,
+            _ => return None,
+        })
+    }
+
+    /// What a register counts for one queue.
+    fn of_queue(&self, first: u32, queue: usize) -> Option<u64> {
+        let counters = match first {
+            QPRC => &self.received.frames_by,
+            QPTC => &self.transmitted.frames_by,
+            QPRDC => &self.dropped_by,
+            QBRC_L | QBRC_H => &self.received.bytes_by,
+            QBTC_L | QBTC_H => &self.transmitted.bytes_by,
+            _ => return None,
+        };
+        counters.get(queue).copied()
+    }
+}
+
+/// What a register showed when it was last cleared, by its place among all of them.
+#[derive(Debug, Clone)]
+struct Cleared {
+    port: [u64; PORT.len()],
+    queues: [[u64; QUEUES]; QUEUE.len()],
 }
 
 /// The statistics of a port.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone)]
 pub(crate) struct Statistics {
     now: Totals,
-    /// Totals when each register was last cleared.
-    cleared: Totals,
+    cleared: Cleared,
+    /// By queue: the counter of each direction that counts it (RQSMR, TQSM).
+    receive_counters: [u8; QUEUES],
+    transmit_counters: [u8; QUEUES],
+}
+
+impl Default for Statistics {
+    fn default() -> Statistics {
+        let cleared = Cleared { port: [0; PORT.len()], queues: [[0; QUEUES]; QUEUE.len()] };
+        let counters = [0; QUEUES];
+        Statistics { now: Totals::default(), cleared, receive_counters: counters, transmit_counters: counters }
+    }
 }
 
 impl Statistics {
@@ -33,81 +165,243 @@ impl Statistics {
     }
 
     #[inline]
-    pub(crate) fn count_received(&mut self, queue: usize, bytes: usize) {
-        self.now.received += 1;
-        self.now.received_bytes += bytes as u64 + FCS_BYTES;
-        self.now.received_by[queue] += 1;
+    pub(crate) fn count_received(&mut self, queue: usize, bytes: usize, frame: &[u8]) {
+        self.now.received.count(queue, bytes, frame);
     }
 
     #[inline]
-    pub(crate) fn count_transmitted(&mut self, queue: usize, bytes: usize) {
-        self.now.transmitted += 1;
-        self.now.transmitted_bytes += bytes as u64 + FCS_BYTES;
-        self.now.transmitted_by[queue] += 1;
+    pub(crate) fn count_transmitted(&mut self, queue: usize, frame: &[u8]) {
+        self.now.transmitted.count(queue, frame.len(), frame);
     }
 
+    /// A frame stays outside, as the packet buffer is full of frames that have no descriptor.
     pub(crate) fn count_missed(&mut self) {
         self.now.missed += 1;
     }
 
+    /// A queue has no descriptor for a frame, and drops it.
+    pub(crate) fn count_dropped(&mut self, queue: usize, bytes: usize) {
+        self.now.dropped_by[queue] += 1;
+        self.now.dropped_bytes += (bytes + FCS_BYTES) as u64;
+    }
+
+    pub(crate) fn count_filtered(&mut self, bytes: usize) {
+        self.now.filtered += 1;
+        self.now.filtered_bytes += (bytes + FCS_BYTES) as u64;
+    }
+
+    pub(crate) fn count_checksum_error(&mut self) {
+        self.now.checksum_errors += 1;
+    }
+
+    /// The driver says which counter counts four of the queues, from `4 * index` on; other queues do not exist here.
+    pub(crate) fn map_receive(&mut self, index: usize, value: u32) {
+        map(&mut self.receive_counters, index, value);
+    }
+
+    /// As [`Statistics::map_receive`], of transmit queues.
+    pub(crate) fn map_transmit(&mut self, index: usize, value: u32) {
+        map(&mut self.transmit_counters, index, value);
+    }
+
     /// All registers read 0 again.
     pub(crate) fn reset(&mut self) {
-        self.cleared = self.now;
+        for &first in PORT.iter().chain(QUEUE) {
+            for index in 0..QUEUES as u32 {
+                self.forget(first, index);
+            }
+        }
+        (self.receive_counters, self.transmit_counters) = ([0; QUEUES], [0; QUEUES]);
     }
 
     /// What a register shows; `None` for one that is no statistic.
     pub(crate) fn value(&self, first: u32, index: u32) -> Option<u32> {
-        let (now, cleared) = (&self.now, &self.cleared);
-        let low = |now: u64, cleared: u64| u32::try_from(now - cleared).unwrap_or(u32::MAX);
+        let number = match self.now.of_port(first) {
+            // All frames use the first packet buffer: there are no traffic classes.
+            Some(_) if index > 0 => return Some(0),
+            Some(now) => now - self.cleared.port[port_place(first)?],
+            None => {
+                let place = queue_place(first)?;
+                let counters = self.counters(first);
+                let of =
+                    |queue: usize| self.now.of_queue(first, queue).unwrap_or(0) - self.cleared.queues[place][queue];
+                (0..QUEUES).filter(|&queue| u32::from(counters[queue]) == index).map(of).sum()
+            }
+        };
         Some(match first {
-            regs::GPRC => low(now.received, cleared.received),
-            regs::GPTC => low(now.transmitted, cleared.transmitted),
-            regs::GORCL => (now.received_bytes - cleared.received_bytes) as u32,
-            regs::GORCH => ((now.received_bytes - cleared.received_bytes) >> 32) as u32 & 0xf,
-            regs::GOTCL => (now.transmitted_bytes - cleared.transmitted_bytes) as u32,
-            regs::GOTCH => ((now.transmitted_bytes - cleared.transmitted_bytes) >> 32) as u32 & 0xf,
-            RXMPC => match index {
-                // All frames use the first packet buffer: there are no traffic classes.
-                0 => low(now.missed, cleared.missed),
-                _ => 0,
-            },
-            QPRC => {
-                let queue = usize::try_from(index).ok()?;
-                low(*now.received_by.get(queue)?, *cleared.received_by.get(queue)?)
-            }
-            QPTC => {
-                let queue = usize::try_from(index).ok()?;
-                low(*now.transmitted_by.get(queue)?, *cleared.transmitted_by.get(queue)?)
-            }
-            _ => return None,
+            regs::GORCL | regs::GOTCL | regs::TORL | QBRC_L | QBTC_L => number as u32,
+            regs::GORCH | regs::GOTCH | regs::TORH | QBRC_H | QBTC_H => (number >> 32) as u32 & UPPER_MASK,
+            _ => u32::try_from(number).unwrap_or(u32::MAX),
         })
     }
 
     /// A driver has read this register.
     pub(crate) fn clear(&mut self, first: u32, index: u32) {
-        let (now, cleared) = (&self.now, &mut self.cleared);
-        match first {
-            regs::GPRC => cleared.received = now.received,
-            regs::GPTC => cleared.transmitted = now.transmitted,
-            // The lower half is read first, and stays until the upper one was read.
-            regs::GORCH => cleared.received_bytes = now.received_bytes,
-            regs::GOTCH => cleared.transmitted_bytes = now.transmitted_bytes,
-            RXMPC if index == 0 => cleared.missed = now.missed,
-            QPRC => {
-                if let Some(queue) = cleared.received_by.get_mut(index as usize) {
-                    *queue = now.received_by[index as usize];
-                }
+        // The lower half of a number of bytes is read first, and stays until the upper one was read.
+        if matches!(first, regs::GORCL | regs::GOTCL | regs::TORL | QBRC_L | QBTC_L) {
+            return;
+        }
+        if port_place(first).is_some() {
+            if index == 0 {
+                self.forget(first, 0);
             }
-            QPTC => {
-                if let Some(queue) = cleared.transmitted_by.get_mut(index as usize) {
-                    *queue = now.transmitted_by[index as usize];
-                }
-            }
-            _ => {}
+            return;
+        }
+        let counters = *self.counters(first);
+        for queue in (0..QUEUES as u32).filter(|&queue| u32::from(counters[queue as usize]) == index) {
+            self.forget(first, queue);
         }
     }
+
+    /// A register shows 0, of one queue where it has several.
+    fn forget(&mut self, first: u32, queue: u32) {
+        // Both halves of a number are one.
+        let both = match first {
+            regs::GORCH => [first, regs::GORCL],
+            regs::GOTCH => [first, regs::GOTCL],
+            regs::TORH => [first, regs::TORL],
+            QBRC_H => [first, QBRC_L],
+            QBTC_H => [first, QBTC_L],
+            _ => [first, first],
+        };
+        for first in both {
+            if let (Some(place), Some(now)) = (port_place(first), self.now.of_port(first)) {
+                self.cleared.port[place] = now;
+            }
+            if let (Some(place), Some(now)) = (queue_place(first), self.now.of_queue(first, queue as usize)) {
+                self.cleared.queues[place][queue as usize] = now;
+            }
+        }
+    }
+
+    /// Which counter counts each queue, in the direction of a register.
+    fn counters(&self, first: u32) -> &[u8; QUEUES] {
+        match first {
+            QPTC | QBTC_L | QBTC_H => &self.transmit_counters,
+            _ => &self.receive_counters,
+        }
+    }
+}
+
+fn map(counters: &mut [u8; QUEUES], index: usize, value: u32) {
+    for (counter, shift) in counters.iter_mut().skip(4 * index).take(4).zip((0..).step_by(8)) {
+        *counter = (value >> shift & regs::RQSMR_COUNTER_MASK) as u8;
+    }
+}
+
+fn port_place(first: u32) -> Option<usize> {
+    PORT.iter().position(|&register| register == first)
+}
+
+fn queue_place(first: u32) -> Option<usize> {
+    QUEUE.iter().position(|&register| register == first)
 }
 
 const RXMPC: u32 = regs::rxmpc(0);
 const QPRC: u32 = regs::qprc(0);
 const QPTC: u32 = regs::qptc(0);
+const QPRDC: u32 = regs::qprdc(0);
+const QBRC_L: u32 = regs::qbrc_l(0);
+const QBRC_H: u32 = regs::qbrc_h(0);
+const QBTC_L: u32 = regs::qbtc_l(0);
+const QBTC_H: u32 = regs::qbtc_h(0);
+
+/// Registers that count for the whole port.
+const PORT: &[u32] = &[
+    regs::GPRC,
+    regs::GPTC,
+    regs::GORCL,
+    regs::GORCH,
+    regs::GOTCL,
+    regs::GOTCH,
+    regs::TORL,
+    regs::TORH,
+    regs::TPR,
+    regs::TPT,
+    regs::MPRC,
+    regs::BPRC,
+    regs::MPTC,
+    regs::BPTC,
+    regs::XEC,
+    regs::PRC64,
+    regs::PRC127,
+    regs::PRC255,
+    regs::PRC511,
+    regs::PRC1023,
+    regs::PRC1522,
+    regs::PTC64,
+    regs::PTC127,
+    regs::PTC255,
+    regs::PTC511,
+    regs::PTC1023,
+    regs::PTC1522,
+    RXMPC,
+];
+
+/// Registers that count for the queues that are mapped to them.
+const QUEUE: &[u32] = &[QPRC, QPTC, QPRDC, QBRC_L, QBRC_H, QBTC_L, QBTC_H];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_counted_by_their_length_on_the_wire() {
+        let classes =
+            [(64, 0), (18, 0), (65, 1), (127, 1), (128, 2), (255, 2), (256, 3), (511, 3), (512, 4), (1023, 4)];
+        for (bytes, class) in classes.into_iter().chain([(1024, 5), (1522, 5), (15_876, 5)]) {
+            assert_eq!(size_class(bytes), class, "{bytes}");
+        }
+    }
+
+    #[test]
+    fn every_frame_is_in_one_register_of_each_kind() {
+        let mut statistics = Statistics::default();
+        for (bytes, to) in [(60, 0x10), (60, 0xff), (100, 0x01), (1514, 0x10)] {
+            statistics.count_received(3, bytes, &[to; 14]);
+        }
+        statistics.count_dropped(3, 60);
+        statistics.count_missed();
+        statistics.count_filtered(60);
+        let shown = |first: u32| statistics.value(first, 0).expect("it is a statistic");
+        let sizes = [regs::PRC64, regs::PRC127, regs::PRC255, regs::PRC511, regs::PRC1023, regs::PRC1522].map(shown);
+        assert_eq!(sizes, [2, 1, 0, 0, 0, 1]);
+        assert_eq!([regs::MPRC, regs::BPRC, regs::GPRC, regs::TPR, RXMPC].map(shown), [1, 1, 5, 7, 1]);
+        assert_eq!([regs::GORCL, regs::TORL].map(shown), [64 * 3 + 104 + 1518, 64 * 4 + 104 + 1518]);
+        assert_eq!([QPRC, QPRDC, QBRC_L].map(shown), [4, 1, 64 * 2 + 104 + 1518]);
+    }
+
+    #[test]
+    fn queues_are_counted_where_the_driver_maps_them() {
+        let mut statistics = Statistics::default();
+        statistics.map_receive(1, 0x0706_0505);
+        statistics.count_received(4, 60, &[0; 14]);
+        statistics.count_received(5, 60, &[0; 14]);
+        statistics.count_received(6, 60, &[0; 14]);
+        statistics.count_received(8, 60, &[0; 14]);
+        let shown = |statistics: &Statistics, index| statistics.value(QPRC, index).expect("it is a statistic");
+        assert_eq!([0, 5, 6, 7].map(|index| shown(&statistics, index)), [1, 2, 1, 0]);
+        statistics.clear(QPRC, 5);
+        assert_eq!([0, 5, 6].map(|index| shown(&statistics, index)), [1, 0, 1]);
+        assert_eq!(statistics.value(QBRC_L, 5), Some(128), "a read clears one register");
+    }
+
+    #[test]
+    fn the_lower_half_of_a_number_is_cleared_with_the_upper_one() {
+        let mut statistics = Statistics::default();
+        statistics.now.received.bytes_by[0] = 0x2_0000_0010;
+        let both = |statistics: &Statistics| [regs::GORCL, regs::GORCH].map(|first| statistics.value(first, 0));
+        assert_eq!(both(&statistics), [Some(0x10), Some(2)]);
+        statistics.clear(regs::GORCL, 0);
+        assert_eq!(both(&statistics), [Some(0x10), Some(2)]);
+        statistics.clear(regs::GORCH, 0);
+        assert_eq!(both(&statistics), [Some(0), Some(0)]);
+    }
+
+    #[test]
+    fn a_counter_of_32_bits_stays_at_its_largest_value() {
+        let mut statistics = Statistics::default();
+        statistics.now.received.frames_by[0] = 1 << 33;
+        assert_eq!(statistics.value(regs::GPRC, 0), Some(u32::MAX));
+    }
+}

@@ -3,9 +3,10 @@
 use prony_ixgbe_regs as regs;
 
 use crate::device::Device;
-use crate::dma::DmaMemory;
+use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Malformed, Target};
 use crate::frame::FRAME_BYTES_MAX;
+use crate::offload::{ASKS, Context};
 use crate::receive::HEADER_BYTES;
 use crate::ring::Ring;
 
@@ -14,21 +15,76 @@ const AHEAD: usize = 32;
 /// The shortest frame without its frame check sequence (IEEE 802.3, 4.4.2), to which the device pads.
 const PADDED_BYTES: usize = 60;
 
+/// The second word of a descriptor that is written back.
+const DONE: u64 = (regs::TXD_WB_DD as u64) << 32;
+/// In [`TransmitQueue::asked`]: the frame is malformed, and its remaining descriptors are skipped. The bit of the length of
+/// a descriptor, which asks for nothing.
+const SKIPPING: u64 = 1;
+
 /// State of a transmit queue and its ring.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct TransmitQueue {
     pub(crate) ring: Ring,
     pub(crate) is_enabled: bool,
-    is_halted: bool,
+    pub(crate) is_halted: bool,
     /// Bytes of the frame whose last descriptor has not come yet.
     filled: usize,
-    /// That frame is malformed: its remaining descriptors are skipped.
-    is_skipping: bool,
+    /// What the descriptors of that frame ask for, or [`SKIPPING`]; 0 for a frame that is sent as it is.
+    asked: u64,
+    /// The contexts that descriptors refer to (7.2.3.2.3).
+    pub(crate) contexts: [Context; 2],
+    /// TXDCTL.WTHRESH.
+    write_threshold: u32,
+    /// Descriptors before the head that were used and not written back.
+    unwritten: u32,
+    /// They are written back now, however few they are.
+    is_flush_due: bool,
+    /// Time at which they are, if the driver has set a timer.
+    flush_at: Option<u64>,
 }
 
 impl TransmitQueue {
     pub(crate) fn set_ring(&mut self, ring: Ring, is_enabled: bool) {
-        *self = TransmitQueue { ring, is_enabled, ..TransmitQueue::default() };
+        let write_threshold = self.write_threshold;
+        *self = TransmitQueue { ring, is_enabled, write_threshold, ..TransmitQueue::default() };
+    }
+
+    /// Takes over the value written to TXDCTL, as far as it is not about the ring.
+    pub(crate) fn set_control(&mut self, txdctl: u32) {
+        self.write_threshold = (txdctl & regs::TXDCTL_WTHRESH_MASK) >> regs::TXDCTL_WTHRESH_SHIFT;
+        self.is_flush_due |= txdctl & regs::TXDCTL_SWFLSH != 0 || self.write_threshold == 0;
+    }
+
+    /// Has what was not written back for `interval_ns` written back (7.2.3.5). Without an interval there is no timer.
+    pub(crate) fn handle_timeout(&mut self, now_ns: u64, interval_ns: Option<u64>) {
+        self.flush_at = match (self.unwritten, interval_ns) {
+            (0, _) | (_, None) => None,
+            (_, Some(interval_ns)) => self.flush_at.or(Some(now_ns.saturating_add(interval_ns))),
+        };
+        if self.flush_at.is_some_and(|at| at <= now_ns) {
+            (self.flush_at, self.is_flush_due) = (None, true);
+        }
+    }
+
+    pub(crate) fn poll_timeout(&self) -> Option<u64> {
+        self.flush_at
+    }
+
+    /// Writes back what was used since the last time: a descriptor of which nothing but DD is set. On a fault, the index of
+    /// the descriptor.
+    #[inline]
+    fn write_back<M: DmaMemory>(&mut self, memory: &mut M) -> Result<(), (u32, DmaFault)> {
+        let descriptors = self.ring.descriptors();
+        // A driver that gives more than a ring has written over those that are left out here.
+        let number = self.unwritten.min(descriptors);
+        let first = self.ring.index(descriptors - number);
+        self.unwritten = 0;
+        let mut place = first;
+        for _ in 0..number {
+            memory.write_descriptor(self.ring.address(place), [0, DONE]).map_err(|fault| (place, fault))?;
+            place = self.ring.after(place);
+        }
+        Ok(())
     }
 }
 
@@ -49,23 +105,30 @@ impl Device {
         if !self.is_transmitting || !queue.is_enabled || queue.is_halted {
             return 0;
         }
+        if queue.is_flush_due {
+            queue.is_flush_due = false;
+            if let Err((place, fault)) = queue.write_back(memory) {
+                self.halt(index, place, Target::Descriptor, fault);
+                return 0;
+            }
+        }
+        let queue = &self.transmit[index];
         let mut left = queue.ring.owned().min(descriptors_max);
         let mut used = 0;
         let mut words = [[0; 2]; AHEAD];
         while left > 0 {
             let number = left.min(AHEAD as u32);
-            for (ahead, words) in (0..number).zip(&mut words) {
-                let queue = &mut self.transmit[index];
-                let place = queue.ring.index(ahead);
-                match memory.read_descriptor(queue.ring.address(place)) {
+            let ring = self.transmit[index].ring;
+            let mut place = ring.head();
+            for words in &mut words[..number as usize] {
+                match memory.read_descriptor(ring.address(place)) {
                     Ok(found) => {
+                        place = ring.after(place);
                         memory.prefetch(found[0]);
                         *words = found;
                     }
                     Err(fault) => {
-                        queue.is_halted = true;
-                        let (direction, target) = (Direction::Transmit, Target::Descriptor);
-                        self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });
+                        self.halt(index, place, Target::Descriptor, fault);
                         return used;
                     }
                 }
@@ -100,7 +163,10 @@ impl Device {
         let place = queue.ring.head();
         let command = words as u32;
         let is_context = command & (regs::TXD_DEXT | regs::TXD_DTYP_MASK) == regs::TXD_DEXT | regs::TXD_DTYP_CONTEXT;
-        if !is_context {
+        if is_context {
+            let context = Context::of([address, words]);
+            queue.contexts[context.index()] = context;
+        } else {
             let bytes = (command & regs::TXD_DTALEN_MASK) as usize;
             let end = command & regs::TXD_EOP != 0;
             if bytes == 0 {
@@ -109,12 +175,13 @@ impl Device {
                 self.malformed(index, place, Malformed::TooLong);
             }
             let queue = &mut self.transmit[index];
-            if !queue.is_skipping {
+            if queue.asked & SKIPPING == 0 {
+                if words & ASKS != 0 {
+                    queue.asked |= words & ASKS;
+                }
                 let into = &mut self.frames[index][queue.filled..queue.filled + bytes];
                 if let Err(fault) = memory.read(address, into) {
-                    queue.is_halted = true;
-                    let (direction, target) = (Direction::Transmit, Target::Buffer);
-                    self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });
+                    self.halt(index, place, Target::Buffer, fault);
                     return false;
                 }
                 queue.filled += bytes;
@@ -130,29 +197,55 @@ impl Device {
                 }
             }
             if end {
-                self.end_frame(index, place, wire);
+                self.end_frame(index, place, words, wire);
             }
         }
-        if command & regs::TXD_RS != 0 {
-            let done = u64::from(regs::TXD_WB_DD) << 32;
-            let queue = &mut self.transmit[index];
-            if let Err(fault) = memory.write_descriptor(queue.ring.address(place), [0, done]) {
-                queue.is_halted = true;
-                let (direction, target) = (Direction::Transmit, Target::Descriptor);
-                self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });
-                return false;
+        // 7.2.3.5: without a threshold, those that ask for it, at once; with one, all of them, so many at a time.
+        let queue = &mut self.transmit[index];
+        queue.ring.advance();
+        let is_due = match queue.write_threshold {
+            0 => {
+                queue.unwritten = u32::from(command & regs::TXD_RS != 0);
+                queue.unwritten > 0
             }
+            threshold => {
+                queue.unwritten += 1;
+                queue.unwritten >= threshold
+            }
+        };
+        if is_due && let Err((place, fault)) = queue.write_back(memory) {
+            self.halt(index, place, Target::Descriptor, fault);
+            return false;
         }
-        self.transmit[index].ring.advance();
         true
+    }
+
+    /// An access outside of the driver's memory: the queue stands still.
+    #[cold]
+    fn halt(&mut self, index: usize, place: u32, target: Target, fault: DmaFault) {
+        self.transmit[index].is_halted = true;
+        let direction = Direction::Transmit;
+        self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });
     }
 
     /// The last descriptor of a frame was read.
     #[inline]
-    fn end_frame(&mut self, index: usize, place: u32, wire: &mut impl FnMut(&[u8])) {
+    fn end_frame(&mut self, index: usize, place: u32, words: u64, wire: &mut impl FnMut(&[u8])) {
         let mut bytes = std::mem::take(&mut self.transmit[index].filled);
-        if std::mem::take(&mut self.transmit[index].is_skipping) {
-            return;
+        let asked = self.transmit[index].asked;
+        if asked != 0 {
+            self.transmit[index].asked = 0;
+            if asked & SKIPPING != 0 {
+                return;
+            }
+            match self.offload(index, bytes, asked, words) {
+                Ok(longer) => bytes = longer,
+                Err(problem) => {
+                    self.malformed(index, place, problem);
+                    self.transmit[index].asked = 0;
+                    return;
+                }
+            }
         }
         if bytes < PADDED_BYTES && self.pads {
             self.frames[index][bytes..PADDED_BYTES].fill(0);
@@ -160,19 +253,20 @@ impl Device {
         }
         if bytes < HEADER_BYTES {
             self.malformed(index, place, Malformed::TooShort);
-            self.transmit[index].is_skipping = false;
+            self.transmit[index].asked = 0;
             return;
         }
         if self.is_link_up() {
-            self.statistics.count_transmitted(index, bytes);
-            wire(&self.frames[index][..bytes]);
+            let frame = &self.frames[index][..bytes];
+            self.statistics.count_transmitted(index, frame);
+            wire(frame);
         }
     }
 
     fn malformed(&mut self, index: usize, place: u32, problem: Malformed) {
         let queue = &mut self.transmit[index];
-        if !queue.is_skipping {
-            queue.is_skipping = true;
+        if queue.asked & SKIPPING == 0 {
+            queue.asked = SKIPPING;
             self.events.push(Event::Malformed { queue: index as u32, index: place, problem });
         }
     }

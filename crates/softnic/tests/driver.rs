@@ -183,7 +183,14 @@ fn a_full_ring_loses_frames_that_are_counted_and_nothing_else() {
     let receipts: Vec<Receipt> =
         (0..20).map(|n| driver.device.receive(&mut driver.memory, generator.next_frame(n))).collect();
     let missed = receipts.iter().filter(|&&receipt| receipt == Receipt::Missed).count();
-    assert_eq!((missed, driver.device.read(regs::rxmpc(0)), driver.device.read(regs::rxmpc(0))), (5, 5, 0));
+    assert_eq!((missed, driver.device.read(regs::qprdc(0)), driver.device.read(regs::qprdc(0))), (5, 5, 0));
+    // A queue that does not drop leaves frames in the packet buffer, where later ones find no room.
+    assert_eq!(driver.device.read(regs::rxmpc(0)), 0);
+    driver.write(regs::srrctl(0), regs::SRRCTL_DESCTYPE_ADVANCED | 2);
+    let receipts = (0..5).map(|n| driver.device.receive(&mut driver.memory, generator.next_frame(n)));
+    assert_eq!(receipts.filter(|&receipt| receipt == Receipt::Missed).count(), 5);
+    assert_eq!((driver.device.read(regs::rxmpc(0)), driver.device.read(regs::rxmpc(0))), (5, 0));
+    driver.write(regs::srrctl(0), regs::SRRCTL_DESCTYPE_ADVANCED | regs::SRRCTL_DROP_EN | 2);
     // One descriptor that is given back is one frame that has room.
     driver.take().expect("the first frame");
     assert_eq!(driver.device.receive(&mut driver.memory, generator.next_frame(0)), Receipt::Delivered { queue: 0 });

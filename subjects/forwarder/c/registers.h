@@ -62,11 +62,16 @@
 /* EIAM: Interrupt auto mask; 8.2.3.5.6 */
 #define EIAM 0x00890u
 
-/* EITR: Interrupt throttling; 8.2.3.5.12 */
+/* EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12 */
 static inline uint32_t eitr(uint32_t n) { return 0x00820u + n * 0x4u; }
+#define EITR_INTERVAL_MASK 0x00000ff8u
+#define EITR_INTERVAL_SHIFT 3u
 
-/* IVAR: Interrupt vector allocation; 8.2.3.5.16 */
+/* IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16 */
 static inline uint32_t ivar(uint32_t n) { return 0x00900u + n * 0x4u; }
+#define IVAR_ALLOC_MASK 0x0000003fu
+#define IVAR_ALLOC_SHIFT 0u
+#define IVAR_VALID 0x00000080u
 
 /* GPIE: General purpose interrupt enable; 8.2.3.5.18 */
 #define GPIE 0x00898u
@@ -80,12 +85,19 @@ static inline uint32_t ivar(uint32_t n) { return 0x00900u + n * 0x4u; }
 
 /* VLNCTRL: VLAN control; 8.2.3.7.2 */
 #define VLNCTRL 0x05088u
+#define VLNCTRL_VET_MASK 0x0000ffffu
+#define VLNCTRL_VET_SHIFT 0u
+#define VLNCTRL_CFI 0x10000000u
+#define VLNCTRL_CFIEN 0x20000000u
+#define VLNCTRL_VFE 0x40000000u
 
 /* MCSTCTRL: Multicast control; 8.2.3.7.3 */
 #define MCSTCTRL 0x05090u
 
-/* RXCSUM: Receive checksum control; 8.2.3.7.5 */
+/* RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5 */
 #define RXCSUM 0x05000u
+#define RXCSUM_IPPCSE 0x00001000u
+#define RXCSUM_PCSD 0x00002000u
 
 /* RFCTL: Receive filter control; 8.2.3.7.6 */
 #define RFCTL 0x05008u
@@ -99,8 +111,27 @@ static inline uint32_t rah(uint32_t n) { return 0x05404u + n * 0x8u; }
 #define RAH_RAH_SHIFT 0u
 #define RAH_AV 0x80000000u
 
-/* MRQC: Multiple receive queues command; 8.2.3.7.12 */
+/* VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11 */
+static inline uint32_t vfta(uint32_t n) { return 0x0a000u + n * 0x4u; }
+
+/* MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12 */
 #define MRQC 0x05818u
+#define MRQC_MRQE_MASK 0x0000000fu
+#define MRQC_MRQE_SHIFT 0u
+#define MRQC_TCP_IPV4 0x00010000u
+#define MRQC_IPV4 0x00020000u
+#define MRQC_IPV6 0x00100000u
+#define MRQC_TCP_IPV6 0x00200000u
+#define MRQC_UDP_IPV4 0x00400000u
+#define MRQC_UDP_IPV6 0x00800000u
+
+/* RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14 */
+static inline uint32_t rssrk(uint32_t n) { return 0x05c80u + n * 0x4u; }
+
+/* RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15 */
+static inline uint32_t reta(uint32_t n) { return 0x05c00u + n * 0x4u; }
+#define RETA_QUEUE_MASK 0x0000000fu
+#define RETA_QUEUE_SHIFT 0u
 
 /* RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1 */
 static inline uint32_t rdbal(uint32_t n) { return 0x01000u + n * 0x40u; }
@@ -153,6 +184,8 @@ static inline uint32_t rxpbsize(uint32_t n) { return 0x03c00u + n * 0x4u; }
 /* DMATXCTL: DMA transmit control; 8.2.3.9.2 */
 #define DMATXCTL 0x04a80u
 #define DMATXCTL_TE 0x00000001u
+#define DMATXCTL_VT_MASK 0xffff0000u
+#define DMATXCTL_VT_SHIFT 16u
 
 /* TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5 */
 static inline uint32_t tdbal(uint32_t n) { return 0x06000u + n * 0x40u; }
@@ -220,8 +253,32 @@ static inline uint32_t dca_rxctrl(uint32_t n) { return 0x02200u + n * 0x4u; }
 #define LINKS_SPEED_SHIFT 28u
 #define LINKS_UP 0x40000000u
 
-/* RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4 */
+/* RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4 */
 static inline uint32_t rxmpc(uint32_t n) { return 0x03fa0u + n * 0x4u; }
+
+/* PRC64: Good frames received of 64 bytes; 8.2.3.23 */
+#define PRC64 0x0405cu
+
+/* PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23 */
+#define PRC127 0x04060u
+
+/* PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23 */
+#define PRC255 0x04064u
+
+/* PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23 */
+#define PRC511 0x04068u
+
+/* PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23 */
+#define PRC1023 0x0406cu
+
+/* PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23 */
+#define PRC1522 0x04070u
+
+/* BPRC: Good broadcast frames received; 8.2.3.23 */
+#define BPRC 0x04078u
+
+/* MPRC: Good multicast frames received, without broadcasts; 8.2.3.23 */
+#define MPRC 0x0407cu
 
 /* GPRC: Good frames received; 8.2.3.23.18 */
 #define GPRC 0x04074u
@@ -241,15 +298,101 @@ static inline uint32_t rxmpc(uint32_t n) { return 0x03fa0u + n * 0x4u; }
 /* GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25 */
 #define GOTCH 0x04094u
 
-/* QPRC: Frames received by the queue; 8.2.3.23.69 */
+/* TORL: Bytes of all frames received, lower half; 8.2.3.23 */
+#define TORL 0x040c0u
+
+/* TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23 */
+#define TORH 0x040c4u
+
+/* TPR: All frames received, also those that no filter takes; 8.2.3.23 */
+#define TPR 0x040d0u
+
+/* TPT: All frames transmitted; 8.2.3.23 */
+#define TPT 0x040d4u
+
+/* PTC64: Frames transmitted of 64 bytes; 8.2.3.23 */
+#define PTC64 0x040d8u
+
+/* PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23 */
+#define PTC127 0x040dcu
+
+/* PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23 */
+#define PTC255 0x040e0u
+
+/* PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23 */
+#define PTC511 0x040e4u
+
+/* PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23 */
+#define PTC1023 0x040e8u
+
+/* PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23 */
+#define PTC1522 0x040ecu
+
+/* MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23 */
+#define MPTC 0x040f0u
+
+/* BPTC: Broadcast frames transmitted; 8.2.3.23 */
+#define BPTC 0x040f4u
+
+/* XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23 */
+#define XEC 0x04120u
+
+/* RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23 */
+static inline uint32_t rqsmr(uint32_t n) { return 0x02300u + n * 0x4u; }
+#define RQSMR_COUNTER_MASK 0x0000000fu
+#define RQSMR_COUNTER_SHIFT 0u
+
+/* TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23 */
+static inline uint32_t tqsm(uint32_t n) { return 0x08600u + n * 0x4u; }
+#define TQSM_COUNTER_MASK 0x0000000fu
+#define TQSM_COUNTER_SHIFT 0u
+
+/* QPRC: Frames received by the queues of this counter; 8.2.3.23.69 */
 static inline uint32_t qprc(uint32_t n) { return 0x01030u + n * 0x40u; }
 
-/* QPTC: Frames transmitted by the queue; 8.2.3.23.72 */
+/* QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72 */
 static inline uint32_t qptc(uint32_t n) { return 0x06030u + n * 0x40u; }
 
-/* RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2 */
+/* QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23 */
+static inline uint32_t qprdc(uint32_t n) { return 0x01430u + n * 0x40u; }
+
+/* QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23 */
+static inline uint32_t qbrc_l(uint32_t n) { return 0x01034u + n * 0x40u; }
+
+/* QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23 */
+static inline uint32_t qbrc_h(uint32_t n) { return 0x01038u + n * 0x40u; }
+
+/* QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23 */
+static inline uint32_t qbtc_l(uint32_t n) { return 0x08700u + n * 0x8u; }
+
+/* QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23 */
+static inline uint32_t qbtc_h(uint32_t n) { return 0x08704u + n * 0x8u; }
+
+/* RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2 */
+#define RXD_INFO_RSS_TYPE_MASK 0x0000000fu
+#define RXD_INFO_RSS_TYPE_SHIFT 0u
+#define RXD_INFO_IPV4 0x00000010u
+#define RXD_INFO_IPV4E 0x00000020u
+#define RXD_INFO_IPV6 0x00000040u
+#define RXD_INFO_IPV6E 0x00000080u
+#define RXD_INFO_TCP 0x00000100u
+#define RXD_INFO_UDP 0x00000200u
+#define RXD_INFO_SCTP 0x00000400u
+
+/* RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2 */
 #define RXD_DD 0x00000001u
 #define RXD_EOP 0x00000002u
+#define RXD_VP 0x00000008u
+#define RXD_L4CS 0x00000020u
+#define RXD_IPCS 0x00000040u
+#define RXD_L4E 0x40000000u
+#define RXD_IPE 0x80000000u
+
+/* RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2 */
+#define RXD_LENGTH_BYTES_MASK 0x0000ffffu
+#define RXD_LENGTH_BYTES_SHIFT 0u
+#define RXD_LENGTH_VLAN_MASK 0xffff0000u
+#define RXD_LENGTH_VLAN_SHIFT 16u
 
 /* TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4 */
 #define TXD_DTALEN_MASK 0x0000ffffu
@@ -260,10 +403,47 @@ static inline uint32_t qptc(uint32_t n) { return 0x06030u + n * 0x40u; }
 #define TXD_IFCS 0x02000000u
 #define TXD_RS 0x08000000u
 #define TXD_DEXT 0x20000000u
+#define TXD_VLE 0x40000000u
+#define TXD_TSE 0x80000000u
 
-/* TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4 */
+/* TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4 */
+#define TXD_OLINFO_IDX 0x00000010u
+#define TXD_OLINFO_CC 0x00000080u
+#define TXD_OLINFO_IXSM 0x00000100u
+#define TXD_OLINFO_TXSM 0x00000200u
 #define TXD_OLINFO_PAYLEN_MASK 0xffffc000u
 #define TXD_OLINFO_PAYLEN_SHIFT 14u
+
+/* TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3 */
+#define TXC_LENGTHS_IPLEN_MASK 0x000001ffu
+#define TXC_LENGTHS_IPLEN_SHIFT 0u
+#define TXC_LENGTHS_MACLEN_MASK 0x0000fe00u
+#define TXC_LENGTHS_MACLEN_SHIFT 9u
+#define TXC_LENGTHS_VLAN_MASK 0xffff0000u
+#define TXC_LENGTHS_VLAN_SHIFT 16u
+
+/* TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3 */
+#define TXC_IPV4 0x00000400u
+#define TXC_L4T_MASK 0x00001800u
+#define TXC_L4T_SHIFT 11u
+
+/* TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3 */
+#define TXC_IDX_IDX 0x00000010u
+#define TXC_IDX_L4LEN_MASK 0x0000ff00u
+#define TXC_IDX_L4LEN_SHIFT 8u
+#define TXC_IDX_MSS_MASK 0xffff0000u
+#define TXC_IDX_MSS_SHIFT 16u
+
+/* TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2 */
+#define TXL_CSO_MASK 0x00ff0000u
+#define TXL_CSO_SHIFT 16u
+#define TXL_IC 0x04000000u
+
+/* TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2 */
+#define TXL_TAG_CSS_MASK 0x0000ff00u
+#define TXL_TAG_CSS_SHIFT 8u
+#define TXL_TAG_VLAN_MASK 0xffff0000u
+#define TXL_TAG_VLAN_SHIFT 16u
 
 /* TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4 */
 #define TXD_WB_DD 0x00000001u
@@ -278,5 +458,15 @@ static inline uint32_t qptc(uint32_t n) { return 0x06030u + n * 0x40u; }
 #define TXPBSIZE_40KB 0x0000a000u
 #define TXD_DTYP_DATA 0x00300000u
 #define TXD_DTYP_CONTEXT 0x00200000u
+#define MRQC_MRQE_RSS 0x00000001u
+#define RSS_TYPE_TCP_IPV4 0x00000001u
+#define RSS_TYPE_IPV4 0x00000002u
+#define RSS_TYPE_TCP_IPV6 0x00000003u
+#define RSS_TYPE_IPV6 0x00000005u
+#define RSS_TYPE_UDP_IPV4 0x00000007u
+#define RSS_TYPE_UDP_IPV6 0x00000008u
+#define TXC_L4T_UDP 0x00000000u
+#define TXC_L4T_TCP 0x00000800u
+#define TXC_L4T_SCTP 0x00001000u
 
 #endif

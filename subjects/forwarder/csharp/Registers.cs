@@ -62,11 +62,16 @@ namespace Forwarder
         // EIAM: Interrupt auto mask; 8.2.3.5.6
         public const uint Eiam = 0x00890;
 
-        // EITR: Interrupt throttling; 8.2.3.5.12
+        // EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
         public static uint Eitr(uint n) => 0x00820 + n * 0x4;
+        public const uint EitrIntervalMask = 0x00000ff8;
+        public const int EitrIntervalShift = 3;
 
-        // IVAR: Interrupt vector allocation; 8.2.3.5.16
+        // IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
         public static uint Ivar(uint n) => 0x00900 + n * 0x4;
+        public const uint IvarAllocMask = 0x0000003f;
+        public const int IvarAllocShift = 0;
+        public const uint IvarValid = 0x00000080;
 
         // GPIE: General purpose interrupt enable; 8.2.3.5.18
         public const uint Gpie = 0x00898;
@@ -80,12 +85,19 @@ namespace Forwarder
 
         // VLNCTRL: VLAN control; 8.2.3.7.2
         public const uint Vlnctrl = 0x05088;
+        public const uint VlnctrlVetMask = 0x0000ffff;
+        public const int VlnctrlVetShift = 0;
+        public const uint VlnctrlCfi = 0x10000000;
+        public const uint VlnctrlCfien = 0x20000000;
+        public const uint VlnctrlVfe = 0x40000000;
 
         // MCSTCTRL: Multicast control; 8.2.3.7.3
         public const uint Mcstctrl = 0x05090;
 
-        // RXCSUM: Receive checksum control; 8.2.3.7.5
+        // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
         public const uint Rxcsum = 0x05000;
+        public const uint RxcsumIppcse = 0x00001000;
+        public const uint RxcsumPcsd = 0x00002000;
 
         // RFCTL: Receive filter control; 8.2.3.7.6
         public const uint Rfctl = 0x05008;
@@ -99,8 +111,27 @@ namespace Forwarder
         public const int RahRahShift = 0;
         public const uint RahAv = 0x80000000;
 
-        // MRQC: Multiple receive queues command; 8.2.3.7.12
+        // VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+        public static uint Vfta(uint n) => 0x0a000 + n * 0x4;
+
+        // MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
         public const uint Mrqc = 0x05818;
+        public const uint MrqcMrqeMask = 0x0000000f;
+        public const int MrqcMrqeShift = 0;
+        public const uint MrqcTcpIpv4 = 0x00010000;
+        public const uint MrqcIpv4 = 0x00020000;
+        public const uint MrqcIpv6 = 0x00100000;
+        public const uint MrqcTcpIpv6 = 0x00200000;
+        public const uint MrqcUdpIpv4 = 0x00400000;
+        public const uint MrqcUdpIpv6 = 0x00800000;
+
+        // RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+        public static uint Rssrk(uint n) => 0x05c80 + n * 0x4;
+
+        // RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+        public static uint Reta(uint n) => 0x05c00 + n * 0x4;
+        public const uint RetaQueueMask = 0x0000000f;
+        public const int RetaQueueShift = 0;
 
         // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
         public static uint Rdbal(uint n) => 0x01000 + n * 0x40;
@@ -153,6 +184,8 @@ namespace Forwarder
         // DMATXCTL: DMA transmit control; 8.2.3.9.2
         public const uint Dmatxctl = 0x04a80;
         public const uint DmatxctlTe = 0x00000001;
+        public const uint DmatxctlVtMask = 0xffff0000;
+        public const int DmatxctlVtShift = 16;
 
         // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
         public static uint Tdbal(uint n) => 0x06000 + n * 0x40;
@@ -220,8 +253,32 @@ namespace Forwarder
         public const int LinksSpeedShift = 28;
         public const uint LinksUp = 0x40000000;
 
-        // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+        // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
         public static uint Rxmpc(uint n) => 0x03fa0 + n * 0x4;
+
+        // PRC64: Good frames received of 64 bytes; 8.2.3.23
+        public const uint Prc64 = 0x0405c;
+
+        // PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+        public const uint Prc127 = 0x04060;
+
+        // PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+        public const uint Prc255 = 0x04064;
+
+        // PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+        public const uint Prc511 = 0x04068;
+
+        // PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+        public const uint Prc1023 = 0x0406c;
+
+        // PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+        public const uint Prc1522 = 0x04070;
+
+        // BPRC: Good broadcast frames received; 8.2.3.23
+        public const uint Bprc = 0x04078;
+
+        // MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+        public const uint Mprc = 0x0407c;
 
         // GPRC: Good frames received; 8.2.3.23.18
         public const uint Gprc = 0x04074;
@@ -241,15 +298,101 @@ namespace Forwarder
         // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
         public const uint Gotch = 0x04094;
 
-        // QPRC: Frames received by the queue; 8.2.3.23.69
+        // TORL: Bytes of all frames received, lower half; 8.2.3.23
+        public const uint Torl = 0x040c0;
+
+        // TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+        public const uint Torh = 0x040c4;
+
+        // TPR: All frames received, also those that no filter takes; 8.2.3.23
+        public const uint Tpr = 0x040d0;
+
+        // TPT: All frames transmitted; 8.2.3.23
+        public const uint Tpt = 0x040d4;
+
+        // PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+        public const uint Ptc64 = 0x040d8;
+
+        // PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+        public const uint Ptc127 = 0x040dc;
+
+        // PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+        public const uint Ptc255 = 0x040e0;
+
+        // PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+        public const uint Ptc511 = 0x040e4;
+
+        // PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+        public const uint Ptc1023 = 0x040e8;
+
+        // PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+        public const uint Ptc1522 = 0x040ec;
+
+        // MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+        public const uint Mptc = 0x040f0;
+
+        // BPTC: Broadcast frames transmitted; 8.2.3.23
+        public const uint Bptc = 0x040f4;
+
+        // XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+        public const uint Xec = 0x04120;
+
+        // RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+        public static uint Rqsmr(uint n) => 0x02300 + n * 0x4;
+        public const uint RqsmrCounterMask = 0x0000000f;
+        public const int RqsmrCounterShift = 0;
+
+        // TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+        public static uint Tqsm(uint n) => 0x08600 + n * 0x4;
+        public const uint TqsmCounterMask = 0x0000000f;
+        public const int TqsmCounterShift = 0;
+
+        // QPRC: Frames received by the queues of this counter; 8.2.3.23.69
         public static uint Qprc(uint n) => 0x01030 + n * 0x40;
 
-        // QPTC: Frames transmitted by the queue; 8.2.3.23.72
+        // QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
         public static uint Qptc(uint n) => 0x06030 + n * 0x40;
 
-        // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+        // QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+        public static uint Qprdc(uint n) => 0x01430 + n * 0x40;
+
+        // QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+        public static uint QbrcL(uint n) => 0x01034 + n * 0x40;
+
+        // QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+        public static uint QbrcH(uint n) => 0x01038 + n * 0x40;
+
+        // QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+        public static uint QbtcL(uint n) => 0x08700 + n * 0x8;
+
+        // QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+        public static uint QbtcH(uint n) => 0x08704 + n * 0x8;
+
+        // RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+        public const uint RxdInfoRssTypeMask = 0x0000000f;
+        public const int RxdInfoRssTypeShift = 0;
+        public const uint RxdInfoIpv4 = 0x00000010;
+        public const uint RxdInfoIpv4e = 0x00000020;
+        public const uint RxdInfoIpv6 = 0x00000040;
+        public const uint RxdInfoIpv6e = 0x00000080;
+        public const uint RxdInfoTcp = 0x00000100;
+        public const uint RxdInfoUdp = 0x00000200;
+        public const uint RxdInfoSctp = 0x00000400;
+
+        // RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
         public const uint RxdDd = 0x00000001;
         public const uint RxdEop = 0x00000002;
+        public const uint RxdVp = 0x00000008;
+        public const uint RxdL4cs = 0x00000020;
+        public const uint RxdIpcs = 0x00000040;
+        public const uint RxdL4e = 0x40000000;
+        public const uint RxdIpe = 0x80000000;
+
+        // RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+        public const uint RxdLengthBytesMask = 0x0000ffff;
+        public const int RxdLengthBytesShift = 0;
+        public const uint RxdLengthVlanMask = 0xffff0000;
+        public const int RxdLengthVlanShift = 16;
 
         // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
         public const uint TxdDtalenMask = 0x0000ffff;
@@ -260,10 +403,47 @@ namespace Forwarder
         public const uint TxdIfcs = 0x02000000;
         public const uint TxdRs = 0x08000000;
         public const uint TxdDext = 0x20000000;
+        public const uint TxdVle = 0x40000000;
+        public const uint TxdTse = 0x80000000;
 
-        // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+        // TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+        public const uint TxdOlinfoIdx = 0x00000010;
+        public const uint TxdOlinfoCc = 0x00000080;
+        public const uint TxdOlinfoIxsm = 0x00000100;
+        public const uint TxdOlinfoTxsm = 0x00000200;
         public const uint TxdOlinfoPaylenMask = 0xffffc000;
         public const int TxdOlinfoPaylenShift = 14;
+
+        // TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+        public const uint TxcLengthsIplenMask = 0x000001ff;
+        public const int TxcLengthsIplenShift = 0;
+        public const uint TxcLengthsMaclenMask = 0x0000fe00;
+        public const int TxcLengthsMaclenShift = 9;
+        public const uint TxcLengthsVlanMask = 0xffff0000;
+        public const int TxcLengthsVlanShift = 16;
+
+        // TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+        public const uint TxcIpv4 = 0x00000400;
+        public const uint TxcL4tMask = 0x00001800;
+        public const int TxcL4tShift = 11;
+
+        // TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+        public const uint TxcIdxIdx = 0x00000010;
+        public const uint TxcIdxL4lenMask = 0x0000ff00;
+        public const int TxcIdxL4lenShift = 8;
+        public const uint TxcIdxMssMask = 0xffff0000;
+        public const int TxcIdxMssShift = 16;
+
+        // TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+        public const uint TxlCsoMask = 0x00ff0000;
+        public const int TxlCsoShift = 16;
+        public const uint TxlIc = 0x04000000;
+
+        // TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+        public const uint TxlTagCssMask = 0x0000ff00;
+        public const int TxlTagCssShift = 8;
+        public const uint TxlTagVlanMask = 0xffff0000;
+        public const int TxlTagVlanShift = 16;
 
         // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
         public const uint TxdWbDd = 0x00000001;
@@ -278,5 +458,15 @@ namespace Forwarder
         public const uint Txpbsize40kb = 0x0000a000;
         public const uint TxdDtypData = 0x00300000;
         public const uint TxdDtypContext = 0x00200000;
+        public const uint MrqcMrqeRss = 0x00000001;
+        public const uint RssTypeTcpIpv4 = 0x00000001;
+        public const uint RssTypeIpv4 = 0x00000002;
+        public const uint RssTypeTcpIpv6 = 0x00000003;
+        public const uint RssTypeIpv6 = 0x00000005;
+        public const uint RssTypeUdpIpv4 = 0x00000007;
+        public const uint RssTypeUdpIpv6 = 0x00000008;
+        public const uint TxcL4tUdp = 0x00000000;
+        public const uint TxcL4tTcp = 0x00000800;
+        public const uint TxcL4tSctp = 0x00001000;
     }
 }

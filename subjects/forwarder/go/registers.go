@@ -60,11 +60,18 @@ const regEiac uint32 = 0x00810
 // EIAM: Interrupt auto mask; 8.2.3.5.6
 const regEiam uint32 = 0x00890
 
-// EITR: Interrupt throttling; 8.2.3.5.12
+// EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
 func regEitr(n uint32) uint32 { return 0x00820 + n*0x4 }
 
-// IVAR: Interrupt vector allocation; 8.2.3.5.16
+const regEitrIntervalMask uint32 = 0x00000ff8
+const regEitrIntervalShift uint32 = 3
+
+// IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
 func regIvar(n uint32) uint32 { return 0x00900 + n*0x4 }
+
+const regIvarAllocMask uint32 = 0x0000003f
+const regIvarAllocShift uint32 = 0
+const regIvarValid uint32 = 0x00000080
 
 // GPIE: General purpose interrupt enable; 8.2.3.5.18
 const regGpie uint32 = 0x00898
@@ -78,12 +85,19 @@ const regFctrlBam uint32 = 0x00000400
 
 // VLNCTRL: VLAN control; 8.2.3.7.2
 const regVlnctrl uint32 = 0x05088
+const regVlnctrlVetMask uint32 = 0x0000ffff
+const regVlnctrlVetShift uint32 = 0
+const regVlnctrlCfi uint32 = 0x10000000
+const regVlnctrlCfien uint32 = 0x20000000
+const regVlnctrlVfe uint32 = 0x40000000
 
 // MCSTCTRL: Multicast control; 8.2.3.7.3
 const regMcstctrl uint32 = 0x05090
 
-// RXCSUM: Receive checksum control; 8.2.3.7.5
+// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
 const regRxcsum uint32 = 0x05000
+const regRxcsumIppcse uint32 = 0x00001000
+const regRxcsumPcsd uint32 = 0x00002000
 
 // RFCTL: Receive filter control; 8.2.3.7.6
 const regRfctl uint32 = 0x05008
@@ -98,8 +112,28 @@ const regRahRahMask uint32 = 0x0000ffff
 const regRahRahShift uint32 = 0
 const regRahAv uint32 = 0x80000000
 
-// MRQC: Multiple receive queues command; 8.2.3.7.12
+// VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+func regVfta(n uint32) uint32 { return 0x0a000 + n*0x4 }
+
+// MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
 const regMrqc uint32 = 0x05818
+const regMrqcMrqeMask uint32 = 0x0000000f
+const regMrqcMrqeShift uint32 = 0
+const regMrqcTcpIpv4 uint32 = 0x00010000
+const regMrqcIpv4 uint32 = 0x00020000
+const regMrqcIpv6 uint32 = 0x00100000
+const regMrqcTcpIpv6 uint32 = 0x00200000
+const regMrqcUdpIpv4 uint32 = 0x00400000
+const regMrqcUdpIpv6 uint32 = 0x00800000
+
+// RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+func regRssrk(n uint32) uint32 { return 0x05c80 + n*0x4 }
+
+// RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+func regReta(n uint32) uint32 { return 0x05c00 + n*0x4 }
+
+const regRetaQueueMask uint32 = 0x0000000f
+const regRetaQueueShift uint32 = 0
 
 // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
 func regRdbal(n uint32) uint32 { return 0x01000 + n*0x40 }
@@ -155,6 +189,8 @@ const regDtxmxszrq uint32 = 0x08100
 // DMATXCTL: DMA transmit control; 8.2.3.9.2
 const regDmatxctl uint32 = 0x04a80
 const regDmatxctlTe uint32 = 0x00000001
+const regDmatxctlVtMask uint32 = 0xffff0000
+const regDmatxctlVtShift uint32 = 16
 
 // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
 func regTdbal(n uint32) uint32 { return 0x06000 + n*0x40 }
@@ -225,8 +261,32 @@ const regLinksSpeedMask uint32 = 0x30000000
 const regLinksSpeedShift uint32 = 28
 const regLinksUp uint32 = 0x40000000
 
-// RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+// RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 func regRxmpc(n uint32) uint32 { return 0x03fa0 + n*0x4 }
+
+// PRC64: Good frames received of 64 bytes; 8.2.3.23
+const regPrc64 uint32 = 0x0405c
+
+// PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+const regPrc127 uint32 = 0x04060
+
+// PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+const regPrc255 uint32 = 0x04064
+
+// PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+const regPrc511 uint32 = 0x04068
+
+// PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+const regPrc1023 uint32 = 0x0406c
+
+// PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+const regPrc1522 uint32 = 0x04070
+
+// BPRC: Good broadcast frames received; 8.2.3.23
+const regBprc uint32 = 0x04078
+
+// MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+const regMprc uint32 = 0x0407c
 
 // GPRC: Good frames received; 8.2.3.23.18
 const regGprc uint32 = 0x04074
@@ -246,15 +306,103 @@ const regGotcl uint32 = 0x04090
 // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
 const regGotch uint32 = 0x04094
 
-// QPRC: Frames received by the queue; 8.2.3.23.69
+// TORL: Bytes of all frames received, lower half; 8.2.3.23
+const regTorl uint32 = 0x040c0
+
+// TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+const regTorh uint32 = 0x040c4
+
+// TPR: All frames received, also those that no filter takes; 8.2.3.23
+const regTpr uint32 = 0x040d0
+
+// TPT: All frames transmitted; 8.2.3.23
+const regTpt uint32 = 0x040d4
+
+// PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+const regPtc64 uint32 = 0x040d8
+
+// PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+const regPtc127 uint32 = 0x040dc
+
+// PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+const regPtc255 uint32 = 0x040e0
+
+// PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+const regPtc511 uint32 = 0x040e4
+
+// PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+const regPtc1023 uint32 = 0x040e8
+
+// PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+const regPtc1522 uint32 = 0x040ec
+
+// MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+const regMptc uint32 = 0x040f0
+
+// BPTC: Broadcast frames transmitted; 8.2.3.23
+const regBptc uint32 = 0x040f4
+
+// XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+const regXec uint32 = 0x04120
+
+// RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+func regRqsmr(n uint32) uint32 { return 0x02300 + n*0x4 }
+
+const regRqsmrCounterMask uint32 = 0x0000000f
+const regRqsmrCounterShift uint32 = 0
+
+// TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+func regTqsm(n uint32) uint32 { return 0x08600 + n*0x4 }
+
+const regTqsmCounterMask uint32 = 0x0000000f
+const regTqsmCounterShift uint32 = 0
+
+// QPRC: Frames received by the queues of this counter; 8.2.3.23.69
 func regQprc(n uint32) uint32 { return 0x01030 + n*0x40 }
 
-// QPTC: Frames transmitted by the queue; 8.2.3.23.72
+// QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
 func regQptc(n uint32) uint32 { return 0x06030 + n*0x40 }
 
-// RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+// QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+func regQprdc(n uint32) uint32 { return 0x01430 + n*0x40 }
+
+// QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+func regQbrcL(n uint32) uint32 { return 0x01034 + n*0x40 }
+
+// QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+func regQbrcH(n uint32) uint32 { return 0x01038 + n*0x40 }
+
+// QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+func regQbtcL(n uint32) uint32 { return 0x08700 + n*0x8 }
+
+// QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+func regQbtcH(n uint32) uint32 { return 0x08704 + n*0x8 }
+
+// RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+const regRxdInfoRssTypeMask uint32 = 0x0000000f
+const regRxdInfoRssTypeShift uint32 = 0
+const regRxdInfoIpv4 uint32 = 0x00000010
+const regRxdInfoIpv4e uint32 = 0x00000020
+const regRxdInfoIpv6 uint32 = 0x00000040
+const regRxdInfoIpv6e uint32 = 0x00000080
+const regRxdInfoTcp uint32 = 0x00000100
+const regRxdInfoUdp uint32 = 0x00000200
+const regRxdInfoSctp uint32 = 0x00000400
+
+// RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
 const regRxdDd uint32 = 0x00000001
 const regRxdEop uint32 = 0x00000002
+const regRxdVp uint32 = 0x00000008
+const regRxdL4cs uint32 = 0x00000020
+const regRxdIpcs uint32 = 0x00000040
+const regRxdL4e uint32 = 0x40000000
+const regRxdIpe uint32 = 0x80000000
+
+// RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+const regRxdLengthBytesMask uint32 = 0x0000ffff
+const regRxdLengthBytesShift uint32 = 0
+const regRxdLengthVlanMask uint32 = 0xffff0000
+const regRxdLengthVlanShift uint32 = 16
 
 // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
 const regTxdDtalenMask uint32 = 0x0000ffff
@@ -265,10 +413,47 @@ const regTxdEop uint32 = 0x01000000
 const regTxdIfcs uint32 = 0x02000000
 const regTxdRs uint32 = 0x08000000
 const regTxdDext uint32 = 0x20000000
+const regTxdVle uint32 = 0x40000000
+const regTxdTse uint32 = 0x80000000
 
-// TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+// TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+const regTxdOlinfoIdx uint32 = 0x00000010
+const regTxdOlinfoCc uint32 = 0x00000080
+const regTxdOlinfoIxsm uint32 = 0x00000100
+const regTxdOlinfoTxsm uint32 = 0x00000200
 const regTxdOlinfoPaylenMask uint32 = 0xffffc000
 const regTxdOlinfoPaylenShift uint32 = 14
+
+// TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+const regTxcLengthsIplenMask uint32 = 0x000001ff
+const regTxcLengthsIplenShift uint32 = 0
+const regTxcLengthsMaclenMask uint32 = 0x0000fe00
+const regTxcLengthsMaclenShift uint32 = 9
+const regTxcLengthsVlanMask uint32 = 0xffff0000
+const regTxcLengthsVlanShift uint32 = 16
+
+// TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+const regTxcIpv4 uint32 = 0x00000400
+const regTxcL4tMask uint32 = 0x00001800
+const regTxcL4tShift uint32 = 11
+
+// TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+const regTxcIdxIdx uint32 = 0x00000010
+const regTxcIdxL4lenMask uint32 = 0x0000ff00
+const regTxcIdxL4lenShift uint32 = 8
+const regTxcIdxMssMask uint32 = 0xffff0000
+const regTxcIdxMssShift uint32 = 16
+
+// TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+const regTxlCsoMask uint32 = 0x00ff0000
+const regTxlCsoShift uint32 = 16
+const regTxlIc uint32 = 0x04000000
+
+// TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+const regTxlTagCssMask uint32 = 0x0000ff00
+const regTxlTagCssShift uint32 = 8
+const regTxlTagVlanMask uint32 = 0xffff0000
+const regTxlTagVlanShift uint32 = 16
 
 // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
 const regTxdWbDd uint32 = 0x00000001
@@ -283,3 +468,13 @@ const regRxpbsize128kb uint32 = 0x00020000
 const regTxpbsize40kb uint32 = 0x0000a000
 const regTxdDtypData uint32 = 0x00300000
 const regTxdDtypContext uint32 = 0x00200000
+const regMrqcMrqeRss uint32 = 0x00000001
+const regRssTypeTcpIpv4 uint32 = 0x00000001
+const regRssTypeIpv4 uint32 = 0x00000002
+const regRssTypeTcpIpv6 uint32 = 0x00000003
+const regRssTypeIpv6 uint32 = 0x00000005
+const regRssTypeUdpIpv4 uint32 = 0x00000007
+const regRssTypeUdpIpv6 uint32 = 0x00000008
+const regTxcL4tUdp uint32 = 0x00000000
+const regTxcL4tTcp uint32 = 0x00000800
+const regTxcL4tSctp uint32 = 0x00001000

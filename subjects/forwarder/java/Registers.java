@@ -60,15 +60,20 @@ final class Registers {
     // EIAM: Interrupt auto mask; 8.2.3.5.6
     static final int EIAM = 0x00890;
 
-    // EITR: Interrupt throttling; 8.2.3.5.12
+    // EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
     static int eitr(int n) {
         return 0x00820 + n * 0x4;
     }
+    static final int EITR_INTERVAL_MASK = 0x00000ff8;
+    static final int EITR_INTERVAL_SHIFT = 3;
 
-    // IVAR: Interrupt vector allocation; 8.2.3.5.16
+    // IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
     static int ivar(int n) {
         return 0x00900 + n * 0x4;
     }
+    static final int IVAR_ALLOC_MASK = 0x0000003f;
+    static final int IVAR_ALLOC_SHIFT = 0;
+    static final int IVAR_VALID = 0x00000080;
 
     // GPIE: General purpose interrupt enable; 8.2.3.5.18
     static final int GPIE = 0x00898;
@@ -82,12 +87,19 @@ final class Registers {
 
     // VLNCTRL: VLAN control; 8.2.3.7.2
     static final int VLNCTRL = 0x05088;
+    static final int VLNCTRL_VET_MASK = 0x0000ffff;
+    static final int VLNCTRL_VET_SHIFT = 0;
+    static final int VLNCTRL_CFI = 0x10000000;
+    static final int VLNCTRL_CFIEN = 0x20000000;
+    static final int VLNCTRL_VFE = 0x40000000;
 
     // MCSTCTRL: Multicast control; 8.2.3.7.3
     static final int MCSTCTRL = 0x05090;
 
-    // RXCSUM: Receive checksum control; 8.2.3.7.5
+    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
     static final int RXCSUM = 0x05000;
+    static final int RXCSUM_IPPCSE = 0x00001000;
+    static final int RXCSUM_PCSD = 0x00002000;
 
     // RFCTL: Receive filter control; 8.2.3.7.6
     static final int RFCTL = 0x05008;
@@ -105,8 +117,33 @@ final class Registers {
     static final int RAH_RAH_SHIFT = 0;
     static final int RAH_AV = 0x80000000;
 
-    // MRQC: Multiple receive queues command; 8.2.3.7.12
+    // VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+    static int vfta(int n) {
+        return 0x0a000 + n * 0x4;
+    }
+
+    // MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
     static final int MRQC = 0x05818;
+    static final int MRQC_MRQE_MASK = 0x0000000f;
+    static final int MRQC_MRQE_SHIFT = 0;
+    static final int MRQC_TCP_IPV4 = 0x00010000;
+    static final int MRQC_IPV4 = 0x00020000;
+    static final int MRQC_IPV6 = 0x00100000;
+    static final int MRQC_TCP_IPV6 = 0x00200000;
+    static final int MRQC_UDP_IPV4 = 0x00400000;
+    static final int MRQC_UDP_IPV6 = 0x00800000;
+
+    // RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+    static int rssrk(int n) {
+        return 0x05c80 + n * 0x4;
+    }
+
+    // RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+    static int reta(int n) {
+        return 0x05c00 + n * 0x4;
+    }
+    static final int RETA_QUEUE_MASK = 0x0000000f;
+    static final int RETA_QUEUE_SHIFT = 0;
 
     // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
     static int rdbal(int n) {
@@ -175,6 +212,8 @@ final class Registers {
     // DMATXCTL: DMA transmit control; 8.2.3.9.2
     static final int DMATXCTL = 0x04a80;
     static final int DMATXCTL_TE = 0x00000001;
+    static final int DMATXCTL_VT_MASK = 0xffff0000;
+    static final int DMATXCTL_VT_SHIFT = 16;
 
     // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
     static int tdbal(int n) {
@@ -258,10 +297,34 @@ final class Registers {
     static final int LINKS_SPEED_SHIFT = 28;
     static final int LINKS_UP = 0x40000000;
 
-    // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+    // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
     static int rxmpc(int n) {
         return 0x03fa0 + n * 0x4;
     }
+
+    // PRC64: Good frames received of 64 bytes; 8.2.3.23
+    static final int PRC64 = 0x0405c;
+
+    // PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+    static final int PRC127 = 0x04060;
+
+    // PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+    static final int PRC255 = 0x04064;
+
+    // PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+    static final int PRC511 = 0x04068;
+
+    // PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+    static final int PRC1023 = 0x0406c;
+
+    // PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+    static final int PRC1522 = 0x04070;
+
+    // BPRC: Good broadcast frames received; 8.2.3.23
+    static final int BPRC = 0x04078;
+
+    // MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+    static final int MPRC = 0x0407c;
 
     // GPRC: Good frames received; 8.2.3.23.18
     static final int GPRC = 0x04074;
@@ -281,19 +344,119 @@ final class Registers {
     // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
     static final int GOTCH = 0x04094;
 
-    // QPRC: Frames received by the queue; 8.2.3.23.69
+    // TORL: Bytes of all frames received, lower half; 8.2.3.23
+    static final int TORL = 0x040c0;
+
+    // TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+    static final int TORH = 0x040c4;
+
+    // TPR: All frames received, also those that no filter takes; 8.2.3.23
+    static final int TPR = 0x040d0;
+
+    // TPT: All frames transmitted; 8.2.3.23
+    static final int TPT = 0x040d4;
+
+    // PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+    static final int PTC64 = 0x040d8;
+
+    // PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+    static final int PTC127 = 0x040dc;
+
+    // PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+    static final int PTC255 = 0x040e0;
+
+    // PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+    static final int PTC511 = 0x040e4;
+
+    // PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+    static final int PTC1023 = 0x040e8;
+
+    // PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+    static final int PTC1522 = 0x040ec;
+
+    // MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+    static final int MPTC = 0x040f0;
+
+    // BPTC: Broadcast frames transmitted; 8.2.3.23
+    static final int BPTC = 0x040f4;
+
+    // XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+    static final int XEC = 0x04120;
+
+    // RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+    static int rqsmr(int n) {
+        return 0x02300 + n * 0x4;
+    }
+    static final int RQSMR_COUNTER_MASK = 0x0000000f;
+    static final int RQSMR_COUNTER_SHIFT = 0;
+
+    // TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+    static int tqsm(int n) {
+        return 0x08600 + n * 0x4;
+    }
+    static final int TQSM_COUNTER_MASK = 0x0000000f;
+    static final int TQSM_COUNTER_SHIFT = 0;
+
+    // QPRC: Frames received by the queues of this counter; 8.2.3.23.69
     static int qprc(int n) {
         return 0x01030 + n * 0x40;
     }
 
-    // QPTC: Frames transmitted by the queue; 8.2.3.23.72
+    // QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
     static int qptc(int n) {
         return 0x06030 + n * 0x40;
     }
 
-    // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+    // QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+    static int qprdc(int n) {
+        return 0x01430 + n * 0x40;
+    }
+
+    // QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+    static int qbrcL(int n) {
+        return 0x01034 + n * 0x40;
+    }
+
+    // QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+    static int qbrcH(int n) {
+        return 0x01038 + n * 0x40;
+    }
+
+    // QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+    static int qbtcL(int n) {
+        return 0x08700 + n * 0x8;
+    }
+
+    // QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+    static int qbtcH(int n) {
+        return 0x08704 + n * 0x8;
+    }
+
+    // RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+    static final int RXD_INFO_RSS_TYPE_MASK = 0x0000000f;
+    static final int RXD_INFO_RSS_TYPE_SHIFT = 0;
+    static final int RXD_INFO_IPV4 = 0x00000010;
+    static final int RXD_INFO_IPV4E = 0x00000020;
+    static final int RXD_INFO_IPV6 = 0x00000040;
+    static final int RXD_INFO_IPV6E = 0x00000080;
+    static final int RXD_INFO_TCP = 0x00000100;
+    static final int RXD_INFO_UDP = 0x00000200;
+    static final int RXD_INFO_SCTP = 0x00000400;
+
+    // RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
     static final int RXD_DD = 0x00000001;
     static final int RXD_EOP = 0x00000002;
+    static final int RXD_VP = 0x00000008;
+    static final int RXD_L4CS = 0x00000020;
+    static final int RXD_IPCS = 0x00000040;
+    static final int RXD_L4E = 0x40000000;
+    static final int RXD_IPE = 0x80000000;
+
+    // RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+    static final int RXD_LENGTH_BYTES_MASK = 0x0000ffff;
+    static final int RXD_LENGTH_BYTES_SHIFT = 0;
+    static final int RXD_LENGTH_VLAN_MASK = 0xffff0000;
+    static final int RXD_LENGTH_VLAN_SHIFT = 16;
 
     // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
     static final int TXD_DTALEN_MASK = 0x0000ffff;
@@ -304,10 +467,47 @@ final class Registers {
     static final int TXD_IFCS = 0x02000000;
     static final int TXD_RS = 0x08000000;
     static final int TXD_DEXT = 0x20000000;
+    static final int TXD_VLE = 0x40000000;
+    static final int TXD_TSE = 0x80000000;
 
-    // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+    // TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+    static final int TXD_OLINFO_IDX = 0x00000010;
+    static final int TXD_OLINFO_CC = 0x00000080;
+    static final int TXD_OLINFO_IXSM = 0x00000100;
+    static final int TXD_OLINFO_TXSM = 0x00000200;
     static final int TXD_OLINFO_PAYLEN_MASK = 0xffffc000;
     static final int TXD_OLINFO_PAYLEN_SHIFT = 14;
+
+    // TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+    static final int TXC_LENGTHS_IPLEN_MASK = 0x000001ff;
+    static final int TXC_LENGTHS_IPLEN_SHIFT = 0;
+    static final int TXC_LENGTHS_MACLEN_MASK = 0x0000fe00;
+    static final int TXC_LENGTHS_MACLEN_SHIFT = 9;
+    static final int TXC_LENGTHS_VLAN_MASK = 0xffff0000;
+    static final int TXC_LENGTHS_VLAN_SHIFT = 16;
+
+    // TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+    static final int TXC_IPV4 = 0x00000400;
+    static final int TXC_L4T_MASK = 0x00001800;
+    static final int TXC_L4T_SHIFT = 11;
+
+    // TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+    static final int TXC_IDX_IDX = 0x00000010;
+    static final int TXC_IDX_L4LEN_MASK = 0x0000ff00;
+    static final int TXC_IDX_L4LEN_SHIFT = 8;
+    static final int TXC_IDX_MSS_MASK = 0xffff0000;
+    static final int TXC_IDX_MSS_SHIFT = 16;
+
+    // TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+    static final int TXL_CSO_MASK = 0x00ff0000;
+    static final int TXL_CSO_SHIFT = 16;
+    static final int TXL_IC = 0x04000000;
+
+    // TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+    static final int TXL_TAG_CSS_MASK = 0x0000ff00;
+    static final int TXL_TAG_CSS_SHIFT = 8;
+    static final int TXL_TAG_VLAN_MASK = 0xffff0000;
+    static final int TXL_TAG_VLAN_SHIFT = 16;
 
     // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
     static final int TXD_WB_DD = 0x00000001;
@@ -322,4 +522,14 @@ final class Registers {
     static final int TXPBSIZE_40KB = 0x0000a000;
     static final int TXD_DTYP_DATA = 0x00300000;
     static final int TXD_DTYP_CONTEXT = 0x00200000;
+    static final int MRQC_MRQE_RSS = 0x00000001;
+    static final int RSS_TYPE_TCP_IPV4 = 0x00000001;
+    static final int RSS_TYPE_IPV4 = 0x00000002;
+    static final int RSS_TYPE_TCP_IPV6 = 0x00000003;
+    static final int RSS_TYPE_IPV6 = 0x00000005;
+    static final int RSS_TYPE_UDP_IPV4 = 0x00000007;
+    static final int RSS_TYPE_UDP_IPV6 = 0x00000008;
+    static final int TXC_L4T_UDP = 0x00000000;
+    static final int TXC_L4T_TCP = 0x00000800;
+    static final int TXC_L4T_SCTP = 0x00001000;
 }

@@ -59,11 +59,16 @@ exports.EIAC = 0x00810;
 // EIAM: Interrupt auto mask; 8.2.3.5.6
 exports.EIAM = 0x00890;
 
-// EITR: Interrupt throttling; 8.2.3.5.12
+// EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
 exports.eitr = (n) => 0x00820 + n * 0x4;
+exports.EITR_INTERVAL_MASK = 0x00000ff8;
+exports.EITR_INTERVAL_SHIFT = 3;
 
-// IVAR: Interrupt vector allocation; 8.2.3.5.16
+// IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
 exports.ivar = (n) => 0x00900 + n * 0x4;
+exports.IVAR_ALLOC_MASK = 0x0000003f;
+exports.IVAR_ALLOC_SHIFT = 0;
+exports.IVAR_VALID = 0x00000080;
 
 // GPIE: General purpose interrupt enable; 8.2.3.5.18
 exports.GPIE = 0x00898;
@@ -77,12 +82,19 @@ exports.FCTRL_BAM = 0x00000400;
 
 // VLNCTRL: VLAN control; 8.2.3.7.2
 exports.VLNCTRL = 0x05088;
+exports.VLNCTRL_VET_MASK = 0x0000ffff;
+exports.VLNCTRL_VET_SHIFT = 0;
+exports.VLNCTRL_CFI = 0x10000000;
+exports.VLNCTRL_CFIEN = 0x20000000;
+exports.VLNCTRL_VFE = 0x40000000;
 
 // MCSTCTRL: Multicast control; 8.2.3.7.3
 exports.MCSTCTRL = 0x05090;
 
-// RXCSUM: Receive checksum control; 8.2.3.7.5
+// RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
 exports.RXCSUM = 0x05000;
+exports.RXCSUM_IPPCSE = 0x00001000;
+exports.RXCSUM_PCSD = 0x00002000;
 
 // RFCTL: Receive filter control; 8.2.3.7.6
 exports.RFCTL = 0x05008;
@@ -96,8 +108,27 @@ exports.RAH_RAH_MASK = 0x0000ffff;
 exports.RAH_RAH_SHIFT = 0;
 exports.RAH_AV = 0x80000000;
 
-// MRQC: Multiple receive queues command; 8.2.3.7.12
+// VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+exports.vfta = (n) => 0x0a000 + n * 0x4;
+
+// MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
 exports.MRQC = 0x05818;
+exports.MRQC_MRQE_MASK = 0x0000000f;
+exports.MRQC_MRQE_SHIFT = 0;
+exports.MRQC_TCP_IPV4 = 0x00010000;
+exports.MRQC_IPV4 = 0x00020000;
+exports.MRQC_IPV6 = 0x00100000;
+exports.MRQC_TCP_IPV6 = 0x00200000;
+exports.MRQC_UDP_IPV4 = 0x00400000;
+exports.MRQC_UDP_IPV6 = 0x00800000;
+
+// RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+exports.rssrk = (n) => 0x05c80 + n * 0x4;
+
+// RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+exports.reta = (n) => 0x05c00 + n * 0x4;
+exports.RETA_QUEUE_MASK = 0x0000000f;
+exports.RETA_QUEUE_SHIFT = 0;
 
 // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
 exports.rdbal = (n) => 0x01000 + n * 0x40;
@@ -150,6 +181,8 @@ exports.DTXMXSZRQ = 0x08100;
 // DMATXCTL: DMA transmit control; 8.2.3.9.2
 exports.DMATXCTL = 0x04a80;
 exports.DMATXCTL_TE = 0x00000001;
+exports.DMATXCTL_VT_MASK = 0xffff0000;
+exports.DMATXCTL_VT_SHIFT = 16;
 
 // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
 exports.tdbal = (n) => 0x06000 + n * 0x40;
@@ -217,8 +250,32 @@ exports.LINKS_SPEED_MASK = 0x30000000;
 exports.LINKS_SPEED_SHIFT = 28;
 exports.LINKS_UP = 0x40000000;
 
-// RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+// RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 exports.rxmpc = (n) => 0x03fa0 + n * 0x4;
+
+// PRC64: Good frames received of 64 bytes; 8.2.3.23
+exports.PRC64 = 0x0405c;
+
+// PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+exports.PRC127 = 0x04060;
+
+// PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+exports.PRC255 = 0x04064;
+
+// PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+exports.PRC511 = 0x04068;
+
+// PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+exports.PRC1023 = 0x0406c;
+
+// PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+exports.PRC1522 = 0x04070;
+
+// BPRC: Good broadcast frames received; 8.2.3.23
+exports.BPRC = 0x04078;
+
+// MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+exports.MPRC = 0x0407c;
 
 // GPRC: Good frames received; 8.2.3.23.18
 exports.GPRC = 0x04074;
@@ -238,15 +295,101 @@ exports.GOTCL = 0x04090;
 // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
 exports.GOTCH = 0x04094;
 
-// QPRC: Frames received by the queue; 8.2.3.23.69
+// TORL: Bytes of all frames received, lower half; 8.2.3.23
+exports.TORL = 0x040c0;
+
+// TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+exports.TORH = 0x040c4;
+
+// TPR: All frames received, also those that no filter takes; 8.2.3.23
+exports.TPR = 0x040d0;
+
+// TPT: All frames transmitted; 8.2.3.23
+exports.TPT = 0x040d4;
+
+// PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+exports.PTC64 = 0x040d8;
+
+// PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+exports.PTC127 = 0x040dc;
+
+// PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+exports.PTC255 = 0x040e0;
+
+// PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+exports.PTC511 = 0x040e4;
+
+// PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+exports.PTC1023 = 0x040e8;
+
+// PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+exports.PTC1522 = 0x040ec;
+
+// MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+exports.MPTC = 0x040f0;
+
+// BPTC: Broadcast frames transmitted; 8.2.3.23
+exports.BPTC = 0x040f4;
+
+// XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+exports.XEC = 0x04120;
+
+// RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+exports.rqsmr = (n) => 0x02300 + n * 0x4;
+exports.RQSMR_COUNTER_MASK = 0x0000000f;
+exports.RQSMR_COUNTER_SHIFT = 0;
+
+// TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+exports.tqsm = (n) => 0x08600 + n * 0x4;
+exports.TQSM_COUNTER_MASK = 0x0000000f;
+exports.TQSM_COUNTER_SHIFT = 0;
+
+// QPRC: Frames received by the queues of this counter; 8.2.3.23.69
 exports.qprc = (n) => 0x01030 + n * 0x40;
 
-// QPTC: Frames transmitted by the queue; 8.2.3.23.72
+// QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
 exports.qptc = (n) => 0x06030 + n * 0x40;
 
-// RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+// QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+exports.qprdc = (n) => 0x01430 + n * 0x40;
+
+// QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+exports.qbrcL = (n) => 0x01034 + n * 0x40;
+
+// QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+exports.qbrcH = (n) => 0x01038 + n * 0x40;
+
+// QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+exports.qbtcL = (n) => 0x08700 + n * 0x8;
+
+// QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+exports.qbtcH = (n) => 0x08704 + n * 0x8;
+
+// RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+exports.RXD_INFO_RSS_TYPE_MASK = 0x0000000f;
+exports.RXD_INFO_RSS_TYPE_SHIFT = 0;
+exports.RXD_INFO_IPV4 = 0x00000010;
+exports.RXD_INFO_IPV4E = 0x00000020;
+exports.RXD_INFO_IPV6 = 0x00000040;
+exports.RXD_INFO_IPV6E = 0x00000080;
+exports.RXD_INFO_TCP = 0x00000100;
+exports.RXD_INFO_UDP = 0x00000200;
+exports.RXD_INFO_SCTP = 0x00000400;
+
+// RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
 exports.RXD_DD = 0x00000001;
 exports.RXD_EOP = 0x00000002;
+exports.RXD_VP = 0x00000008;
+exports.RXD_L4CS = 0x00000020;
+exports.RXD_IPCS = 0x00000040;
+exports.RXD_L4E = 0x40000000;
+exports.RXD_IPE = 0x80000000;
+
+// RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+exports.RXD_LENGTH_BYTES_MASK = 0x0000ffff;
+exports.RXD_LENGTH_BYTES_SHIFT = 0;
+exports.RXD_LENGTH_VLAN_MASK = 0xffff0000;
+exports.RXD_LENGTH_VLAN_SHIFT = 16;
 
 // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
 exports.TXD_DTALEN_MASK = 0x0000ffff;
@@ -257,10 +400,47 @@ exports.TXD_EOP = 0x01000000;
 exports.TXD_IFCS = 0x02000000;
 exports.TXD_RS = 0x08000000;
 exports.TXD_DEXT = 0x20000000;
+exports.TXD_VLE = 0x40000000;
+exports.TXD_TSE = 0x80000000;
 
-// TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+// TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+exports.TXD_OLINFO_IDX = 0x00000010;
+exports.TXD_OLINFO_CC = 0x00000080;
+exports.TXD_OLINFO_IXSM = 0x00000100;
+exports.TXD_OLINFO_TXSM = 0x00000200;
 exports.TXD_OLINFO_PAYLEN_MASK = 0xffffc000;
 exports.TXD_OLINFO_PAYLEN_SHIFT = 14;
+
+// TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+exports.TXC_LENGTHS_IPLEN_MASK = 0x000001ff;
+exports.TXC_LENGTHS_IPLEN_SHIFT = 0;
+exports.TXC_LENGTHS_MACLEN_MASK = 0x0000fe00;
+exports.TXC_LENGTHS_MACLEN_SHIFT = 9;
+exports.TXC_LENGTHS_VLAN_MASK = 0xffff0000;
+exports.TXC_LENGTHS_VLAN_SHIFT = 16;
+
+// TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+exports.TXC_IPV4 = 0x00000400;
+exports.TXC_L4T_MASK = 0x00001800;
+exports.TXC_L4T_SHIFT = 11;
+
+// TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+exports.TXC_IDX_IDX = 0x00000010;
+exports.TXC_IDX_L4LEN_MASK = 0x0000ff00;
+exports.TXC_IDX_L4LEN_SHIFT = 8;
+exports.TXC_IDX_MSS_MASK = 0xffff0000;
+exports.TXC_IDX_MSS_SHIFT = 16;
+
+// TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+exports.TXL_CSO_MASK = 0x00ff0000;
+exports.TXL_CSO_SHIFT = 16;
+exports.TXL_IC = 0x04000000;
+
+// TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+exports.TXL_TAG_CSS_MASK = 0x0000ff00;
+exports.TXL_TAG_CSS_SHIFT = 8;
+exports.TXL_TAG_VLAN_MASK = 0xffff0000;
+exports.TXL_TAG_VLAN_SHIFT = 16;
 
 // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
 exports.TXD_WB_DD = 0x00000001;
@@ -275,3 +455,13 @@ exports.RXPBSIZE_128KB = 0x00020000;
 exports.TXPBSIZE_40KB = 0x0000a000;
 exports.TXD_DTYP_DATA = 0x00300000;
 exports.TXD_DTYP_CONTEXT = 0x00200000;
+exports.MRQC_MRQE_RSS = 0x00000001;
+exports.RSS_TYPE_TCP_IPV4 = 0x00000001;
+exports.RSS_TYPE_IPV4 = 0x00000002;
+exports.RSS_TYPE_TCP_IPV6 = 0x00000003;
+exports.RSS_TYPE_IPV6 = 0x00000005;
+exports.RSS_TYPE_UDP_IPV4 = 0x00000007;
+exports.RSS_TYPE_UDP_IPV6 = 0x00000008;
+exports.TXC_L4T_UDP = 0x00000000;
+exports.TXC_L4T_TCP = 0x00000800;
+exports.TXC_L4T_SCTP = 0x00001000;

@@ -58,15 +58,20 @@ EIAC = 0x00810
 # EIAM: Interrupt auto mask; 8.2.3.5.6
 EIAM = 0x00890
 
-# EITR: Interrupt throttling; 8.2.3.5.12
+# EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
 def eitr(n: int) -> int:
     return 0x00820 + n * 0x4
 
+EITR_INTERVAL_MASK = 0x00000ff8
+EITR_INTERVAL_SHIFT = 3
 
-# IVAR: Interrupt vector allocation; 8.2.3.5.16
+# IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
 def ivar(n: int) -> int:
     return 0x00900 + n * 0x4
 
+IVAR_ALLOC_MASK = 0x0000003f
+IVAR_ALLOC_SHIFT = 0
+IVAR_VALID = 0x00000080
 
 # GPIE: General purpose interrupt enable; 8.2.3.5.18
 GPIE = 0x00898
@@ -80,12 +85,19 @@ FCTRL_BAM = 0x00000400
 
 # VLNCTRL: VLAN control; 8.2.3.7.2
 VLNCTRL = 0x05088
+VLNCTRL_VET_MASK = 0x0000ffff
+VLNCTRL_VET_SHIFT = 0
+VLNCTRL_CFI = 0x10000000
+VLNCTRL_CFIEN = 0x20000000
+VLNCTRL_VFE = 0x40000000
 
 # MCSTCTRL: Multicast control; 8.2.3.7.3
 MCSTCTRL = 0x05090
 
-# RXCSUM: Receive checksum control; 8.2.3.7.5
+# RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
 RXCSUM = 0x05000
+RXCSUM_IPPCSE = 0x00001000
+RXCSUM_PCSD = 0x00002000
 
 # RFCTL: Receive filter control; 8.2.3.7.6
 RFCTL = 0x05008
@@ -103,8 +115,33 @@ RAH_RAH_MASK = 0x0000ffff
 RAH_RAH_SHIFT = 0
 RAH_AV = 0x80000000
 
-# MRQC: Multiple receive queues command; 8.2.3.7.12
+# VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+def vfta(n: int) -> int:
+    return 0x0a000 + n * 0x4
+
+
+# MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
 MRQC = 0x05818
+MRQC_MRQE_MASK = 0x0000000f
+MRQC_MRQE_SHIFT = 0
+MRQC_TCP_IPV4 = 0x00010000
+MRQC_IPV4 = 0x00020000
+MRQC_IPV6 = 0x00100000
+MRQC_TCP_IPV6 = 0x00200000
+MRQC_UDP_IPV4 = 0x00400000
+MRQC_UDP_IPV6 = 0x00800000
+
+# RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+def rssrk(n: int) -> int:
+    return 0x05c80 + n * 0x4
+
+
+# RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+def reta(n: int) -> int:
+    return 0x05c00 + n * 0x4
+
+RETA_QUEUE_MASK = 0x0000000f
+RETA_QUEUE_SHIFT = 0
 
 # RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
 def rdbal(n: int) -> int:
@@ -173,6 +210,8 @@ DTXMXSZRQ = 0x08100
 # DMATXCTL: DMA transmit control; 8.2.3.9.2
 DMATXCTL = 0x04a80
 DMATXCTL_TE = 0x00000001
+DMATXCTL_VT_MASK = 0xffff0000
+DMATXCTL_VT_SHIFT = 16
 
 # TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
 def tdbal(n: int) -> int:
@@ -256,10 +295,34 @@ LINKS_SPEED_MASK = 0x30000000
 LINKS_SPEED_SHIFT = 28
 LINKS_UP = 0x40000000
 
-# RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+# RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 def rxmpc(n: int) -> int:
     return 0x03fa0 + n * 0x4
 
+
+# PRC64: Good frames received of 64 bytes; 8.2.3.23
+PRC64 = 0x0405c
+
+# PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+PRC127 = 0x04060
+
+# PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+PRC255 = 0x04064
+
+# PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+PRC511 = 0x04068
+
+# PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+PRC1023 = 0x0406c
+
+# PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+PRC1522 = 0x04070
+
+# BPRC: Good broadcast frames received; 8.2.3.23
+BPRC = 0x04078
+
+# MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+MPRC = 0x0407c
 
 # GPRC: Good frames received; 8.2.3.23.18
 GPRC = 0x04074
@@ -279,19 +342,119 @@ GOTCL = 0x04090
 # GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
 GOTCH = 0x04094
 
-# QPRC: Frames received by the queue; 8.2.3.23.69
+# TORL: Bytes of all frames received, lower half; 8.2.3.23
+TORL = 0x040c0
+
+# TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+TORH = 0x040c4
+
+# TPR: All frames received, also those that no filter takes; 8.2.3.23
+TPR = 0x040d0
+
+# TPT: All frames transmitted; 8.2.3.23
+TPT = 0x040d4
+
+# PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+PTC64 = 0x040d8
+
+# PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+PTC127 = 0x040dc
+
+# PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+PTC255 = 0x040e0
+
+# PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+PTC511 = 0x040e4
+
+# PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+PTC1023 = 0x040e8
+
+# PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+PTC1522 = 0x040ec
+
+# MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+MPTC = 0x040f0
+
+# BPTC: Broadcast frames transmitted; 8.2.3.23
+BPTC = 0x040f4
+
+# XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+XEC = 0x04120
+
+# RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+def rqsmr(n: int) -> int:
+    return 0x02300 + n * 0x4
+
+RQSMR_COUNTER_MASK = 0x0000000f
+RQSMR_COUNTER_SHIFT = 0
+
+# TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+def tqsm(n: int) -> int:
+    return 0x08600 + n * 0x4
+
+TQSM_COUNTER_MASK = 0x0000000f
+TQSM_COUNTER_SHIFT = 0
+
+# QPRC: Frames received by the queues of this counter; 8.2.3.23.69
 def qprc(n: int) -> int:
     return 0x01030 + n * 0x40
 
 
-# QPTC: Frames transmitted by the queue; 8.2.3.23.72
+# QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
 def qptc(n: int) -> int:
     return 0x06030 + n * 0x40
 
 
-# RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+# QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+def qprdc(n: int) -> int:
+    return 0x01430 + n * 0x40
+
+
+# QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+def qbrc_l(n: int) -> int:
+    return 0x01034 + n * 0x40
+
+
+# QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+def qbrc_h(n: int) -> int:
+    return 0x01038 + n * 0x40
+
+
+# QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+def qbtc_l(n: int) -> int:
+    return 0x08700 + n * 0x8
+
+
+# QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+def qbtc_h(n: int) -> int:
+    return 0x08704 + n * 0x8
+
+
+# RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+RXD_INFO_RSS_TYPE_MASK = 0x0000000f
+RXD_INFO_RSS_TYPE_SHIFT = 0
+RXD_INFO_IPV4 = 0x00000010
+RXD_INFO_IPV4E = 0x00000020
+RXD_INFO_IPV6 = 0x00000040
+RXD_INFO_IPV6E = 0x00000080
+RXD_INFO_TCP = 0x00000100
+RXD_INFO_UDP = 0x00000200
+RXD_INFO_SCTP = 0x00000400
+
+# RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
 RXD_DD = 0x00000001
 RXD_EOP = 0x00000002
+RXD_VP = 0x00000008
+RXD_L4CS = 0x00000020
+RXD_IPCS = 0x00000040
+RXD_L4E = 0x40000000
+RXD_IPE = 0x80000000
+
+# RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+RXD_LENGTH_BYTES_MASK = 0x0000ffff
+RXD_LENGTH_BYTES_SHIFT = 0
+RXD_LENGTH_VLAN_MASK = 0xffff0000
+RXD_LENGTH_VLAN_SHIFT = 16
 
 # TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
 TXD_DTALEN_MASK = 0x0000ffff
@@ -302,10 +465,47 @@ TXD_EOP = 0x01000000
 TXD_IFCS = 0x02000000
 TXD_RS = 0x08000000
 TXD_DEXT = 0x20000000
+TXD_VLE = 0x40000000
+TXD_TSE = 0x80000000
 
-# TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+# TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+TXD_OLINFO_IDX = 0x00000010
+TXD_OLINFO_CC = 0x00000080
+TXD_OLINFO_IXSM = 0x00000100
+TXD_OLINFO_TXSM = 0x00000200
 TXD_OLINFO_PAYLEN_MASK = 0xffffc000
 TXD_OLINFO_PAYLEN_SHIFT = 14
+
+# TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+TXC_LENGTHS_IPLEN_MASK = 0x000001ff
+TXC_LENGTHS_IPLEN_SHIFT = 0
+TXC_LENGTHS_MACLEN_MASK = 0x0000fe00
+TXC_LENGTHS_MACLEN_SHIFT = 9
+TXC_LENGTHS_VLAN_MASK = 0xffff0000
+TXC_LENGTHS_VLAN_SHIFT = 16
+
+# TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+TXC_IPV4 = 0x00000400
+TXC_L4T_MASK = 0x00001800
+TXC_L4T_SHIFT = 11
+
+# TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+TXC_IDX_IDX = 0x00000010
+TXC_IDX_L4LEN_MASK = 0x0000ff00
+TXC_IDX_L4LEN_SHIFT = 8
+TXC_IDX_MSS_MASK = 0xffff0000
+TXC_IDX_MSS_SHIFT = 16
+
+# TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+TXL_CSO_MASK = 0x00ff0000
+TXL_CSO_SHIFT = 16
+TXL_IC = 0x04000000
+
+# TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+TXL_TAG_CSS_MASK = 0x0000ff00
+TXL_TAG_CSS_SHIFT = 8
+TXL_TAG_VLAN_MASK = 0xffff0000
+TXL_TAG_VLAN_SHIFT = 16
 
 # TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
 TXD_WB_DD = 0x00000001
@@ -320,3 +520,13 @@ RXPBSIZE_128KB = 0x00020000
 TXPBSIZE_40KB = 0x0000a000
 TXD_DTYP_DATA = 0x00300000
 TXD_DTYP_CONTEXT = 0x00200000
+MRQC_MRQE_RSS = 0x00000001
+RSS_TYPE_TCP_IPV4 = 0x00000001
+RSS_TYPE_IPV4 = 0x00000002
+RSS_TYPE_TCP_IPV6 = 0x00000003
+RSS_TYPE_IPV6 = 0x00000005
+RSS_TYPE_UDP_IPV4 = 0x00000007
+RSS_TYPE_UDP_IPV6 = 0x00000008
+TXC_L4T_UDP = 0x00000000
+TXC_L4T_TCP = 0x00000800
+TXC_L4T_SCTP = 0x00001000

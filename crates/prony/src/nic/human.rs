@@ -124,6 +124,7 @@ pub fn event(event: &Event) -> String {
                 prony_softnic_host::Malformed::ZeroLength => "a length of 0",
                 prony_softnic_host::Malformed::TooLong => "a frame that is too long, or has no end",
                 prony_softnic_host::Malformed::TooShort => "a frame that is too short",
+                prony_softnic_host::Malformed::BadOffload => "a checksum to insert that does not fit the frame",
             };
             format!("transmit queue {queue}, descriptor {index}: {problem}")
         }

@@ -60,11 +60,16 @@ enum Registers {
     // EIAM: Interrupt auto mask; 8.2.3.5.6
     static let eiam: UInt32 = 0x00890
 
-    // EITR: Interrupt throttling; 8.2.3.5.12
+    // EITR: Interrupt throttling: the shortest time between two interrupts of a vector, in units of 2 us; 8.2.3.5.12
     @inline(__always) static func eitr(_ n: UInt32) -> UInt32 { return 0x00820 + n * 0x4 }
+    static let eitrIntervalMask: UInt32 = 0x00000ff8
+    static let eitrIntervalShift: UInt32 = 3
 
-    // IVAR: Interrupt vector allocation; 8.2.3.5.16
+    // IVAR: Interrupt vector allocation: a byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1; 8.2.3.5.16
     @inline(__always) static func ivar(_ n: UInt32) -> UInt32 { return 0x00900 + n * 0x4 }
+    static let ivarAllocMask: UInt32 = 0x0000003f
+    static let ivarAllocShift: UInt32 = 0
+    static let ivarValid: UInt32 = 0x00000080
 
     // GPIE: General purpose interrupt enable; 8.2.3.5.18
     static let gpie: UInt32 = 0x00898
@@ -78,12 +83,19 @@ enum Registers {
 
     // VLNCTRL: VLAN control; 8.2.3.7.2
     static let vlnctrl: UInt32 = 0x05088
+    static let vlnctrlVetMask: UInt32 = 0x0000ffff
+    static let vlnctrlVetShift: UInt32 = 0
+    static let vlnctrlCfi: UInt32 = 0x10000000
+    static let vlnctrlCfien: UInt32 = 0x20000000
+    static let vlnctrlVfe: UInt32 = 0x40000000
 
     // MCSTCTRL: Multicast control; 8.2.3.7.3
     static let mcstctrl: UInt32 = 0x05090
 
-    // RXCSUM: Receive checksum control; 8.2.3.7.5
+    // RXCSUM: Receive checksum control: PCSD has descriptors show the RSS hash in the place of the IP identification; 8.2.3.7.5
     static let rxcsum: UInt32 = 0x05000
+    static let rxcsumIppcse: UInt32 = 0x00001000
+    static let rxcsumPcsd: UInt32 = 0x00002000
 
     // RFCTL: Receive filter control; 8.2.3.7.6
     static let rfctl: UInt32 = 0x05008
@@ -97,8 +109,27 @@ enum Registers {
     static let rahRahShift: UInt32 = 0
     static let rahAv: UInt32 = 0x80000000
 
-    // MRQC: Multiple receive queues command; 8.2.3.7.12
+    // VFTA: VLAN filter table: a bit for each VLAN; 8.2.3.7.11
+    @inline(__always) static func vfta(_ n: UInt32) -> UInt32 { return 0x0a000 + n * 0x4 }
+
+    // MRQC: Multiple receive queues command: mode, and the fields that are hashed; 8.2.3.7.12
     static let mrqc: UInt32 = 0x05818
+    static let mrqcMrqeMask: UInt32 = 0x0000000f
+    static let mrqcMrqeShift: UInt32 = 0
+    static let mrqcTcpIpv4: UInt32 = 0x00010000
+    static let mrqcIpv4: UInt32 = 0x00020000
+    static let mrqcIpv6: UInt32 = 0x00100000
+    static let mrqcTcpIpv6: UInt32 = 0x00200000
+    static let mrqcUdpIpv4: UInt32 = 0x00400000
+    static let mrqcUdpIpv6: UInt32 = 0x00800000
+
+    // RSSRK: RSS random key, four bytes each, the first in the lowest bits; 8.2.3.7.14
+    @inline(__always) static func rssrk(_ n: UInt32) -> UInt32 { return 0x05c80 + n * 0x4 }
+
+    // RETA: RSS redirection table: queues of four values of the hash each, 8 bits apart; 8.2.3.7.15
+    @inline(__always) static func reta(_ n: UInt32) -> UInt32 { return 0x05c00 + n * 0x4 }
+    static let retaQueueMask: UInt32 = 0x0000000f
+    static let retaQueueShift: UInt32 = 0
 
     // RDBAL: Receive descriptor ring base address, lower half; 8.2.3.8.1
     @inline(__always) static func rdbal(_ n: UInt32) -> UInt32 { return 0x01000 + n * 0x40 }
@@ -151,6 +182,8 @@ enum Registers {
     // DMATXCTL: DMA transmit control; 8.2.3.9.2
     static let dmatxctl: UInt32 = 0x04a80
     static let dmatxctlTe: UInt32 = 0x00000001
+    static let dmatxctlVtMask: UInt32 = 0xffff0000
+    static let dmatxctlVtShift: UInt32 = 16
 
     // TDBAL: Transmit descriptor ring base address, lower half; 8.2.3.9.5
     @inline(__always) static func tdbal(_ n: UInt32) -> UInt32 { return 0x06000 + n * 0x40 }
@@ -218,8 +251,32 @@ enum Registers {
     static let linksSpeedShift: UInt32 = 28
     static let linksUp: UInt32 = 0x40000000
 
-    // RXMPC: Missed frames: no room in the packet buffer, or no descriptor where SRRCTL.DROP_EN is set; 8.2.3.23.4
+    // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
     @inline(__always) static func rxmpc(_ n: UInt32) -> UInt32 { return 0x03fa0 + n * 0x4 }
+
+    // PRC64: Good frames received of 64 bytes; 8.2.3.23
+    static let prc64: UInt32 = 0x0405c
+
+    // PRC127: Good frames received of 65 to 127 bytes; 8.2.3.23
+    static let prc127: UInt32 = 0x04060
+
+    // PRC255: Good frames received of 128 to 255 bytes; 8.2.3.23
+    static let prc255: UInt32 = 0x04064
+
+    // PRC511: Good frames received of 256 to 511 bytes; 8.2.3.23
+    static let prc511: UInt32 = 0x04068
+
+    // PRC1023: Good frames received of 512 to 1023 bytes; 8.2.3.23
+    static let prc1023: UInt32 = 0x0406c
+
+    // PRC1522: Good frames received of 1024 bytes and more; 8.2.3.23
+    static let prc1522: UInt32 = 0x04070
+
+    // BPRC: Good broadcast frames received; 8.2.3.23
+    static let bprc: UInt32 = 0x04078
+
+    // MPRC: Good multicast frames received, without broadcasts; 8.2.3.23
+    static let mprc: UInt32 = 0x0407c
 
     // GPRC: Good frames received; 8.2.3.23.18
     static let gprc: UInt32 = 0x04074
@@ -239,15 +296,101 @@ enum Registers {
     // GOTCH: Good bytes transmitted, upper 4 bits; 8.2.3.23.25
     static let gotch: UInt32 = 0x04094
 
-    // QPRC: Frames received by the queue; 8.2.3.23.69
+    // TORL: Bytes of all frames received, lower half; 8.2.3.23
+    static let torl: UInt32 = 0x040c0
+
+    // TORH: Bytes of all frames received, upper 4 bits; 8.2.3.23
+    static let torh: UInt32 = 0x040c4
+
+    // TPR: All frames received, also those that no filter takes; 8.2.3.23
+    static let tpr: UInt32 = 0x040d0
+
+    // TPT: All frames transmitted; 8.2.3.23
+    static let tpt: UInt32 = 0x040d4
+
+    // PTC64: Frames transmitted of 64 bytes; 8.2.3.23
+    static let ptc64: UInt32 = 0x040d8
+
+    // PTC127: Frames transmitted of 65 to 127 bytes; 8.2.3.23
+    static let ptc127: UInt32 = 0x040dc
+
+    // PTC255: Frames transmitted of 128 to 255 bytes; 8.2.3.23
+    static let ptc255: UInt32 = 0x040e0
+
+    // PTC511: Frames transmitted of 256 to 511 bytes; 8.2.3.23
+    static let ptc511: UInt32 = 0x040e4
+
+    // PTC1023: Frames transmitted of 512 to 1023 bytes; 8.2.3.23
+    static let ptc1023: UInt32 = 0x040e8
+
+    // PTC1522: Frames transmitted of 1024 bytes and more; 8.2.3.23
+    static let ptc1522: UInt32 = 0x040ec
+
+    // MPTC: Multicast frames transmitted, without broadcasts; 8.2.3.23
+    static let mptc: UInt32 = 0x040f0
+
+    // BPTC: Broadcast frames transmitted; 8.2.3.23
+    static let bptc: UInt32 = 0x040f4
+
+    // XEC: Frames received with a wrong IPv4, TCP, UDP or SCTP checksum; 8.2.3.23
+    static let xec: UInt32 = 0x04120
+
+    // RQSMR: Receive queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+    @inline(__always) static func rqsmr(_ n: UInt32) -> UInt32 { return 0x02300 + n * 0x4 }
+    static let rqsmrCounterMask: UInt32 = 0x0000000f
+    static let rqsmrCounterShift: UInt32 = 0
+
+    // TQSM: Transmit queue statistics mapping: counters of four queues each, 8 bits apart; 8.2.3.23
+    @inline(__always) static func tqsm(_ n: UInt32) -> UInt32 { return 0x08600 + n * 0x4 }
+    static let tqsmCounterMask: UInt32 = 0x0000000f
+    static let tqsmCounterShift: UInt32 = 0
+
+    // QPRC: Frames received by the queues of this counter; 8.2.3.23.69
     @inline(__always) static func qprc(_ n: UInt32) -> UInt32 { return 0x01030 + n * 0x40 }
 
-    // QPTC: Frames transmitted by the queue; 8.2.3.23.72
+    // QPTC: Frames transmitted by the queues of this counter; 8.2.3.23.72
     @inline(__always) static func qptc(_ n: UInt32) -> UInt32 { return 0x06030 + n * 0x40 }
 
-    // RXD: Advanced receive descriptor as the device writes it back, 32-bit word 2; 7.1.6.2
+    // QPRDC: Frames that the queues of this counter dropped: no descriptor with SRRCTL.DROP_EN, or the queue is disabled; 8.2.3.23
+    @inline(__always) static func qprdc(_ n: UInt32) -> UInt32 { return 0x01430 + n * 0x40 }
+
+    // QBRC_L: Bytes received by the queues of this counter, lower half; 8.2.3.23
+    @inline(__always) static func qbrcL(_ n: UInt32) -> UInt32 { return 0x01034 + n * 0x40 }
+
+    // QBRC_H: Bytes received by the queues of this counter, upper 4 bits; 8.2.3.23
+    @inline(__always) static func qbrcH(_ n: UInt32) -> UInt32 { return 0x01038 + n * 0x40 }
+
+    // QBTC_L: Bytes transmitted by the queues of this counter, lower half; 8.2.3.23
+    @inline(__always) static func qbtcL(_ n: UInt32) -> UInt32 { return 0x08700 + n * 0x8 }
+
+    // QBTC_H: Bytes transmitted by the queues of this counter, upper 4 bits; 8.2.3.23
+    @inline(__always) static func qbtcH(_ n: UInt32) -> UInt32 { return 0x08704 + n * 0x8 }
+
+    // RXD_INFO: Advanced receive descriptor as the device writes it back: what was hashed, type of the packet, 32-bit word 0; 7.1.6.2
+    static let rxdInfoRssTypeMask: UInt32 = 0x0000000f
+    static let rxdInfoRssTypeShift: UInt32 = 0
+    static let rxdInfoIpv4: UInt32 = 0x00000010
+    static let rxdInfoIpv4e: UInt32 = 0x00000020
+    static let rxdInfoIpv6: UInt32 = 0x00000040
+    static let rxdInfoIpv6e: UInt32 = 0x00000080
+    static let rxdInfoTcp: UInt32 = 0x00000100
+    static let rxdInfoUdp: UInt32 = 0x00000200
+    static let rxdInfoSctp: UInt32 = 0x00000400
+
+    // RXD: Advanced receive descriptor as the device writes it back: status and errors, 32-bit word 2; 7.1.6.2
     static let rxdDd: UInt32 = 0x00000001
     static let rxdEop: UInt32 = 0x00000002
+    static let rxdVp: UInt32 = 0x00000008
+    static let rxdL4cs: UInt32 = 0x00000020
+    static let rxdIpcs: UInt32 = 0x00000040
+    static let rxdL4e: UInt32 = 0x40000000
+    static let rxdIpe: UInt32 = 0x80000000
+
+    // RXD_LENGTH: Advanced receive descriptor as the device writes it back: length and stripped VLAN tag, 32-bit word 3; 7.1.6.2
+    static let rxdLengthBytesMask: UInt32 = 0x0000ffff
+    static let rxdLengthBytesShift: UInt32 = 0
+    static let rxdLengthVlanMask: UInt32 = 0xffff0000
+    static let rxdLengthVlanShift: UInt32 = 16
 
     // TXD: Advanced transmit data descriptor, command and length, 32-bit word 2; 7.2.3.2.4
     static let txdDtalenMask: UInt32 = 0x0000ffff
@@ -258,10 +401,47 @@ enum Registers {
     static let txdIfcs: UInt32 = 0x02000000
     static let txdRs: UInt32 = 0x08000000
     static let txdDext: UInt32 = 0x20000000
+    static let txdVle: UInt32 = 0x40000000
+    static let txdTse: UInt32 = 0x80000000
 
-    // TXD_OLINFO: Advanced transmit data descriptor, total payload length, 32-bit word 3; 7.2.3.2.4
+    // TXD_OLINFO: Advanced transmit data descriptor: context, checksums to insert, total payload length, 32-bit word 3; 7.2.3.2.4
+    static let txdOlinfoIdx: UInt32 = 0x00000010
+    static let txdOlinfoCc: UInt32 = 0x00000080
+    static let txdOlinfoIxsm: UInt32 = 0x00000100
+    static let txdOlinfoTxsm: UInt32 = 0x00000200
     static let txdOlinfoPaylenMask: UInt32 = 0xffffc000
     static let txdOlinfoPaylenShift: UInt32 = 14
+
+    // TXC_LENGTHS: Advanced transmit context descriptor: lengths of headers, and the VLAN tag, 32-bit word 0; 7.2.3.2.3
+    static let txcLengthsIplenMask: UInt32 = 0x000001ff
+    static let txcLengthsIplenShift: UInt32 = 0
+    static let txcLengthsMaclenMask: UInt32 = 0x0000fe00
+    static let txcLengthsMaclenShift: UInt32 = 9
+    static let txcLengthsVlanMask: UInt32 = 0xffff0000
+    static let txcLengthsVlanShift: UInt32 = 16
+
+    // TXC: Advanced transmit context descriptor: command, 32-bit word 2; 7.2.3.2.3
+    static let txcIpv4: UInt32 = 0x00000400
+    static let txcL4tMask: UInt32 = 0x00001800
+    static let txcL4tShift: UInt32 = 11
+
+    // TXC_IDX: Advanced transmit context descriptor: which of the two contexts of the queue it is, 32-bit word 3; 7.2.3.2.3
+    static let txcIdxIdx: UInt32 = 0x00000010
+    static let txcIdxL4lenMask: UInt32 = 0x0000ff00
+    static let txcIdxL4lenShift: UInt32 = 8
+    static let txcIdxMssMask: UInt32 = 0xffff0000
+    static let txcIdxMssShift: UInt32 = 16
+
+    // TXL: Legacy transmit descriptor: place of the checksum to insert, command, 32-bit word 2; 7.2.3.2.2
+    static let txlCsoMask: UInt32 = 0x00ff0000
+    static let txlCsoShift: UInt32 = 16
+    static let txlIc: UInt32 = 0x04000000
+
+    // TXL_TAG: Legacy transmit descriptor: where the checksum begins, VLAN tag, 32-bit word 3; 7.2.3.2.2
+    static let txlTagCssMask: UInt32 = 0x0000ff00
+    static let txlTagCssShift: UInt32 = 8
+    static let txlTagVlanMask: UInt32 = 0xffff0000
+    static let txlTagVlanShift: UInt32 = 16
 
     // TXD_WB: Advanced transmit descriptor as the device writes it back, 32-bit word 3; 7.2.3.2.4
     static let txdWbDd: UInt32 = 0x00000001
@@ -276,4 +456,14 @@ enum Registers {
     static let txpbsize40kb: UInt32 = 0x0000a000
     static let txdDtypData: UInt32 = 0x00300000
     static let txdDtypContext: UInt32 = 0x00200000
+    static let mrqcMrqeRss: UInt32 = 0x00000001
+    static let rssTypeTcpIpv4: UInt32 = 0x00000001
+    static let rssTypeIpv4: UInt32 = 0x00000002
+    static let rssTypeTcpIpv6: UInt32 = 0x00000003
+    static let rssTypeIpv6: UInt32 = 0x00000005
+    static let rssTypeUdpIpv4: UInt32 = 0x00000007
+    static let rssTypeUdpIpv6: UInt32 = 0x00000008
+    static let txcL4tUdp: UInt32 = 0x00000000
+    static let txcL4tTcp: UInt32 = 0x00000800
+    static let txcL4tSctp: UInt32 = 0x00001000
 }
