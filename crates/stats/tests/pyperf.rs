@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use prony_stats::samples::{
-    Benchmark, Circumstances, Faults, Measured, MetadataValue, Run, Samples, Subject, Switches, Unit, Warmup,
+    Benchmark, Circumstances, Faults, Measured, Measurement, MetadataValue, Run, Samples, Subject, Switches, Unit,
+    Warmup,
 };
 use serde_json::{Value, json};
 
@@ -56,16 +57,25 @@ fn samples(factor: f64) -> Samples {
                 peak_rss_bytes: Some(3 << 20),
                 exit_code: Some(0),
                 counters: [("instructions".to_owned(), 12_345_678)].into(),
+                allocated_bytes: Some(512.0),
+                allocations: Some(4.0),
                 frame_ns: vec![1_000_000, 1_200_000],
                 ..Measured::default()
             };
             let mut run = Run { measured: Some(measured), ..Run::of(time) };
             run.metadata.insert("date".to_owned(), MetadataValue::text("2026-11-21 20:32:49.125000"));
+            run.metadata.insert("command_max_rss".to_owned(), (3_u64 << 20).saturating_add(4096 * pair).into());
             run
         }));
         benchmark.subject = Some(Subject {
             command: vec!["./server".to_owned(), "--port=8080".to_owned()],
             build: json!({ "build_id": "5a3f" }),
+            measurement: Some(Measurement {
+                name: "dm1.demo".to_owned(),
+                pairing: Some("8e".to_owned()),
+                budget_s: Some(20.0),
+                pairs_done_s: vec![0.4, 0.9],
+            }),
             ..Subject::default()
         });
         benchmark
@@ -77,6 +87,8 @@ fn samples(factor: f64) -> Samples {
             machine: json!({ "cpu": { "model": "AMD EPYC" }, "kernel": "6.1.0" }),
             pairing: Some("7f".to_owned()),
             budget_s: Some(8.0),
+            pairs_min: 10,
+            pairs_max: Some(500),
             pairs_done_s: (1..=20).map(|pair| f64::from(pair) * 0.1).collect(),
             ..Circumstances::default()
         }),
@@ -125,6 +137,8 @@ fn pyperf_reads_our_samples_with_and_without_the_prony_key() {
         assert!(with.contains(told), "{verb}: {with}");
         assert_eq!(with, without, "{verb}");
     }
+    let dump = pyperf(&["dump", "-v"], &[&a]);
+    assert!(dump.contains("command_max_rss: 3072.0 KiB"), "pyperf knows the peak memory: {dump}");
     let stats = pyperf(&["stats"], &[&a]);
     for line in ["Total number of values: 20", "Number of calibration run: 1", "Minimum:         20.0 ms"] {
         assert!(stats.contains(line), "{line}: {stats}");
