@@ -43,10 +43,22 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
         }
         out.push_str(&if asked.args.markdown { table.markdown() } else { table.text() });
     }
+    if asked.args.group_by_speed {
+        let all: Vec<&Compared<'_>> = compared.iter().collect();
+        for file in others(&all) {
+            let of_file: Vec<&Compared<'_>> =
+                all.iter().filter(|one| std::ptr::eq(one.files[1], file)).copied().collect();
+            if let Some(mean) = mean(&of_file) {
+                let _ = writeln!(out, "\ngeometric mean of {}: {}", Untrusted::new(&file.name), change(&mean));
+            }
+        }
+    }
     let of = |verdict| compared.iter().filter(|one| one.verdict() == verdict).count();
+    // Of bytes and allocations, what is worse is higher.
+    let is_of_time = compared.iter().all(|one| one.b.unit == Unit::Second);
     let counts = [
-        (Verdict::Slower, "slower"),
-        (Verdict::Faster, "faster"),
+        (Verdict::Slower, if is_of_time { "slower" } else { "worse" }),
+        (Verdict::Faster, if is_of_time { "faster" } else { "better" }),
         (Verdict::Same, "same"),
         (Verdict::Unclear, "unclear"),
     ]

@@ -103,3 +103,56 @@ fn nonsense_is_refused_and_differences_are_told() {
     ];
     insta::assert_snapshot!(all.join("\n"));
 }
+
+/// A file of two benchmarks, the second of which has another factor.
+fn two(name: &str, serve: f64, parse: f64) -> Loaded {
+    let mut file = loaded(name, serve, None);
+    let benchmark = loaded(name, parse, None).samples.benchmarks.remove(0);
+    file.samples.benchmarks.push(Benchmark { name: "parse".to_owned(), ..benchmark });
+    file
+}
+
+#[test]
+fn many_files_have_a_column_each_and_a_geometric_mean() {
+    let mut partial = two("c.json", 0.6, 1.0);
+    partial.samples.benchmarks.pop();
+    partial.samples.benchmarks.push(Benchmark { name: "other".to_owned(), ..partial.samples.benchmarks[0].clone() });
+    let files = [two("a.json", 1.0, 1.0), two("b.json", 1.5, 1.4), partial];
+    let text = told(&files, &args(3));
+    let markdown = told(&files, &CompareArgs { markdown: true, ..args(3) });
+    insta::assert_snapshot!(format!("{text}\n{markdown}"));
+}
+
+#[test]
+fn groups_by_speed_begin_with_what_is_slower_and_have_one_mean_of_all() {
+    let files = [two("a.json", 1.0, 1.0), two("b.json", 0.6, 1.5)];
+    let args = CompareArgs { group_by_speed: true, ..args(2) };
+    let text = told(&files, &args);
+    assert!(text.find("slower (1)") < text.find("faster (1)"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn allocations_of_go_are_compared_beside_times_and_zero_is_a_number_of_them() {
+    let file = |name: &str, ns: u32, bytes: [u32; 2], allocations: [u32; 2]| {
+        let line = |run: u32| {
+            format!(
+                "BenchmarkParse-2 10000 {} ns/op {} B/op {} allocs/op\nBenchmarkSum-2 10000 {} ns/op {} B/op {} allocs/op\n",
+                ns + run * 7 % 10,
+                bytes[0],
+                allocations[0],
+                5000 + run * 3 % 10,
+                bytes[1],
+                allocations[1]
+            )
+        };
+        let text: String = (0..10).map(line).collect();
+        let import = prony_stats::import::import(text.as_bytes()).expect("as Go prints it");
+        Loaded { name: name.to_owned(), format: import.format, samples: import.samples }
+    };
+    let old = || file("old.txt", 1000, [512, 0], [4, 0]);
+    let text = told(&[old(), file("new.txt", 1000, [544, 16], [4, 1])], &args(2));
+    insta::assert_snapshot!(text);
+    let same = told(&[old(), old()], &args(2));
+    assert!(same.contains("6 same; probability of any false alarm"), "{same}");
+}
