@@ -1,11 +1,11 @@
-//! Forwards frames between two ports, both ways: `forward ADDRESS ADDRESS`. subjects/forwarder/README.md describes the
-//! options, which are the same in every language.
+//! Forwards frames between two ports, both ways: `forward ADDRESS ADDRESS`, or between two interfaces of the kernel:
+//! `forward xdp:NAME xdp:NAME`. subjects/forwarder/README.md describes the options, which are the same in every language.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::error::Error;
 
-use prony_ixgbe::{Device, Options, Packet, Pool, PoolKind};
+use prony_ixgbe::{Device, Options, Packet, Pool, PoolKind, Port, XdpSocket};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let addresses: Vec<String> = env::args().skip(1).collect();
@@ -25,9 +25,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,
         ..Options::default()
     };
+    if let (Some(first), Some(second)) = (first.strip_prefix("xdp:"), second.strip_prefix("xdp:")) {
+        let mut pool = Pool::for_sockets(kind, buffers)?;
+        let first = XdpSocket::open(first, &mut pool, options)?;
+        let second = XdpSocket::open(second, &mut pool, options)?;
+        run(first, second, pool, batch, touch);
+    } else if first.starts_with("xdp:") || second.starts_with("xdp:") {
+        return Err("expected two PCI addresses or two interfaces, found one of each".into());
+    }
     let mut pool = Pool::of_kind(kind, buffers)?;
-    let mut first = Device::open(first, &mut pool, options)?;
-    let mut second = Device::open(second, &mut pool, options)?;
+    let first = Device::open(first, &mut pool, options)?;
+    let second = Device::open(second, &mut pool, options)?;
+    run(first, second, pool, batch, touch)
+}
+
+fn run<P: Port>(mut first: P, mut second: P, mut pool: Pool, batch: usize, touch: Option<usize>) -> ! {
     let mut packets = Vec::with_capacity(batch);
     loop {
         forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch);
@@ -35,9 +47,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn forward(
-    from: &mut Device,
-    to: &mut Device,
+fn forward<P: Port>(
+    from: &mut P,
+    to: &mut P,
     pool: &mut Pool,
     packets: &mut Vec<Packet>,
     batch: usize,

@@ -77,6 +77,21 @@ pub struct Statistics {
     pub missed: u64,
 }
 
+/// What frames go through, a batch at a time: a card, or an interface of the kernel.
+///
+/// The pool is always the one that the port was opened with.
+pub trait Port {
+    /// Takes up to `max` received frames, and appends them to `packets`. Returns their number.
+    fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize;
+
+    /// Sends packets from the front of `packets` and removes them; those for which there is no room stay. Returns the number
+    /// that was sent.
+    fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize;
+
+    /// Gives the buffers of sent packets back to the pool, as [`Port::tx_batch`] does.
+    fn clean_up(&mut self, pool: &mut Pool);
+}
+
 /// An 82599 with one receive and one transmit queue.
 #[derive(Debug)]
 pub struct Device {
@@ -106,22 +121,19 @@ impl Device {
         Ok(device)
     }
 
-    /// Takes up to `max` received frames, and appends them to `packets`. Returns their number.
-    ///
-    /// `pool`: the one that the device was opened with.
+    /// As [`Port::rx_batch`].
     #[inline]
     pub fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize {
         self.receive.batch(&self.bar, pool, packets, max)
     }
 
-    /// Sends packets from the front of `packets` and removes them; those for which there is no room stay. Returns the number
-    /// that was sent.
+    /// As [`Port::tx_batch`].
     #[inline]
     pub fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize {
         self.transmit.batch(&self.bar, pool, packets)
     }
 
-    /// Gives the buffers of sent packets back to the pool, as [`Device::tx_batch`] does.
+    /// As [`Port::clean_up`].
     #[inline]
     pub fn clean_up(&mut self, pool: &mut Pool) {
         self.transmit.clean_up(pool);
@@ -245,6 +257,23 @@ impl Device {
             36 << regs::TXDCTL_PTHRESH_SHIFT | 8 << regs::TXDCTL_HTHRESH_SHIFT | 4 << regs::TXDCTL_WTHRESH_SHIFT;
         bar.write32(regs::txdctl(0), thresholds);
         bar.set(regs::DMATXCTL, regs::DMATXCTL_TE);
+    }
+}
+
+impl Port for Device {
+    #[inline]
+    fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize {
+        Device::rx_batch(self, pool, packets, max)
+    }
+
+    #[inline]
+    fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize {
+        Device::tx_batch(self, pool, packets)
+    }
+
+    #[inline]
+    fn clean_up(&mut self, pool: &mut Pool) {
+        Device::clean_up(self, pool);
     }
 }
 

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use crate::checks::hold;
 
@@ -31,6 +31,14 @@ pub enum DmaError {
         /// Error that the kernel returned.
         error: io::Error,
     },
+    /// There is not so much memory.
+    #[error("cannot map {bytes} bytes: {error}")]
+    NoMemory {
+        /// Number of bytes requested.
+        bytes: usize,
+        /// Error that the kernel returned.
+        error: io::Error,
+    },
     /// The kernel does not tell physical addresses.
     #[error("/proc/self/pagemap has no frame numbers: run as root")]
     NoAddress,
@@ -41,6 +49,9 @@ pub enum DmaError {
 pub(crate) struct Dma {
     start: NonNull<u8>,
     bytes: usize,
+    /// Bytes of the mapping before `start`, and behind `bytes`.
+    before: usize,
+    after: usize,
     /// Bus address of each huge page.
     pub(crate) pages: Vec<u64>,
 }
@@ -64,7 +75,7 @@ impl Dma {
         let start = unsafe { mmap(ptr::null_mut(), pages * HUGE_PAGE_BYTES, protection, flags, file.as_fd(), 0) };
         let start = start.map_err(|error| failed(error.into()))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
-        let mut dma = Dma { start, bytes: pages * HUGE_PAGE_BYTES, pages: Vec::new() };
+        let mut dma = Dma { start, bytes: pages * HUGE_PAGE_BYTES, before: 0, after: 0, pages: Vec::new() };
         let pagemap = File::open("/proc/self/pagemap").map_err(|_| DmaError::NoAddress)?;
         for page in 0..pages {
             let address = dma.start.as_ptr() as u64 + (page * HUGE_PAGE_BYTES) as u64;
@@ -78,10 +89,31 @@ impl Dma {
         Ok(dma)
     }
 
+    /// Memory that only the kernel reads and writes, without bus addresses: it begins `before` bytes behind the start of a
+    /// page.
+    pub(crate) fn for_sockets(bytes: usize, before: usize) -> Result<Dma, DmaError> {
+        let after = PAGE_BYTES as usize - before;
+        let all = before + bytes + after;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        // SAFETY: a fresh mapping at an address of the kernel's choice.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), all, protection, flags) };
+        let start = start.map_err(|error| DmaError::NoMemory { bytes: all, error: error.into() })?;
+        // SAFETY: `before` is less than the length of the mapping.
+        let start = NonNull::new(unsafe { start.cast::<u8>().add(before) }).ok_or(DmaError::NoAddress)?;
+        Ok(Dma { start, bytes, before, after, pages: Vec::new() })
+    }
+
+    /// Address and length of the memory with what is before its first byte: pages as a whole. `None` if there are not as many
+    /// bytes before it.
+    pub(crate) fn behind_headroom(&self, before: usize) -> Option<(u64, u64)> {
+        (self.before == before).then(|| (self.start.as_ptr() as u64 - before as u64, self.bytes as u64))
+    }
+
     /// No memory, for tests of what does not reach it.
     #[cfg(test)]
     pub(crate) fn none() -> Dma {
-        Dma { start: NonNull::dangling(), bytes: 0, pages: Vec::new() }
+        Dma { start: NonNull::dangling(), bytes: 0, before: 0, after: 0, pages: Vec::new() }
     }
 
     /// Some bytes of it. The caller knows that no device uses them.
@@ -121,9 +153,9 @@ impl Drop for Dma {
         if self.bytes == 0 {
             return;
         }
-        // SAFETY: the mapping is that of `allocate`, and no reference into it outlives `self`. The device that used it is
+        // SAFETY: the mapping is that of `allocate` or `for_sockets`, and no reference into it outlives `self`. The device that used it is
         // stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
-        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
+        let _ = unsafe { munmap(self.start.as_ptr().sub(self.before).cast(), self.before + self.bytes + self.after) };
     }
 }
 

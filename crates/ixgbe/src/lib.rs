@@ -5,9 +5,12 @@
 //! the device until it was sent. Registers and DMA memory are the only places with unsafe code; the feature
 //! `unchecked` leaves out the checks of bounds elsewhere, to measure what they cost.
 //!
+//! An [`XdpSocket`] is an interface of the kernel in the place of a card: both are a [`Port`].
+//!
 //! Source: Intel 82599 10 GbE Controller Datasheet, 331520-003.
 #![deny(unsafe_code)]
 
+mod bpf;
 mod checks;
 mod device;
 mod dma;
@@ -17,9 +20,11 @@ mod pci;
 mod pool;
 mod receive;
 mod transmit;
+mod xdp;
 
-pub use device::{Device, OpenError, Options, Statistics};
+pub use device::{Device, OpenError, Options, Port, Statistics};
 pub use dma::DmaError;
 pub use free::{PoolKind, UnknownPoolKind};
 pub use pci::PciError;
 pub use pool::{BUFFER_BYTES, Packet, Pool};
+pub use xdp::{XdpError, XdpSocket};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::checks::{at, hold};
 use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
 use crate::free::{FreeList, PoolKind};
+use crate::xdp::HEADROOM_BYTES;
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
 pub const BUFFER_BYTES: usize = 2048;
@@ -65,10 +66,25 @@ impl Pool {
     /// # Errors
     /// As [`Pool::allocate`].
     pub fn of_kind(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
+        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES)?))
+    }
+
+    /// Allocates `buffers` buffers for [`XdpSocket`](crate::XdpSocket)s: in ordinary memory, which needs neither huge pages nor
+    /// their addresses.
+    ///
+    /// # Errors
+    /// [`DmaError`]: there is not so much memory.
+    pub fn for_sockets(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
+        // The last buffer ends with its page, as those of the kernel do.
+        let buffers = buffers.next_multiple_of(2);
+        Ok(Pool::of_memory(kind, buffers, Dma::for_sockets(buffers * BUFFER_BYTES, HEADROOM_BYTES)?))
+    }
+
+    fn of_memory(kind: PoolKind, buffers: usize, memory: Dma) -> Pool {
         static ID: AtomicU16 = AtomicU16::new(0);
-        let memory = Rc::new(Dma::allocate(buffers * BUFFER_BYTES)?);
+        let memory = Rc::new(memory);
         let free = FreeList::new(kind, u32::try_from(buffers).unwrap_or(u32::MAX), &memory);
-        Ok(Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) })
+        Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Number of buffers that are free.
