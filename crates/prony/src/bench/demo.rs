@@ -57,7 +57,7 @@ pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
         let mut report = prony_bench::bench_demo(&options, Some(&interrupt), &mut |event| {
             if let Event::Stretched(pair_s, budget_s) = event {
                 line.clear();
-                eprintln!("{}", stretched(&of, pair_s, budget_s));
+                output::talk_line(format_args!("{}", stretched(&of, pair_s, budget_s)));
             }
             if let Some(text) = live.text(&event, 2, options.plan.margin) {
                 line.show_text(&(of.clone() + &text));
@@ -103,10 +103,10 @@ pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
 /// What to know before the answer is relied on. `of`: which demo, if there are several.
 pub fn warn(report: &DemoReport, of: &str) {
     for warning in &report.warnings {
-        eprintln!("warning: {of}{warning}");
+        output::talk_line(format_args!("warning: {of}{warning}"));
     }
     if matches!(report.ended, DemoEnded::Interrupted) {
-        eprintln!("warning: {of}interrupted after {}", count(report.pairs as u64, "pair"));
+        output::talk_line(format_args!("warning: {of}interrupted after {}", count(report.pairs as u64, "pair")));
     }
 }
 
