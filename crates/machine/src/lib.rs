@@ -3,6 +3,7 @@
 //! Everything is read and written below a [`Tree`]: the machine itself, or a directory that
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.
 
+mod abilities;
 pub mod affinity;
 mod check;
 mod contention;
@@ -19,6 +20,7 @@ mod tree;
 mod tune;
 mod undo;
 
+pub use abilities::{Abilities, abilities};
 pub use check::{Check, Disturbance, Finding, State, bench_cpu, check};
 pub use contention::{Contention, Taken, Wait, wait_on};
 pub use cpus::{CpuSet, CpuSetError};

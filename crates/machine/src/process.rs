@@ -117,6 +117,11 @@ impl Runner {
         &self.counters
     }
 
+    /// True if the kernel reports the ends of threads and children, and so their waits for a CPU.
+    pub fn reports_exits(&self) -> bool {
+        self.exits.is_some()
+    }
+
     /// Runs a process to its end, emptying `drains` meanwhile. When `stop` becomes readable, the
     /// process and its group are ended.
     ///

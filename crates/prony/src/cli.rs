@@ -1,6 +1,7 @@
 //! Every flag of every verb.
 
 mod bench;
+mod doctor;
 pub mod limits;
 mod load;
 pub mod machine;
@@ -19,6 +20,7 @@ use clap::{Args, Parser, Subcommand};
 use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
+pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
@@ -47,7 +49,7 @@ docs/glossary.md explains the terms.";
 
 /// Record everything a networked server exchanges with the outside world, and replay it bit for bit against any build.
 #[derive(Debug, Parser)]
-#[command(name = "prony", version, after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
+#[command(name = "prony", version = crate::version::short(), long_version = crate::version::long(), after_help = EXAMPLES, disable_help_subcommand = true, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
     pub verb: Verb,
@@ -105,6 +107,15 @@ pub enum Verb {
     Profile(Box<ProfileArgs>),
     /// Plan, run and report a study of builds, workloads and machines
     Study(StudyArgs),
+    /// Report what works here, and what to install or set for the rest
+    Doctor(DoctorArgs),
+    /// The program that `prony doctor` records
+    #[command(name = "doctor-subject", hide = true)]
+    Subject(SubjectArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+    /// Print a man page, or write those of all verbs
+    Man(ManArgs),
 }
 
 const RECORD_EXAMPLES: &str = "\

@@ -17,6 +17,7 @@ mod bench;
 mod cli;
 mod compare;
 mod demo;
+mod doctor;
 mod exit;
 mod failure;
 mod limits;
@@ -25,6 +26,7 @@ mod machine;
 mod nic;
 mod numbers;
 mod output;
+mod pages;
 mod profile;
 mod progress;
 mod record;
@@ -34,6 +36,7 @@ mod samples;
 mod selftest;
 mod study;
 mod trust;
+mod version;
 
 use std::process::ExitCode;
 
@@ -107,6 +110,10 @@ fn main() -> ExitCode {
         Verb::Check(args) => samples::check::run(&args),
         Verb::Selftest(args) => selftest::run(&args),
         Verb::Work(args) => selftest::work(&args),
+        Verb::Doctor(args) => doctor::run(&args),
+        Verb::Subject(args) => doctor::subject(&args),
+        Verb::Completions(args) => pages::completions(&args),
+        Verb::Man(args) => pages::man(&args),
     };
     match answered {
         Ok(exit) => exit.into(),

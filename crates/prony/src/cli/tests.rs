@@ -61,6 +61,9 @@ fn help_pages_read_well() {
         &["study", "diff"],
         &["study", "history"],
         &["study", "report"],
+        &["doctor"],
+        &["completions"],
+        &["man"],
     ] {
         insta::assert_snapshot!(format!("help_{}", path.join("_")), page(path));
     }
