@@ -54,6 +54,8 @@ pub struct DemoOptions {
     /// Both replays of a pair run at once on this CPU, in turns: what disturbs the machine for longer than a turn disturbs
     /// both.
     pub duet_cpu: Option<usize>,
+    /// Log ratio that B is compared with, in place of 0: B is slower if it takes more than e^`threshold` times as long as A.
+    pub threshold: f64,
     /// Seed for the order of replays: equal seed, equal draws.
     pub seed: u64,
     /// Facts of the machine, for the samples.
@@ -105,7 +107,7 @@ pub enum DemoEnded {
 pub struct DemoReport {
     /// Every replay, whatever came of it.
     pub samples: Samples,
-    /// Outcome of B relative to A; `None` without a pair.
+    /// Outcome of B relative to A, or to A at the threshold; `None` without a pair.
     pub outcome: Option<Outcome>,
     /// Frame by frame; `None` without a pair, or with other numbers of frames, and the reason.
     pub frames: Result<FrameComparison, frames::FrameError>,
@@ -295,7 +297,9 @@ impl<'a> Replays<'a> {
         let [Some(a), Some(b)] = both.map(|run| run.and_then(|run| run.measured)) else { return Ok(()) };
         let [a_s, b_s] = [&a, &b].map(|of| of.frame_ns.iter().map(|&ns| ns as f64 / 1e9).collect::<Vec<f64>>());
         let wall = [a, b].map(|of| of.wall_s.unwrap_or(f64::NAN));
-        self.judge.push(&a_s, &b_s, Ratio::of(wall[0], wall[1]));
+        let scale = self.options.threshold.exp();
+        let a_at_threshold_s: Vec<f64> = a_s.iter().map(|seconds| seconds * scale).collect();
+        self.judge.push(&a_at_threshold_s, &b_s, Ratio::of(wall[0] * scale, wall[1]));
         self.frames[0].push(a_s);
         self.frames[1].push(b_s);
         self.pairs += 1;

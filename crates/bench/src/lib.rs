@@ -5,6 +5,7 @@
 //! when enough is known. Everything measured is in the [`Report`], however the bench ended.
 #![forbid(unsafe_code)]
 
+pub mod bisect;
 mod command;
 mod contest;
 mod context;

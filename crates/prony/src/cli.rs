@@ -1,6 +1,7 @@
 //! Every flag of every verb.
 
 mod bench;
+mod bisect;
 mod doctor;
 pub mod limits;
 mod load;
@@ -20,6 +21,7 @@ use clap::{Args, Parser, Subcommand};
 use prony_text::Untrusted;
 
 pub use bench::{BenchArgs, Parameter, SelftestArgs, WorkArgs};
+pub use bisect::{BisectArgs, FindName};
 pub use doctor::{CompletionsArgs, DoctorArgs, ManArgs, ShellName, SubjectArgs};
 pub use limits::{LimitsArgs, LimitsVerb};
 pub use load::{EnetArgs, LoadArgs, LoadVerb};
@@ -82,6 +84,8 @@ pub enum Verb {
     Demo(DemoArgs),
     /// Measure commands and report which is faster
     Bench(Box<BenchArgs>),
+    /// Find the commit that made a demo diverge, or its frames slower
+    Bisect(Box<BisectArgs>),
     /// Compare a command with itself: false alarms and smallest detectable difference
     Selftest(SelftestArgs),
     /// The command that `prony selftest` compares with itself

@@ -14,6 +14,7 @@ macro_rules! eprintln {
 }
 
 mod bench;
+mod bisect;
 mod cli;
 mod compare;
 mod demo;
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
             Some(ProfileVerb::Zones(args)) => profile::zones::run(args),
         },
         Verb::Bench(args) => bench::run(&args),
+        Verb::Bisect(args) => bisect::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Stats(args) => samples::stats::run(&args),
         Verb::Hist(args) => samples::hist::run(&args),

@@ -7,6 +7,7 @@ mod interval;
 mod seed;
 mod selection;
 
+pub mod bisection;
 pub mod calibration;
 pub mod change_points;
 pub mod distribution;

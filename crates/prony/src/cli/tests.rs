@@ -25,6 +25,7 @@ fn help_pages_read_well() {
         &["demo", "anonymize"],
         &["demo", "verify"],
         &["bench"],
+        &["bisect"],
         &["selftest"],
         &["load"],
         &["load", "enet"],

@@ -7,6 +7,7 @@
 //! own, and nothing waits for a fixed time: the clients ask until the server answers.
 
 mod benches;
+mod bisects;
 mod calls;
 mod causes;
 mod decoders;

@@ -1,0 +1,167 @@
+//! Text of a search: the commit, what is known of it, and the table of the steps.
+
+use std::fmt::Write;
+
+use prony_bench::bisect::{BisectReport, Commit, Culprit, Found, Purpose, Regression, Step};
+use prony_stats::Interval;
+use prony_text::{Table, count, plain, significant, thousands};
+
+use crate::bench::human::{change, to_percent};
+use crate::cli::BisectArgs;
+
+/// The whole answer.
+pub fn text(args: &BisectArgs, report: &BisectReport) -> String {
+    let mut out = format!("{}: ", args.demo.display());
+    let commits = &report.history.commits;
+    let last = report.history.last();
+    match &report.culprit {
+        Culprit::Commit(at) => {
+            let _ = writeln!(out, "{} {}", commits[*at].short(), worse(report));
+            commit(&mut out, &commits[*at]);
+            effect(&mut out, args, report, *at);
+        }
+        Culprit::OneOf(range) => {
+            let _ = writeln!(out, "one of {} {}", count(range.clone().count() as u64, "commit"), worse(report));
+            for at in range.clone().rev().take(LISTED) {
+                commit(&mut out, &commits[at]);
+            }
+            if range.clone().count() > LISTED {
+                let _ = writeln!(out, "  …");
+            }
+        }
+        Culprit::None => {
+            let margin = plain(args.margin * 100.0);
+            let _ = match report.regression {
+                Some(Regression::Slowdown) => {
+                    writeln!(out, "{} is not slower than {} by {margin} %", commits[last].short(), commits[0].short())
+                }
+                _ => writeln!(out, "{} does not diverge", commits[last].short()),
+            };
+        }
+        Culprit::Undecided => {
+            let margin = plain(args.margin * 100.0);
+            let _ = writeln!(out, "unclear whether {} is slower by more than {margin} %", commits[last].short());
+        }
+        Culprit::Interrupted => {
+            let _ = writeln!(out, "interrupted");
+        }
+    }
+    if matches!(report.culprit, Culprit::Commit(_) | Culprit::OneOf(_)) {
+        certainty(&mut out, report);
+    }
+    out.push_str(&table(report).text());
+    out
+}
+
+/// Candidates that are listed; the table and --json have all.
+const LISTED: usize = 10;
+
+fn worse(report: &BisectReport) -> &'static str {
+    match report.regression {
+        Some(Regression::Slowdown) => "is the first commit that is slower",
+        _ => "is the first commit that diverges",
+    }
+}
+
+fn commit(out: &mut String, commit: &Commit) {
+    let Commit { subject, author, date, .. } = commit;
+    let _ = writeln!(out, "  {} {subject} ({author}, {date})", commit.short());
+}
+
+/// What the commit that was found does.
+fn effect(out: &mut String, args: &BisectArgs, report: &BisectReport, at: usize) {
+    let of = |position: usize| report.steps.iter().rev().find(|step| step.position == position);
+    let diverged = |step: Option<&Step>| match step.map(|step| step.found.clone()) {
+        Some(Found::Diverged { record, what, .. }) => Some((record, what)),
+        _ => None,
+    };
+    if let Some((record, what)) = diverged(of(at)) {
+        let _ = writeln!(out, "  record {}: {what}", thousands(record));
+        if let Some((other, _)) = diverged(of(report.history.last())).filter(|(other, _)| *other != record) {
+            let bad = report.history.commits[report.history.last()].short();
+            let _ = writeln!(out, "  {bad} diverges at record {}, perhaps for another reason", thousands(other));
+        }
+    }
+    let effect = report.steps.iter().find(|step| step.purpose == Purpose::Effect);
+    if let Some(Found::Compared { ratio: Some(ratio), pairs, .. }) = effect.map(|step| &step.found) {
+        let _ = writeln!(
+            out,
+            "  frames: {} against the commit before it, {} of replays",
+            change(ratio),
+            count(*pairs as u64, "pair")
+        );
+        if !(ratio.low > 0.0 && to_percent(ratio.estimate) >= args.margin * 100.0) {
+            let _ = writeln!(out, "  less than --margin by itself: the slowdown has several steps");
+        }
+    }
+}
+
+fn certainty(out: &mut String, report: &BisectReport) {
+    let alpha = plain(report.budget.alpha * 100.0);
+    let _ = write!(out, "  error probability of the search: at most {alpha} %");
+    let replays = report.steps.iter().rev().find_map(|step| match step.found {
+        Found::Identical { replays, .. } => Some(replays),
+        _ => None,
+    });
+    let _ = match (report.threshold, replays) {
+        (Some(threshold), _) => {
+            writeln!(out, "; limit between not slower and slower: {} %", significant(to_percent(threshold)))
+        }
+        (None, Some(replays)) => {
+            writeln!(out, "; identical means {}", count(u64::from(replays), "identical replay"))
+        }
+        (None, None) => writeln!(out),
+    };
+}
+
+fn table(report: &BisectReport) -> Table {
+    let mut table =
+        Table::with_head(["step", "commit", "place", "build", "subject", "found"]).numbers(0..1).numbers(2..4);
+    let last = report.history.last();
+    for (number, step) in report.steps.iter().enumerate() {
+        let commit = &report.history.commits[step.position];
+        let build = step.build_s.map_or_else(String::new, |build_s| format!("{build_s:.1} s"));
+        let place = format!("{}/{last}", step.position);
+        let number = (number + 1).to_string();
+        table.row([number, commit.short().to_owned(), place, build, short(&commit.subject), found(step)]);
+    }
+    table.indented(2)
+}
+
+/// Characters of a subject in the table.
+const SUBJECT: usize = 32;
+
+fn short(subject: &str) -> String {
+    match subject.char_indices().nth(SUBJECT) {
+        Some((end, _)) => format!("{}…", subject[..end].trim_end()),
+        None => subject.to_owned(),
+    }
+}
+
+/// What a step found, in a few words.
+pub fn found(step: &Step) -> String {
+    let replays = |number: u32| count(u64::from(number), "replay");
+    match &step.found {
+        Found::NotBuilt { status } => format!("skipped: does not build, {status}"),
+        Found::NotReplayed { why } => format!("skipped: {why}"),
+        Found::Identical { replays: number, .. } => format!("identical, {}", replays(*number)),
+        Found::Diverged { replays: number, diverged, record, frame, .. } => {
+            let times = match (*diverged, *number) {
+                (_, 1) => String::new(),
+                (diverged, number) => format!(" in {diverged} of {}", replays(number)),
+            };
+            format!("diverged{times}, frame {}, record {}", thousands(*frame), thousands(*record))
+        }
+        Found::Compared { ratio, pairs, above, .. } => {
+            let unknown = Interval { estimate: 0.0, low: 0.0, high: 0.0, confidence: 0.0, n: 0 };
+            let ratio = change(ratio.as_ref().unwrap_or(&unknown));
+            let verdict = match (step.purpose, above) {
+                (Purpose::Effect, _) => "against the commit before it",
+                (_, Some(true)) => "slower",
+                (_, Some(false)) => "not slower",
+                (_, None) => "undecided",
+            };
+            format!("{verdict}: {ratio}, {}", count(*pairs as u64, "pair"))
+        }
+    }
+}
