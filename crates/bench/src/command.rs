@@ -45,6 +45,15 @@ impl CommandLine {
         CommandLine::of_words(words.into_iter().map(OsString::from).collect())
     }
 
+    /// Words of a text as a shell splits it, whatever program they name.
+    ///
+    /// # Errors
+    /// [`CommandError`] when it has no words, or a quote is not closed.
+    pub fn words(text: &str) -> Result<Vec<String>, CommandError> {
+        let words = shell_words::split(text).map_err(|_| CommandError::Quote(text.to_owned()))?;
+        if words.is_empty() { Err(CommandError::Empty) } else { Ok(words) }
+    }
+
     /// Gives `text` to a shell: a program and its own arguments, as `sh` or `bash --norc`.
     ///
     /// # Errors

@@ -32,6 +32,8 @@ pub const MOST_BYTES: usize = 1 << 20;
 
 /// The worker of `--python`: what `pyperf timeit` does in its worker processes.
 pub const PYTHON: &str = include_str!("worker/timeit.py");
+/// The worker of `--pyperf`: a script that uses `pyperf.Runner`, as a worker process of pyperf runs it.
+pub const RUNNER: &str = include_str!("worker/runner.py");
 
 /// Value that a worker wrote.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -9,6 +9,7 @@ mod json;
 mod junit;
 pub mod live;
 mod picture;
+mod pyperf;
 mod settings;
 mod shell;
 mod subjects;
@@ -42,6 +43,9 @@ use settings::{budget, cpu, tuning};
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     if !args.demo.is_empty() {
         return demo::run(args, &args.demo);
+    }
+    if !args.pyperf.is_empty() {
+        return pyperf::run(args);
     }
     let options = options(args)?;
     let command_line: Vec<String> = env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -231,7 +235,7 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         runs: args.runs.map(|runs| runs as usize),
         rounds_min: args.min_runs.unwrap_or(0) as usize,
         rounds_max: args.max_runs.map(|runs| runs as usize),
-        stretches: args.max_time.is_none() && args.python.is_empty(),
+        stretches: args.max_time.is_none() && args.python.is_empty() && args.pyperf.is_empty(),
         warmup_runs: args.warmup as usize,
         value_s_min: args.min_time.as_secs_f64(),
         ignore_failure: args.ignore_failure,
@@ -269,7 +273,7 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
 fn tried_on(args: &BenchArgs) -> Option<usize> {
     let metric = matches!(args.metric, Some(Metric::Wall | Metric::Rss));
     let said = args.duet || args.no_duet || args.runs.is_some() || args.max_runs.is_some() || metric;
-    let apart = args.fifo || !args.python.is_empty() || !args.prepare.is_empty();
+    let apart = args.fifo || !args.python.is_empty() || !args.pyperf.is_empty() || !args.prepare.is_empty();
     let prints = args.show_output || !matches!(args.output.as_str(), "null" | "pipe");
     if said || apart || prints { None } else { args.pin.or_else(|| prony_bench::duet_cpu().ok()) }
 }

@@ -38,7 +38,7 @@ pub fn random() -> u64 {
 
 /// A value of a worker or a replay takes a tenth of a second and more, and there must be enough of them.
 pub fn budget(args: &BenchArgs) -> Duration {
-    let seconds = match (args.python.is_empty(), args.demo.is_empty()) {
+    let seconds = match (args.python.is_empty() && args.pyperf.is_empty(), args.demo.is_empty()) {
         (false, _) => 30,
         (true, false) => 20,
         (true, true) => 8,

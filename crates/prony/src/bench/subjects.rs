@@ -34,6 +34,12 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             args.prepare.len()
         )));
     }
+    if args.setup.len() > 1 && args.python.is_empty() && args.setup.len() != commands {
+        return Err(Failure::new(format!(
+            "expected one --setup, or one for each of {commands} commands, found {}",
+            args.setup.len()
+        )));
+    }
     if args.command_name.len() > commands * combinations.len() {
         return Err(Failure::new(format!(
             "expected at most one --command-name for each of {} commands, found {}",
@@ -98,7 +104,8 @@ fn name_all(subjects: &mut [Subject], names: &[String], commands: usize) {
 /// A name that no command has, or several.
 pub fn reference(args: &BenchArgs, subjects: &[Subject]) -> Result<Reference, Failure> {
     let Some(name) = &args.reference else {
-        let is_scan = subjects.len() > args.commands.len() + args.python.len() * args.interpreter.len().max(1);
+        let statements = args.python.len() + args.pyperf.len();
+        let is_scan = subjects.len() > args.commands.len() + statements * args.interpreter.len().max(1);
         return Ok(if subjects.len() > 2 || is_scan { Reference::Fastest } else { Reference::Subject(0) });
     };
     let found = |is: &dyn Fn(usize, &Subject) -> bool| -> Vec<usize> {
@@ -128,13 +135,14 @@ fn subject(
     command: CommandLine,
     values: &BTreeMap<String, String>,
 ) -> Subject {
-    let prepare = if args.prepare.len() > 1 { args.prepare.get(place) } else { args.prepare.first() };
+    let of = |texts: &'_ [String]| if texts.len() > 1 { texts.get(place).cloned() } else { texts.first().cloned() };
+    let (prepare, setup) = (of(&args.prepare), of(&args.setup));
     Subject {
         name,
         command,
-        prepare: prepare.map(|text| filled(text, values)),
+        prepare: prepare.map(|text| filled(&text, values)),
         template: None,
-        setup: args.setup.as_ref().map(|text| filled(text, values)),
+        setup: setup.map(|text| filled(&text, values)),
         cleanup: args.cleanup.as_ref().map(|text| filled(text, values)),
         parameters: values.clone(),
     }
@@ -151,7 +159,8 @@ fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
                 0 | 1 => statement.clone(),
                 _ => format!("{interpreter}: {statement}"),
             };
-            let setup = args.setup.clone().unwrap_or_else(|| "pass".to_owned());
+            // As `pyperf timeit` takes several.
+            let setup = if args.setup.is_empty() { "pass".to_owned() } else { args.setup.join("\n") };
             let words = [executable(interpreter), "-c".to_owned(), worker::PYTHON.to_owned(), setup, statement.clone()];
             statements.push((name, words.to_vec()));
         }
@@ -160,7 +169,7 @@ fn python(args: &BenchArgs) -> Result<Vec<(String, Vec<String>)>, Failure> {
 }
 
 /// The interpreter itself, where the name stands for a script that looks for it each time, as pyenv's do.
-fn executable(interpreter: &str) -> String {
+pub fn executable(interpreter: &str) -> String {
     let asked =
         Command::new(interpreter).args(["-c", "import sys; print(sys.executable)"]).stdin(Stdio::null()).output();
     let answer = asked.ok().filter(|asked| asked.status.success());

@@ -20,6 +20,7 @@ Examples:
   prony bench --duet ./old ./new                          run both at the same time on one CPU: for a shared machine
   prony bench --parameter threads=1,2,4 './sim -j {threads}'
   prony bench --python 'sorted(d)' --python 'list(d)' --setup 'd = {i: i for i in range(99)}'
+  prony bench --pyperf old/bench.py --pyperf new/bench.py each benchmark of scripts that use pyperf.Runner
 
 Commands run alternately in random order until the result is decided or the time is up. Of two commands, the second is
 compared with the first. Three or more, and all values of a parameter, are ranked, and each is compared with the fastest, or
@@ -40,17 +41,17 @@ Exit codes:
 #[command(after_help = BENCH_EXAMPLES)]
 pub struct BenchArgs {
     /// Commands to compare; A is the first
-    #[arg(value_name = "COMMAND", required_unless_present = "python")]
+    #[arg(value_name = "COMMAND", required_unless_present_any = ["python", "pyperf"])]
     pub commands: Vec<String>,
 
     /// Replay this demo against two builds instead of running commands; of several demos, one verdict is given for all
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["python", "pyperf", "reference", "shell", "in_shell", "min_runs", "max_runs", "items", "svg", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "metric", "pin", "fifo", "ignore_failure", "random_directory", "show_output"], help_heading = "Commands to run")]
     pub demo: Vec<PathBuf>,
     #[command(flatten)]
     pub limits: DemoLimits,
 
-    /// Time limit: 8s, 500ms, 2m; a plain number is seconds [default: 8s; 30s with --python; 20s with --demo; the time of
-    /// a dozen runs of each command or replay, up to 10m, if that is longer]
+    /// Time limit: 8s, 500ms, 2m; a plain number is seconds [default: 8s; 30s with --python, and for each benchmark of
+    /// --pyperf; 20s with --demo; the time of a dozen runs of each command or replay, up to 10m, if that is longer]
     #[arg(long, value_name = "DURATION", value_parser = time_limit, help_heading = "Duration and accuracy")]
     pub max_time: Option<Duration>,
     /// Report differences below this as the same: 1%, or 1 for the same
@@ -102,9 +103,10 @@ pub struct BenchArgs {
     /// Run CMD before each run, not timed; one for all commands, or one per command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub prepare: Vec<String>,
-    /// Run CMD once before the first run of each command; with --python, a statement
+    /// Run CMD once before the first run of each command; one for all commands, or one per command. With --python,
+    /// statements, all of them for each
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
-    pub setup: Option<String>,
+    pub setup: Vec<String>,
     /// Run CMD once after the last run of each command
     #[arg(short, long, value_name = "CMD", help_heading = "Commands to run")]
     pub cleanup: Option<String>,
@@ -124,10 +126,13 @@ pub struct BenchArgs {
     #[arg(short = 'n', long, value_name = "NAME", help_heading = "Commands to run")]
     pub command_name: Vec<String>,
     /// Time a Python statement, as `pyperf timeit` does
-    #[arg(long, value_name = "STATEMENT", help_heading = "Commands to run")]
+    #[arg(long, value_name = "STATEMENT", group = "python_code", help_heading = "Commands to run")]
     pub python: Vec<String>,
-    /// Interpreter for --python; two interpreters are compared
-    #[arg(long, value_name = "PROGRAM", requires = "python", help_heading = "Commands to run")]
+    /// Run each benchmark of a Python script that uses pyperf.Runner, with the script's arguments; scripts are compared
+    #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items", "svg", "reference"], help_heading = "Commands to run")]
+    pub pyperf: Vec<String>,
+    /// Interpreter for --python and --pyperf; two interpreters are compared
+    #[arg(long, value_name = "PROGRAM", requires = "python_code", help_heading = "Commands to run")]
     pub interpreter: Vec<String>,
 
     /// Redirect standard input from this file; `null` for none

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use prony_testing::Answer;
 use prony_testing::scratch::Scratch;
 
 use crate::scratch;
@@ -148,4 +149,98 @@ fn every_example_is_in_the_guide() {
         let name = name.to_string_lossy();
         assert!(name == "README.md" || guide.contains(&format!("]({name})")), "{name} is not in the guide");
     }
+}
+
+/// Python with pyperf, as `scripts/setup test` installs it.
+fn python_with_pyperf() -> String {
+    let python = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/pyperf/bin/python3");
+    assert!(std::path::Path::new(python).exists(), "pyperf is missing: scripts/setup test");
+    python.to_owned()
+}
+
+/// A script as pyperf's documentation has them, with every kind of benchmark that times this process.
+const SCRIPT: &str = "\
+import pyperf, time
+
+def own(loops, n):
+    begin = time.perf_counter()
+    for _ in range(loops):
+        sum(range(n))
+    return time.perf_counter() - begin
+
+def add(parser_args, command):
+    command.extend(['--size', str(parser_args.size)])
+
+runner = pyperf.Runner(add_cmdline_args=add)
+runner.argparser.add_argument('--size', type=int, default=100)
+size = runner.parse_args().size
+data = list(range(size))
+print('loading')
+runner.bench_func('sum', sum, data)
+runner.timeit('sorted', 'sorted(data)', globals={'data': data})
+runner.bench_time_func('own', own, size, inner_loops=2)
+";
+
+#[test]
+fn each_benchmark_of_a_pyperf_script_is_judged() {
+    let scratch = scratch();
+    scratch.write("old/bench.py", SCRIPT);
+    scratch.write("new/bench.py", format!("{SCRIPT}runner.bench_func('only here', int)\n"));
+    let python = python_with_pyperf();
+    let arguments =
+        ["bench", "--pyperf", "old/bench.py", "--pyperf", "new/bench.py --size 1000", "--interpreter", &python];
+    let flags = ["--runs", "12", "--min-time", "2ms", "--json", "--export-json", "samples.json"];
+    let answer = scratch.prony(&[&arguments[..], &flags].concat());
+    let json = answer.json();
+    // Ten times as much work.
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    assert!(answer.stderr.contains("1 benchmark of new/bench.py --size 1000 not in every script"), "{answer:?}");
+    let judged = json["benchmarks"].as_array().expect("a list");
+    let names: Vec<&str> = judged.iter().filter_map(|of| of["benchmark"].as_str()).collect();
+    assert_eq!(names, ["sum", "sorted", "own"]);
+    for of in judged {
+        assert_eq!((of["verdict"].as_str(), of["rounds"].as_u64()), (Some("slower"), Some(12)), "{of}");
+        // A third of the 5 % for each.
+        assert!((of["alpha"].as_f64().expect("a number") - 0.05 / 3.0).abs() < 1e-12, "{of}");
+    }
+    // A function that times itself may time a part of what runs, so CPU time is not that of its value.
+    assert!(judged[0]["metrics"]["net"].is_object() && judged[2]["metrics"]["net"].is_null(), "{json}");
+    let stored: serde_json::Value = serde_json::from_str(&scratch.read("samples.json")).expect("it is JSON");
+    let names = stored["benchmarks"].as_array().expect("a list").iter().map(|of| of["metadata"]["name"].clone());
+    let names: Vec<serde_json::Value> = names.collect();
+    assert_eq!(names[..2], ["sum [old/bench.py]", "sum [new/bench.py --size 1000]"], "{names:?}");
+    assert_eq!(names.len(), 6, "{names:?}");
+}
+
+#[test]
+fn a_script_that_cannot_be_judged_says_why() {
+    let scratch = scratch();
+    let python = python_with_pyperf();
+    scratch.write("none.py", "print('hello')\n");
+    scratch.write("wrong.py", "import pyperf\nrunner = pyperf.Runner()\nrunner.bench_func('x', lambda: 1 / 0)\n");
+    let said = |script: &str, interpreter: &str| {
+        let answer = scratch.prony(&["bench", "--pyperf", script, "--interpreter", interpreter, "--runs", "2"]);
+        assert_eq!(answer.code, Some(2), "{answer:?}");
+        answer.stderr
+    };
+    assert!(said("none.py", &python).contains("error: none.py has no benchmark"));
+    assert!(said("no-such-file.py", &python).contains("No such file"));
+    assert!(said("wrong.py", &python).contains("ZeroDivisionError"));
+    // An interpreter for which it is not installed.
+    scratch.write("without/pyperf.py", "raise ModuleNotFoundError(\"No module named 'pyperf'\")\n");
+    let mut bench = scratch.command(&["bench", "--pyperf", "wrong.py", "--interpreter", &python]);
+    let answer = Answer::to(bench.env("PYTHONPATH", scratch.file("without")));
+    assert!(answer.stderr.contains("-m pip install pyperf`"), "{answer:?}");
+}
+
+#[test]
+fn several_setups_come_before_a_python_statement() {
+    let scratch = scratch();
+    let flags =
+        ["bench", "--json", "--runs", "2", "--min-time", "1ms", "--python", "a + b", "-s", "a = 1", "-s", "b = a"];
+    let answer = scratch.prony(&flags);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let answer = scratch.prony(&["bench", "--runs", "2", "--setup", "true", "--setup", "true", "true"]);
+    assert_eq!(answer.code, Some(2), "{answer:?}");
+    assert!(answer.stderr.contains("expected one --setup, or one for each of 1 commands, found 2"), "{answer:?}");
 }

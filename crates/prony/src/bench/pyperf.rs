@@ -1,0 +1,230 @@
+//! `prony bench --pyperf`: every benchmark of scripts that use `pyperf.Runner`, judged one after the other.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::process::{Command, Stdio};
+
+use prony_bench::{CommandLine, Ended, Event, Options, Report, Subject, worker};
+use prony_machine::Interrupt;
+use prony_stats::Interval;
+use prony_stats::judge::Plan;
+use prony_stats::samples::Samples;
+use prony_text::count;
+use serde::Serialize;
+
+use super::exports::Exports;
+use super::live::Live;
+use super::subjects::{executable, reference};
+use super::{cases, exit, failure, github, human, json, junit, options, relative, rounds};
+use crate::cli::BenchArgs;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::ProgressLine;
+
+/// A script under an interpreter.
+struct Script {
+    name: String,
+    interpreter: String,
+    /// The script and its arguments.
+    words: Vec<String>,
+    /// Names of its benchmarks, in order.
+    benchmarks: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Answer {
+    benchmarks: Vec<Judged>,
+    /// Error probability of all benchmarks together.
+    alpha: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct Judged {
+    benchmark: String,
+    #[serde(flatten)]
+    answer: json::Answer,
+}
+
+/// Measures every benchmark that all scripts have, answers and says how it went.
+///
+/// # Errors
+/// What kept it from running, a script that failed among it.
+pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
+    let scripts = scripts(args)?;
+    let common = common(&scripts)?;
+    let base = options(args)?;
+    let mut exports = Exports::create(args)?;
+    let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    let mut line = ProgressLine::new(!args.show_output && args.output != "inherit");
+    let mut judged = Vec::new();
+    for name in &common {
+        // Each benchmark is a question of its own (Bonferroni).
+        let plan = Plan { alpha: base.plan.alpha / common.len() as f64, ..base.plan };
+        let subjects = subjects(&scripts, name)?;
+        let options = Options { reference: reference(args, &subjects)?, subjects, plan, ..base.clone() };
+        let mut live = Live::new();
+        let report = prony_bench::bench(&options, Some(&interrupt), &mut |event| {
+            if let Some(text) = live.text(&event, options.subjects.len(), options.plan.margin) {
+                line.show_text(&format!("{name}: {text}"));
+            }
+            if let Event::Round(_, benchmarks) = event {
+                exports.keep(benchmarks, || options.circumstances());
+            }
+        });
+        line.clear();
+        let report = report.map_err(|error| Failure::new(error.to_string()))?;
+        if let Ended::Failed(failed) = &report.ended {
+            return Err(failure(failed, false));
+        }
+        if !args.json {
+            output::print(&shown(name, &options, &report))?;
+        }
+        let interrupted = matches!(report.ended, Ended::Interrupted);
+        judged.push((name.clone(), options, report));
+        if interrupted {
+            break;
+        }
+    }
+    drop(line);
+    let samples = samples(&judged, scripts.len() > 1);
+    let ratios: Vec<Option<Interval>> =
+        judged.iter().flat_map(|(_, options, report)| relative(options, report)).collect();
+    exports.write(&samples, &ratios)?;
+    let mut all_cases = Vec::new();
+    for (name, options, report) in &judged {
+        all_cases.extend(cases(options, report).into_iter().map(|mut case| {
+            case.name = format!("{name}: {}", case.name);
+            case
+        }));
+    }
+    exports.test_cases(|| junit::document(&all_cases))?;
+    for (name, _, report) in &judged {
+        for warning in &report.warnings {
+            eprintln!("warning: {name}: {warning}");
+        }
+        if matches!(report.ended, Ended::Interrupted) {
+            eprintln!("warning: {name}: interrupted after {}", rounds(report.rounds));
+        }
+    }
+    if args.json {
+        let benchmarks = judged.iter().map(|(name, options, report)| Judged {
+            benchmark: name.clone(),
+            answer: json::answer(options, report, Vec::new()),
+        });
+        output::print_json(&Answer { benchmarks: benchmarks.collect(), alpha: args.alpha })?;
+    }
+    github::annotate(&all_cases);
+    Ok(worst(judged.iter().map(|(_, _, report)| exit(report))))
+}
+
+/// A finding is one whatever else is found; what is not trusted leaves no answer good.
+fn worst(exits: impl Iterator<Item = Exit>) -> Exit {
+    exits.fold(Exit::Good, |worst, exit| match (worst, exit) {
+        (Exit::Finding, _) | (_, Exit::Finding) => Exit::Finding,
+        (Exit::NotTrusted, _) | (_, Exit::NotTrusted) => Exit::NotTrusted,
+        _ => exit,
+    })
+}
+
+/// The name of a benchmark, and its answer below it.
+fn shown(name: &str, options: &Options, report: &Report) -> String {
+    let mut out = format!("{name}\n");
+    for line in human::text(options, report).lines() {
+        out.push_str("  ");
+        out.push_str(line);
+        out.push('\n');
+    }
+    out
+}
+
+/// All samples in one file, in which each name stands once.
+fn samples(judged: &[(String, Options, Report)], several: bool) -> Samples {
+    let mut benchmarks = Vec::new();
+    for (name, options, report) in judged {
+        for (benchmark, subject) in report.samples.benchmarks.iter().zip(&options.subjects) {
+            let mut benchmark = benchmark.clone();
+            benchmark.name = if several { format!("{name} [{}]", subject.name) } else { name.clone() };
+            benchmarks.push(benchmark);
+        }
+    }
+    Samples {
+        benchmarks,
+        circumstances: judged.first().and_then(|(_, _, report)| report.samples.circumstances.clone()),
+    }
+}
+
+fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
+    let fallback = ["python3".to_owned()];
+    let interpreters = if args.interpreter.is_empty() { &fallback[..] } else { &args.interpreter };
+    let mut scripts: Vec<Script> = Vec::new();
+    for interpreter in interpreters {
+        for script in &args.pyperf {
+            let words = CommandLine::words(script).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
+            let name = match args.interpreter.len() {
+                0 | 1 => script.clone(),
+                _ => format!("{interpreter}: {script}"),
+            };
+            let name = args.command_name.get(scripts.len()).cloned().unwrap_or(name);
+            let interpreter = executable(interpreter);
+            let benchmarks = list(&interpreter, &words)?;
+            scripts.push(Script { name, interpreter, words, benchmarks });
+        }
+    }
+    Ok(scripts)
+}
+
+/// Asks a script for the names of its benchmarks, without running any.
+fn list(interpreter: &str, words: &[String]) -> Result<Vec<String>, Failure> {
+    let script = words.first().map_or("", String::as_str);
+    let mut command = Command::new(interpreter);
+    command.args(["-c", worker::RUNNER, "list"]).args(words).stdin(Stdio::null());
+    let output = command.output().map_err(|error| Failure::new(format!("cannot run `{interpreter}`: {error}")))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        let failure = Failure::new(format!("cannot list the benchmarks of {script}: {}", output.status)).printed(&said);
+        return Err(match said.contains("No module named 'pyperf'") {
+            true => failure.hint(format!("install it for this interpreter: `{interpreter} -m pip install pyperf`")),
+            false => failure,
+        });
+    }
+    let names = String::from_utf8_lossy(&output.stdout);
+    let names: Vec<String> = names.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    if names.is_empty() {
+        return Err(Failure::new(format!("{script} has no benchmark"))
+            .printed(&said)
+            .hint("--pyperf expects a script that uses pyperf.Runner; other scripts are commands: `prony bench 'python3 x.py'`"));
+    }
+    Ok(names)
+}
+
+/// Names of the benchmarks that all scripts have, in the order of the first; says which others are left out.
+fn common(scripts: &[Script]) -> Result<Vec<String>, Failure> {
+    let is_everywhere = |name: &&String| scripts.iter().all(|script| script.benchmarks.contains(name));
+    let first = scripts.first().map_or(&[][..], |script| &script.benchmarks);
+    let common: Vec<String> = first.iter().filter(is_everywhere).cloned().collect();
+    for script in scripts {
+        let left_out = script.benchmarks.iter().filter(|name| !common.contains(name)).count();
+        if left_out > 0 && !common.is_empty() {
+            eprintln!("note: {} of {} not in every script", count(left_out as u64, "benchmark"), script.name);
+        }
+    }
+    match common.is_empty() {
+        true => Err(Failure::new("the scripts have no benchmark of the same name")),
+        false => Ok(common),
+    }
+}
+
+/// What is run of each script for the benchmark of this name.
+fn subjects(scripts: &[Script], name: &str) -> Result<Vec<Subject>, Failure> {
+    let subject = |script: &Script| {
+        let number = script.benchmarks.iter().position(|other| other == name).unwrap_or(0).to_string();
+        let words = [script.interpreter.as_str(), "-c", worker::RUNNER, &number].into_iter().map(OsString::from);
+        let words = words.chain(script.words.iter().map(OsString::from)).collect();
+        let command = CommandLine::of_words(words).map_err(|error| Failure::new(format!("cannot measure: {error}")))?;
+        let (prepare, setup, cleanup, template) = (None, None, None, None);
+        let (name, parameters) = (script.name.clone(), BTreeMap::new());
+        Ok(Subject { name, command, prepare, setup, cleanup, template, parameters })
+    };
+    scripts.iter().map(subject).collect()
+}
