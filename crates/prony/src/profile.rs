@@ -141,8 +141,9 @@ fn warn(recording: &Recording, profile: &Profile) {
         && share(recording.cut) >= RARE
     {
         eprintln!(
-            "warning: {} are deeper than the copied {} bytes: their outermost functions are missing",
+            "warning: {} ({} %) are deeper than the copied {} bytes: their outermost functions are missing",
             count(recording.cut, "stack"),
+            significant(share(recording.cut) * 100.0),
             thousands(u64::from(stack_bytes))
         );
         match stack_bytes {
