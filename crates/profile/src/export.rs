@@ -7,15 +7,16 @@ use serde_json::json;
 use crate::profile::Profile;
 use crate::recording::WeightUnit;
 
-/// The file format of speedscope (<https://www.speedscope.app/file-format-schema.json>), one timeline a thread.
-pub fn speedscope(profile: &Profile, name: &str, version: &str) -> String {
+/// The file format of speedscope (<https://www.speedscope.app/file-format-schema.json>), one timeline a thread, in
+/// milliseconds: a stack sample stands for the time between two of them. `frequency_hz`: how often each CPU was sampled.
+pub fn speedscope(profile: &Profile, name: &str, version: &str, frequency_hz: u32) -> String {
     let stacks: Vec<&[u32]> = profile.stacks.iter().map(|(stack, _)| stack).collect();
     let mut threads: Vec<(i32, i32)> = profile.samples.iter().map(|sample| (sample.pid, sample.tid)).collect();
     threads.sort_unstable();
     threads.dedup();
-    let unit = match profile.stacks.weight_unit() {
-        WeightUnit::Samples => "none",
-        WeightUnit::WaitingUs => "microseconds",
+    let weight_ms = match profile.stacks.weight_unit() {
+        WeightUnit::Samples => 1e3 / f64::from(frequency_hz.max(1)),
+        WeightUnit::WaitingUs => 1e-3,
     };
     let timelines: Vec<serde_json::Value> = threads
         .into_iter()
@@ -27,12 +28,12 @@ pub fn speedscope(profile: &Profile, name: &str, version: &str) -> String {
                 let stack = stacks[sample.stack];
                 name = stack.first().map_or(String::new(), |&thread| profile.stacks.text(thread).to_owned());
                 samples.push(stack.get(1..).unwrap_or_default());
-                weights.push(sample.weight);
+                weights.push(sample.weight as f64 * weight_ms);
                 end += sample.weight;
             }
             json!({
-                "type": "sampled", "name": format!("{name} {}/{}", thread.0, thread.1), "unit": unit,
-                "startValue": 0, "endValue": end, "samples": samples, "weights": weights,
+                "type": "sampled", "name": format!("{name} {}/{}", thread.0, thread.1), "unit": "milliseconds",
+                "startValue": 0, "endValue": end as f64 * weight_ms, "samples": samples, "weights": weights,
             })
         })
         .collect();
@@ -108,11 +109,14 @@ mod tests {
 
     #[test]
     fn speedscope_has_a_timeline_for_each_thread() {
-        let document: serde_json::Value = serde_json::from_str(&speedscope(&profile(), "a", "0")).expect("it is JSON");
+        let document: serde_json::Value =
+            serde_json::from_str(&speedscope(&profile(), "a", "0", 250)).expect("it is JSON");
         let timelines = document["profiles"].as_array().expect("a list");
         assert_eq!(timelines.len(), 2);
         assert_eq!(timelines[0]["samples"], json!([[1], [1, 2]]));
-        assert_eq!(timelines[0]["endValue"], 2);
+        // Two samples, 4 ms apart.
+        assert_eq!((&timelines[0]["endValue"], &timelines[0]["unit"]), (&json!(8.0), &json!("milliseconds")));
+        assert_eq!(timelines[0]["weights"], json!([4.0, 4.0]));
         assert_eq!(document["shared"]["frames"][2]["name"], "CServer::DoTick");
     }
 }

@@ -52,7 +52,7 @@ pub fn run(args: &TakeArgs) -> Result<Exit, Failure> {
     let title = args.answer.title.clone().unwrap_or_else(|| name.clone());
     let how = human::how(&recording, profile.stacks.observations());
     // What was found is shown even if a disk is full.
-    let written = write(outputs, &profile, &title, &how);
+    let written = write(outputs, &profile, recording.frequency_hz, &title, &how);
     let found = Found { name: &name, recording: &recording, profile: &profile, chosen: chosen.as_ref() };
     if args.answer.json {
         output::print_json(&json::taken(&found, &args.answer, &doubts))?;
@@ -79,9 +79,10 @@ pub struct Found<'a> {
     pub chosen: Option<&'a Chosen>,
 }
 
-fn write(outputs: Outputs, profile: &Profile, title: &str, how: &str) -> Result<(), Failure> {
+fn write(outputs: Outputs, profile: &Profile, hz: u32, title: &str, how: &str) -> Result<(), Failure> {
+    let version = env!("CARGO_PKG_VERSION");
     outputs.write(|kind| match kind {
-        "speedscope" => Some(Ok(prony_profile::speedscope(profile, title, env!("CARGO_PKG_VERSION")).into_bytes())),
+        "speedscope" => Some(Ok(prony_profile::speedscope(profile, title, version, hz).into_bytes())),
         "perf-script" => Some(Ok(prony_profile::perf_script(profile).into_bytes())),
         kind => outputs::of_stacks(kind, &profile.stacks, title, how),
     })

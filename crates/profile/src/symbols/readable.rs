@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use prony_text::without_directories;
+
 /// Arguments that the C++ standard gives these templates by default; who writes the type leaves them out.
 const DEFAULTS: [&str; 6] =
     ["std::allocator", "std::char_traits", "std::less", "std::equal_to", "std::hash", "std::default_delete"];
@@ -44,12 +46,17 @@ fn leads_to_default(rest: &str) -> bool {
     rest.strip_prefix(", ").is_some_and(|rest| DEFAULTS.iter().any(|template| rest.starts_with(template)))
 }
 
-/// A name for tables and pictures: the arguments of templates and generics are left out of long ones,
-/// `ns::lexer<…>::scan`.
+/// A name for tables and pictures: without the directories of files, and the arguments of templates and generics are
+/// left out of long ones, `ns::lexer<…>::scan`.
 pub fn shortened(name: &str) -> Cow<'_, str> {
-    if name.len() <= ROOM || name.len() > LONGEST {
+    if name.len() > LONGEST {
         return Cow::Borrowed(name);
     }
+    let whole = without_directories(name);
+    if whole.len() <= ROOM {
+        return whole;
+    }
+    let name: &str = &whole;
     let mut out = String::new();
     let mut at = 0;
     while let Some(character) = name[at..].chars().next() {
