@@ -50,6 +50,11 @@ impl<'a> Line<'a> {
         self
     }
 
+    /// The call alone.
+    pub fn call(self) -> Call<'a> {
+        Call(self)
+    }
+
     fn parts(&self) -> Parts<'a> {
         Parts::new(self.record)
     }
@@ -68,14 +73,33 @@ pub fn call_name(op: u16) -> String {
     Op::from_number(op).map_or_else(|| format!("call {op}"), |op| op.name().to_owned())
 }
 
+/// The call of a [`Line`] alone: `recvfrom(4, 1400) = 12 127.0.0.1:40112 in 12: ff ff …`, without its place, process,
+/// time and thread.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'a>(Line<'a>);
+
+impl fmt::Display for Call<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.call_text(f)
+    }
+}
+
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Head { op, thread, order, time, ret, fd, aux, .. } = self.head;
+        let Head { thread, order, time, .. } = self.head;
         if self.process > 0 {
             write!(f, "p{} ", self.process)?;
         }
         let (seconds, micros) = (time / 1_000_000_000, time % 1_000_000_000 / 1000);
-        write!(f, "#{order} frame {} {seconds}.{micros:06}s t{thread} {}(", self.frame, call_name(op))?;
+        write!(f, "#{order} frame {} {seconds}.{micros:06}s t{thread} ", self.frame)?;
+        self.call_text(f)
+    }
+}
+
+impl Line<'_> {
+    fn call_text(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Head { op, ret, fd, aux, .. } = self.head;
+        write!(f, "{}(", call_name(op))?;
         let class = Op::from_number(op).map(Op::class);
         let mut arguments = Vec::new();
         if fd >= 0 {

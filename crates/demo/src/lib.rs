@@ -20,6 +20,8 @@ pub mod dump;
 #[cfg(feature = "file")]
 pub mod pcap;
 #[cfg(feature = "file")]
+pub mod timeline;
+#[cfg(feature = "file")]
 pub mod tolerance;
 
 #[cfg(feature = "file")]

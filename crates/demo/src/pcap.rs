@@ -40,6 +40,51 @@ pub struct Pcap {
     sockets: Sockets,
     out: Vec<u8>,
     summary: PcapSummary,
+    payloads: Option<Vec<Payload>>,
+}
+
+/// What a call moved between the server and one peer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Payload {
+    /// The other end; `None` of a Unix socket.
+    pub peer: Option<SocketAddr>,
+    /// True if the server sent it.
+    pub outward: bool,
+    /// Datagrams, or pieces of a stream: one for each call.
+    pub datagrams: u64,
+    /// Number of bytes of the payload.
+    pub bytes: u64,
+}
+
+/// Says of each record what it moved, and between whom: who a descriptor talks to is known from the records before.
+#[derive(Debug)]
+pub struct Traffic {
+    pcap: Pcap,
+}
+
+impl Traffic {
+    /// Traffic of a demo of which no record was seen yet.
+    pub fn new() -> Traffic {
+        let mut pcap = Pcap::new(0);
+        pcap.payloads = Some(Vec::new());
+        Traffic { pcap }
+    }
+
+    /// Takes the next record of a process and returns what it moved, which is mostly nothing.
+    pub fn of(&mut self, process: u16, record: &[u8]) -> &[Payload] {
+        self.pcap.out.clear();
+        if let Some(payloads) = &mut self.pcap.payloads {
+            payloads.clear();
+        }
+        self.pcap.handle_record(process, record);
+        self.pcap.payloads.as_deref().unwrap_or_default()
+    }
+}
+
+impl Default for Traffic {
+    fn default() -> Traffic {
+        Traffic::new()
+    }
 }
 
 /// Counts of exported and skipped traffic.
@@ -75,7 +120,7 @@ impl Pcap {
         out.extend([0; 8]); // time zone and accuracy, always 0
         out.extend(SNAP_LENGTH.to_le_bytes());
         out.extend(LINK_TYPE_RAW.to_le_bytes());
-        Pcap { recorded_at_ns, sockets: Sockets::default(), out, summary: PcapSummary::default() }
+        Pcap { recorded_at_ns, sockets: Sockets::default(), out, summary: PcapSummary::default(), payloads: None }
     }
 
     /// The bytes of the file that were made since the last call.
@@ -241,9 +286,22 @@ impl Pcap {
         match kind {
             Kind::Udp => self.datagrams(at, head, transfer, peer),
             Kind::Tcp => self.segments(at, head, transfer),
-            Kind::Unix => self.leave_out("Unix socket"),
-            Kind::Other if matches!(transfer.peer, Some(Address::Unix(_))) => self.leave_out("Unix socket"),
+            Kind::Unix => self.unix(transfer),
+            Kind::Other if matches!(transfer.peer, Some(Address::Unix(_))) => self.unix(transfer),
             Kind::Other => self.leave_out("not a UDP or TCP socket whose creation was recorded"),
+        }
+    }
+
+    fn unix(&mut self, transfer: &Transfer<'_>) {
+        self.moved(None, transfer, 1);
+        self.leave_out("Unix socket");
+    }
+
+    /// Notes a payload for [`Traffic`].
+    fn moved(&mut self, peer: Option<SocketAddr>, transfer: &Transfer<'_>, datagrams: usize) {
+        if let Some(payloads) = &mut self.payloads {
+            let Transfer { outward, payload, .. } = *transfer;
+            payloads.push(Payload { peer, outward, datagrams: datagrams as u64, bytes: payload.len() as u64 });
         }
     }
 
@@ -267,6 +325,7 @@ impl Pcap {
         if datagrams.is_empty() {
             datagrams.push(&[]);
         }
+        self.moved(Some(peer), transfer, datagrams.len());
         for payload in datagrams {
             if payload.len() > UDP_PAYLOAD_MAX {
                 self.leave_out("datagram longer than UDP can carry");
@@ -288,6 +347,10 @@ impl Pcap {
         let Some((local, peer)) = stream_ends(socket) else { return };
         let mut packets = Vec::new();
         let stream = &mut socket.stream;
+        if let Some(payloads) = self.payloads.as_mut().filter(|_| !transfer.payload.is_empty()) {
+            let bytes = transfer.payload.len() as u64;
+            payloads.push(Payload { peer: Some(peer), outward: transfer.outward, datagrams: 1, bytes });
+        }
         if transfer.outward {
             for payload in transfer.payload.chunks(SEGMENT_MAX) {
                 let numbers =
@@ -353,6 +416,9 @@ impl Pcap {
     }
 
     fn packet(&mut self, time: u64, packet: &[u8]) {
+        if self.payloads.is_some() {
+            return;
+        }
         let at = self.recorded_at_ns.saturating_add(time);
         // The format has 32 bits for seconds: good until 2106.
         self.out.extend(((at / 1_000_000_000) as u32).to_le_bytes());

@@ -8,6 +8,7 @@ pub mod human;
 mod json;
 mod junit;
 pub mod live;
+pub mod page;
 mod picture;
 mod pyperf;
 mod settings;
@@ -23,7 +24,7 @@ use prony_bench::{Comparison, Ended, Event, Failed, Input, Options, Output, Phas
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Plan};
+use prony_stats::judge::{Metric, Outcome, Plan};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -76,6 +77,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     limits::note(&mut report.samples, args.bytes, args.operations, args.items);
     exports.write(&report.samples, &relative(&options, &report))?;
     exports.draw(|| picture::chart(&options, &report).svg())?;
+    let outcomes: Vec<&Outcome> = report.comparisons.iter().map(|comparison| &comparison.outcome).collect();
+    exports.page(|| page::page(&report.samples, &outcomes, options.plan.margin))?;
     let cases = cases(&options, &report);
     exports.test_cases(|| junit::document(&cases))?;
     let exit = answer(args, &options, &report);

@@ -272,6 +272,9 @@ pub struct ReplayArgs {
     pub trust: TrustArgs,
     #[command(flatten)]
     pub limits: DemoLimits,
+    /// Write a page to FILE: verdict, frame times, the demo along its time, both sides of a divergence
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -298,6 +301,7 @@ impl ReplayArgs {
             files: FileArgs::default(),
             trust: TrustArgs::default(),
             limits: DemoLimits { max_memory: prony_replay::Limits::default().memory_bytes, max_state: u64::MAX },
+            export_html: None,
             json: false,
         }
     }
@@ -366,6 +370,8 @@ pub enum DemoVerb {
     Frames(FramesArgs),
     /// Export UDP and TCP traffic for Wireshark and tshark
     Pcap(PcapArgs),
+    /// Write a page that shows the demo along its time
+    View(ViewArgs),
     /// Copy a demo, replacing addresses, host names and given strings
     Anonymize(AnonymizeArgs),
     Pack(PackArgs),
@@ -453,6 +459,41 @@ pub struct PcapArgs {
     pub force: bool,
     /// Print a summary of the file as JSON; requires -o
     #[arg(long, requires = "output")]
+    pub json: bool,
+}
+
+const VIEW_EXAMPLES: &str = "\
+Examples:
+  prony demo view match.demo -o match.html
+  prony replay match.demo --repeat 5 --json -- ./server > replay.json
+  prony demo view match.demo --replay replay.json -o match.html
+  prony demo view match.demo --frames 300..320 -o match.html
+
+The page shows frames, clients and threads along the time, and opens a frame into its calls. It is one file that loads
+nothing. A long demo has the calls of some frames only: those asked for, those around a divergence, the slowest, both ends,
+and as many of the others as fit.";
+
+/// Write a page that shows the demo along its time.
+#[derive(Debug, Args)]
+#[command(after_help = VIEW_EXAMPLES)]
+pub struct ViewArgs {
+    /// Demo file
+    #[arg(value_name = "FILE")]
+    pub demo: PathBuf,
+    /// Write the page to FILE
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Show the frame times and the divergence of this replay: the output of `prony replay --json`
+    #[arg(long, value_name = "FILE")]
+    pub replay: Option<PathBuf>,
+    /// Include all calls of these frames: 312, 300..320 (excluding 320), 300.. or ..20
+    #[arg(long, value_name = "A..B", value_parser = frames)]
+    pub frames: Option<FrameRange>,
+    /// Overwrite FILE if it exists
+    #[arg(long)]
+    pub force: bool,
+    /// Print a summary of the page as JSON
+    #[arg(long)]
     pub json: bool,
 }
 

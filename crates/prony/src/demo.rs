@@ -7,6 +7,7 @@ pub mod info;
 pub mod pack;
 pub mod pcap;
 pub mod verify;
+pub mod view;
 
 use std::fs::File;
 use std::io::BufReader;

@@ -57,6 +57,7 @@ fn main() -> ExitCode {
             DemoVerb::Dump(args) => demo::dump::run(&args),
             DemoVerb::Frames(args) => demo::frames::run(&args),
             DemoVerb::Pcap(args) => demo::pcap::run(&args),
+            DemoVerb::View(args) => demo::view::run(&args),
             DemoVerb::Anonymize(args) => demo::anonymize::run(&args),
             DemoVerb::Pack(args) => demo::pack::run(&args),
             DemoVerb::Verify(args) => demo::verify::run(&args),

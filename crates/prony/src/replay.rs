@@ -21,7 +21,7 @@ use crate::demo;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::numbers::Spread;
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::progress::ProgressLine;
 use crate::report::{DivergenceClass, ReplayReport, Verdict};
 use crate::trust;
@@ -50,7 +50,12 @@ pub fn run(
     args.trust.trust_demo = trust::of(&args.demo, demo.header(), !args.command.is_empty(), &args.trust)?;
     let args = &args;
     drop(demo);
+    // A place that cannot be written is told at once.
+    let page = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let report = replay(args, rules)?;
+    if let Some(page) = page {
+        demo::view::export(&args.demo, json::answer(&report), page)?;
+    }
     if args.json {
         output::print_json(&json::answer(&report))?;
     } else {

@@ -1,12 +1,14 @@
 //! The charts: each takes values that are known, and places them.
 
 pub mod bars;
+pub mod bench;
 pub mod commands;
 pub mod curves;
 pub mod dots;
 pub mod flame;
 pub mod frames;
 pub mod impact;
+pub mod ratios;
 pub mod sweep;
 
 use prony_text::Quantity;

@@ -4,7 +4,7 @@ use prony_stats::quantile::median;
 use prony_text::Quantity;
 
 use crate::Report;
-use crate::chart::frames::Panel;
+use crate::chart::frames::{Panel, Scale};
 use crate::chart::{bars, dots, flame, frames, impact, sweep};
 use crate::drawing::Drawing;
 use crate::matrix::Matrix;
@@ -148,14 +148,18 @@ fn of_frames(report: &Report<'_>) -> (Series, Series) {
     }
     let traces = panels.iter().map(|panel| panel.traces.len()).sum::<usize>().max(1);
     let parts = (TRACE_BYTES / STRETCH_BYTES / traces).clamp(40, 900);
+    let scale = Scale::of(&panels);
     let figures = |draw: &dyn Fn(&Panel<'_>) -> Drawing| {
         let figure = |panel: &Panel<'_>| Figure {
-            name: format!("{}, {}", panel.name(matrix), panel.quantity().unit()),
+            name: format!("{}, {}", panel.name(matrix), scale.quantity.unit()),
             chart: draw(panel),
         };
         Series { figures: panels.iter().map(figure).collect(), all }
     };
-    (figures(&|panel| frames::quantiles(matrix, panel)), figures(&|panel| frames::traces(matrix, panel, parts)))
+    (
+        figures(&|panel| frames::quantiles(matrix, panel, &scale)),
+        figures(&|panel| frames::traces(matrix, panel, parts, &scale)),
+    )
 }
 
 /// A name of others as a part of a file's name.

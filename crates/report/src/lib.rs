@@ -1,11 +1,13 @@
-//! A study on one self-contained page: the verdict, whether to trust it, what each component does, the charts, the cells.
+//! A study, a bench, or a demo and its replay on one self-contained page: the verdict, whether to trust it, the charts, the
+//! details.
 //!
 //! [`Report::of`] asks the statistics once; [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same
 //! answers into an HTML file, into text for a README, and into a file a chart. Nothing here computes a statistic: it chooses,
-//! words and places. The page loads nothing: a policy in it forbids every request.
+//! words and places. [`Bench::page`] and [`View::page`] do the same for one bench and for one demo. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 
 mod axis;
+mod bench;
 mod by_level;
 mod cells;
 mod chart;
@@ -23,16 +25,20 @@ mod page;
 mod palette;
 mod provenance;
 mod sentences;
+mod view;
 
 use std::path::Path;
 
 use prony_study::Results;
 
+pub use bench::{Bench, Comparison};
+pub use chart::bench::Change;
 pub use chart::commands::{CommandPoint, CommandSeries, Commands};
 pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
 pub use limits::limits_curves;
 pub use sentences::{Chip, Tone, Verdict};
+pub use view::{Divergence, Replay, View};
 
 use findings::Findings;
 use matrix::Matrix;

@@ -8,7 +8,7 @@ use prony_text::{markdown as escaped, thousands};
 use crate::Report;
 use crate::chart::impact;
 use crate::figures::quantity;
-use crate::sentences::{self, Tone, share, span};
+use crate::sentences::{self, Tone};
 
 /// Configurations up to which the medians of each machine make a readable table.
 const COLUMNS_MAX: usize = 8;
@@ -48,6 +48,7 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let Some(first) = listed.first() else { return };
     let over = sentences::over(first.size.over);
+    let (notation, of_range) = impact::notations(&listed);
     // A column of its own only where it says something.
     let says = |text: &str| {
         if listed.iter().all(|effect| sentences::is_significant(effect)) { String::new() } else { format!(" {text} |") }
@@ -63,9 +64,9 @@ fn impact_table(out: &mut String, report: &Report<'_>) {
             "| {} | {} | {} | {} | {} | {} |{}",
             escaped(&factor),
             escaped(&change),
-            if is_significant { format!("**{}**", share(size.median)) } else { share(size.median) },
-            span(size.interval.low, size.interval.high),
-            span(size.min, size.max),
+            if is_significant { format!("**{}**", notation.value(size.median)) } else { notation.value(size.median) },
+            notation.span(size.interval.low, size.interval.high),
+            of_range.span(size.min, size.max),
             thousands(effect.pairs),
             says(if is_significant { "" } else { sentences::NOT_SIGNIFICANT })
         );

@@ -4,21 +4,18 @@ use maud::{Markup, PreEscaped, html};
 use prony_stats::effects::Effect;
 use prony_stats::quantile::median;
 use prony_study::State;
-use prony_text::{Quantity, count, duration, printable, thousands};
-use sha2::{Digest, Sha256};
+use prony_text::{Quantity, count, duration, thousands};
 
 use crate::Report;
 use crate::cells;
 use crate::chart::impact;
-use crate::drawing::{CHART_CSS, key, series_css, shapes};
+use crate::drawing::key;
 use crate::figures::{Figures, Series, quantity};
-use crate::html::{framed, heading};
+use crate::html::{chips, document, framed, head as page_head, heading, verdict};
 use crate::limits::section;
-use crate::palette::{DARK, LIGHT};
 use crate::provenance;
-use crate::sentences::{self, Tone, share, span};
+use crate::sentences;
 
-const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// Failures that are listed above the charts; all of them are in the table of cells.
 const FAILURES_MAX: usize = 8;
@@ -32,113 +29,37 @@ pub fn page(report: &Report<'_>) -> String {
     let figures = Figures::of(report);
     let limits = report.extras.limits.as_ref();
     let series = report.matrix.series.len().max(limits.map_or(0, section::series));
-    let policy = format!(
-        "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
-        script_hash()
-    );
-    let style = format!("\n{}{CSS}{}{CHART_CSS}", schemes(), series_css(series));
-    let page = html! {
-        (PreEscaped("<!doctype html>\n"))
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width,initial-scale=1";
-                // Nothing is loaded and only this script runs, whatever a name tries.
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                title { (report.matrix.results.title) }
-                link rel="icon" href="data:,";
-                style { (PreEscaped(style)) }
-            }
-            body {
-                svg width="0" height="0" style="position:absolute" aria-hidden="true" { defs { (PreEscaped(shapes())) } }
-                (head(report))
-                main {
-                    (first_screen(report))
-                    (failures(report))
-                    (legend(report))
-                    (charts(report, &figures))
-                    @if let Some(limits) = limits { (section::section(limits)) }
-                    (table_of_cells(report))
-                    (machines(report))
-                    (reproduce(report))
-                }
-                footer {
-                    "Made by prony " (report.extras.version) ". Colours after Okabe and Ito, distinguishable with any \
-                     colour vision. This page loads nothing from the network."
-                }
-                div id="tip" role="status" hidden {}
-                script { (PreEscaped(SCRIPT)) }
-            }
+    let body = html! {
+        (head(report))
+        main {
+            (first_screen(report))
+            (failures(report))
+            (legend(report))
+            (charts(report, &figures))
+            @if let Some(limits) = limits { (section::section(limits)) }
+            (table_of_cells(report))
+            (machines(report))
+            (reproduce(report))
         }
     };
-    // Markup in names is escaped above, and here what would turn the direction of the text around, or hide.
-    printable(&page.into_string()).into_owned()
-}
-
-/// Light, dark where the reader likes it or asks for it, and light on paper.
-fn schemes() -> String {
-    let (light, dark) = (LIGHT.variables(), DARK.variables());
-    format!(
-        ":root{{{light}}}@media(prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark}}}}}\
-         :root[data-theme=dark]{{{dark}}}@media print{{:root:root:root{{{light}}}}}\n"
-    )
-}
-
-/// The hash by which the policy knows our script (Content Security Policy Level 3, 2.3.1).
-fn script_hash() -> String {
-    let digest = Sha256::digest(SCRIPT.as_bytes());
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("sha256-");
-    // Base 64 (RFC 4648, 4); 32 bytes leave two over, so one `=` ends it.
-    for bytes in digest.chunks(3) {
-        let bits = (0..3).fold(0u32, |bits, at| bits << 8 | u32::from(bytes.get(at).copied().unwrap_or(0)));
-        for letter in 0..=bytes.len() {
-            text.push(char::from(LETTERS[(bits >> (18 - 6 * letter) & 63) as usize]));
-        }
-    }
-    text.push('=');
-    text
-}
-
-fn class(tone: Tone) -> &'static str {
-    match tone {
-        Tone::Good => "good",
-        Tone::Bad => "bad",
-        Tone::Warn => "warn",
-        Tone::Plain => "plain",
-    }
+    document(&report.matrix.results.title, series, &[SCRIPT], &report.extras.version, &body)
 }
 
 fn head(report: &Report<'_>) -> Markup {
     let matrix = &report.matrix;
-    html! {
-        header {
-            div {
-                h1 { (matrix.results.title) }
-                p {
-                    (sentences::shape(matrix, &report.findings))
-                    @if matrix.results.factors.len() > 1 { br; "a configuration is " (matrix.factors()) }
-                }
-            }
-            button id="theme" hidden aria-label="light or dark" { "Dark" }
-        }
-    }
+    let below = html! {
+        (sentences::shape(matrix, &report.findings))
+        @if matrix.results.factors.len() > 1 { br; "a configuration is " (matrix.factors()) }
+    };
+    page_head(&matrix.results.title, &below)
 }
 
 fn first_screen(report: &Report<'_>) -> Markup {
-    let verdict = report.verdict();
     let listed = impact::listed(&report.matrix, &report.findings.effects.effects);
     let remarks = report.remarks();
     html! {
-        p class={ "verdict " (class(verdict.tone)) } {
-            strong { (verdict.claim) }
-            @if !verdict.basis.is_empty() { " " span { (verdict.basis) } }
-        }
-        ul class="chips" aria-label="whether to trust it" {
-            @for chip in report.chips() {
-                li class=(class(chip.tone)) title=(chip.tip) { (chip.text) }
-            }
-        }
+        (verdict(&report.verdict()))
+        (chips(&report.chips()))
         @if !listed.is_empty() { (impact_table(report, &listed)) }
         @if !remarks.is_empty() {
             ul class="notes" {
@@ -151,6 +72,7 @@ fn first_screen(report: &Report<'_>) -> Markup {
 fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
     let matrix = &report.matrix;
     let axis = impact::axis(listed);
+    let (notation, of_range) = impact::notations(listed);
     let over = sentences::over(listed[0].size.over);
     let what = if matrix.results.metric.unit == "second" { "speed-up" } else { "change for the better" };
     let range = format!("range over {over}s");
@@ -185,12 +107,12 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                             tr class=[(!is_significant).then_some("not-significant")] {
                                 td { @if !is_again { (factor) } }
                                 td { (change) }
-                                td class="n usual" data-name="median" { b { (share(size.median)) } }
+                                td class="n usual" data-name="median" { b { (notation.value(size.median)) } }
                                 td class="n interval" data-name="95 % interval" {
-                                    (span(size.interval.low, size.interval.high))
+                                    (notation.span(size.interval.low, size.interval.high))
                                     @if !is_significant { " " em { (sentences::NOT_SIGNIFICANT) } }
                                 }
-                                td class="n range" data-name=(range) { (span(size.min, size.max)) }
+                                td class="n range" data-name=(range) { (of_range.span(size.min, size.max)) }
                                 td class="n pairs" data-name="pairs" { (thousands(effect.pairs)) }
                                 td class="strip" { (PreEscaped(impact::strip(matrix, effect, &axis).inline())) }
                             }

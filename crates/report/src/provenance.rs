@@ -92,7 +92,11 @@ pub fn quoted(path: &str) -> String {
 
 /// Facts about a machine as pairs of name and value; empty if nothing is known.
 pub fn machine(machine: &Machine) -> Vec<(&'static str, String)> {
-    let facts = &machine.facts;
+    of_facts(&machine.facts)
+}
+
+/// The same of facts as `prony machine show --json` prints them, which may be a stranger's.
+pub fn of_facts(facts: &Value) -> Vec<(&'static str, String)> {
     let text = |path: &str| match facts.pointer(path) {
         Some(Value::String(text)) => Some(text.clone()),
         Some(Value::Number(number)) => Some(number.to_string()),

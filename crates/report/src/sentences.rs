@@ -66,8 +66,21 @@ pub fn shape(matrix: &Matrix<'_>, findings: &Findings) -> String {
     )
 }
 
-/// Verdict of a study, as a sentence.
+/// Verdict of a study, as a sentence, which begins with what is missing of an unfinished one.
 pub fn verdict(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
+    let progress = &findings.progress;
+    let verdict = of_what_is_done(matrix, findings);
+    match progress.done > 0 && progress.missing(matrix.results) > 0 {
+        true => {
+            let done = thousands(progress.done);
+            let claim = format!("Unfinished, {done} of {}: {}", count(progress.measured, "cell"), verdict.claim);
+            Verdict { claim, tone: Tone::Warn, ..verdict }
+        }
+        false => verdict,
+    }
+}
+
+fn of_what_is_done(matrix: &Matrix<'_>, findings: &Findings) -> Verdict {
     let progress = &findings.progress;
     let plain = |claim: String, basis: &str| Verdict { tone: Tone::Plain, claim, basis: basis.to_owned() };
     if progress.done == 0 {
@@ -333,17 +346,26 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
         }
         Some(control) => {
             let Size { interval, .. } = control;
-            let (tone, tip) = match interval.excludes(0.0) {
-                true => {
-                    (Tone::Bad, "the same configuration differs from itself: do not trust differences of this size")
-                }
-                false => (
+            let (tone, verdict, tip) = match (interval.excludes(0.0), is_wider_than_effects(findings, interval)) {
+                (true, _) => (
+                    Tone::Bad,
+                    " failed",
+                    "the same configuration differs from itself: do not trust differences of this size",
+                ),
+                (false, true) => (
+                    Tone::Bad,
+                    " failed: wider than the effects",
+                    "the same configuration twice in a block: the interval of their difference is wider than every \
+                     effect, so the cells are too few or too noisy for them",
+                ),
+                (false, false) => (
                     Tone::Good,
+                    "",
                     "the same configuration twice in a block: the apparent difference between \
-                                       identical configurations",
+                     identical configurations",
                 ),
             };
-            chip(tone, format!("A/A {}", with_interval(interval)), tip)
+            chip(tone, format!("A/A{verdict} {}", with_interval(interval)), tip)
         }
     });
     if let Some(resolvable) = findings.resolvable() {
@@ -364,6 +386,13 @@ pub fn chips(matrix: &Matrix<'_>, findings: &Findings, version: &str) -> Vec<Chi
         "made by this version; the order of the cells was drawn from the seed",
     ));
     chips
+}
+
+/// True if the interval of the A/A pairs reaches farther than the largest effect, so that none of them can be told from it.
+fn is_wider_than_effects(findings: &Findings, control: &Interval) -> bool {
+    let effects = findings.effects.effects.iter().map(|effect| effect.size.median.abs());
+    let largest = effects.filter(|median| median.is_finite()).fold(0.0, f64::max);
+    !findings.effects.effects.is_empty() && control.width() / 2.0 > largest
 }
 
 /// Estimate with its interval, for instance `−0.1 % [−0.4, +0.3]`.

@@ -52,6 +52,31 @@ fn the_chart_of_a_sweep_marks_where_a_rule_stopped_it() {
 }
 
 #[test]
+fn the_headline_of_an_unfinished_study_says_so() {
+    let mut results = small();
+    assert!(!report(&results).verdict().claim.starts_with("Unfinished"));
+    let cell = results.cells.iter_mut().find(|cell| cell.role == Role::Measured).expect("there are some");
+    cell.state = prony_study::State::Pending;
+    cell.value = None;
+    let verdict = report(&results).verdict();
+    assert!(verdict.claim.starts_with("Unfinished, 71 of 72 cells: "), "{verdict:?}");
+    assert_eq!(verdict.tone, prony_report::Tone::Warn);
+}
+
+#[test]
+fn a_control_that_scatters_more_than_the_effects_has_failed() {
+    let mut results = small();
+    let told =
+        |results: &Results| report(results).chips().iter().any(|chip| chip.text.starts_with("A/A failed: wider"));
+    assert!(!told(&results));
+    for cell in results.cells.iter_mut().filter(|cell| cell.role == Role::Control) {
+        let factor = [8.0, 0.125, 1.0][cell.machine];
+        cell.value = cell.value.map(|value| value * factor);
+    }
+    assert!(told(&results), "{:?}", report(&results).chips());
+}
+
+#[test]
 fn a_study_without_values_says_so() {
     let mut results = small();
     for cell in &mut results.cells {

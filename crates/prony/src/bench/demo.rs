@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::frames::{self, FrameComparison};
-use prony_stats::judge::Plan;
+use prony_stats::judge::{Outcome, Plan};
 use prony_text::{Quantity, count, significant, thousands};
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use super::human::{change, metrics, verdict, with_interval};
 use super::json::{Answered, answered};
 use super::live::Live;
 use super::settings::{budget, cpu, random, tuning};
-use super::{demos, github, junit};
+use super::{demos, github, junit, page};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -79,12 +79,16 @@ pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
     let cases = demos::cases(&measured);
     exports.report(|| demos::markdown(args.alpha, &measured), || junit::document(&cases))?;
     if several {
-        exports.write(&demos::samples(&measured), &[])?;
+        let samples = demos::samples(&measured);
+        exports.write(&samples, &[])?;
+        exports.page(|| page::page(&samples, &[], args.margin.ln_1p()))?;
         github::annotate(&cases);
         return demos::answer(args, &measured, demos.len());
     }
     let Some(Measured { options, report, .. }) = measured.pop() else { return Ok(Exit::NotTrusted) };
     exports.write(&report.samples, &[])?;
+    let outcomes: Vec<&Outcome> = report.outcome.iter().collect();
+    exports.page(|| page::page(&report.samples, &outcomes, options.plan.margin))?;
     if let Some(failure) = failure(&options, &report) {
         github::annotate(&cases);
         return Err(failure);

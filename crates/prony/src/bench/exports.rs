@@ -24,6 +24,7 @@ pub struct Exports {
     csv: Option<NewFile>,
     svg: Option<NewFile>,
     junit: Option<NewFile>,
+    html: Option<NewFile>,
 }
 
 impl Exports {
@@ -42,6 +43,7 @@ impl Exports {
             csv: create(&args.export_csv)?,
             svg: create(&args.svg)?,
             junit: create(&args.export_junit)?,
+            html: create(&args.export_html)?,
         })
     }
 
@@ -97,6 +99,14 @@ impl Exports {
     /// When the disk does not take it.
     pub fn test_cases(&mut self, junit: impl FnOnce() -> String) -> Result<(), Failure> {
         self.junit.take().map_or(Ok(()), |file| write(file, junit().as_bytes()))
+    }
+
+    /// Writes the page, if one is asked for.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn page(&mut self, html: impl FnOnce() -> String) -> Result<(), Failure> {
+        self.html.take().map_or(Ok(()), |file| write(file, html().as_bytes()))
     }
 
     /// Writes the picture, if one is asked for.

@@ -199,6 +199,9 @@ pub struct BenchArgs {
     /// Draw the commands, or their time along a parameter, in FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub svg: Option<PathBuf>,
+    /// Write a page to FILE: verdict, distribution, pairs in the order of time, machine
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub export_html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

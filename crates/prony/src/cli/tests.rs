@@ -22,6 +22,7 @@ fn help_pages_read_well() {
         &["demo", "dump"],
         &["demo", "frames"],
         &["demo", "pcap"],
+        &["demo", "view"],
         &["demo", "anonymize"],
         &["demo", "verify"],
         &["bench"],

@@ -188,7 +188,7 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     format!("{}\n{out}", Untrusted::new(path))
 }
 
-fn executable(header: &Header) -> String {
+pub(super) fn executable(header: &Header) -> String {
     match hex(&header.build_id) {
         id if id.is_empty() => Untrusted::bytes(&header.executable).to_string(),
         id => format!("{} (build id {id})", Untrusted::bytes(&header.executable)),
@@ -202,7 +202,7 @@ fn frame_rule(rule: FrameRule) -> String {
     }
 }
 
-fn server_exit(exit: ServerExit) -> String {
+pub(super) fn server_exit(exit: ServerExit) -> String {
     match exit {
         ServerExit::Code(_) | ServerExit::Signal(_) => exit_text(exit),
         ServerExit::Cut => "was still running when the recording ended".to_owned(),

@@ -25,6 +25,24 @@ fn a_slower_command_is_a_finding_and_a_faster_one_is_good() {
 }
 
 #[test]
+fn a_page_shows_what_was_said_and_the_values_behind_it() {
+    let scratch = scratch();
+    let answer = scratch.prony(&["bench", "--shell", "--runs", "20", "--export-html", "p.html", ": '<b>'", SLOW]);
+    assert_eq!(answer.code, Some(1), "{answer:?}");
+    let html = std::fs::read_to_string(scratch.path().join("p.html")).expect("it was written");
+    for expected in
+        ["B is slower by ", "Pairs in the order of time", "Distribution", "20 pairs", "&lt;b&gt;", "Machine"]
+    {
+        assert!(html.contains(expected), "{expected} is missing");
+    }
+    assert!(!html.contains("<b>'"), "names are text");
+    let answer = scratch.prony(&["bench", "--runs", "3", "--export-html", "one.html", "true"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(scratch.path().join("one.html").exists());
+    assert_eq!(scratch.prony(&["bench", "--runs", "3", "--export-html", "/no/such/p.html", "true"]).code, Some(2));
+}
+
+#[test]
 fn two_threads_that_compute_and_then_sleep_longer_are_slower() {
     let scratch = scratch();
     compile_burn(&scratch);

@@ -55,6 +55,60 @@ fn frames_lists_when_each_ended_and_how_long_it_took() {
 }
 
 #[test]
+fn view_writes_a_page_with_the_frames_and_their_calls() {
+    let sample = Sample::new();
+    let answer = sample.prony(&["demo", "view", "match.demo", "-o", "page.html"]);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    assert!(answer.stderr.starts_with("page.html: 20 frames, all calls, "), "{answer:?}");
+    assert_private(&sample.file("page.html"));
+    let html = fs::read_to_string(sample.file("page.html")).expect("it was written");
+    for expected in ["<h1>match.demo</h1>", "s, 20 frames, ", "server --name hunter2", "default-src 'none'"] {
+        assert!(html.contains(expected), "{expected} is missing");
+    }
+    let data = html.split("id=\"timeline\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let data: serde_json::Value = serde_json::from_str(data.expect("the page has data")).expect("it is JSON");
+    assert_eq!(data["frames"], FRAMES, "{data}");
+    assert_eq!((data["calls"].as_array().map(Vec::len), data["diverged"].is_null()), (Some(FRAMES as usize + 1), true));
+    let again = sample.prony(&["demo", "view", "match.demo", "-o", "page.html"]);
+    assert_eq!((again.code, again.stderr.contains("file exists")), (Some(2), true), "{again:?}");
+    let json = sample.prony(&["demo", "view", "match.demo", "-o", "page.html", "--force", "--json"]).json();
+    assert_eq!((json["frames"].as_u64(), json["bytes"].as_u64()), (Some(FRAMES), Some(html.len() as u64)), "{json}");
+}
+
+#[test]
+fn view_shows_a_stored_replay_of_this_demo_only() {
+    let sample = Sample::new();
+    let view = |replay: &serde_json::Value| {
+        fs::write(sample.file("replay.json"), replay.to_string()).expect("it is writable");
+        sample.prony(&["demo", "view", "match.demo", "-o", "page.html", "--force", "--replay", "replay.json"])
+    };
+    let divergence = serde_json::json!({
+        "class": "output", "record": 30, "frame": 7, "call": "sendto", "fd": 3, "byte": 1, "window_from": 0,
+        "expected_hex": "010203", "found_hex": "01ff03", "expected_call": "#30 sendto", "recent": [], "backtrace": [],
+        "detail": "<script>", "process": 0, "thread": 0,
+    });
+    let replay = serde_json::json!({
+        "verdict": "diverged", "frames": 7, "frame_ms_list": [0.1, 0.2, 0.9], "wall_s": 0.01, "replays": 1,
+        "recorded_s": 2.0, "divergence": divergence,
+    });
+    let answer = view(&replay);
+    assert_eq!(answer.code, Some(0), "{answer:?}");
+    let html = fs::read_to_string(sample.file("page.html")).expect("it was written");
+    for expected in
+        ["Diverged: different output", "record 30, frame 7, thread 0: sendto", "<b>ff</b>", "&lt;script&gt;"]
+    {
+        assert!(html.contains(expected), "{expected} is missing");
+    }
+    let other = view(&serde_json::json!({ "verdict": "identical", "frames": 5000 }));
+    assert_eq!(other.code, Some(2), "{other:?}");
+    assert!(other.stderr.contains("it is of 5,000 frames, match.demo has 20"), "{other:?}");
+    let wrong = view(&serde_json::json!({ "verdict": "faster" }));
+    assert!(wrong.stderr.contains("expected the JSON of a replay, found the verdict `faster`"), "{wrong:?}");
+    assert_eq!(sample.prony(&["demo", "view", "match.demo", "-o", "x.html", "--frames", "99"]).code, Some(2));
+    assert!(!sample.file("x.html").exists(), "nothing is left behind");
+}
+
+#[test]
 fn verify_finds_nothing_in_a_sound_demo() {
     let sample = Sample::new();
     let answer = sample.prony(&["demo", "verify", "match.demo"]);

@@ -20,14 +20,14 @@ pub const MOST_ROWS: usize = 40;
 pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<Drawing> {
     let workloads = &matrix.results.workloads;
     let rows = workloads.len().min(MOST_ROWS);
-    let bounds = matrix.groups().filter(|group| group.1 == machine).flat_map(|group| {
+    if !matrix.groups().any(|group| group.1 == machine) {
+        return None;
+    }
+    // Machines are compared: all of them have the same scale.
+    let bounds = matrix.groups().flat_map(|group| {
         let (low, high) = group.3.bounds();
         [low, high, group.3.median]
     });
-    let bounds: Vec<f64> = bounds.collect();
-    if bounds.is_empty() {
-        return None;
-    }
     let left = workloads.iter().take(rows).map(|workload| width(&workload.name)).fold(40.0, f64::max).min(120.0) + 18.0;
     let bottom = TOP + ROW * rows as f64;
     let label = format!(
@@ -36,7 +36,7 @@ pub fn draw(matrix: &Matrix<'_>, quantity: &Quantity, machine: usize) -> Option<
         matrix.results.machines[machine].name
     );
     let mut drawing = Drawing::new(WIDTH, bottom + 40.0, &label);
-    let axis = Axis::linear(bounds.into_iter().chain([0.0]), left, WIDTH - 12.0, 5);
+    let axis = Axis::linear(bounds.chain([0.0]), left, WIDTH - 12.0, 5);
     labels_below(&mut drawing, &axis, (TOP, bottom), |tick| quantity.tick(tick));
     let unit = if quantity.unit().is_empty() { String::new() } else { format!(", {}", quantity.unit()) };
     let middle = (left + WIDTH - 12.0) / 2.0;

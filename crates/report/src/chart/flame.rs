@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_text::{significant, thousands};
+use prony_text::{significant, thousands, without_directories};
 
 use crate::drawing::{Anchor, Drawing};
 
@@ -70,7 +70,12 @@ fn place(drawing: &mut Drawing, stacks: &Stacks, all: u64, per_sample: f64, left
             let y = 2.0 + ROW * depth as f64;
             drawing.rect(&format!("f{}", hue(function)), (x, y), (width, ROW), &tip);
             if width > 28.0 {
-                drawing.text("", Anchor::Start, (x + 3.0, y + 12.5), &crate::drawing::cut(function, width - 4.0));
+                drawing.text(
+                    "",
+                    Anchor::Start,
+                    (x + 3.0, y + 12.5),
+                    &crate::drawing::cut(&without_directories(function), width - 4.0),
+                );
             }
             place(drawing, callee, all, per_sample, x, depth + 1);
         }

@@ -30,25 +30,36 @@ impl Panel<'_> {
             _ => format!("{} on {}", workload.name, machine.name),
         }
     }
+}
 
-    /// The unit in which its times are shown.
-    pub fn quantity(&self) -> Quantity {
-        Quantity::of(self.traces.first().map_or(1.0, |(_, trace)| trace.quantiles[2]), "second")
+/// What panels that are compared share: the unit, and the values for which their axes have room.
+#[derive(Debug)]
+pub struct Scale {
+    /// The unit in which times are shown.
+    pub quantity: Quantity,
+    quantiles: Vec<f64>,
+}
+
+impl Scale {
+    /// The scale of all of these panels.
+    pub fn of(panels: &[Panel<'_>]) -> Scale {
+        let traces = || panels.iter().flat_map(|panel| panel.traces.iter().map(|(_, trace)| trace));
+        let quantity = Quantity::of(traces().next().map_or(1.0, |trace| trace.quantiles[2]), "second");
+        Scale { quantity, quantiles: traces().flat_map(|trace| trace.quantiles.iter().copied()).collect() }
     }
 }
 
 /// Draws the share of frames that are faster against their time: the scale doubles its patience with each step to the right.
-pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>) -> Drawing {
+pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>, scale: &Scale) -> Drawing {
     const WIDTH: f64 = 372.0;
     const LEFT: f64 = 50.0;
     const RIGHT: f64 = WIDTH - 16.0;
     const BOTTOM: f64 = 196.0;
     let label = format!("frame time quantiles of {}: one line per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, 232.0, &label);
-    let quantity = panel.quantity();
-    let all = || panel.traces.iter().flat_map(|(_, trace)| trace.quantiles.iter().copied());
-    let y = axis(all(), BOTTOM, 12.0);
-    value_grid(&mut drawing, &y, &quantity, (LEFT, RIGHT));
+    let quantity = &scale.quantity;
+    let y = axis(scale.quantiles.iter().copied(), BOTTOM, 12.0);
+    value_grid(&mut drawing, &y, quantity, (LEFT, RIGHT));
     // As many places as there are quantiles that differ from the maximum for so many frames.
     let frames = panel.traces.iter().map(|(_, trace)| trace.frames).max().unwrap_or(1) as f64;
     let shown: Vec<usize> =
@@ -91,7 +102,7 @@ pub fn quantiles(matrix: &Matrix<'_>, panel: &Panel<'_>) -> Drawing {
 
 /// Draws each frame's time along the replay, a row a configuration: from the fastest to the slowest frame of each stretch over
 /// all replays, and the typical one as a line. `parts`: stretches a row at most.
-pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize) -> Drawing {
+pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize, scale: &Scale) -> Drawing {
     const WIDTH: f64 = 1080.0;
     const LEFT: f64 = 190.0;
     const RIGHT: f64 = WIDTH - 8.0;
@@ -99,9 +110,10 @@ pub fn traces(matrix: &Matrix<'_>, panel: &Panel<'_>, parts: usize) -> Drawing {
     let height = ROW * panel.traces.len() as f64 + 30.0;
     let label = format!("time of each frame of {}: one row per configuration", panel.name(matrix));
     let mut drawing = Drawing::new(WIDTH, height, &label);
-    let quantity = panel.quantity();
+    let quantity = &scale.quantity;
     let reduced: Vec<_> = panel.traces.iter().map(|(_, trace)| trace.reduced(parts)).collect();
-    let all = || reduced.iter().flatten().flat_map(|part| [part.min, part.max]);
+    // From the fastest to the slowest frame of all panels.
+    let all = || scale.quantiles.iter().copied();
     let frames = panel.traces.iter().map(|(_, trace)| trace.frames).max().unwrap_or(1);
     let x = Axis::linear([0.0, frames as f64], LEFT, RIGHT, 10);
     let x = Axis::exact(0.0, frames as f64, LEFT, RIGHT, x.ticks());

@@ -1,18 +1,14 @@
 //! Chart of the effects: a dot for each machine, a bar for the interval, a line from the least to the greatest.
 
-use prony_stats::effects::{Effect, Over, Size};
-use prony_text::{plain, signed};
-
 use super::labels_below;
-use crate::axis::Axis;
+use super::ratios::{Notation, Ratios};
 use crate::drawing::{Anchor, At, Drawing, width};
 use crate::matrix::Matrix;
 use crate::sentences::{change, is_significant, over, share, span};
+use prony_stats::effects::{Effect, Over, Size};
 
 /// Width of a strip, in pixels.
-const STRIP: f64 = 296.0;
-/// From so many per cent on, times are told instead.
-const THOUSANDS: f64 = 900.0;
+const STRIP: f64 = 540.0;
 /// Room at its ends for half of a label.
 const ROOM: f64 = 24.0;
 /// Length of the arrow of a range that continues into that room.
@@ -28,31 +24,26 @@ pub fn listed<'e>(matrix: &Matrix<'_>, effects: &'e [Effect]) -> Vec<&'e Effect>
     effects.iter().filter(is_listed).collect()
 }
 
-/// The axis that all strips share, in per cent: over intervals and dots. The range of single pairs is many times as wide
+/// The axis that all strips share, of ratios: over intervals and dots. The range of single pairs is many times as wide
 /// where pairs scatter, and ends in an arrow there.
-pub fn axis(effects: &[&Effect]) -> Axis {
+pub fn axis(effects: &[&Effect]) -> Ratios {
     let values = effects.iter().flat_map(|effect| {
         let size = &effect.size;
         let ends = [size.median, size.interval.low, size.interval.high];
         ends.into_iter().chain(size.units.iter().map(|&(_, value)| value))
     });
-    let values = values.filter(|value| value.is_finite()).map(|value| value.exp_m1() * 100.0).chain([0.0]);
-    let values: Vec<f64> = values.collect();
-    let (low, high) = values.iter().fold((0.0f64, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
-    let ticks: Vec<f64> = match high >= THOUSANDS {
-        false => Axis::linear(values.iter().copied(), ROOM, STRIP - ROOM, 5).ticks().to_vec(),
-        true => {
-            let times = Axis::linear([0.0, 1.0 + high / 100.0], ROOM, STRIP - ROOM, 5);
-            std::iter::once(0.0)
-                .chain(times.ticks().iter().filter(|&&times| times > 1.0).map(|times| (times - 1.0) * 100.0))
-                .collect()
-        }
-    };
-    Axis::exact(low, if high > low { high } else { 1.0 }, ROOM, STRIP - ROOM, &ticks)
+    Ratios::over(values, ROOM, STRIP - ROOM, 7)
+}
+
+/// How medians and intervals are written in one table, and how its ranges are.
+pub fn notations(effects: &[&Effect]) -> (Notation, Notation) {
+    let interval = |size: &Size| [size.median, size.interval.low, size.interval.high];
+    let sizes = || effects.iter().map(|effect| &effect.size);
+    (Notation::of(sizes().flat_map(interval)), Notation::of(sizes().flat_map(|size| [size.min, size.max])))
 }
 
 /// The strip of one effect, for its row of the table.
-pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Axis) -> Drawing {
+pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Ratios) -> Drawing {
     let (factor, change) = change(matrix.results, effect);
     let label =
         format!("{factor} {change}: {}, range {}", share(effect.size.median), span(effect.size.min, effect.size.max));
@@ -62,21 +53,10 @@ pub fn strip(matrix: &Matrix<'_>, effect: &Effect, axis: &Axis) -> Drawing {
 }
 
 /// The scale above or below the strips.
-pub fn scale(axis: &Axis) -> Drawing {
-    let mut drawing = Drawing::new(STRIP, 18.0, "change in per cent");
-    labels_below(&mut drawing, axis, (0.0, 0.0), |tick| label(axis, tick));
+pub fn scale(axis: &Ratios) -> Drawing {
+    let mut drawing = Drawing::new(STRIP, 18.0, "ratio, equal ratios at equal distances");
+    labels_below(&mut drawing, axis.axis(), (0.0, 0.0), |tick| axis.label(tick));
     drawing
-}
-
-/// Per cent, or times where per cent would be thousands.
-fn label(axis: &Axis, tick: f64) -> String {
-    match (tick == 0.0, axis.ends().1 >= THOUSANDS) {
-        (true, true) => "1×".to_owned(),
-        (true, false) => "0".to_owned(),
-        (_, true) => format!("{}×", plain(1.0 + tick / 100.0)),
-        (_, false) if tick.fract() == 0.0 => format!("{} %", signed(tick, 0)),
-        (_, false) => format!("{}{} %", if tick > 0.0 { "+" } else { "−" }, plain(tick.abs())),
-    }
 }
 
 /// All of the table as one chart, for a file.
@@ -93,28 +73,29 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
             format!("{factor}: {change}")
         })
         .collect();
-    let left = names.iter().map(|name| width(name)).fold(60.0, f64::max).min(320.0) + 16.0;
+    let (notation, _) = notations(&listed);
+    let left = names.iter().map(|name| width(name)).fold(60.0, f64::max).min(260.0) + 16.0;
     let numbers = 210.0;
     let bottom = 30.0 + ROW * listed.len() as f64;
     let mut drawing = Drawing::new(left + numbers + STRIP + 8.0, bottom + 26.0, "effect of each component");
     drawing.text("q small", Anchor::Start, (8.0, 16.0), "component");
     drawing.text("q small", Anchor::End, (left + 60.0, 16.0), "median");
     drawing.text("q small", Anchor::End, (left + numbers - 14.0, 16.0), "95 % interval");
-    for &tick in axis.ticks() {
-        let x = left + numbers + axis.at(tick);
+    for &tick in axis.axis().ticks() {
+        let x = left + numbers + axis.axis().at(tick);
         drawing.line("grid", (x, 22.0), (x, bottom));
-        drawing.text("q small", Anchor::Middle, (x, bottom + 15.0), &label(&axis, tick));
+        drawing.text("q small", Anchor::Middle, (x, bottom + 15.0), &axis.label(tick));
     }
     for (row, (effect, name)) in listed.iter().zip(&names).enumerate() {
         let y = 30.0 + ROW * (row as f64 + 0.5);
         let (plain, bold) = if is_significant(effect) { ("", "t") } else { ("q", "q") };
         drawing.text_within(plain, Anchor::Start, (8.0, y + 4.0), left - 10.0, name);
-        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &share(effect.size.median));
+        drawing.text(bold, Anchor::End, (left + 60.0, y + 4.0), &notation.value(effect.size.median));
         drawing.text(
             "q",
             Anchor::End,
             (left + numbers - 14.0, y + 4.0),
-            &span(effect.size.interval.low, effect.size.interval.high),
+            &notation.span(effect.size.interval.low, effect.size.interval.high),
         );
         place(&mut drawing, matrix, &effect.size, &axis, left + numbers, y);
     }
@@ -122,9 +103,10 @@ pub fn draw(matrix: &Matrix<'_>, effects: &[Effect]) -> Option<Drawing> {
 }
 
 /// From the least to the greatest, with an arrow where that lies beyond the axis.
-fn range(drawing: &mut Drawing, size: &Size, axis: &Axis, left: f64, y: f64) {
+fn range(drawing: &mut Drawing, size: &Size, axis: &Ratios, left: f64, y: f64) {
+    let axis = axis.axis();
     let (first, last) = axis.ends();
-    let [least, greatest] = [size.min, size.max].map(|log| log.exp_m1() * 100.0);
+    let (least, greatest) = (size.min, size.max);
     // A hair beyond is what rounding makes of an end.
     let hair = (last - first) * 1e-6;
     let mut end = |value: f64, is_beyond: bool, outwards: f64| match is_beyond {
@@ -142,9 +124,9 @@ fn range(drawing: &mut Drawing, size: &Size, axis: &Axis, left: f64, y: f64) {
     drawing.line("range", (from, y), (to, y));
 }
 
-fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Axis, left: f64, y: f64) {
-    let at = |log: f64| left + axis.at(log.exp_m1() * 100.0);
-    let zero = left + axis.at(0.0);
+fn place(drawing: &mut Drawing, matrix: &Matrix<'_>, size: &Size, axis: &Ratios, left: f64, y: f64) {
+    let at = |log: f64| left + axis.axis().at(log);
+    let zero = at(0.0);
     drawing.line("zero", (zero, y - 11.0), (zero, y + 11.0));
     range(drawing, size, axis, left, y);
     if size.interval.width().is_finite() {

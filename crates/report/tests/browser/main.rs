@@ -1,6 +1,7 @@
 //! Pages in a real browser: they run, they load nothing, and what can be pressed works.
 
 mod chromium;
+mod demos;
 
 use std::fs;
 use std::path::{Path, PathBuf};
