@@ -165,7 +165,8 @@ fn a_bench_that_is_killed_leaves_what_was_measured() {
     let (mut child, run) = bench_until_it_stays(&scratch, script, "1000000");
     child.kill().expect("it runs");
     child.wait().expect("it is ours");
-    assert!(std::process::Command::new("kill").arg(run.trim()).status().expect("procps is there").success());
+    // It is killed with the bench, and may be gone by now.
+    std::process::Command::new("kill").arg(run.trim()).output().expect("procps is there");
     assert!(!scratch.file("samples.json").exists());
     let answer = scratch.prony(&["stats", "samples.json.partial"]);
     assert_eq!(answer.code, Some(0), "{answer:?}");
