@@ -52,6 +52,31 @@ const ROWS: &[Row] = &[
         &[&["DEMO", "-o", "HOSTILE.packed"], &["DEMO", "-o", "x.packed", "--json"], &["CUT", "-o", "y.packed"]],
     ),
     ("demo verify", &[&["DEMO"], &["CUT"]]),
+    ("demo view", &[&["DEMO", "-o", "view.html"], &["BROKEN", "-o", "no.html"]]),
+    (
+        "bisect",
+        &[
+            &["--repository", "commits", "--demo", "DEMO", "--good", "HOSTILE", "--build", "true", "--", "./x"],
+            &["--repository", "commits", "--demo", "BROKEN", "--good", "HEAD~1", "--build", "true", "--", "./x"],
+            &[
+                "--repository",
+                "commits",
+                "--dir",
+                "bisected",
+                "--demo",
+                "DEMO",
+                "--good",
+                "HEAD~1",
+                "--build",
+                "git log -1; false",
+                "--",
+                "./HOSTILE",
+            ],
+        ],
+    ),
+    ("completions", &[&["HOSTILE"]]),
+    ("doctor", &[]),
+    ("man", &[]),
     ("bench", &[&["'HOSTILE'", "true"], &["sh FAILING", "sh FAILING"], &["--demo", "DEMO", "/bin/true", "'HOSTILE'"]]),
     ("selftest", &[&["'HOSTILE'"]]),
     ("work", &[]),
@@ -149,6 +174,7 @@ impl Place {
         place.write("STUDY", study().as_bytes());
         place.machine();
         place.program();
+        place.repository();
         let imported = place.run("study import", &["TABLE", "-o", "IMPORTED", "--value", "ms"]);
         assert!(imported.status.success(), "{}", String::from_utf8_lossy(&imported.stderr));
         // Its cells fail, and say so with what they printed.
@@ -200,6 +226,23 @@ impl Place {
         run("gcc", &[flag("-O1"), flag("-fno-omit-frame-pointer"), flag("-o"), object.as_ref(), source.as_ref()]);
         let renamed = format!("work={HOSTILE}");
         run("objcopy", &[flag("--redefine-sym"), flag(&renamed), object.as_ref(), program.as_ref()]);
+    }
+
+    /// A repository whose commits are named by somebody who means no good. Its own name is a plain one: Git's list of
+    /// alternates has a line for each.
+    fn repository(&self) {
+        let root = self.path("commits");
+        let git = |arguments: &[&str]| {
+            let identity = ["-c", "user.name=FORGED\u{1b}[2J", "-c", "user.email=a@b", "-c", "init.defaultBranch=main"];
+            let ended = Command::new("git").args(identity).arg("-C").arg(&root).args(arguments).output();
+            let ended = ended.unwrap_or_else(|error| panic!("`git`: {error}; `scripts/setup test` installs it"));
+            assert!(ended.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&ended.stderr));
+        };
+        fs::create_dir(&root).expect("the directory is writable");
+        git(&["init", "--quiet"]);
+        for _ in 0..2 {
+            git(&["commit", "--quiet", "--allow-empty", "-m", HOSTILE]);
+        }
     }
 
     /// Runs a verb of `prony`, whose answer need not be text.
@@ -395,6 +438,7 @@ fn no_verb_gives_a_terminal_what_somebody_else_wrote() {
 /// Runs that show no name and need not.
 const SILENT: &[&str] = &[
     "prony demo frames DEMO --json",
+    "prony demo view DEMO -o view.html",
     "prony demo pcap DEMO -o HOSTILE.pcap",
     "prony study report RESULTS -o page.html --svg svg",
     "prony study report IMPORTED -o imported.html",
@@ -406,7 +450,7 @@ fn files_of_others(place: &Place) -> Vec<String> {
     if let Ok(charts) = fs::read_dir(place.path("svg")) {
         pictures.extend(charts.map(|chart| chart.expect("an entry").path()));
     }
-    let pages = ["page.html", "imported.html", "taken.folded"].map(|name| place.path(name));
+    let pages = ["page.html", "imported.html", "view.html", "taken.folded"].map(|name| place.path(name));
     let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
     let mut wrong = Vec::new();
     for path in pictures.iter().chain(&pages) {
@@ -415,7 +459,7 @@ fn files_of_others(place: &Place) -> Vec<String> {
             Err(error) => wrong.push(error),
         }
     }
-    for page in &pages[..2] {
+    for page in &pages[..3] {
         let text = fs::read_to_string(page).unwrap_or_default();
         if text.contains("FORGED<b>") || text.contains("\u{7f}<b>") {
             wrong.push(format!("{}: a name is markup", page.display()));

@@ -210,7 +210,7 @@ fn a_decoder_that_fails_is_named_with_what_it_did() {
     };
     let sh = |name: &str, text: &str| format!("sh {}", script(name, text));
     let cases = [
-        ("does-not-exist".to_owned(), "cannot use the decoder: `does-not-exist` was not found"),
+        ("does-not-exist".to_owned(), "cannot use the decoder: `does-not-exist`: command not found"),
         ("'".to_owned(), "unclosed quote"),
         (
             sh("dies", "echo no protocol >&2; exit 3"),
