@@ -1,8 +1,8 @@
 //! The generated files are those that the table gives.
 
-#[path = "../examples/generate/languages.rs"]
+#[path = "../examples/tables/languages.rs"]
 mod languages;
-#[path = "../examples/generate/table.rs"]
+#[path = "../examples/tables/table.rs"]
 mod table;
 
 use std::fs;
@@ -15,7 +15,7 @@ fn every_language_has_the_registers_of_the_table() {
     let table = table::read(&table).expect("the table is well-formed");
     for (path, text) in languages::files(&table) {
         let there = fs::read_to_string(here.join(path)).unwrap_or_default();
-        assert!(there == text, "{path} is out of date: run `cargo run -p prony-ixgbe-regs --example generate`");
+        assert!(there == text, "{path} is out of date: run `cargo run -p prony-ixgbe-regs --example tables`");
     }
 }
 

@@ -1,4 +1,4 @@
-/* Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example generate`. */
+/* Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example tables`. */
 #ifndef FORWARDER_REGISTERS_H
 #define FORWARDER_REGISTERS_H
 

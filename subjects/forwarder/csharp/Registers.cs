@@ -1,4 +1,4 @@
-// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example generate`.
+// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example tables`.
 namespace Forwarder
 {
     public static class Registers

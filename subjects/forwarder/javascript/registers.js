@@ -1,4 +1,4 @@
-// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example generate`.
+// Generated from crates/ixgbe-regs/registers.toml by `cargo run -p prony-ixgbe-regs --example tables`.
 'use strict';
 
 // CTRL: Device control; 8.2.3.1.1
