@@ -3,15 +3,24 @@
 
 /// An invariant of the driver: checked, or without checks believed.
 #[inline(always)]
-pub(crate) fn hold(is_so: bool, what: &str) {
+#[track_caller]
+pub(crate) fn hold(is_so: bool, what: &'static str) {
     if cfg!(feature = "unchecked") {
         debug_assert!(is_so, "{what}");
         // SAFETY: every caller states an invariant that the driver keeps as long as its own code is right; the feature is for
         // measurements of programs that were run with the checks before.
         unsafe { std::hint::assert_unchecked(is_so) };
-    } else {
-        assert!(is_so, "{what}");
+    } else if !is_so {
+        broken(what);
     }
+}
+
+/// Not inlined: with the message as an argument of `panic!`, each check stored it on the stack before it compared.
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn broken(what: &'static str) -> ! {
+    panic!("{what}");
 }
 
 /// An element, whose index the driver keeps within bounds.

@@ -1,6 +1,5 @@
 //! A device: reset, set-up, statistics.
 
-use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -99,7 +98,7 @@ pub struct Device {
     receive: ReceiveQueue,
     transmit: TransmitQueue,
     /// Buffers that the device writes to until it is dropped.
-    _buffers: Rc<Dma>,
+    _buffers: Dma,
 }
 
 impl Device {

@@ -3,9 +3,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::marker::PhantomData;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::ptr::{self, NonNull};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
@@ -44,16 +46,24 @@ pub enum DmaError {
     NoAddress,
 }
 
-/// Memory on huge pages, zeroed, with its bus addresses.
-#[derive(Debug)]
+/// Memory on huge pages, zeroed, with its bus addresses. It stays mapped until its last clone is dropped.
+#[derive(Debug, Clone)]
 pub(crate) struct Dma {
+    // Copies, so that a hot loop need not follow a pointer to the mapping.
     start: NonNull<u8>,
     bytes: usize,
-    /// Bytes of the mapping before `start`, and behind `bytes`.
-    before: usize,
-    after: usize,
     /// Bus address of each huge page.
-    pub(crate) pages: Vec<u64>,
+    pub(crate) pages: Rc<[u64]>,
+    mapping: Rc<Mapping>,
+}
+
+/// What is unmapped in the end.
+#[derive(Debug)]
+struct Mapping {
+    start: NonNull<u8>,
+    bytes: usize,
+    /// Bytes of it before the first one that is used.
+    before: usize,
 }
 
 impl Dma {
@@ -75,18 +85,20 @@ impl Dma {
         let start = unsafe { mmap(ptr::null_mut(), pages * HUGE_PAGE_BYTES, protection, flags, file.as_fd(), 0) };
         let start = start.map_err(|error| failed(error.into()))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
-        let mut dma = Dma { start, bytes: pages * HUGE_PAGE_BYTES, before: 0, after: 0, pages: Vec::new() };
+        let bytes = pages * HUGE_PAGE_BYTES;
+        let mapping = Rc::new(Mapping { start, bytes, before: 0 });
+        let mut addresses = Vec::with_capacity(pages);
         let pagemap = File::open("/proc/self/pagemap").map_err(|_| DmaError::NoAddress)?;
         for page in 0..pages {
-            let address = dma.start.as_ptr() as u64 + (page * HUGE_PAGE_BYTES) as u64;
+            let address = start.as_ptr() as u64 + (page * HUGE_PAGE_BYTES) as u64;
             let mut entry = [0; 8];
             pagemap.read_exact_at(&mut entry, address / PAGE_BYTES * 8).map_err(|_| DmaError::NoAddress)?;
             match u64::from_ne_bytes(entry) & FRAME_MASK {
                 0 => return Err(DmaError::NoAddress),
-                frame => dma.pages.push(frame * PAGE_BYTES),
+                frame => addresses.push(frame * PAGE_BYTES),
             }
         }
-        Ok(dma)
+        Ok(Dma { start, bytes, pages: addresses.into(), mapping })
     }
 
     /// Memory that only the kernel reads and writes, without bus addresses: it begins `before` bytes behind the start of a
@@ -99,27 +111,35 @@ impl Dma {
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), all, protection, flags) };
         let start = start.map_err(|error| DmaError::NoMemory { bytes: all, error: error.into() })?;
+        let whole = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
+        let mapping = Rc::new(Mapping { start: whole, bytes: all, before });
         // SAFETY: `before` is less than the length of the mapping.
-        let start = NonNull::new(unsafe { start.cast::<u8>().add(before) }).ok_or(DmaError::NoAddress)?;
-        Ok(Dma { start, bytes, before, after, pages: Vec::new() })
+        let start = unsafe { whole.add(before) };
+        Ok(Dma { start, bytes, pages: Rc::new([]), mapping })
     }
 
     /// Address and length of the memory with what is before its first byte: pages as a whole. `None` if there are not as many
     /// bytes before it.
     pub(crate) fn behind_headroom(&self, before: usize) -> Option<(u64, u64)> {
-        (self.before == before).then(|| (self.start.as_ptr() as u64 - before as u64, self.bytes as u64))
+        (self.mapping.before == before).then(|| (self.start.as_ptr() as u64 - before as u64, self.bytes as u64))
     }
 
     /// No memory, for tests of what does not reach it.
     #[cfg(test)]
     pub(crate) fn none() -> Dma {
-        Dma { start: NonNull::dangling(), bytes: 0, before: 0, after: 0, pages: Vec::new() }
+        let start = NonNull::dangling();
+        Dma { start, bytes: 0, pages: Rc::new([]), mapping: Rc::new(Mapping { start, bytes: 0, before: 0 }) }
+    }
+
+    #[inline]
+    fn has(&self, from: usize, length: usize) -> bool {
+        from.checked_add(length).is_some_and(|end| end <= self.bytes)
     }
 
     /// Some bytes of it. The caller knows that no device uses them.
     #[inline]
     pub(crate) fn bytes(&self, from: usize, length: usize) -> &[u8] {
-        hold(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        hold(self.has(from, length), "buffers lie in the memory");
         // SAFETY: the range was just checked; the memory is mapped and initialised as long as `self` lives; the buffers of
         // packets that the program owns are in no ring, so that no device writes them.
         unsafe { std::slice::from_raw_parts(self.start.as_ptr().add(from), length) }
@@ -129,7 +149,7 @@ impl Dma {
     #[inline]
     #[allow(clippy::mut_from_ref, reason = "devices share the memory, and the pool alone gives references out")]
     pub(crate) fn bytes_mut(&self, from: usize, length: usize) -> &mut [u8] {
-        hold(from <= self.bytes && length <= self.bytes - from, "buffers lie in the memory");
+        hold(self.has(from, length), "buffers lie in the memory");
         // SAFETY: as in `bytes`; the pool, whose `&mut self` the caller has, makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(from), length) }
     }
@@ -148,14 +168,14 @@ impl Dma {
     }
 }
 
-impl Drop for Dma {
+impl Drop for Mapping {
     fn drop(&mut self) {
         if self.bytes == 0 {
             return;
         }
-        // SAFETY: the mapping is that of `allocate` or `for_sockets`, and no reference into it outlives `self`. The device that used it is
-        // stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
-        let _ = unsafe { munmap(self.start.as_ptr().sub(self.before).cast(), self.before + self.bytes + self.after) };
+        // SAFETY: the mapping is that of `allocate` or `for_sockets`, and no reference into it outlives the last `Dma` that has it. The
+        // device that used it is stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
 
@@ -171,11 +191,8 @@ impl Ring {
         assert!(entries.is_power_of_two() && (8..=4096).contains(&entries), "a ring has a power of two of descriptors");
         let memory = Dma::allocate(entries * 16)?;
         let ring = Ring { memory, mask: entries - 1 };
-        for index in 0..entries {
-            // Addresses that no memory has: a device that starts too early finds nothing to overwrite.
-            ring.word(index, 0).store(u64::MAX, Ordering::Relaxed);
-            ring.word(index, 1).store(u64::MAX, Ordering::Relaxed);
-        }
+        // Addresses that no memory has: a device that starts too early finds nothing to overwrite.
+        (0..entries).for_each(|index| ring.descriptors().write(index, u64::MAX, u64::MAX));
         Ok(ring)
     }
 
@@ -187,28 +204,46 @@ impl Ring {
         self.mask + 1
     }
 
+    /// Its descriptors, for a batch of them.
     #[inline]
-    pub(crate) fn mask(&self) -> usize {
+    pub(crate) fn descriptors(&self) -> Descriptors<'_> {
+        Descriptors { start: self.memory.start.cast(), mask: self.mask, ring: PhantomData }
+    }
+}
+
+/// The descriptors of a ring, by value: a loop keeps their place and number in registers, whatever it writes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Descriptors<'a> {
+    start: NonNull<[AtomicU64; 2]>,
+    mask: usize,
+    ring: PhantomData<&'a Ring>,
+}
+
+impl<'a> Descriptors<'a> {
+    /// The number of descriptors less one: any index is taken modulo their number.
+    #[inline]
+    pub(crate) fn mask(self) -> usize {
         self.mask
     }
 
     #[inline]
-    fn word(&self, index: usize, half: usize) -> &AtomicU64 {
-        // SAFETY: the mask keeps the index inside of the ring, whose memory is mapped and aligned to a page; `half` is 0 or 1.
-        // The device changes it, as another thread would.
-        unsafe { &*self.memory.start.as_ptr().cast::<AtomicU64>().add((index & self.mask) * 2 + (half & 1)) }
+    fn at(self, index: usize) -> &'a [AtomicU64; 2] {
+        // SAFETY: the mask keeps the index inside of the ring, whose memory is mapped for `'a` and aligned to a page. The device
+        // changes it, as another thread would.
+        unsafe { self.start.add(index & self.mask).as_ref() }
     }
 
     /// The second half of a descriptor, as the device writes it back; what it wrote before is seen after it.
     #[inline]
-    pub(crate) fn status(&self, index: usize) -> u64 {
-        self.word(index, 1).load(Ordering::Acquire)
+    pub(crate) fn status(self, index: usize) -> u64 {
+        self.at(index)[1].load(Ordering::Acquire)
     }
 
     /// Writes a descriptor. The device looks at it only when the tail says so.
     #[inline]
-    pub(crate) fn write(&self, index: usize, address: u64, command: u64) {
-        self.word(index, 0).store(address, Ordering::Relaxed);
-        self.word(index, 1).store(command, Ordering::Relaxed);
+    pub(crate) fn write(self, index: usize, address: u64, command: u64) {
+        let [first, second] = self.at(index);
+        first.store(address, Ordering::Relaxed);
+        second.store(command, Ordering::Relaxed);
     }
 }

@@ -1,7 +1,6 @@
 //! Which buffers are free, and which of them is used next.
 
 use std::fmt;
-use std::rc::Rc;
 use std::str::FromStr;
 
 use crate::checks::{at, at_mut, hold};
@@ -58,7 +57,7 @@ pub(crate) enum FreeList {
         number: usize,
     },
     List {
-        memory: Rc<Dma>,
+        memory: Dma,
         first: u32,
         number: usize,
     },
@@ -76,13 +75,13 @@ pub(crate) enum FreeList {
 
 impl FreeList {
     /// All of `number` buffers are free; the first is used first.
-    pub(crate) fn new(kind: PoolKind, number: u32, memory: &Rc<Dma>) -> FreeList {
+    pub(crate) fn new(kind: PoolKind, number: u32, memory: &Dma) -> FreeList {
         let all = number as usize;
         let capacity = || Vec::with_capacity(all);
         let mut free = match kind {
             PoolKind::Stack => FreeList::Stack(capacity()),
             PoolKind::Ring => FreeList::Ring { indices: vec![0; all].into(), head: 0, number: 0 },
-            PoolKind::List => FreeList::List { memory: Rc::clone(memory), first: 0, number: 0 },
+            PoolKind::List => FreeList::List { memory: memory.clone(), first: 0, number: 0 },
             PoolKind::Checked => FreeList::Checked { indices: capacity(), is_free: vec![false; all].into() },
             PoolKind::Counted => FreeList::Counted { indices: capacity(), owners: vec![1; all].into() },
         };
@@ -103,8 +102,41 @@ impl FreeList {
         }
     }
 
+    /// Returns several buffers to the list.
     #[inline]
-    pub(crate) fn take(&mut self) -> Option<u32> {
+    pub(crate) fn give_all(&mut self, all: impl IntoIterator<Item = u32>) {
+        match self {
+            FreeList::Stack(indices) => indices.extend(all),
+            _ => all.into_iter().for_each(|index| self.give(index)),
+        }
+    }
+}
+
+/// Where free buffers come from, and go to: a list of any design, or the stack by itself. A loop that is made for the stack has no
+/// calls and no jumps between designs.
+pub(crate) trait Free {
+    /// Takes a buffer; `None` if all are in use.
+    fn take(&mut self) -> Option<u32>;
+
+    /// Returns a buffer.
+    fn give(&mut self, index: u32);
+}
+
+impl Free for Vec<u32> {
+    #[inline]
+    fn take(&mut self) -> Option<u32> {
+        self.pop()
+    }
+
+    #[inline]
+    fn give(&mut self, index: u32) {
+        self.push(index);
+    }
+}
+
+impl Free for FreeList {
+    #[inline]
+    fn take(&mut self) -> Option<u32> {
         match self {
             FreeList::Stack(indices) => indices.pop(),
             FreeList::Ring { indices, head, number } => {
@@ -134,7 +166,7 @@ impl FreeList {
     }
 
     #[inline]
-    pub(crate) fn give(&mut self, index: u32) {
+    fn give(&mut self, index: u32) {
         match self {
             FreeList::Stack(indices) => indices.push(index),
             FreeList::Ring { indices, head, number } => {
@@ -162,15 +194,6 @@ impl FreeList {
             }
         }
     }
-
-    /// Returns several buffers to the list.
-    #[inline]
-    pub(crate) fn give_all(&mut self, all: impl IntoIterator<Item = u32>) {
-        match self {
-            FreeList::Stack(indices) => indices.extend(all),
-            _ => all.into_iter().for_each(|index| self.give(index)),
-        }
-    }
 }
 
 impl fmt::Debug for FreeList {
@@ -191,7 +214,7 @@ mod tests {
     }
 
     fn free(kind: PoolKind, number: u32) -> FreeList {
-        FreeList::new(kind, number, &Rc::new(Dma::none()))
+        FreeList::new(kind, number, &Dma::none())
     }
 
     #[test]

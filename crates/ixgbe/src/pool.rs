@@ -1,11 +1,10 @@
 //! Buffers for frames.
 
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::checks::{at, hold};
 use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
-use crate::free::{FreeList, PoolKind};
+use crate::free::{Free, FreeList, PoolKind};
 use crate::xdp::HEADROOM_BYTES;
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
@@ -34,11 +33,6 @@ impl Packet {
     }
 
     #[inline]
-    pub(crate) fn of_parts(index: u32, length: u16, pool: &Pool) -> Packet {
-        Packet { index, length, pool: pool.id }
-    }
-
-    #[inline]
     pub(crate) fn index(&self) -> u32 {
         self.index
     }
@@ -47,7 +41,7 @@ impl Packet {
 /// Buffers of DMA memory, for all devices of a thread.
 #[derive(Debug)]
 pub struct Pool {
-    memory: Rc<Dma>,
+    memory: Dma,
     free: FreeList,
     id: u16,
 }
@@ -82,7 +76,6 @@ impl Pool {
 
     fn of_memory(kind: PoolKind, buffers: usize, memory: Dma) -> Pool {
         static ID: AtomicU16 = AtomicU16::new(0);
-        let memory = Rc::new(memory);
         let free = FreeList::new(kind, u32::try_from(buffers).unwrap_or(u32::MAX), &memory);
         Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) }
     }
@@ -127,8 +120,8 @@ impl Pool {
     }
 
     /// The memory, which stays as long as a device may use it.
-    pub(crate) fn memory(&self) -> Rc<Dma> {
-        Rc::clone(&self.memory)
+    pub(crate) fn memory(&self) -> Dma {
+        self.memory.clone()
     }
 
     #[inline]
@@ -146,22 +139,44 @@ impl Pool {
         self.free.give_all(indices);
     }
 
+    /// Its free buffers, and all of them, for a batch.
+    #[inline]
+    pub(crate) fn parts(&mut self) -> (&mut FreeList, Buffers<'_>) {
+        (&mut self.free, Buffers { memory: &self.memory, pages: &self.memory.pages, pool: self.id })
+    }
+}
+
+/// The buffers of a pool, free or not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Buffers<'a> {
+    memory: &'a Dma,
+    pages: &'a [u64],
+    pool: u16,
+}
+
+impl Buffers<'_> {
+    /// A packet in a buffer that nobody else has.
+    #[inline]
+    pub(crate) fn packet(self, index: u32, length: u16) -> Packet {
+        Packet { index, length, pool: self.pool }
+    }
+
     /// Bus address of a buffer.
     #[inline]
-    pub(crate) fn address(&self, index: u32) -> u64 {
+    pub(crate) fn address(self, index: u32) -> u64 {
         let index = index as usize;
         // A page has an address of its own; a table of all buffers would take half of the first-level cache.
-        at(&self.memory.pages, index / PER_PAGE) + (index % PER_PAGE * BUFFER_BYTES) as u64
+        at(self.pages, index / PER_PAGE) + (index % PER_PAGE * BUFFER_BYTES) as u64
     }
 
     #[inline]
-    pub(crate) fn address_of(&self, packet: &Packet) -> u64 {
-        self.check(packet);
+    pub(crate) fn address_of(self, packet: &Packet) -> u64 {
+        hold(packet.pool == self.pool, "a packet belongs to one pool");
         self.address(packet.index)
     }
 
     #[inline]
-    pub(crate) fn prefetch(&self, index: u32) {
+    pub(crate) fn prefetch(self, index: u32) {
         self.memory.prefetch(index as usize * BUFFER_BYTES);
     }
 }

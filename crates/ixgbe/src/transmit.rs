@@ -36,10 +36,11 @@ impl TransmitQueue {
     /// Gives the buffers of sent frames back, a batch at a time: only the last descriptor of one is read.
     #[inline]
     pub(crate) fn clean_up(&mut self, pool: &mut Pool) {
-        let mask = self.ring.mask();
+        let ring = self.ring.descriptors();
+        let mask = ring.mask();
         while self.index.wrapping_sub(self.clean) & mask >= self.clean_batch {
             let last = (self.clean + self.clean_batch - 1) & mask;
-            if (self.ring.status(last) >> 32) as u32 & regs::TXD_WB_DD == 0 {
+            if (ring.status(last) >> 32) as u32 & regs::TXD_WB_DD == 0 {
                 break;
             }
             let end = self.clean + self.clean_batch;
@@ -58,17 +59,23 @@ impl TransmitQueue {
     #[inline]
     pub(crate) fn batch(&mut self, bar: &Bar, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize {
         self.clean_up(pool);
-        let mask = self.ring.mask();
+        let ring = self.ring.descriptors();
+        let mask = ring.mask();
+        let buffers = &mut self.buffers[..];
+        hold(mask < buffers.len(), "each descriptor has a buffer");
+        let (_, all) = pool.parts();
+        let mut index = self.index;
         let room = mask - (self.index.wrapping_sub(self.clean) & mask);
         let sent = packets.len().min(room);
         for packet in packets.drain(..sent) {
             let length = packet.len() as u32;
             let command = u64::from(COMMAND | length) | u64::from(length << regs::TXD_OLINFO_PAYLEN_SHIFT) << 32;
-            self.ring.write(self.index, pool.address_of(&packet), command);
-            *at_mut(&mut self.buffers, self.index) = packet.index();
-            self.index = (self.index + 1) & mask;
+            ring.write(index, all.address_of(&packet), command);
+            *at_mut(buffers, index & mask) = packet.index();
+            index += 1;
         }
         if sent > 0 {
+            self.index = index & mask;
             bar.write32(regs::tdt(0), self.index as u32);
         }
         sent

@@ -7,7 +7,6 @@
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::ptr::{self, NonNull};
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use rustix::io::Errno;
@@ -72,7 +71,7 @@ pub struct XdpSocket {
     transmit: Ring,
     /// Buffers that were sent.
     completion: Ring,
-    _buffers: Rc<Dma>,
+    _buffers: Dma,
 }
 
 impl XdpSocket {
@@ -171,7 +170,7 @@ impl Port for XdpSocket {
             let [place, length] = self.receive.take();
             let (index, length) = (place / BUFFER_BYTES as u64, length as u32 as usize);
             hold(length <= FRAME_BYTES_MAX, "a frame lies in its buffer");
-            packets.push(Packet::of_parts(index as u32, length as u16, pool));
+            packets.push(pool.parts().1.packet(index as u32, length as u16));
             self.fill.put([address(next), 0]);
             received += 1;
         }
