@@ -1,13 +1,27 @@
-//! Forwards frames between two ports, both ways: `forward ADDRESS ADDRESS`, or between two interfaces of the kernel:
-//! `forward xdp:NAME xdp:NAME`. subjects/forwarder/README.md describes the options, which are the same in every language.
+//! Forwards frames between two ports, both ways: `forward ADDRESS ADDRESS`. An address is that of a card on the PCI bus, or one
+//! of `xdp:INTERFACE`, `vhost-user:SOCKET` and `vhost-user-server:SOCKET`. subjects/forwarder/README.md describes the options, which are the same in every language.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::error::Error;
+use std::process::ExitCode;
 
-use prony_ixgbe::{Device, Options, Packet, Pool, PoolKind, Port, XdpSocket};
+use prony_ixgbe::{Address, AnyPort, Device, Options, Packet, Pool, PoolKind, Port};
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// Rounds after which ports are asked whether they still work: some milliseconds.
+const ROUNDS: u32 = 1 << 16;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let addresses: Vec<String> = env::args().skip(1).collect();
     let [first, second] = &addresses[..] else { return Err("usage: forward ADDRESS ADDRESS".into()) };
     let batch = number("FORWARDER_BATCH", 32, 1..=512)?;
@@ -25,25 +39,40 @@ fn main() -> Result<(), Box<dyn Error>> {
         prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,
         ..Options::default()
     };
-    if let (Some(first), Some(second)) = (first.strip_prefix("xdp:"), second.strip_prefix("xdp:")) {
-        let mut pool = Pool::for_sockets(kind, buffers)?;
-        let first = XdpSocket::open(first, &mut pool, options)?;
-        let second = XdpSocket::open(second, &mut pool, options)?;
-        run(first, second, pool, batch, touch);
-    } else if first.starts_with("xdp:") || second.starts_with("xdp:") {
-        return Err("expected two PCI addresses or two interfaces, found one of each".into());
+    let [first, second]: [Address; 2] = [first.parse()?, second.parse()?];
+    let mut pool = first.pool(kind, buffers)?;
+    match (&first, &second) {
+        // Cards are a type of their own, without a choice at every batch.
+        (Address::Card(first), Address::Card(second)) => {
+            let first = Device::open(first, &mut pool, options)?;
+            let second = Device::open(second, &mut pool, options)?;
+            forward_all(first, second, pool, batch, touch)
+        }
+        _ if first.is_card() || second.is_card() => Err("expected two cards or two sockets, found one of each".into()),
+        _ => {
+            let first = AnyPort::open(&first, &mut pool, options)?;
+            let second = AnyPort::open(&second, &mut pool, options)?;
+            forward_all(first, second, pool, batch, touch)
+        }
     }
-    let mut pool = Pool::of_kind(kind, buffers)?;
-    let first = Device::open(first, &mut pool, options)?;
-    let second = Device::open(second, &mut pool, options)?;
-    run(first, second, pool, batch, touch)
 }
 
-fn run<P: Port>(mut first: P, mut second: P, mut pool: Pool, batch: usize, touch: Option<usize>) -> ! {
+/// Returns when a port does not work any more.
+fn forward_all<P: Port>(
+    mut first: P,
+    mut second: P,
+    mut pool: Pool,
+    batch: usize,
+    touch: Option<usize>,
+) -> Result<(), Box<dyn Error>> {
     let mut packets = Vec::with_capacity(batch);
     loop {
-        forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch);
-        forward(&mut second, &mut first, &mut pool, &mut packets, batch, touch);
+        for _ in 0..ROUNDS {
+            forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch);
+            forward(&mut second, &mut first, &mut pool, &mut packets, batch, touch);
+        }
+        first.check()?;
+        second.check()?;
     }
 }
 

@@ -1,26 +1,39 @@
-//! Sends frames through a port as fast as it takes them, and says once a second how many: `generate ADDRESS [BYTES]`.
+//! Sends frames through a port as fast as it takes them, and says once a second how many: `generate ADDRESS [BYTES]`,
+//! with an address as that of `forward`.
 #![forbid(unsafe_code)]
 
 use std::env;
 use std::error::Error;
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use prony_ixgbe::{Device, Options, Pool};
+use prony_ixgbe::{Address, AnyPort, Options, PoolKind, Port};
 
 const BUFFERS: usize = 4096;
 const BATCH: usize = 64;
 /// Broadcast, from a locally administered address, of the type for local experiments (IEEE 802).
 const HEADER: [u8; 14] = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb6];
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let address = arguments.next().ok_or("usage: generate ADDRESS [BYTES]")?;
     let bytes: usize = arguments.next().map_or(Ok(60), |bytes| bytes.parse())?;
     if !(HEADER.len() + 8..=1518).contains(&bytes) {
         return Err("expected frames of 22 to 1518 bytes".into());
     }
-    let mut pool = Pool::allocate(BUFFERS)?;
-    let mut device = Device::open(&address, &mut pool, Options::default())?;
+    let address: Address = address.parse()?;
+    let mut pool = address.pool(PoolKind::default(), BUFFERS)?;
+    let mut port = AnyPort::open(&address, &mut pool, Options::default())?;
     let (mut packets, mut sequence) = (Vec::with_capacity(BATCH), 0u64);
     let (mut told, mut sent) = (Instant::now(), 0u64);
     loop {
@@ -32,8 +45,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             sequence += 1;
             packets.push(packet);
         }
-        sent += device.tx_batch(&mut pool, &mut packets) as u64;
+        sent += port.tx_batch(&mut pool, &mut packets) as u64;
         if told.elapsed() >= Duration::from_secs(1) {
+            port.check()?;
             println!("{:.3} Mpps", sent as f64 / told.elapsed().as_secs_f64() / 1e6);
             (told, sent) = (Instant::now(), 0);
         }

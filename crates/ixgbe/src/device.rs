@@ -9,6 +9,7 @@ use crate::dma::{Dma, DmaError};
 use crate::mmio::Bar;
 use crate::pci::{self, PciError};
 use crate::pool::{BUFFER_BYTES, Packet, Pool};
+use crate::port::Port;
 use crate::receive::ReceiveQueue;
 use crate::transmit::TransmitQueue;
 
@@ -74,21 +75,6 @@ pub struct Statistics {
     pub transmitted_bytes: u64,
     /// Frames that found no descriptor or no room in the card.
     pub missed: u64,
-}
-
-/// What frames go through, a batch at a time: a card, or an interface of the kernel.
-///
-/// The pool is always the one that the port was opened with.
-pub trait Port {
-    /// Takes up to `max` received frames, and appends them to `packets`. Returns their number.
-    fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize;
-
-    /// Sends packets from the front of `packets` and removes them; those for which there is no room stay. Returns the number
-    /// that was sent.
-    fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize;
-
-    /// Gives the buffers of sent packets back to the pool, as [`Port::tx_batch`] does.
-    fn clean_up(&mut self, pool: &mut Pool);
 }
 
 /// An 82599 with one receive and one transmit queue.

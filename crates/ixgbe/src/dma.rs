@@ -4,13 +4,15 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::marker::PhantomData;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
+use rustix::io::Errno;
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::checks::hold;
 
@@ -64,6 +66,8 @@ struct Mapping {
     bytes: usize,
     /// Bytes of it before the first one that is used.
     before: usize,
+    /// Of memory for sockets, what it is mapped from.
+    file: Option<OwnedFd>,
 }
 
 impl Dma {
@@ -86,7 +90,7 @@ impl Dma {
         let start = start.map_err(|error| failed(error.into()))?;
         let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
         let bytes = pages * HUGE_PAGE_BYTES;
-        let mapping = Rc::new(Mapping { start, bytes, before: 0 });
+        let mapping = Rc::new(Mapping { start, bytes, before: 0, file: None });
         let mut addresses = Vec::with_capacity(pages);
         let pagemap = File::open("/proc/self/pagemap").map_err(|_| DmaError::NoAddress)?;
         for page in 0..pages {
@@ -101,21 +105,29 @@ impl Dma {
         Ok(Dma { start, bytes, pages: addresses.into(), mapping })
     }
 
-    /// Memory that only the kernel reads and writes, without bus addresses: it begins `before` bytes behind the start of a
-    /// page.
+    /// Memory without bus addresses, for the kernel or for another process: it begins `before` bytes behind the start of a
+    /// page. Nobody can change the length of its file: a page that is missing would end this process with SIGBUS.
     pub(crate) fn for_sockets(bytes: usize, before: usize) -> Result<Dma, DmaError> {
-        let after = PAGE_BYTES as usize - before;
-        let all = before + bytes + after;
+        let all = (before + bytes).next_multiple_of(PAGE_BYTES as usize);
+        let failed = |error: Errno| DmaError::NoMemory { bytes: all, error: error.into() };
+        let file = memfd_create("prony-ixgbe", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).map_err(failed)?;
+        ftruncate(&file, all as u64).map_err(failed)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL).map_err(failed)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
-        let flags = MapFlags::PRIVATE | MapFlags::POPULATE;
+        let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let start = unsafe { mmap_anonymous(ptr::null_mut(), all, protection, flags) };
-        let start = start.map_err(|error| DmaError::NoMemory { bytes: all, error: error.into() })?;
+        let start = unsafe { mmap(ptr::null_mut(), all, protection, flags, &file, 0) }.map_err(failed)?;
         let whole = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
-        let mapping = Rc::new(Mapping { start: whole, bytes: all, before });
+        let mapping = Rc::new(Mapping { start: whole, bytes: all, before, file: Some(file) });
         // SAFETY: `before` is less than the length of the mapping.
         let start = unsafe { whole.add(before) };
         Ok(Dma { start, bytes, pages: Rc::new([]), mapping })
+    }
+
+    /// The file that memory for sockets is, and its length.
+    pub(crate) fn file(&self) -> Option<(BorrowedFd<'_>, u64)> {
+        let file = self.mapping.file.as_ref()?;
+        Some((file.as_fd(), self.mapping.bytes as u64))
     }
 
     /// Address and length of the memory with what is before its first byte: pages as a whole. `None` if there are not as many
@@ -128,7 +140,12 @@ impl Dma {
     #[cfg(test)]
     pub(crate) fn none() -> Dma {
         let start = NonNull::dangling();
-        Dma { start, bytes: 0, pages: Rc::new([]), mapping: Rc::new(Mapping { start, bytes: 0, before: 0 }) }
+        Dma {
+            start,
+            bytes: 0,
+            pages: Rc::new([]),
+            mapping: Rc::new(Mapping { start, bytes: 0, before: 0, file: None }),
+        }
     }
 
     #[inline]
@@ -152,6 +169,41 @@ impl Dma {
         hold(self.has(from, length), "buffers lie in the memory");
         // SAFETY: as in `bytes`; the pool, whose `&mut self` the caller has, makes this the only reference.
         unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(from), length) }
+    }
+
+    /// Bytes that end before a place, of memory that begins behind a headroom. As [`Dma::bytes_mut`].
+    #[inline]
+    #[allow(clippy::mut_from_ref, reason = "as in `bytes_mut`")]
+    pub(crate) fn before_mut(&self, place: usize, length: usize) -> &mut [u8] {
+        hold(place <= self.bytes && length <= self.mapping.before, "there is a headroom");
+        // SAFETY: the range was just checked: `before` bytes before `start` are of the mapping, too. No frame reaches there, as a
+        // pool of such memory has none that is so long; otherwise as in `bytes_mut`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.as_ptr().add(place).sub(length), length) }
+    }
+
+    /// Two bytes that another process may change.
+    #[inline]
+    pub(crate) fn atomic_u16(&self, place: usize) -> &AtomicU16 {
+        hold(place.is_multiple_of(2) && place + 2 <= self.bytes, "rings lie in the memory");
+        // SAFETY: the place was just checked; the memory starts at a multiple of 8 and is mapped as long as `self` lives. All of
+        // the process reach such memory by atomics only; others change it as another thread would.
+        unsafe { &*self.start.as_ptr().add(place).cast::<AtomicU16>() }
+    }
+
+    /// As [`Dma::atomic_u16`], of four bytes.
+    #[inline]
+    pub(crate) fn atomic_u32(&self, place: usize) -> &AtomicU32 {
+        hold(place.is_multiple_of(4) && place + 4 <= self.bytes, "rings lie in the memory");
+        // SAFETY: as in `atomic_u16`.
+        unsafe { &*self.start.as_ptr().add(place).cast::<AtomicU32>() }
+    }
+
+    /// As [`Dma::atomic_u16`], of eight bytes.
+    #[inline]
+    pub(crate) fn atomic_u64(&self, place: usize) -> &AtomicU64 {
+        hold(place.is_multiple_of(8) && place + 8 <= self.bytes, "rings lie in the memory");
+        // SAFETY: as in `atomic_u16`.
+        unsafe { &*self.start.as_ptr().add(place).cast::<AtomicU64>() }
     }
 
     /// Has the line at a place loaded.

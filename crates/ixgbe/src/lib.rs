@@ -5,7 +5,8 @@
 //! the device until it was sent. Registers and DMA memory are the only places with unsafe code; the feature
 //! `unchecked` leaves out the checks of bounds elsewhere, to measure what they cost.
 //!
-//! An [`XdpSocket`] is an interface of the kernel in the place of a card: both are a [`Port`].
+//! An [`XdpSocket`] is an interface of the kernel in the place of a card, and a [`VhostUser`] a virtio device of another process:
+//! each of them is a [`Port`].
 //!
 //! Source: Intel 82599 10 GbE Controller Datasheet, 331520-003.
 #![deny(unsafe_code)]
@@ -18,13 +19,19 @@ mod free;
 mod mmio;
 mod pci;
 mod pool;
+mod port;
 mod receive;
 mod transmit;
+mod vhost;
+mod virtqueue;
 mod xdp;
 
-pub use device::{Device, OpenError, Options, Port, Statistics};
+pub use device::{Device, OpenError, Options, Statistics};
 pub use dma::DmaError;
 pub use free::{PoolKind, UnknownPoolKind};
 pub use pci::PciError;
 pub use pool::{BUFFER_BYTES, Packet, Pool};
+pub use port::{Address, AnyPort, Port, PortError};
+pub use vhost::{VhostError, VhostUser};
+pub use virtqueue::RingMistake;
 pub use xdp::{XdpError, XdpSocket};

@@ -5,10 +5,13 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use crate::checks::{at, hold};
 use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
 use crate::free::{Free, FreeList, PoolKind};
-use crate::xdp::HEADROOM_BYTES;
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
 pub const BUFFER_BYTES: usize = 2048;
+/// Bytes that sockets leave free before a frame: what the kernel needs before a received one (XDP_PACKET_HEADROOM).
+pub(crate) const HEADROOM_BYTES: usize = 256;
+/// Longest frame that fits behind them.
+pub(crate) const FRAME_BYTES_MAX: usize = BUFFER_BYTES - HEADROOM_BYTES;
 /// Buffers of a huge page.
 const PER_PAGE: usize = HUGE_PAGE_BYTES / BUFFER_BYTES;
 
@@ -43,6 +46,7 @@ impl Packet {
 pub struct Pool {
     memory: Dma,
     free: FreeList,
+    frame_bytes_max: usize,
     id: u16,
 }
 
@@ -60,24 +64,25 @@ impl Pool {
     /// # Errors
     /// As [`Pool::allocate`].
     pub fn of_kind(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
-        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES)?))
+        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES)?, BUFFER_BYTES))
     }
 
-    /// Allocates `buffers` buffers for [`XdpSocket`](crate::XdpSocket)s: in ordinary memory, which needs neither huge pages nor
-    /// their addresses.
+    /// Allocates `buffers` buffers for an [`XdpSocket`](crate::XdpSocket) or a [`VhostUser`](crate::VhostUser): in ordinary
+    /// memory, which needs neither huge pages nor their addresses. Frames have up to 1,792 bytes.
     ///
     /// # Errors
     /// [`DmaError`]: there is not so much memory.
     pub fn for_sockets(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
         // The last buffer ends with its page, as those of the kernel do.
         let buffers = buffers.next_multiple_of(2);
-        Ok(Pool::of_memory(kind, buffers, Dma::for_sockets(buffers * BUFFER_BYTES, HEADROOM_BYTES)?))
+        let memory = Dma::for_sockets(buffers * BUFFER_BYTES, HEADROOM_BYTES)?;
+        Ok(Pool::of_memory(kind, buffers, memory, FRAME_BYTES_MAX))
     }
 
-    fn of_memory(kind: PoolKind, buffers: usize, memory: Dma) -> Pool {
+    fn of_memory(kind: PoolKind, buffers: usize, memory: Dma, frame_bytes_max: usize) -> Pool {
         static ID: AtomicU16 = AtomicU16::new(0);
         let free = FreeList::new(kind, u32::try_from(buffers).unwrap_or(u32::MAX), &memory);
-        Pool { memory, free, id: ID.fetch_add(1, Ordering::Relaxed) }
+        Pool { memory, free, frame_bytes_max, id: ID.fetch_add(1, Ordering::Relaxed) }
     }
 
     /// Number of buffers that are free.
@@ -88,7 +93,7 @@ impl Pool {
     /// Takes a buffer for a frame of `length` bytes; `None` if all are in use, or none is so long.
     #[inline]
     pub fn take(&mut self, length: usize) -> Option<Packet> {
-        let length = u16::try_from(length).ok().filter(|&length| usize::from(length) <= BUFFER_BYTES)?;
+        let length = u16::try_from(length).ok().filter(|&length| usize::from(length) <= self.frame_bytes_max)?;
         Some(Packet { index: self.free.take()?, length, pool: self.id })
     }
 
@@ -122,6 +127,18 @@ impl Pool {
     /// The memory, which stays as long as a device may use it.
     pub(crate) fn memory(&self) -> Dma {
         self.memory.clone()
+    }
+
+    /// Bytes before a frame, where a header of a peer belongs. The caller has such a pool, and the packet.
+    #[inline]
+    pub(crate) fn header_mut(&mut self, packet: &Packet, bytes: usize) -> &mut [u8] {
+        self.check(packet);
+        self.memory.before_mut(packet.index as usize * BUFFER_BYTES, bytes)
+    }
+
+    /// Which buffers are free is written in the buffers themselves.
+    pub(crate) fn is_intrusive(&self) -> bool {
+        matches!(self.free, FreeList::List { .. })
     }
 
     #[inline]

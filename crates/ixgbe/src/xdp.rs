@@ -16,14 +16,11 @@ use rustix::net::{AddressFamily, SendFlags, SocketType, bind, netdevice, send, s
 
 use crate::bpf;
 use crate::checks::hold;
-use crate::device::{Options, Port};
+use crate::device::Options;
 use crate::dma::Dma;
-use crate::pool::{BUFFER_BYTES, Packet, Pool};
+use crate::pool::{BUFFER_BYTES, FRAME_BYTES_MAX, HEADROOM_BYTES, Packet, Pool};
+use crate::port::Port;
 
-/// Bytes that the kernel leaves free before a received frame (XDP_PACKET_HEADROOM).
-pub(crate) const HEADROOM_BYTES: usize = 256;
-/// Longest frame that fits behind it.
-const FRAME_BYTES_MAX: usize = BUFFER_BYTES - HEADROOM_BYTES;
 /// Places of the rings in the file that the socket is (include/uapi/linux/if_xdp.h).
 const RECEIVE_RING_AT: u64 = 0;
 const TRANSMIT_RING_AT: u64 = 0x8000_0000;

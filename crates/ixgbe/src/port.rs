@@ -1,0 +1,168 @@
+//! What frames go through: a card, an interface of the kernel, or another process.
+
+use std::str::FromStr;
+
+use crate::device::{Device, OpenError, Options};
+use crate::dma::DmaError;
+use crate::free::PoolKind;
+use crate::pool::{Packet, Pool};
+use crate::vhost::{VhostError, VhostUser};
+use crate::xdp::{XdpError, XdpSocket};
+
+/// What frames go through, a batch at a time.
+///
+/// The pool is always the one that the port was opened with.
+pub trait Port {
+    /// Takes up to `max` received frames, and appends them to `packets`. Returns their number.
+    fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize;
+
+    /// Sends packets from the front of `packets` and removes them; those for which there is no room stay. Returns the number
+    /// that was sent.
+    fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize;
+
+    /// Gives the buffers of sent packets back to the pool, as [`Port::tx_batch`] does.
+    fn clean_up(&mut self, pool: &mut Pool);
+
+    /// Whether the port still works; a batch does not say so. A system call, where there is a peer.
+    ///
+    /// # Errors
+    /// [`VhostError`]: the peer has gone, or makes mistakes. Nothing more comes from this port.
+    fn check(&mut self) -> Result<(), VhostError> {
+        Ok(())
+    }
+}
+
+/// Names a port: the PCI address of a card, `xdp:INTERFACE`, `vhost-user:SOCKET`, or `vhost-user-server:SOCKET`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Address {
+    /// A card, by its PCI address.
+    Card(String),
+    /// An interface of the kernel, by its name.
+    Interface(String),
+    /// Another process that listens at the path of a Unix socket.
+    Connect(String),
+    /// Another process that connects to the path of a Unix socket.
+    Listen(String),
+}
+
+impl FromStr for Address {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Address, Self::Err> {
+        let after = |prefix| text.strip_prefix(prefix).map(str::to_owned);
+        Ok(after("xdp:")
+            .map(Address::Interface)
+            .or_else(|| after("vhost-user:").map(Address::Connect))
+            .or_else(|| after("vhost-user-server:").map(Address::Listen))
+            .unwrap_or_else(|| Address::Card(text.to_owned())))
+    }
+}
+
+impl Address {
+    /// Whether it is a card, which needs memory on huge pages.
+    pub fn is_card(&self) -> bool {
+        matches!(self, Address::Card(_))
+    }
+
+    /// Allocates a pool for this port, and for others that are cards if this one is.
+    ///
+    /// # Errors
+    /// [`DmaError`].
+    pub fn pool(&self, kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
+        match self {
+            Address::Card(_) => Pool::of_kind(kind, buffers),
+            _ => Pool::for_sockets(kind, buffers),
+        }
+    }
+}
+
+/// Reasons why a port cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum PortError {
+    /// Those of a card.
+    #[error(transparent)]
+    Card(#[from] OpenError),
+    /// Those of an interface.
+    #[error(transparent)]
+    Interface(#[from] XdpError),
+    /// Those of another process.
+    #[error(transparent)]
+    Peer(#[from] VhostError),
+}
+
+/// A port of any kind, for programs to which the choice at every batch does not matter.
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a program has few of them")]
+pub enum AnyPort {
+    /// A card.
+    Card(Device),
+    /// An interface of the kernel.
+    Interface(XdpSocket),
+    /// Another process.
+    Peer(VhostUser),
+}
+
+impl AnyPort {
+    /// Opens a port with a pool of [`Address::pool`]. One that is listened for is waited for.
+    ///
+    /// # Errors
+    /// [`PortError`].
+    pub fn open(address: &Address, pool: &mut Pool, options: Options) -> Result<AnyPort, PortError> {
+        Ok(match address {
+            Address::Card(address) => AnyPort::Card(Device::open(address, pool, options)?),
+            Address::Interface(name) => AnyPort::Interface(XdpSocket::open(name, pool, options)?),
+            Address::Connect(path) => AnyPort::Peer(VhostUser::connect(path, pool, options)?),
+            Address::Listen(path) => AnyPort::Peer(VhostUser::listen(path, pool, options)?),
+        })
+    }
+}
+
+impl Port for AnyPort {
+    #[inline]
+    fn rx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>, max: usize) -> usize {
+        match self {
+            AnyPort::Card(port) => port.rx_batch(pool, packets, max),
+            AnyPort::Interface(port) => port.rx_batch(pool, packets, max),
+            AnyPort::Peer(port) => port.rx_batch(pool, packets, max),
+        }
+    }
+
+    #[inline]
+    fn tx_batch(&mut self, pool: &mut Pool, packets: &mut Vec<Packet>) -> usize {
+        match self {
+            AnyPort::Card(port) => port.tx_batch(pool, packets),
+            AnyPort::Interface(port) => port.tx_batch(pool, packets),
+            AnyPort::Peer(port) => port.tx_batch(pool, packets),
+        }
+    }
+
+    fn clean_up(&mut self, pool: &mut Pool) {
+        match self {
+            AnyPort::Card(port) => port.clean_up(pool),
+            AnyPort::Interface(port) => port.clean_up(pool),
+            AnyPort::Peer(port) => port.clean_up(pool),
+        }
+    }
+
+    fn check(&mut self) -> Result<(), VhostError> {
+        match self {
+            AnyPort::Card(port) => port.check(),
+            AnyPort::Interface(port) => port.check(),
+            AnyPort::Peer(port) => port.check(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_read() {
+        let read = |text: &str| text.parse::<Address>();
+        assert_eq!(read("0000:03:00.0"), Ok(Address::Card("0000:03:00.0".to_owned())));
+        assert_eq!(read("xdp:veth0"), Ok(Address::Interface("veth0".to_owned())));
+        assert_eq!(read("vhost-user:/run/a"), Ok(Address::Connect("/run/a".to_owned())));
+        assert_eq!(read("vhost-user-server:/run/a"), Ok(Address::Listen("/run/a".to_owned())));
+    }
+}
