@@ -11,6 +11,7 @@
  *   OTHER_ORDER    it waits before it answers         CRASHES        it dies of a signal
  *   CRASHES_AT_ONCE   so it does, right after it has read the question
  *   SPINS          it computes for ever                KILLED         it dies of SIGKILL, as by the kernel
+ *   WAITS_FOR_TIME it reads the clock until two seconds are over, where no time passes
  *   EXTRA_CLOCKS   it reads the clock more often, which must not matter
  *   RAW            it makes a system call that no libc function stands for
  *   WORK=N         it counts to N before each answer, from the first
@@ -137,6 +138,9 @@ int main(int count, char **arguments) {
 #endif
 #ifdef SPINS
             for (volatile unsigned long forever = 0;; forever++) {}
+#endif
+#ifdef WAITS_FOR_TIME
+            for (struct timespec later = now; later.tv_sec < now.tv_sec + 2;) clock_gettime(CLOCK_MONOTONIC, &later);
 #endif
 #ifdef RAW
             raw_getrandom(line, 4);

@@ -174,7 +174,7 @@ pub(crate) fn from_starved<R: Read + Seek>(demo: &mut Demo<R>, starved: &Starved
     let threads = reports(demo, starved)?;
     let first = starved.threads.iter().find(|(thread, _)| thread.waiting);
     let turn = first.map(|(thread, _)| thread.now);
-    let detail = Detail::NoProgress { process: starved.process.clone(), turn };
+    let detail = Detail::NoProgress { process: starved.process.clone(), turn, spins: starved.spins };
     let mut found = plain(DivergenceClass::Starvation, Some(detail));
     if let Some((thread, _)) = first.or_else(|| starved.threads.first()) {
         set_place(&mut found, demo, thread)?;

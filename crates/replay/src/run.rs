@@ -149,12 +149,17 @@ pub(crate) struct Starved {
     pub(crate) threads: Vec<(ThreadState, Doing)>,
     /// Activity of the process that was started.
     pub(crate) process: Doing,
+    /// It makes calls all the time, of which the recording has none at this place.
+    pub(crate) spins: bool,
 }
 
 /// Interval at which the progress of the replay is checked.
 const LOOK: Duration = Duration::from_millis(50);
 /// A build that computes for longer than this many watchdog times in one call is given up too.
 const BUSY_FACTOR: u32 = 12;
+/// A build that makes so many calls within one watchdog time of which the recording has none waits for something that does not come:
+/// mostly for its clock, which goes on with the records only.
+const MOST_ADDED_CALLS: u64 = 100_000;
 
 /// Runs the build once against the tape.
 pub(crate) fn run_once(
@@ -234,16 +239,19 @@ pub(crate) fn run_once(
             window = None;
             continue;
         }
-        let (since, busy_before) = *window.get_or_insert_with(|| (now, busy_s(&channel)));
+        let (since, busy_before, added_before) =
+            *window.get_or_insert_with(|| (now, busy_s(&channel), added(&channel)));
         if now.duration_since(since) > setup.watchdog {
-            // Long work is no starvation: as long as the build uses the CPU it gets more time.
+            // Long work is no starvation: as long as the build uses the CPU for its own it gets more time.
             let busy_now = busy_s(&channel);
             let is_busy = busy_now - busy_before > setup.watchdog.as_secs_f64() / 2.0;
-            if !is_busy || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
-                starved = Some(look_at(&channel, server.pid()));
+            let added_now = added(&channel);
+            let spins = added_now.wrapping_sub(added_before) > MOST_ADDED_CALLS;
+            if !is_busy || spins || now.duration_since(progressed_at) > setup.watchdog * BUSY_FACTOR {
+                starved = Some(Starved { spins, ..look_at(&channel, server.pid()) });
                 break;
             }
-            window = Some((now, busy_now));
+            window = Some((now, busy_now, added_now));
         }
     }
     let wall_s = start.elapsed().as_secs_f64();
@@ -398,7 +406,13 @@ fn busy_s(channel: &Channel) -> f64 {
 fn look_at(channel: &Channel, pid: i32) -> Starved {
     let threads = channel.threads().into_iter().filter(|thread| !thread.finished);
     let threads = threads.map(|thread| (thread, if thread.waiting { Doing::Turn } else { doing(thread.tid) }));
-    Starved { threads: threads.collect(), process: doing(pid) }
+    Starved { threads: threads.collect(), process: doing(pid), spins: false }
+}
+
+/// Calls of all threads that the recording does not have.
+fn added(channel: &Channel) -> u64 {
+    let counted = channel.counted();
+    counted.clocks_added.wrapping_add(counted.resynced)
 }
 
 /// State of a thread, as the kernel reports it.

@@ -66,20 +66,24 @@ pub(super) fn detail(found: &Divergence) -> String {
         }
         Detail::Ended { status, records, of } => format!("the build ended ({status}) after {records} of {of} records"),
         Detail::FilesLacking(lacking) => lacking.to_string(),
-        Detail::NoProgress { process, turn } => no_progress(&found.threads, process, *turn),
+        Detail::NoProgress { process, turn, spins } => no_progress(&found.threads, process, *turn, *spins),
     });
     difference.into_iter().chain(detail).collect::<Vec<_>>().join("; ")
 }
 
 /// Thread that holds a replay up, and threads that wait.
-fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>) -> String {
+fn no_progress(threads: &[ThreadReport], process: &Doing, turn: Option<u64>, spins: bool) -> String {
     let name = |thread: &ThreadReport| match thread.process {
         0 => format!("thread {}", thread.thread),
         process => format!("thread {} of process {process}", thread.thread),
     };
     let held = threads.iter().find(|thread| thread.is_its_turn && thread.waits_for.is_none());
     let held = held.or_else(|| threads.iter().find(|thread| thread.waits_for.is_none()));
+    // Between such calls it may run, or sleep for a moment.
+    let spinning = "makes calls again and again that are not in the recording, while its clock stands still";
     let holder = match held {
+        Some(thread) if spins => format!("{} {spinning}", name(thread)),
+        None if spins => format!("the process {spinning}"),
         Some(thread) => format!("{} {}", name(thread), doing(&thread.doing)),
         None => format!("the process {}", doing(process)),
     };

@@ -151,7 +151,7 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
             Order => found.expected_call = "recvfrom(7, 1400)".to_owned(),
             UnrecordedCall => (found.call, found.fd) = ("getrandom(16)".to_owned(), -1),
             Starvation => {
-                found.detail = Some(Detail::NoProgress { process: Doing::Running, turn: Some(812) });
+                found.detail = Some(Detail::NoProgress { process: Doing::Running, turn: Some(812), spins: false });
                 found.threads = vec![
                     held(Doing::Running),
                     ThreadReport { thread: 1, waits_for: Some(812), is_its_turn: false, ..held(Doing::Turn) },
@@ -437,7 +437,16 @@ fn every_detail_of_a_divergence_has_its_words() {
             Some(Detail::FilesLacking(lacking)),
             "the server read `/srv/map` and 2 more, which is not a regular file here",
         ),
-        (Difference::Class, Some(Detail::NoProgress { process: Doing::Gone, turn: None }), "the process is not there"),
+        (
+            Difference::Class,
+            Some(Detail::NoProgress { process: Doing::Gone, turn: None, spins: false }),
+            "the process is not there",
+        ),
+        (
+            Difference::Class,
+            Some(Detail::NoProgress { process: Doing::Running, turn: None, spins: true }),
+            "the process makes calls again and again that are not in the recording, while its clock stands still",
+        ),
     ];
     for (difference, detail, told) in details {
         let found = Divergence { difference, detail, ..divergence(DivergenceClass::Output) };

@@ -147,6 +147,19 @@ fn a_thread_that_starves_is_named_and_the_result_is_not_trusted() {
     assert_eq!(answer.code, 3, "a starved thread says little about the build: {answer}");
 }
 
+/// The clock goes on with the records, so a loop that waits for it in a place where the recorded server did not never ends.
+#[test]
+fn a_build_that_waits_for_time_that_does_not_pass_is_ended_and_named() {
+    let _turn = Turn::take();
+    let story = story("still-clock");
+    // Not the twelvefold time of a build that computes.
+    let answer = story.replay_build("WAITS_FOR_TIME", &["--watchdog", "5s"]);
+    assert_eq!(answer.answer["divergence"]["class"], "starvation", "expected another class: {answer}");
+    let detail = answer.answer["divergence"]["detail"].as_str().expect("a detail");
+    assert!(detail.starts_with("thread 0 makes calls again and again that are not in the recording"), "{answer}");
+    assert_eq!(answer.code, 3, "{answer}");
+}
+
 #[test]
 fn a_file_that_is_missing_is_named() {
     let _turn = Turn::take();

@@ -47,6 +47,8 @@ pub enum Detail {
         process: Doing,
         /// Turn that did not come; `None` where no thread waited for one.
         turn: Option<u64>,
+        /// The build made calls all the time, of which the recording has none at this place.
+        spins: bool,
     },
 }
 
