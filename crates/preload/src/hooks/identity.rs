@@ -243,6 +243,24 @@ fn meant(number: c_long, mut arguments: [usize; 6]) -> [usize; 6] {
     arguments
 }
 
+/// `sched_getaffinity` as the kernel has it: the answer is how many bytes it wrote, where libc's function answers with 0 and clears
+/// the rest.
+unsafe fn affinity(to: *mut u8, length: size_t, real: impl FnOnce() -> isize) -> isize {
+    // SAFETY: the caller passes room for `length` bytes, of which the kernel writes as many as it answers.
+    unsafe {
+        recorded(
+            Op::SchedGetaffinity,
+            -1,
+            0,
+            real,
+            |written| [if written == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, written as usize) }],
+            |answer, _| {
+                answer.copy_part(PartKind::Value, 0, to, length);
+            },
+        )
+    }
+}
+
 /// System calls that a server makes through `syscall`, without a function of libc for each.
 pub(in super::super) unsafe fn raw(
     number: c_long,
@@ -268,6 +286,7 @@ pub(in super::super) unsafe fn raw(
             libc::SYS_tkill => c_long::from(super::signal::sent(a as c_int, b as c_int, || real() as c_int)),
             libc::SYS_tgkill => c_long::from(super::signal::sent(b as c_int, c as c_int, || real() as c_int)),
             libc::SYS_sched_setaffinity => c_long::from(pid::sched_setaffinity(a as pid_t, b, c as *const c_void)),
+            libc::SYS_sched_getaffinity => affinity(c as *mut u8, b, || real() as isize) as c_long,
             libc::SYS_capget => c_long::from(pid::capget(a as *mut c_void, b as *mut c_void)),
             libc::SYS_capset => c_long::from(pid::capset(a as *mut c_void, b as *const c_void)),
             libc::SYS_pidfd_open => c_long::from(pid::pidfd_open(a as pid_t, b as c_uint)),
