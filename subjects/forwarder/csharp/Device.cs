@@ -33,14 +33,10 @@ namespace Forwarder
 
         /// <summary>The second word of a descriptor, which the device writes last.</summary>
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        public ulong Status(int index) => words.Read64(index * 16 + 8);
+        public ulong Status(int index) => words.Status(index);
 
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        public void Set(int index, ulong address, ulong command)
-        {
-            words.Set64(index * 16, address);
-            words.Set64(index * 16 + 8, command);
-        }
+        public void Set(int index, ulong address, ulong command) => words.Set(index, address, command);
     }
 
     /// <summary>How a device is used.</summary>

@@ -3,6 +3,7 @@ using System.Diagnostics;
 using System.IO;
 using System.IO.MemoryMappedFiles;
 using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
 using System.Threading;
 #if NETCOREAPP
 using System.Runtime.Intrinsics.X86;
@@ -36,7 +37,11 @@ namespace Forwarder
         public uint Read32(uint offset)
         {
             Check(offset, sizeof(uint));
+#if HELPERS
+            return Helpers.helper_read(start, offset);
+#else
             return Volatile.Read(ref *(uint*)(start + offset));
+#endif
         }
 
         /// <summary>Stores four bytes, after everything that was stored before.</summary>
@@ -44,23 +49,43 @@ namespace Forwarder
         public void Write32(uint offset, uint value)
         {
             Check(offset, sizeof(uint));
+#if HELPERS
+            Helpers.helper_write(start, offset, value);
+#else
             Volatile.Write(ref *(uint*)(start + offset), value);
+#endif
         }
 
-        /// <summary>As <see cref="Read32"/>, for the second half of a descriptor.</summary>
+        /// <summary>Loads the second word of a descriptor; nothing that follows is loaded before.</summary>
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        public ulong Read64(int offset)
+        public ulong Status(int index)
         {
-            Check(offset, sizeof(ulong));
-            return Volatile.Read(ref *(ulong*)(start + offset));
+            Check(index * 16 + 8, sizeof(ulong));
+#if HELPERS
+            return Helpers.helper_status(start, (uint)index);
+#else
+            return Volatile.Read(ref *(ulong*)(start + index * 16 + 8));
+#endif
         }
 
-        /// <summary>Stores eight bytes; a register that is written later tells the device to look.</summary>
+        /// <summary>Stores a descriptor; a register that is written later tells the device to look.</summary>
         [MethodImpl(MethodImplOptions.AggressiveInlining)]
-        public void Set64(int offset, ulong value)
+        public void Set(int index, ulong address, ulong command)
         {
-            Check(offset, sizeof(ulong));
-            *(ulong*)(start + offset) = value;
+            Check(index * 16, 2 * sizeof(ulong));
+#if HELPERS
+            Helpers.helper_set(start, (uint)index, address, command);
+#else
+            *(ulong*)(start + index * 16) = address;
+            *(ulong*)(start + index * 16 + 8) = command;
+#endif
+        }
+
+        /// <summary>Stores a byte.</summary>
+        public void Put(long offset, byte value)
+        {
+            Check(offset, 1);
+            start[offset] = value;
         }
 
         /// <summary>Increases a byte.</summary>
@@ -101,6 +126,24 @@ namespace Forwarder
         }
     }
 
+#if HELPERS
+    /// <summary>Accesses to the device through functions in C: what a helper costs.</summary>
+    internal static unsafe class Helpers
+    {
+        [DllImport("helpers")]
+        public static extern ulong helper_status(byte* ring, uint index);
+
+        [DllImport("helpers")]
+        public static extern void helper_set(byte* ring, uint index, ulong address, ulong command);
+
+        [DllImport("helpers")]
+        public static extern uint helper_read(byte* registers, uint offset);
+
+        [DllImport("helpers")]
+        public static extern void helper_write(byte* registers, uint offset, uint value);
+    }
+#endif
+
     /// <summary>Huge pages, and the bus address of each of them.</summary>
     internal sealed class DmaMemory
     {
@@ -137,7 +180,7 @@ namespace Forwarder
                 for (int page = 0; page < pages; page++)
                 {
                     // A page has an address only when it is there.
-                    Mapping.Set64(page * HugePageBytes, 0);
+                    Mapping.Put((long)page * HugePageBytes, 0);
                     ulong at = Mapping.Start + (ulong)page * HugePageBytes;
                     pagemap.Seek((long)(at / PageBytes * 8), SeekOrigin.Begin);
                     if (pagemap.Read(entry, 0, 8) != 8)

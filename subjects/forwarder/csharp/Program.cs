@@ -45,18 +45,19 @@ namespace Forwarder
                 CleanBatch = Number("FORWARDER_CLEAN", 32, 1, 256),
                 Prefetch = Number("FORWARDER_PREFETCH", 1, 0, 1) == 1,
             };
+            Allocation allocation = Allocation.Of(Environment.GetEnvironmentVariable("FORWARDER_ALLOCATE"), batch);
             var pool = new Pool(Number("FORWARDER_BUFFERS", 8192, 2112, 65536), kind == "ring");
             var first = new Device(arguments[0], pool, options);
             var second = new Device(arguments[1], pool, options);
             var packets = new Packet[batch];
             while (true)
             {
-                Forward(first, second, pool, packets, touch);
-                Forward(second, first, pool, packets, touch);
+                Forward(first, second, pool, packets, touch, allocation);
+                Forward(second, first, pool, packets, touch, allocation);
             }
         }
 
-        private static void Forward(Device from, Device to, Pool pool, Packet[] packets, int touch)
+        private static void Forward(Device from, Device to, Pool pool, Packet[] packets, int touch, Allocation allocation)
         {
             int received = from.RxBatch(packets);
             if (received == 0)
@@ -70,6 +71,7 @@ namespace Forwarder
                 return;
             }
 
+            allocation?.Place(packets, received);
             if (touch != NoTouch)
             {
                 for (int n = 0; n < received; n++)

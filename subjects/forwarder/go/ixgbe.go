@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -53,25 +52,8 @@ func (r *ring) allocate() error {
 	return nil
 }
 
-// status loads the second word of a descriptor, which the device writes last.
-func (r *ring) status(index uint32) uint64 {
-	return atomic.LoadUint64(&r.words[index*2+1])
-}
-
-// set writes a descriptor. The device does not look before the tail is written, which is an atomic store.
-func (r *ring) set(index uint32, address, command uint64) {
-	r.words[index*2] = address
-	r.words[index*2+1] = command
-}
-
-func (d *device) register(offset uint32) *uint32 {
-	return (*uint32)(unsafe.Pointer(&d.registers[offset : offset+4][0]))
-}
-
-func (d *device) read(offset uint32) uint32         { return atomic.LoadUint32(d.register(offset)) }
-func (d *device) write(offset uint32, value uint32) { atomic.StoreUint32(d.register(offset), value) }
-func (d *device) set(offset uint32, bits uint32)    { d.write(offset, d.read(offset)|bits) }
-func (d *device) clear(offset uint32, bits uint32)  { d.write(offset, d.read(offset)&^bits) }
+func (d *device) set(offset uint32, bits uint32)   { d.write(offset, d.read(offset)|bits) }
+func (d *device) clear(offset uint32, bits uint32) { d.write(offset, d.read(offset)&^bits) }
 
 func (d *device) await(offset, mask, value uint32, step string) error {
 	for until := time.Now().Add(timeout); d.read(offset)&mask != value; time.Sleep(time.Millisecond) {

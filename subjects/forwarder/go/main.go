@@ -49,6 +49,10 @@ func run() error {
 	if kind != "" && kind != "stack" && kind != "ring" {
 		return fmt.Errorf("FORWARDER_POOL: expected stack or ring, found %s", kind)
 	}
+	allocation, err := newAllocation(os.Getenv("FORWARDER_ALLOCATE"), batch)
+	if err != nil {
+		return err
+	}
 	pool, err := newPool(buffers, kind)
 	if err != nil {
 		return err
@@ -63,12 +67,12 @@ func run() error {
 	}
 	packets := make([]packet, batch)
 	for {
-		forward(first, second, packets, touch)
-		forward(second, first, packets, touch)
+		forward(first, second, packets, touch, allocation)
+		forward(second, first, packets, touch, allocation)
 	}
 }
 
-func forward(from, to *device, packets []packet, touch int) {
+func forward(from, to *device, packets []packet, touch int, allocation *allocation) {
 	received := packets[:from.rxBatch(packets)]
 	if len(received) == 0 {
 		// Buffers that were sent are all that an empty pool can get.
@@ -76,6 +80,9 @@ func forward(from, to *device, packets []packet, touch int) {
 			to.cleanUp()
 		}
 		return
+	}
+	if allocation != nil {
+		received = allocation.place(from.pool, received)
 	}
 	if touch != noTouch {
 		for _, packet := range received {

@@ -11,12 +11,14 @@ public final class Forwarder {
     private final int[] lengths;
     private final int touch;
     private final Pool pool;
+    private final Allocation allocation;
 
-    private Forwarder(int batch, int touch, Pool pool) {
+    private Forwarder(int batch, int touch, Pool pool, Allocation allocation) {
         this.buffers = new int[batch];
         this.lengths = new int[batch];
         this.touch = touch;
         this.pool = pool;
+        this.allocation = allocation;
     }
 
     private void forward(Device from, Device to) {
@@ -27,6 +29,9 @@ public final class Forwarder {
                 to.cleanUp();
             }
             return;
+        }
+        if (allocation != null) {
+            allocation.place(buffers, lengths, received);
         }
         if (touch != NO_TOUCH) {
             for (int n = 0; n < received; n++) {
@@ -65,10 +70,11 @@ public final class Forwarder {
         int clean = number("FORWARDER_CLEAN", 32, 1, 256);
         boolean isUntouched = "none".equals(System.getenv("FORWARDER_TOUCH"));
         int touch = isUntouched ? NO_TOUCH : number("FORWARDER_TOUCH", 1, 0, 59);
+        Allocation allocation = Allocation.of(System.getenv("FORWARDER_ALLOCATE"), batch);
         Pool pool = new Pool(number("FORWARDER_BUFFERS", 8192, 2112, 65536), "ring".equals(kind));
         Device first = new Device(arguments[0], pool, clean);
         Device second = new Device(arguments[1], pool, clean);
-        Forwarder forwarder = new Forwarder(batch, touch, pool);
+        Forwarder forwarder = new Forwarder(batch, touch, pool, allocation);
         while (true) {
             forwarder.forward(first, second);
             forwarder.forward(second, first);

@@ -61,7 +61,7 @@ final class Memory {
     }
 
     /** The address of a buffer in this process, which the library keeps to itself: the one use of Unsafe. */
-    private static long addressOf(Buffer buffer) throws IOException {
+    static long addressOf(Buffer buffer) throws IOException {
         try {
             Field field = Unsafe.class.getDeclaredField("theUnsafe");
             field.setAccessible(true);

@@ -6,7 +6,9 @@ FORWARDER_PREFETCH does nothing; its pool is a stack.
 
 import os
 import sys
+from pathlib import Path
 
+import helpers
 from ixgbe import Device
 from memory import BUFFER_BYTES, Pool
 
@@ -43,8 +45,11 @@ def main():
     batch = number("FORWARDER_BATCH", 32, 1, 512)
     clean = number("FORWARDER_CLEAN", 32, 1, 256)
     touch = None if os.environ.get("FORWARDER_TOUCH") == "none" else number("FORWARDER_TOUCH", 1, 0, 59)
+    # Beside this file in the variant `helpers`.
+    library = Path(__file__).with_name("libhelpers.so")
+    device = helpers.load(library) if library.exists() else Device
     pool = Pool(number("FORWARDER_BUFFERS", 8192, 2112, 65536))
-    first, second = (Device(address, pool, clean) for address in sys.argv[1:])
+    first, second = (device(address, pool, clean) for address in sys.argv[1:])
     while True:
         forward(first, second, pool, batch, touch)
         forward(second, first, pool, batch, touch)

@@ -14,7 +14,7 @@ MAP_POPULATE = 0x8000
 _files = 0
 
 
-def _start_of(memory):
+def start_of(memory):
     """Address of a mapping in this process, which the mapping itself does not tell."""
     return ctypes.addressof(ctypes.c_char.from_buffer(memory))
 
@@ -32,7 +32,7 @@ def allocate(size):
         memory = mmap.mmap(file, pages * HUGE_PAGE_BYTES, mmap.MAP_SHARED | MAP_HUGETLB | MAP_POPULATE)
     finally:
         os.close(file)
-    start = _start_of(memory)
+    start = start_of(memory)
     addresses = []
     with open("/proc/self/pagemap", "rb", buffering=0) as pagemap:
         for page in range(pages):

@@ -1,0 +1,3 @@
+/* The helpers as a library. */
+#define HELPER
+#include "helpers.h"
