@@ -105,7 +105,7 @@ pub enum SendError {
     #[error("the peer is not connected")]
     NotConnected,
     /// The channel was not granted.
-    #[error("there is no channel {channel}, but {channels} from 0 on")]
+    #[error("channel: expected below {channels}, found {channel}")]
     NoSuchChannel {
         /// Number of the channel asked for, from 0.
         channel: u8,
@@ -113,7 +113,7 @@ pub enum SendError {
         channels: usize,
     },
     /// The packet is longer than the host's limit, or than 2^20 pieces.
-    #[error("the packet has {bytes} bytes, {limit} are allowed")]
+    #[error("packet: expected at most {limit} bytes, found {bytes}")]
     TooLong {
         /// Length of the packet, in bytes.
         bytes: usize,

@@ -395,5 +395,5 @@ fn what_cannot_run_is_told_with_the_next_step() {
     let mut nobody = Command::new("setpriv");
     nobody.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(prony_testing::program());
     let nobody = nobody.args(["load", "nic", "--huge-pages", "0", "--", "true"]).env("HOME", "/").output();
-    told(&nobody.expect("setpriv of util-linux"), &["cannot make a mount namespace", "hint: run prony as root"]);
+    told(&nobody.expect("setpriv of util-linux"), &["cannot create a mount namespace", "hint: run prony as root"]);
 }

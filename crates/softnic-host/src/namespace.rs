@@ -29,7 +29,7 @@ const CONFIG_BYTES: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// This user may not make one.
-    #[error("cannot make a mount namespace: {0}")]
+    #[error("cannot create a mount namespace: {0}")]
     NotPermitted(io::Error),
     /// Something could not be mounted or written.
     #[error("cannot {what} {}: {error}", path.display())]

@@ -31,19 +31,19 @@ pub(super) enum Answer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
     /// Every slot for a peer is taken.
-    #[error("all {slots} slots are taken")]
+    #[error("all {slots} slots are in use")]
     NoSlot {
         /// Number of slots that the host has.
         slots: usize,
     },
     /// 4,095 connections lead to the address already.
-    #[error("{address} has all the peers that it can be told apart by")]
+    #[error("no token is left to distinguish a further connection with {address}")]
     NoToken {
         /// Address that was to be connected to.
         address: SocketAddr,
     },
     /// The number of channels must be 1 to 255.
-    #[error("{channels} channels are asked for, 1 to 255 are possible")]
+    #[error("channels: expected 1 to 255, found {channels}")]
     Channels {
         /// Number of channels asked for.
         channels: usize,

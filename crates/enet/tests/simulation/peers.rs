@@ -231,8 +231,8 @@ fn what_cannot_be_sent_is_said() {
     assert_eq!(host.send(server, 2, Packet::reliable(b"x")), Err(no_channel));
     let too_long = SendError::TooLong { bytes: 101, limit: 100 };
     assert_eq!(host.send(server, 1, Packet::unsequenced(vec![0; 101])), Err(too_long));
-    assert_eq!(no_channel.to_string(), "there is no channel 2, but 2 from 0 on");
-    assert_eq!(too_long.to_string(), "the packet has 101 bytes, 100 are allowed");
+    assert_eq!(no_channel.to_string(), "channel: expected below 2, found 2");
+    assert_eq!(too_long.to_string(), "packet: expected at most 100 bytes, found 101");
 }
 
 #[test]
