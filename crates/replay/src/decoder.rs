@@ -172,6 +172,8 @@ const MOST_WAITING: usize = 32;
 const KEPT_BYTES: usize = 4096;
 /// Bytes of a wrong line that are shown.
 const SHOWN_BYTES: usize = 120;
+/// Time that a decoder without output has to end, and its last words have to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How often a wait looks for a signal.
 const LOOK: Duration = Duration::from_millis(100);
 
@@ -183,7 +185,7 @@ pub(crate) struct Decoder<'a> {
     to: Option<SyncSender<Vec<u8>>>,
     from: Receiver<Heard>,
     said: Arc<Mutex<Vec<u8>>>,
-    threads: Vec<JoinHandle<()>>,
+    keeper: JoinHandle<()>,
     asked: u64,
     answered: u64,
     wanted: BTreeSet<u64>,
@@ -222,11 +224,11 @@ impl<'a> Decoder<'a> {
         let (heard, from) = sync_channel(2 * MOST_WAITING);
         let said = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&said);
-        let threads = vec![
-            std::thread::spawn(move || write_all(&queue, stdin)),
-            std::thread::spawn(move || read_lines(stdout, &heard)),
-            std::thread::spawn(move || keep_end(stderr, &kept)),
-        ];
+        // The reader may wait for room, and a process that the decoder has started may hold the pipes open: the threads end
+        // when those do, and nobody joins them.
+        std::thread::spawn(move || write_all(&queue, stdin));
+        std::thread::spawn(move || read_lines(stdout, &heard));
+        let keeper = std::thread::spawn(move || keep_end(stderr, &kept));
         let mut decoder = Decoder {
             side,
             name: String::new(),
@@ -234,7 +236,7 @@ impl<'a> Decoder<'a> {
             to: Some(to),
             from,
             said,
-            threads,
+            keeper,
             asked: 0,
             answered: 0,
             wanted: BTreeSet::new(),
@@ -309,7 +311,7 @@ impl<'a> Decoder<'a> {
             match self.child.try_wait() {
                 Ok(Some(status)) if ended && status.success() => return Ok(()),
                 Ok(Some(status)) if ended => {
-                    return Err(DecoderError::Failed { side: self.side, status, said: self.said() });
+                    return Err(DecoderError::Failed { side: self.side, status, said: self.said_to_the_end() });
                 }
                 _ if Instant::now() > until => {
                     return Err(DecoderError::Lingers { side: self.side, after: self.patience });
@@ -348,8 +350,13 @@ impl<'a> Decoder<'a> {
                 Ok(Heard::Line(line)) => return Ok(line),
                 Ok(Heard::TooLong) => return Err(DecoderError::LongLine { side: self.side, datagram }),
                 Ok(Heard::End) | Err(RecvTimeoutError::Disconnected) => {
-                    let status = self.ended_within(Duration::from_secs(1));
-                    return Err(DecoderError::Ended { side: self.side, datagram, status, said: self.said() });
+                    let status = self.ended_within(LAST_WORDS);
+                    return Err(DecoderError::Ended {
+                        side: self.side,
+                        datagram,
+                        status,
+                        said: self.said_to_the_end(),
+                    });
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -384,6 +391,15 @@ impl<'a> Decoder<'a> {
         DecoderError::Garbage { side: self.side, datagram, error, line }
     }
 
+    /// What it said, once all of it has been read: its output may be seen to end before its standard error is.
+    fn said_to_the_end(&self) -> String {
+        let until = Instant::now() + LAST_WORDS;
+        while !self.keeper.is_finished() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        self.said()
+    }
+
     fn said(&self) -> String {
         String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned()
     }
@@ -394,9 +410,6 @@ impl Drop for Decoder<'_> {
         self.to = None;
         let _ = self.child.kill();
         let _ = self.child.wait();
-        // The reader may wait for room, and a process that the decoder has started may hold the pipes open: the threads end
-        // when those do.
-        self.threads.clear();
     }
 }
 
