@@ -139,6 +139,21 @@ impl Stacks {
         lines.concat()
     }
 
+    /// The stacks counted in samples, if each of them was counted with the sampling period, and that period: the greatest
+    /// common divisor of all counts. `stackcollapse-perf.pl` writes such files, for instance 10,101,010 ns for a sample.
+    pub fn without_period(self) -> (Stacks, Option<u64>) {
+        let period = self.iter().fold(0, |divisor, (_, count)| greatest_common_divisor(divisor, count));
+        if period < PERIOD_MIN {
+            return (self, None);
+        }
+        let mut stacks = Stacks::new(self.weight_unit);
+        for (stack, count) in self.iter() {
+            let stack: Vec<NameId> = stack.iter().map(|&name| stacks.name(self.text(name))).collect();
+            stacks.add(&stack, count / period);
+        }
+        (stacks, Some(period))
+    }
+
     /// Parses folded stacks. Also returns the numbers of the lines that are none, which are passed over.
     pub fn from_folded(text: &[u8]) -> (Stacks, Vec<u64>) {
         let mut stacks = Stacks::default();
@@ -161,6 +176,17 @@ impl Stacks {
         }
         (stacks, odd)
     }
+}
+
+/// Counts with a smaller common divisor may be counts of samples.
+const PERIOD_MIN: u64 = 1_000;
+
+/// Euclid's algorithm; that of 0 and a number is the number.
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a
 }
 
 #[cfg(test)]
@@ -189,6 +215,18 @@ mod tests {
         let text = stacks.folded();
         assert_eq!(text, "thread\\x1b]0:x\\x07;a\\nb:c\\u{9b};\\u{202e}d 3\n");
         assert_eq!(Stacks::from_folded(text.as_bytes()).0.folded(), text, "what is visible already stays as it is");
+    }
+
+    #[test]
+    fn a_sampling_period_in_every_count_is_taken_out_of_it() {
+        let read = |text: &[u8]| Stacks::from_folded(text).0.without_period();
+        let (stacks, period) = read(b"xz;main 444444440\nxz;main;sort 30303030\n");
+        assert_eq!((stacks.observations(), stacks.effective_observations(), period), (47, 47.0, Some(10_101_010)));
+        assert_eq!(stacks.folded(), "xz;main 44\nxz;main;sort 3\n");
+        // Counts of samples, and weights without a common period.
+        for text in [&b"a 400\nb 200\n"[..], b"a 123456789\nb 987654321\n", b""] {
+            assert_eq!(read(text).1, None);
+        }
     }
 
     #[test]

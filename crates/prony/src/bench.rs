@@ -1,5 +1,6 @@
 //! `prony bench`: measures commands and says which is faster.
 
+mod benchmarks;
 mod demo;
 mod demos;
 mod exports;
@@ -20,11 +21,11 @@ mod throughput;
 use std::env;
 use std::fs;
 
-use prony_bench::{Comparison, Ended, Event, Failed, Input, Options, Output, Phase, Problem, Report};
+use prony_bench::{Comparison, Ended, Event, Failed, Input, Options, Output, Phase, Problem, Reference, Report};
 use prony_machine::process::{Placement, RunError, Step};
 use prony_machine::{Interrupt, Tree};
 use prony_stats::Interval;
-use prony_stats::judge::{Metric, Outcome, Plan};
+use prony_stats::judge::{Metric, Plan};
 
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
@@ -77,8 +78,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     limits::note(&mut report.samples, args.bytes, args.operations, args.items);
     exports.write(&report.samples, &relative(&options, &report))?;
     exports.draw(|| picture::chart(&options, &report).svg())?;
-    let outcomes: Vec<&Outcome> = report.comparisons.iter().map(|comparison| &comparison.outcome).collect();
-    exports.page(|| page::page(&report.samples, &outcomes, options.plan.margin))?;
+    exports.page(|| page::page(&options, &report))?;
     let cases = cases(&options, &report);
     exports.test_cases(|| junit::document(&cases))?;
     let exit = answer(args, &options, &report);
@@ -220,7 +220,11 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
             Failure::new("--duet: two parallel commands cannot print to the same file").hint("use --output=pipe")
         );
     }
-    let reference = subjects::reference(args, &subjects)?;
+    // Of --pyperf the subjects are found later.
+    let reference = match args.pyperf.is_empty() {
+        true => subjects::reference(args, &subjects)?,
+        false => Reference::Subject(0),
+    };
     if let (Some(least), Some(most)) = (args.min_runs, args.max_runs)
         && least > most
     {

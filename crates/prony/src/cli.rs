@@ -273,7 +273,7 @@ pub struct ReplayArgs {
     #[command(flatten)]
     pub limits: DemoLimits,
     /// Write a page to FILE: verdict, frame times, the demo along its time, both sides of a divergence
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
     pub export_html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

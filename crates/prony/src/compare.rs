@@ -3,8 +3,10 @@
 mod differences;
 mod human;
 mod json;
+mod page;
 
 use std::collections::BTreeMap;
+use std::io::Write;
 
 use prony_stats::judge::{Metric, Verdict};
 use prony_stats::rejudge::{Answer, Question, answer};
@@ -14,7 +16,7 @@ use crate::bench::human::metric_name;
 use crate::cli::CompareArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, NewFile};
 use crate::samples::{Loaded, load_all_by};
 
 /// Two benchmarks, and what came out.
@@ -37,6 +39,8 @@ struct Asked<'a> {
 /// # Errors
 /// When a file cannot be read, or they measure different things.
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
+    // A place that cannot be written is told at once.
+    let html = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let files = load_all_by("compare", &args.files, args.metric)?;
     let sets = match args.metric {
         Some(_) => vec![files],
@@ -45,6 +49,13 @@ pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     let mut asked = Asked { args, left_out: Vec::new() };
     let compared = judged(&sets, &mut asked)?;
     let differences = differences::of(&compared);
+    if let Some(mut file) = html {
+        let page = page::page(&asked, &compared, &differences);
+        file.file()
+            .write_all(page.as_bytes())
+            .map_err(|error| Failure::new(format!("cannot write the page: {error}")))?;
+        file.finish()?;
+    }
     if args.json {
         output::print_json(&json::answer(&asked, &compared, &differences))?;
     } else {

@@ -10,7 +10,9 @@ use prony_text::{Quantity, bytes, count, duration, thousands};
 use serde_json::Value;
 
 use crate::chart::bench::{self as charts, Change, MARKS_MAX, Values};
+use crate::chart::commands::Commands;
 use crate::drawing::Drawing;
+use crate::grid::{CSS as GRID_CSS, Grid, grid};
 use crate::html::{chips, document, head, heading, verdict};
 use crate::provenance;
 use crate::sentences::{Chip, Tone, Verdict};
@@ -31,7 +33,9 @@ const ALPHA: f64 = 0.05;
 pub struct Bench<'a> {
     /// All that was measured.
     pub samples: &'a Samples,
-    /// Comparisons with the first command.
+    /// Answer on several commands, which comes before everything else.
+    pub several: Option<Several>,
+    /// Comparisons of one command with another.
     pub comparisons: Vec<Comparison>,
     /// Differences below this log ratio count as none.
     pub margin: f64,
@@ -39,9 +43,26 @@ pub struct Bench<'a> {
     pub version: &'a str,
 }
 
+/// Several commands, or a command with several values of a parameter.
+#[derive(Debug)]
+pub struct Several {
+    /// Title of the page.
+    pub title: String,
+    /// The answer in a sentence.
+    pub verdict: Verdict,
+    /// A row for each command, the fastest first.
+    pub table: Grid,
+    /// The commands as a chart, and what it shows.
+    pub chart: Commands,
+    /// The metric of the ratios, of processes.
+    pub metric: Option<Metric>,
+}
+
 /// A command compared with another one.
 #[derive(Debug)]
 pub struct Comparison {
+    /// Letters of the baseline and of the command that is compared with it.
+    pub letters: [String; 2],
     /// Place of the baseline among the benchmarks.
     pub a: usize,
     /// Place of the command that is compared with it.
@@ -64,8 +85,18 @@ impl Bench<'_> {
         let body = html! {
             (head(&title, &html! { (self.shape()) }))
             main {
-                @for comparison in &self.comparisons { (verdict(&comparison.verdict)) }
-                (chips(&self.chips()))
+                @match &self.several {
+                    Some(several) => {
+                        (verdict(&several.verdict))
+                        (chips(&self.chips()))
+                        (grid(&several.table))
+                        (plot(&several.chart))
+                    }
+                    None => {
+                        @for comparison in &self.comparisons { (verdict(&comparison.verdict)) }
+                        (chips(&self.chips()))
+                    }
+                }
                 (self.warnings())
                 (self.charts(shown))
                 (self.table(shown))
@@ -73,10 +104,14 @@ impl Bench<'_> {
                 (self.reproduce(shown))
             }
         };
-        document(&title, shown.max(2), &[], self.version, &body)
+        let series = self.several.as_ref().map_or(0, |several| several.chart.series.len());
+        document(&title, shown.max(series).max(2), (GRID_CSS, &[]), self.version, &body)
     }
 
     fn title(&self) -> String {
+        if let Some(several) = &self.several {
+            return cut(&several.title, TITLE_LETTERS);
+        }
         let name = |benchmark: &Benchmark| cut(&benchmark.name, TITLE_LETTERS);
         match self.samples.benchmarks.as_slice() {
             [] => "no samples".to_owned(),
@@ -163,7 +198,8 @@ impl Bench<'_> {
 
     /// The metric that the charts show: that of the verdict, or the values as they are.
     fn metric(&self) -> Option<Metric> {
-        self.comparisons.iter().find_map(|comparison| comparison.metric)
+        let of_several = self.several.as_ref().and_then(|several| several.metric);
+        of_several.or_else(|| self.comparisons.iter().find_map(|comparison| comparison.metric))
     }
 
     fn charts(&self, shown: usize) -> Markup {
@@ -180,15 +216,22 @@ impl Bench<'_> {
         let by_time = self.by_time();
         let most = rows.iter().map(|row| row.points.len()).max().unwrap_or(0);
         let left_out = self.samples.benchmarks.len() - shown;
+        let letter = |at: usize, of: &Comparison| of.letters[at].clone();
+        let against = self.comparisons.first().map_or_else(String::new, |one| match self.comparisons.len() {
+            1 => format!("{} against {}", letter(1, one), letter(0, one)),
+            _ => format!("against {}", letter(0, one)),
+        });
+        let spread = match charts::has_own_scales(&rows) {
+            true => format!("{name}, relative to the median of each command; line: median, shaded: its 95 % interval"),
+            false => format!("{name}; line: median, shaded: its 95 % interval"),
+        };
         html! {
             @if left_out > 0 { p { (count(left_out, "further command")) " not shown." } }
             div class="two" {
                 @if !changes.is_empty() {
-                    (card("Change", "B against A; line: interval, shaded: same", &charts::changes(&changes, self.margin)))
+                    (card("Change", &format!("{against}; line: interval, shaded: same"), &charts::changes(&changes, &changes, self.margin)))
                 }
-                @if let Some(chart) = charts::distributions(&rows, &quantity) {
-                    (card("Distribution", &format!("{name}; line: median, shaded: its 95 % interval"), &chart))
-                }
+                @if let Some(chart) = charts::distributions(&rows, unit) { (card("Distribution", &spread, &chart)) }
                 @for comparison in self.comparisons.iter().take(PAIRS_MAX) {
                     @let points = self.pairs(comparison);
                     @if points.len() > 1 {
@@ -197,8 +240,10 @@ impl Bench<'_> {
                         } else {
                             String::new()
                         };
-                        @let small = format!("{of}B to A, {name}; shaded: interval");
-                        (card("Pairs in the order of time", &small, &charts::pairs(&points, &comparison.interval, by_time)))
+                        @let ratio = format!("{} to {}", letter(1, comparison), letter(0, comparison));
+                        @let small = format!("{of}{ratio}, {name}; shaded: interval");
+                        @let chart = charts::pairs(&points, &ratio, &comparison.interval, by_time);
+                        (card("Pairs in the order of time", &small, &chart))
                     }
                 }
                 @if most > 1 {
@@ -266,7 +311,7 @@ impl Bench<'_> {
             peaks.max().map_or_else(|| "–".to_owned(), bytes)
         };
         html! {
-            section {
+            section id="numbers" {
                 (heading("Numbers", "of all values, warm-ups left out"))
                 div class="card wide" {
                     table {
@@ -280,8 +325,9 @@ impl Bench<'_> {
                         }
                         tbody {
                             @for benchmark in self.samples.benchmarks.iter().take(shown) {
-                                @for (place, one) in self.metrics(benchmark).iter().enumerate() {
-                                    (row(one, place == 0, &rss(benchmark)))
+                                @let metrics = self.metrics(benchmark);
+                                @for (place, one) in metrics.iter().enumerate() {
+                                    (row(one, (place == 0).then_some(metrics.len()), &rss(benchmark)))
                                 }
                             }
                         }
@@ -335,8 +381,8 @@ impl Bench<'_> {
     }
 }
 
-/// One time of a command. `is_first`: of its times, where the command is named and its memory told.
-fn row(benchmark: &Benchmark, is_first: bool, rss: &str) -> Markup {
+/// One time of a command. `rows`: how many times it has, at the first one, where it is named and its memory told.
+fn row(benchmark: &Benchmark, rows: Option<usize>, rss: &str) -> Markup {
     let in_order: Vec<f64> = benchmark.values().filter(|value| value.is_finite()).collect();
     let values = sorted(&in_order);
     let Some(&min) = values.first() else { return html! {} };
@@ -352,7 +398,7 @@ fn row(benchmark: &Benchmark, is_first: bool, rss: &str) -> Markup {
     let quantile = |share| quantile_of_sorted(&values, share).map_or_else(String::new, |value| quantity.value(value));
     html! {
         tr {
-            th scope="row" { @if is_first { (benchmark.name) } }
+            @if let Some(rows) = rows { th scope="row" rowspan=(rows) { (benchmark.name) } }
             td class="n" { (metric_words(benchmark.metric())) }
             td class="n" { b { (quantile(0.5)) } }
             td class="n" { (interval) }
@@ -362,7 +408,7 @@ fn row(benchmark: &Benchmark, is_first: bool, rss: &str) -> Markup {
             td class="n" { (quantile(0.95)) }
             td class="n" { (quantile(1.0)) }
             td class="n" { (thousands(values.len())) }
-            td class="n" { @if is_first { (rss) } }
+            td class="n" { @if rows.is_some() { (rss) } }
         }
     }
 }
@@ -381,7 +427,22 @@ fn metric_words(metric: &str) -> String {
         "cpu" => "CPU time".to_owned(),
         "net" => "wall minus CPU wait".to_owned(),
         "wall" => "wall time".to_owned(),
+        "rss" => "peak memory".to_owned(),
         other => other.to_owned(),
+    }
+}
+
+/// The commands in one chart, over the whole width.
+fn plot(chart: &Commands) -> Markup {
+    let title = match &chart.parameter {
+        Some(parameter) => format!("{} along {parameter}", chart.metric),
+        None => chart.metric.clone(),
+    };
+    html! {
+        section {
+            (heading(&title, "median with its 95 % interval"))
+            div class="card" { (chart.fitting()) }
+        }
     }
 }
 

@@ -13,14 +13,14 @@ const CSS: &str = include_str!("page.css");
 const COMMON: &str = include_str!("common.js");
 
 /// One HTML document with its style and script in it. `series`: how many colours of series it may show; `parts`: scripts
-/// behind what all pages have.
-pub fn document(title: &str, series: usize, parts: &[&str], version: &str, body: &Markup) -> String {
+/// behind what all pages have. `style`: what only some pages have.
+pub fn document(title: &str, series: usize, (style, parts): (&str, &[&str]), version: &str, body: &Markup) -> String {
     let script = format!("{COMMON}{}}})();\n", parts.concat());
     let policy = format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src '{}'; img-src data:; base-uri 'none'; form-action 'none'",
         script_hash(&script)
     );
-    let style = format!("\n{}{CSS}{}{CHART_CSS}", schemes(), series_css(series));
+    let style = format!("\n{}{CSS}{style}{}{CHART_CSS}", schemes(), series_css(series));
     let page = html! {
         (PreEscaped("<!doctype html>\n"))
         html lang="en" {
@@ -83,7 +83,8 @@ pub fn chips(chips: &[Chip]) -> Markup {
     }
 }
 
-fn class(tone: Tone) -> &'static str {
+/// Class that gives a statement its colour.
+pub fn class(tone: Tone) -> &'static str {
     match tone {
         Tone::Good => "good",
         Tone::Bad => "bad",
@@ -120,6 +121,14 @@ fn script_hash(script: &str) -> String {
 /// Heading of a section: its title, and what it shows.
 pub fn heading(title: &str, small: &str) -> Markup {
     html! { h2 { (title) " " small { (small) } } }
+}
+
+/// A chart that is drawn twice, each with letters that can be read at its width: the page shows the one that fits.
+pub fn fitting(broad: &Drawing, narrow: &Drawing) -> Markup {
+    html! {
+        div class="broad" { (PreEscaped(broad.inline())) }
+        div class="narrow" { (PreEscaped(narrow.inline())) }
+    }
 }
 
 /// Chart that shrinks with the page, but not until its text cannot be read.

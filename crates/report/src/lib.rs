@@ -3,7 +3,8 @@
 //!
 //! [`Report::of`] asks the statistics once; [`Report::page`], [`Report::markdown`] and [`Report::svgs`] put the same
 //! answers into an HTML file, into text for a README, and into a file a chart. Nothing here computes a statistic: it chooses,
-//! words and places. [`Bench::page`] and [`View::page`] do the same for one bench and for one demo. A page loads nothing: a policy in it forbids every request.
+//! words and places. [`Bench::page`], [`Stored::page`] and [`View::page`] do the same for one bench, for stored
+//! samples and for one demo. A page loads nothing: a policy in it forbids every request.
 #![forbid(unsafe_code)]
 
 mod axis;
@@ -17,6 +18,7 @@ mod extras;
 mod figures;
 mod findings;
 mod frames;
+mod grid;
 mod html;
 mod limits;
 mod markdown;
@@ -25,19 +27,22 @@ mod page;
 mod palette;
 mod provenance;
 mod sentences;
+mod stored;
 mod view;
 
 use std::path::Path;
 
 use prony_study::Results;
 
-pub use bench::{Bench, Comparison};
+pub use bench::{Bench, Comparison, Several};
 pub use chart::bench::Change;
 pub use chart::commands::{CommandPoint, CommandSeries, Commands};
 pub use chart::curves::{Along, Curve, Curves, Point};
 pub use extras::Extras;
+pub use grid::{Grid, GridCell, GridRow};
 pub use limits::limits_curves;
 pub use sentences::{Chip, Tone, Verdict};
+pub use stored::Stored;
 pub use view::{Divergence, Replay, View};
 
 use findings::Findings;

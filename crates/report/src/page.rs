@@ -42,7 +42,7 @@ pub fn page(report: &Report<'_>) -> String {
             (reproduce(report))
         }
     };
-    document(&report.matrix.results.title, series, &[SCRIPT], &report.extras.version, &body)
+    document(&report.matrix.results.title, series, ("", &[SCRIPT]), &report.extras.version, &body)
 }
 
 fn head(report: &Report<'_>) -> Markup {
@@ -81,8 +81,8 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
             h2 {
                 "Effect of each component "
                 small {
-                    (what) "; dot: one " (over) ", bar: 95 % interval, line: median; thin line: range, with an arrow where it \
-                     continues"
+                    (what) "; dot: one " (over) ", bar: 95 % interval, line: median; thin line: range over " (over) "s, with an \
+                     arrow where it continues"
                 }
             }
             div class="card" {
@@ -93,7 +93,7 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                             th scope="col" { "change" }
                             th scope="col" class="n" { "median" }
                             th scope="col" class="n" { "95 % interval" }
-                            th scope="col" class="n" { (range) }
+                            th scope="col" class="n" { "range" }
                             th scope="col" class="n" { "pairs" }
                             th scope="col" class="strip" { (PreEscaped(impact::scale(&axis).inline())) }
                         }
@@ -109,10 +109,10 @@ fn impact_table(report: &Report<'_>, listed: &[&Effect]) -> Markup {
                                 td { (change) }
                                 td class="n usual" data-name="median" { b { (notation.value(size.median)) } }
                                 td class="n interval" data-name="95 % interval" {
-                                    (notation.span(size.interval.low, size.interval.high))
+                                    (notation.bounds(size.interval.low, size.interval.high))
                                     @if !is_significant { " " em { (sentences::NOT_SIGNIFICANT) } }
                                 }
-                                td class="n range" data-name=(range) { (of_range.span(size.min, size.max)) }
+                                td class="n range" data-name=(range) { (of_range.bounds(size.min, size.max)) }
                                 td class="n pairs" data-name="pairs" { (thousands(effect.pairs)) }
                                 td class="strip" { (PreEscaped(impact::strip(matrix, effect, &axis).inline())) }
                             }

@@ -132,7 +132,7 @@ impl View<'_> {
             }
             script type="application/json" id="timeline" { (PreEscaped(json_in_script(&self.data(&frame_ns).to_string()))) }
         };
-        document(self.title, 8, &[SCRIPT], self.version, &body)
+        document(self.title, 8, ("", &[SCRIPT]), self.version, &body)
     }
 
     fn shape(&self) -> String {
@@ -182,7 +182,7 @@ impl View<'_> {
             @if let Some(divergence) = &replay.divergence { (self.divergence(divergence)) }
             @if values.len() > 1 {
                 div class="two" {
-                    @if let Some(chart) = charts::distributions(std::slice::from_ref(&row), &quantity) {
+                    @if let Some(chart) = charts::distributions(std::slice::from_ref(&row), "second") {
                         (card("Distribution of frame times", "line: median, shaded: its 95 % interval", &chart))
                     }
                     @let first = replay.frame_ms.get(..of_one).unwrap_or_default();

@@ -81,14 +81,14 @@ pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
     if several {
         let samples = demos::samples(&measured);
         exports.write(&samples, &[])?;
-        exports.page(|| page::page(&samples, &[], args.margin.ln_1p()))?;
+        exports.page(|| page::of_pairs(&samples, &[], args.margin.ln_1p()))?;
         github::annotate(&cases);
         return demos::answer(args, &measured, demos.len());
     }
     let Some(Measured { options, report, .. }) = measured.pop() else { return Ok(Exit::NotTrusted) };
     exports.write(&report.samples, &[])?;
-    let outcomes: Vec<&Outcome> = report.outcome.iter().collect();
-    exports.page(|| page::page(&report.samples, &outcomes, options.plan.margin))?;
+    let compared: Vec<(usize, usize, &Outcome)> = report.outcome.iter().map(|outcome| (0, 1, outcome)).collect();
+    exports.page(|| page::of_pairs(&report.samples, &compared, options.plan.margin))?;
     if let Some(failure) = failure(&options, &report) {
         github::annotate(&cases);
         return Err(failure);

@@ -1,21 +1,118 @@
 //! The page of a bench: what is said in the terminal, and the charts behind it.
 
-use prony_report::{Bench, Change, Comparison, Tone, Verdict as Said};
+use prony_bench::{Options, Report};
+use prony_report::{Bench, Change, Comparison, Grid, GridCell, GridRow, Several, Tone, Verdict as Said};
 use prony_stats::judge::{Metric, Outcome, Verdict};
+use prony_stats::ranking::{Place, Standing};
 use prony_stats::samples::Samples;
+use prony_text::count;
 
 use super::human::{letter, metric_name, verdict};
+use super::{picture, table};
 
-/// The page of samples and of the comparisons of each further command with the first. `margin`: a log ratio.
-pub fn page(samples: &Samples, outcomes: &[&Outcome], margin: f64) -> String {
-    let several = outcomes.len() > 1;
-    let comparisons = outcomes.iter().zip(1..).filter(|(_, b)| *b < samples.benchmarks.len());
-    let comparisons = comparisons.map(|(outcome, b)| comparison(samples, outcome, b, margin, several)).collect();
-    Bench { samples, comparisons, margin, version: env!("CARGO_PKG_VERSION") }.page()
+/// The page of a bench of commands.
+pub fn page(options: &Options, report: &Report) -> String {
+    // A ranking compares all commands with each other; those with the first one are no answer.
+    let compared = report.comparisons.iter().filter(|_| report.ranking.is_none());
+    let compared: Vec<(usize, usize, &Outcome)> =
+        compared.map(|one| (one.reference, one.subject, &one.outcome)).collect();
+    let several = table::suits(report).then(|| several(options, report));
+    rendered(&report.samples, &compared, several, options.plan.margin)
 }
 
-fn comparison(samples: &Samples, outcome: &Outcome, b: usize, margin: f64, several: bool) -> Comparison {
-    let name = letter(b);
+/// The page of samples and of comparisons: baseline, compared command, outcome. `margin`: a log ratio.
+pub fn of_pairs(samples: &Samples, compared: &[(usize, usize, &Outcome)], margin: f64) -> String {
+    rendered(samples, compared, None, margin)
+}
+
+fn rendered(samples: &Samples, compared: &[(usize, usize, &Outcome)], several: Option<Several>, margin: f64) -> String {
+    let known = compared.iter().filter(|(a, b, _)| *a.max(b) < samples.benchmarks.len());
+    let comparisons =
+        known.map(|&(a, b, outcome)| comparison(samples, outcome, [a, b], margin, compared.len() > 1)).collect();
+    Bench { samples, several, comparisons, margin, version: env!("CARGO_PKG_VERSION") }.page()
+}
+
+/// Table, chart and answer of several commands.
+fn several(options: &Options, report: &Report) -> Several {
+    let answers = table::answers(options, report);
+    let row = |cells: Vec<String>| {
+        let last = cells.len().saturating_sub(1);
+        let cell = |(column, text): (usize, String)| match column == last {
+            true => GridCell { tone: Some(tone_of(&text, report.ranking.is_some())), text },
+            false => GridCell::plain(text),
+        };
+        GridRow { cells: cells.into_iter().enumerate().map(cell).collect() }
+    };
+    let metric = table::metric(report);
+    let title = match picture::scanned(options) {
+        Some(parameter) => format!("{} along {parameter}", picture::title(options)),
+        None => picture::title(options),
+    };
+    Several {
+        title,
+        verdict: claim(options, report),
+        table: Grid {
+            title: if report.ranking.is_some() { "Ranking" } else { "Commands" }.to_owned(),
+            small: "the fastest first".to_owned(),
+            head: answers.head,
+            names: 2,
+            rows: answers.rows.into_iter().map(row).collect(),
+            basis: answers.basis,
+        },
+        chart: picture::chart(options, report),
+        metric: table::is_of_processes(report).then_some(metric),
+    }
+}
+
+/// Who is the fastest, or how many differ from the reference.
+fn claim(options: &Options, report: &Report) -> Said {
+    let name = |subject: usize| format!("{} {}", letter(subject), options.subjects[subject].name);
+    if let Some(ranking) = &report.ranking {
+        let first = if ranking.metric == Metric::Rss { "uses the least memory" } else { "is the fastest" };
+        let open = |place: &&Place| place.standing != Standing::Slower;
+        let best: Vec<String> = ranking.places.iter().filter(open).map(|place| name(place.candidate)).collect();
+        let is_unclear = ranking.places.iter().any(|place| place.standing == Standing::Unclear);
+        let (tone, claim) = match best.as_slice() {
+            [only] => (Tone::Good, format!("{only} {first}")),
+            several => {
+                let tone = if is_unclear { Tone::Warn } else { Tone::Plain };
+                (tone, format!("one of {} {first}", several.join(", ")))
+            }
+        };
+        return Said { tone, claim: sentence(&claim), basis: of_names(options, &ranking.places) };
+    }
+    let of = |verdict| report.comparisons.iter().filter(|one| one.outcome.verdict == verdict).count();
+    let words = [
+        (Verdict::Slower, "slower", Tone::Bad),
+        (Verdict::Unclear, "unclear", Tone::Warn),
+        (Verdict::Faster, "faster", Tone::Good),
+        (Verdict::Same, "same", Tone::Plain),
+    ];
+    let found: Vec<_> = words.into_iter().filter(|(verdict, ..)| of(*verdict) > 0).collect();
+    let counts: Vec<String> = found.iter().map(|(verdict, word, _)| format!("{} {word}", of(*verdict))).collect();
+    let reference = table::reference(report).map_or_else(String::new, |one| format!("against {}: ", name(one)));
+    let tone = found.first().map_or(Tone::Warn, |(_, _, tone)| *tone);
+    Said { tone, claim: sentence(&format!("{reference}{}", counts.join(", "))), basis: String::new() }
+}
+
+/// Commands that are known to be slower, in a clause.
+fn of_names(options: &Options, places: &[Place]) -> String {
+    let slower = places.iter().filter(|place| place.standing == Standing::Slower).count();
+    format!("{}, {slower} of them slower", count(options.subjects.len() as u64, "command"))
+}
+
+/// In a ranking all but one are slower, which is no finding.
+fn tone_of(verdict: &str, is_ranking: bool) -> Tone {
+    match verdict {
+        "fastest" | "faster" | "least" | "less" => Tone::Good,
+        "slower" | "more" if !is_ranking => Tone::Bad,
+        "unclear" => Tone::Warn,
+        _ => Tone::Plain,
+    }
+}
+
+fn comparison(samples: &Samples, outcome: &Outcome, [a, b]: [usize; 2], margin: f64, several: bool) -> Comparison {
+    let (baseline, name) = (letter(a), letter(b));
     let said = verdict(&name, outcome, margin, several);
     // `B is slower by 0.9 % [0.3, 1.5], 46 pairs, 4.0 s`: the claim, and what it is based on.
     let (claim, basis) =
@@ -23,15 +120,18 @@ fn comparison(samples: &Samples, outcome: &Outcome, b: usize, margin: f64, sever
             Some(at) => (said[..at].to_owned(), said[at + 2..].to_owned()),
             None => (said, String::new()),
         };
-    let names = format!("A: {}; {name}: {}", samples.benchmarks[0].name, samples.benchmarks[b].name);
+    let names = format!("{baseline}: {}; {name}: {}", samples.benchmarks[a].name, samples.benchmarks[b].name);
     let reasons: Vec<String> = outcome.reasons.iter().map(ToString::to_string).collect();
     let basis = [vec![basis, names], reasons].concat().into_iter().filter(|part| !part.is_empty());
     let judged = samples.benchmarks[b].metric();
     let is_time = matches!(judged, "wall" | "cpu" | "net");
     let metrics = [Metric::Cpu, Metric::Uncontended, Metric::Wall, Metric::Rss].into_iter().filter_map(|metric| {
-        let block = metric.of(outcome).filter(|block| block.interval.n > 0)?;
+        // Of several commands, what is informational would hide what is judged.
+        let is_shown = !several || outcome.judged.contains(&metric);
+        let block = metric.of(outcome).filter(|block| is_shown && block.interval.n > 0)?;
         let of = match metric {
             Metric::Cpu if !is_time => judged,
+            Metric::Rss => "peak memory",
             other => metric_name(other.name()),
         };
         let name = if several { format!("{name}, {of}") } else { of.to_owned() };
@@ -39,7 +139,8 @@ fn comparison(samples: &Samples, outcome: &Outcome, b: usize, margin: f64, sever
     });
     let interval = outcome.metric.of(outcome).map(|block| block.interval);
     Comparison {
-        a: 0,
+        letters: [baseline, name.clone()],
+        a,
         b,
         verdict: Said {
             tone: tone(outcome.verdict),
@@ -52,7 +153,8 @@ fn comparison(samples: &Samples, outcome: &Outcome, b: usize, margin: f64, sever
     }
 }
 
-fn tone(verdict: Verdict) -> Tone {
+/// Tone in which a verdict is told.
+pub fn tone(verdict: Verdict) -> Tone {
     match verdict {
         Verdict::Faster => Tone::Good,
         Verdict::Slower => Tone::Bad,
@@ -61,7 +163,8 @@ fn tone(verdict: Verdict) -> Tone {
     }
 }
 
-fn sentence(text: &str) -> String {
+/// The text with a capital letter.
+pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

@@ -60,7 +60,7 @@ fn point(report: &Report, subject: usize, at: f64) -> CommandPoint {
 }
 
 /// The parameter with the most values, if all of them are numbers.
-fn scanned(options: &Options) -> Option<String> {
+pub fn scanned(options: &Options) -> Option<String> {
     let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, value) in options.subjects.iter().flat_map(|subject| &subject.parameters) {
         let known = values.entry(name).or_default();
@@ -92,7 +92,8 @@ fn rest(options: &Options, subject: usize, parameter: &str) -> String {
     if others.is_empty() { name } else { format!("{name}, {}", others.join(", ")) }
 }
 
-fn title(options: &Options) -> String {
+/// What was run, as a title.
+pub fn title(options: &Options) -> String {
     let mut names: Vec<&str> = options.subjects.iter().filter_map(|subject| subject.template.as_deref()).collect();
     names.dedup();
     match names.as_slice() {

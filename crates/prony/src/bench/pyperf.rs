@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::exports::Exports;
 use super::live::Live;
 use super::subjects::{executable, reference};
-use super::{cases, exit, failure, github, human, json, junit, options, relative, rounds};
+use super::{benchmarks, cases, exit, failure, github, human, json, junit, options, page, picture, relative, rounds};
 use crate::cli::BenchArgs;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -53,6 +53,10 @@ struct Judged {
 pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let scripts = scripts(args)?;
     let common = common(&scripts)?;
+    if args.svg.is_some() && common.len() > 1 {
+        return Err(Failure::new(format!("--svg: expected one benchmark, found {}", common.len()))
+            .hint("--export-html writes a page with all of them"));
+    }
     let base = options(args)?;
     let mut exports = Exports::create(args)?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
@@ -91,6 +95,13 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let ratios: Vec<Option<Interval>> =
         judged.iter().flat_map(|(_, options, report)| relative(options, report)).collect();
     exports.write(&samples, &ratios)?;
+    match judged.as_slice() {
+        [(_, options, report)] => {
+            exports.draw(|| picture::chart(options, report).svg())?;
+            exports.page(|| page::page(options, report))?;
+        }
+        several => exports.page(|| benchmarks::page(several, args))?,
+    }
     let mut all_cases = Vec::new();
     for (name, options, report) in &judged {
         all_cases.extend(cases(options, report).into_iter().map(|mut case| {
@@ -157,6 +168,14 @@ fn samples(judged: &[(String, Options, Report)], several: bool) -> Samples {
 fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
     let fallback = ["python3".to_owned()];
     let interpreters = if args.interpreter.is_empty() { &fallback[..] } else { &args.interpreter };
+    let most = interpreters.len() * args.pyperf.len();
+    if args.command_name.len() > most {
+        return Err(Failure::new(format!(
+            "expected at most one --command-name for each of {}, found {}",
+            count(most as u64, "script"),
+            args.command_name.len()
+        )));
+    }
     let mut scripts: Vec<Script> = Vec::new();
     for interpreter in interpreters {
         for script in &args.pyperf {
@@ -166,6 +185,11 @@ fn scripts(args: &BenchArgs) -> Result<Vec<Script>, Failure> {
                 _ => format!("{interpreter}: {script}"),
             };
             let name = args.command_name.get(scripts.len()).cloned().unwrap_or(name);
+            // A script may be compared with itself; samples are told apart by their names.
+            let name = match scripts.iter().any(|known| known.name == name) {
+                true => format!("{name} ({})", scripts.len() + 1),
+                false => name,
+            };
             let interpreter = executable(interpreter);
             let benchmarks = list(&interpreter, &words)?;
             scripts.push(Script { name, interpreter, words, benchmarks });

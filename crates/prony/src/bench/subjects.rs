@@ -40,7 +40,8 @@ pub fn all(args: &BenchArgs) -> Result<Vec<Subject>, Failure> {
             args.setup.len()
         )));
     }
-    if args.command_name.len() > commands * combinations.len() {
+    // Those of --pyperf are of its scripts.
+    if args.pyperf.is_empty() && args.command_name.len() > commands * combinations.len() {
         return Err(Failure::new(format!(
             "expected at most one --command-name for each of {} commands, found {}",
             commands * combinations.len(),

@@ -1,7 +1,5 @@
 //! Several commands in one table, the fastest first.
 
-use std::fmt::Write;
-
 use prony_bench::{Options, Report, Spread, Summary};
 use prony_stats::Interval;
 use prony_stats::judge::{Metric, Outcome, Verdict};
@@ -24,10 +22,28 @@ pub fn suits(report: &Report) -> bool {
     report.ranking.is_some() || report.comparisons.len() > 1
 }
 
+/// The table of all commands, without a shape.
+pub struct Answers {
+    /// Names of the columns; the first two name a command.
+    pub head: Vec<String>,
+    /// Cells of each command, the fastest first, of which the last is the verdict.
+    pub rows: Vec<Vec<String>>,
+    /// What it rests on.
+    pub basis: String,
+}
+
 /// Table of all commands and what it rests on.
 pub fn text(options: &Options, report: &Report) -> String {
+    let answers = answers(options, report);
+    let mut table = Table::with_head(answers.head).numbers(3..4);
+    answers.rows.into_iter().for_each(|row| table.row(row));
+    format!("{}{}\n", table.text(), answers.basis)
+}
+
+/// What is known of each command.
+pub fn answers(options: &Options, report: &Report) -> Answers {
     let metric = metric(report);
-    let reference = report.comparisons.first().filter(|_| report.ranking.is_none()).map(|one| one.reference);
+    let reference = reference(report);
     let ratio = match reference {
         Some(reference) => format!("ratio to {} [95 %]", letter(reference)),
         None => format!("ratio to {} [95 %]", if metric == Metric::Rss { "least" } else { "fastest" }),
@@ -41,8 +57,7 @@ pub fn text(options: &Options, report: &Report) -> String {
     head.extend(has_rates.then(|| "throughput".to_owned()));
     head.extend(has_memory.then(|| "peak memory".to_owned()));
     head.extend([ratio, "verdict".to_owned()]);
-    let mut table = Table::with_head(head).numbers(3..4);
-    for row in rows(report) {
+    let row = |row: Row| {
         let summary = report.summaries.get(row.subject).and_then(Option::as_ref);
         let unit = benchmarks.get(row.subject).map_or("second", |benchmark| benchmark.unit_name());
         let shown = summary.map(|summary| spread(report, summary, metric, unit));
@@ -62,24 +77,25 @@ pub fn text(options: &Options, report: &Report) -> String {
         }
         cells.push(row.ratio.map_or_else(|| "1".to_owned(), |ratio| factor(&ratio)));
         cells.push(row.verdict.to_owned());
-        table.row(cells);
-    }
-    let mut out = table.text();
+        cells
+    };
     let rests_on = format!("{}, {:.1} s", count(report.rounds as u64, "round"), report.elapsed_s);
     let level = plain(options.plan.alpha * 100.0);
     let margin = plain(to_percent(options.plan.margin));
-    let _ = match reference {
-        Some(_) => {
-            writeln!(out, "{rests_on}; same: within ±{margin} %; probability of any false alarm: at most {level} %")
-        }
-        None => writeln!(
-            out,
+    let basis = match reference {
+        Some(_) => format!("{rests_on}; same: within ±{margin} %; probability of any false alarm: at most {level} %"),
+        None => format!(
             "{rests_on}; same: may be the {0}, and is within {margin} % of it; probability that any of these statements is \
              wrong: at most {level} %",
             if metric == Metric::Rss { "least" } else { "fastest" }
         ),
     };
-    out
+    Answers { head, rows: rows(report).into_iter().map(row).collect(), basis }
+}
+
+/// The command with which all others are compared, if they are not ranked.
+pub fn reference(report: &Report) -> Option<usize> {
+    report.comparisons.first().filter(|_| report.ranking.is_none()).map(|one| one.reference)
 }
 
 /// Rows in the order of their ratios.
@@ -119,7 +135,8 @@ pub fn standing(standing: Standing, is_of_time: bool) -> &'static str {
     }
 }
 
-fn word(outcome: &Outcome) -> &'static str {
+/// Verdict on a command in a word.
+pub fn word(outcome: &Outcome) -> &'static str {
     match (outcome.verdict, outcome.metric) {
         (Verdict::Slower, Metric::Rss) => "more",
         (Verdict::Faster, Metric::Rss) => "less",
@@ -146,7 +163,8 @@ fn spread<'a>(report: &Report, summary: &'a Summary, metric: Metric, unit: &'a s
     of_process.map_or((&summary.value, unit), |spread| (spread, metric.unit()))
 }
 
-fn is_of_processes(report: &Report) -> bool {
+/// True if processes were measured, and not what a worker says.
+pub fn is_of_processes(report: &Report) -> bool {
     report.samples.benchmarks.first().is_none_or(|benchmark| matches!(benchmark.metric(), "wall" | "cpu"))
 }
 

@@ -129,7 +129,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "STATEMENT", group = "python_code", help_heading = "Commands to run")]
     pub python: Vec<String>,
     /// Run each benchmark of a Python script that uses pyperf.Runner, with the script's arguments; scripts are compared
-    #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items", "svg", "reference"], help_heading = "Commands to run")]
+    #[arg(long, value_name = "SCRIPT", group = "python_code", conflicts_with_all = ["commands", "shell", "prepare", "setup", "cleanup", "parameter", "parameter_list", "parameter_scan", "duet", "bytes", "operations", "items"], help_heading = "Commands to run")]
     pub pyperf: Vec<String>,
     /// Interpreter for --python and --pyperf; two interpreters are compared
     #[arg(long, value_name = "PROGRAM", requires = "python_code", help_heading = "Commands to run")]
@@ -199,8 +199,8 @@ pub struct BenchArgs {
     /// Draw the commands, or their time along a parameter, in FILE
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub svg: Option<PathBuf>,
-    /// Write a page to FILE: verdict, distribution, pairs in the order of time, machine
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Write a page to FILE: verdict or ranking, plot along a parameter, distribution, pairs in the order of time, machine
+    #[arg(long, visible_alias = "html", value_name = "FILE", help_heading = "Output")]
     pub export_html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]

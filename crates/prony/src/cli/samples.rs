@@ -16,6 +16,7 @@ Examples:
   prony compare old.json new.json             each benchmark of the second file with the same one of the first
   prony compare both.json                     the other benchmarks of a file with its first
   prony compare old.json new.json other.json --markdown   one column per file
+  prony compare old.json new.json --export-html page.html   the same with pictures
   prony compare old.txt new.txt                           of `go test -bench -benchmem -count 10`: also B/op, allocs/op
   prony compare -G old.json new.json          slower ones first
   prony compare old.json new.json --group-by cpu_model_name
@@ -56,6 +57,9 @@ pub struct CompareArgs {
     /// Print a Markdown table
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
+    /// Write a page to FILE: table, changes on one axis, distributions, machines
+    #[arg(long, visible_alias = "html", value_name = "FILE")]
+    pub export_html: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -53,6 +53,12 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
             }
         }
     }
+    let _ = writeln!(out, "\n{}; {}", counts(compared), error(asked));
+    out
+}
+
+/// `2 slower, 1 same`.
+pub fn counts(compared: &[Compared<'_>]) -> String {
     let of = |verdict| compared.iter().filter(|one| one.verdict() == verdict).count();
     // Of bytes and allocations, what is worse is higher.
     let is_of_time = compared.iter().all(|one| one.b.unit == Unit::Second);
@@ -65,17 +71,16 @@ pub fn text(asked: &Asked<'_>, compared: &[Compared<'_>]) -> String {
     .into_iter()
     .filter(|&(verdict, _)| of(verdict) > 0)
     .map(|(verdict, word)| format!("{} {word}", of(verdict)));
-    let _ = writeln!(
-        out,
-        "\n{}; probability of any false alarm: at most {} %",
-        counts.collect::<Vec<_>>().join(", "),
-        plain(asked.args.alpha * 100.0)
-    );
-    out
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// What is known of errors.
+pub fn error(asked: &Asked<'_>) -> String {
+    format!("probability of any false alarm: at most {} %", plain(asked.args.alpha * 100.0))
 }
 
 /// `B is slower by 1.0 % [0.6, 1.4], 186 pairs`.
-fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
+pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
     let Some(answer) = &one.answer else { return "unclear: one side has no values except warm-ups".to_owned() };
     // Of the values as they are: a rate that falls is lower, and worse.
     let (estimate, low, high) = shown(one, answer);
@@ -107,7 +112,7 @@ fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
 }
 
 /// Word for a side that differs: times are faster or slower, all else is higher or lower.
-fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
+pub fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
     let worse = verdict == Verdict::Slower;
     match (one.b.unit, one.b.better()) {
         (_, _) if verdict == Verdict::Same => "same",
@@ -137,7 +142,7 @@ fn word(one: &Compared<'_>, verdict: Verdict) -> &'static str {
 }
 
 /// Log ratio of the values as they are: the judge's, unless more is better.
-fn shown(one: &Compared<'_>, answer: &Answer) -> (f64, f64, f64) {
+pub fn shown(one: &Compared<'_>, answer: &Answer) -> (f64, f64, f64) {
     let (estimate, low, high) = answer.ratio();
     match one.b.better() {
         Better::Lower => (estimate, low, high),
@@ -145,7 +150,7 @@ fn shown(one: &Compared<'_>, answer: &Answer) -> (f64, f64, f64) {
     }
 }
 
-fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
+pub fn interval(estimate: f64, low: f64, high: f64, n: usize) -> Interval {
     Interval { estimate, low, high, confidence: 0.0, n }
 }
 
@@ -201,7 +206,7 @@ fn details(out: &mut String, one: &Compared<'_>) {
 }
 
 /// `20.13 ms, n = 93`, the median of all values.
-fn typical(benchmark: &Benchmark) -> String {
+pub fn typical(benchmark: &Benchmark) -> String {
     match benchmark.values().count() {
         0 => centre(benchmark),
         n => format!("{}, n = {}", centre(benchmark), thousands(n as u64)),
@@ -209,7 +214,7 @@ fn typical(benchmark: &Benchmark) -> String {
 }
 
 /// `20.13 ms`, the median of all values.
-fn centre(benchmark: &Benchmark) -> String {
+pub fn centre(benchmark: &Benchmark) -> String {
     let values: Vec<f64> = benchmark.values().collect();
     let unit = match benchmark.unit_name() {
         // The head of the table says it.
@@ -220,7 +225,7 @@ fn centre(benchmark: &Benchmark) -> String {
 }
 
 /// Comparisons by the metric, by the value of --group-by, and by the verdict, each with its heading.
-fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<(String, Vec<&'b Compared<'a>>)> {
+pub fn sections<'a, 'b>(asked: &Asked<'_>, compared: &'b [Compared<'a>]) -> Vec<(String, Vec<&'b Compared<'a>>)> {
     let metrics: Vec<&str> = compared.iter().map(|one| one.b.metric()).collect();
     let several = metrics.iter().any(|metric| *metric != metrics[0]);
     /// Metric, verdict and group, and the comparisons of them.
@@ -271,7 +276,7 @@ fn rank(verdict: Verdict) -> usize {
 }
 
 /// Files that are compared with the first one, each once, in their order.
-fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a crate::samples::Loaded> {
+pub fn others<'a>(members: &[&Compared<'a>]) -> Vec<&'a crate::samples::Loaded> {
     let mut files: Vec<&crate::samples::Loaded> = Vec::new();
     for one in members {
         if !files.iter().any(|file| std::ptr::eq(*file, one.files[1])) {
@@ -344,7 +349,7 @@ const MEAN_ALPHA: f64 = 0.05;
 
 /// The geometric mean of the changes of several benchmarks; `None` of one, and of those that differ in kind or have no
 /// ratio, as numbers that are 0.
-fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
+pub fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
     let [first, _, ..] = members else { return None };
     let alike = |one: &&&Compared<'_>| one.b.unit_name() == first.b.unit_name() && one.b.better() == first.b.better();
     let ratio = |one: &&Compared<'_>| {
@@ -369,7 +374,7 @@ fn mean(members: &[&Compared<'_>]) -> Option<Interval> {
 }
 
 /// Benchmark, A, B, change, verdict.
-fn row(one: &Compared<'_>) -> [String; 5] {
+pub fn row(one: &Compared<'_>) -> [String; 5] {
     let same_file = std::ptr::eq(one.files[0], one.files[1]);
     let [benchmark, file] = [&one.b.name, &one.files[1].name].map(Untrusted::new);
     let name = match (same_file, one.a.name == one.b.name) {
@@ -381,7 +386,7 @@ fn row(one: &Compared<'_>) -> [String; 5] {
 }
 
 /// The change of B with its interval; what began at 0, or came to it, has none.
-fn shown_change(one: &Compared<'_>) -> String {
+pub fn shown_change(one: &Compared<'_>) -> String {
     let Some(answer) = &one.answer else { return "?".to_owned() };
     if [one.a, one.b].iter().any(|side| side.values().any(|value| value == 0.0)) {
         return "–".to_owned();

@@ -12,6 +12,7 @@ fn args(files: usize) -> CompareArgs {
         group_by: None,
         group_by_speed: false,
         markdown: false,
+        export_html: None,
         json: false,
     }
 }

@@ -11,6 +11,8 @@ use crate::failure::Failure;
 
 /// Larger texts are refused rather than read into memory.
 const MOST_BYTES: u64 = 16 << 30;
+/// More samples than any profile has: a day of a hundred CPUs at 99 Hz has fewer.
+const MOST_SAMPLES: u64 = 1_000_000_000;
 
 /// The bytes of a file, or of standard input for `-`.
 ///
@@ -48,6 +50,21 @@ pub fn stacks(path: &Path) -> Result<Stacks, Failure> {
         return Err(no_stacks(path, odd.first().copied()));
     }
     tell_odd(path, odd.len() as u64, &odd);
+    let (stacks, period) = stacks.without_period();
+    if let Some(period) = period {
+        eprintln!(
+            "note: {}: a sample counts {}, its period; samples are counted instead",
+            path.display(),
+            thousands(period)
+        );
+    } else if stacks.observations() > MOST_SAMPLES {
+        eprintln!(
+            "warning: {}: {} are more than were ever taken: the counts are weights, such as cycles, and the intervals too narrow",
+            path.display(),
+            count(stacks.observations(), "sample")
+        );
+        eprintln!("hint: `perf script | prony profile show -` counts samples");
+    }
     Ok(stacks)
 }
 

@@ -67,6 +67,8 @@ fn a_scan_is_no_failure_and_has_a_picture_and_its_names_everywhere() {
         "count to {n}",
         "--svg",
         "scan.svg",
+        "--html",
+        "scan.html",
         "--export-json",
         "s.json",
         "--export-hyperfine",
@@ -84,6 +86,11 @@ fn a_scan_is_no_failure_and_has_a_picture_and_its_names_everywhere() {
         "{svg}"
     );
     assert_eq!(svg.matches("<use ").count(), 3, "{svg}");
+    let html = scratch.read("scan.html");
+    let parts = ["A count to 1 is the fastest", ">Ranking ", "CPU time along n ", ">Distribution ", ">Numbers "];
+    let places = parts.map(|part| html.find(part).unwrap_or_else(|| panic!("{part}: {html}")));
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(html.contains("count to {n}, n = 30,000: ") && html.contains("slower</td>"), "{html}");
     let hyperfine: Value = serde_json::from_str(&scratch.read("h.json")).expect("it is JSON");
     for (at, n) in ["1", "9000", "30000"].iter().enumerate() {
         let name = format!("count to {n}");
@@ -96,6 +103,30 @@ fn a_scan_is_no_failure_and_has_a_picture_and_its_names_everywhere() {
     // One name without the parameter is told apart by its values; several names are of the commands in turn.
     let answer = scratch.prony(&["bench", "--runs", "1", "-L", "n", "1,2", "-n", "echo", "echo {n}"]);
     assert!(answer.stdout.contains("echo n=1") && answer.stdout.contains("echo n=2"), "{answer:?}");
+}
+
+#[test]
+fn stored_samples_are_compared_on_a_page() {
+    let scratch = scratch();
+    let long = COUNTS.replace("{n}", "20000");
+    for (file, slow) in [("old.json", ":"), ("new.json", long.as_str()), ("same.json", ":")] {
+        let flags = ["bench", "--shell", "--runs", "60", "-n", "start", "-n", "count", "--export-json", file];
+        scratch.prony(&[&flags[..], &[":", slow]].concat());
+    }
+    let answer =
+        scratch.prony(&["compare", "old.json", "new.json", "same.json", "--metric", "cpu", "--html", "page.html"]);
+    let html = scratch.read("page.html");
+    assert!(html.contains("2 benchmarks of 3 files") && html.contains("tone bad"), "{answer:?} {html}");
+    for part in
+        [">new.json</th>", "data-name=\"same.json\"", "geometric mean", ">Changes ", ">Distributions ", ">Machines<"]
+    {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    // Two commands that ran in pairs have the page of their bench.
+    scratch.prony(&["compare", "new.json", "--html", "page.html"]);
+    let html = scratch.read("page.html");
+    assert!(html.contains("A: start; B: count") && html.contains("Pairs in the order of time"), "{html}");
+    assert_eq!(scratch.prony(&["compare", "old.json", "new.json", "--html", "no/such/page.html"]).code, Some(2));
 }
 
 #[test]

@@ -189,7 +189,7 @@ fn each_benchmark_of_a_pyperf_script_is_judged() {
     let python = python_with_pyperf();
     let arguments =
         ["bench", "--pyperf", "old/bench.py", "--pyperf", "new/bench.py --size 1000", "--interpreter", &python];
-    let flags = ["--runs", "12", "--min-time", "2ms", "--json", "--export-json", "samples.json"];
+    let flags = ["--runs", "12", "--min-time", "2ms", "--json", "--export-json", "samples.json", "--html", "page.html"];
     let answer = scratch.prony(&[&arguments[..], &flags].concat());
     let json = answer.json();
     // Ten times as much work.
@@ -210,6 +210,43 @@ fn each_benchmark_of_a_pyperf_script_is_judged() {
     let names: Vec<serde_json::Value> = names.collect();
     assert_eq!(names[..2], ["sum [old/bench.py]", "sum [new/bench.py --size 1000]"], "{names:?}");
     assert_eq!(names.len(), 6, "{names:?}");
+    let html = scratch.read("page.html");
+    for part in [
+        "3 benchmarks of 2 scripts",
+        ">3 slower</strong>",
+        ">sum</th>",
+        "B new/bench.py --size 1000",
+        ">Distributions ",
+    ] {
+        assert!(html.contains(part), "{part}: {html}");
+    }
+    assert_eq!(html.matches("tone bad").count(), 3, "{html}");
+    let many = scratch.prony(&[&arguments[..], &["--svg", "x.svg"]].concat());
+    assert_eq!(many.code, Some(2), "{many:?}");
+    assert!(many.stderr.contains("--svg: expected one benchmark, found 3"), "{many:?}");
+}
+
+#[test]
+fn scripts_have_names_a_reference_and_pictures() {
+    let scratch = scratch();
+    let python = python_with_pyperf();
+    scratch.write("one.py", "import pyperf\npyperf.Runner().bench_func('sum', sum, range(500))\n");
+    scratch.write("more.py", "import pyperf\npyperf.Runner().bench_func('sum', sum, range(5000))\n");
+    let flags = ["bench", "--interpreter", &python, "--runs", "12", "--min-time", "1ms", "--export-json", "s.json"];
+    let scripts = ["--pyperf", "one.py", "--pyperf", "more.py"];
+    let more = ["-n", "small", "-n", "large", "--reference", "large", "--svg", "x.svg", "--html", "x.html"];
+    let answer = scratch.prony(&[&flags[..], &scripts, &more].concat());
+    assert_eq!(answer.code, Some(0), "the small one is faster than the reference: {answer:?}");
+    assert!(answer.stdout.contains("A is faster by "), "{answer:?}");
+    let (svg, html) = (scratch.read("x.svg"), scratch.read("x.html"));
+    assert!(svg.contains(">small</text>") && svg.contains(">large</text>"), "{svg}");
+    assert!(html.contains("B: large; A: small") && html.contains("A against B"), "{html}");
+    // A script against itself: what it leaves are two benchmarks.
+    let twice = scratch.prony(&[&flags[..], &["--pyperf", "one.py", "--pyperf", "one.py"]].concat());
+    assert_ne!(twice.code, Some(2), "{twice:?}");
+    assert!(scratch.read("s.json").contains("sum [one.py (2)]"), "{twice:?}");
+    let names = scratch.prony(&[&flags[..], &scripts, &["-n", "a", "-n", "b", "-n", "c"]].concat());
+    assert!(names.stderr.contains("expected at most one --command-name for each of 2 scripts, found 3"), "{names:?}");
 }
 
 #[test]

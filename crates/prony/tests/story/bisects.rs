@@ -202,21 +202,19 @@ fn a_step_of_a_ci_compares_both_builds() {
         run(Command::new("make").args(["--quiet", "--always-make"]).current_dir(story.scratch.file("arena")));
         std::fs::copy(story.scratch.file("arena/arena"), story.scratch.file(name)).expect("it was built");
     }
-    let step = |new: &str, fail_on: &str| {
+    let of = |demos: &str, new: &str, fail_on: &str| {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/ci-bench");
         let mut command = Command::new(script);
         command.current_dir(story.scratch.path()).env("XDG_STATE_HOME", story.scratch.file("state-home"));
         command.env("PRONY", prony_testing::program()).env("RUNNER_TEMP", story.scratch.path());
-        command
-            .env("DEMOS", "arena.demo\n")
-            .env("OLD", format!("./old {FRAMES}"))
-            .env("NEW", format!("./{new} {FRAMES}"));
+        command.env("DEMOS", demos).env("OLD", format!("./old {FRAMES}")).env("NEW", format!("./{new} {FRAMES}"));
         command.env("OPTIONS", "--warmup=0 --runs=12").env("MARGIN", "2%").env("FAIL_ON", fail_on);
         command
             .env("GITHUB_OUTPUT", story.scratch.file("outputs"))
             .env("GITHUB_STEP_SUMMARY", story.scratch.file("summary"));
         Answer::to(&mut command)
     };
+    let step = |new: &str, fail_on: &str| of("arena.demo\n", new, fail_on);
     let slower = step("slow", "slower");
     assert_eq!(slower.code, Some(1), "{slower:?}");
     assert!(story.scratch.read("outputs").starts_with("verdict=slower\njson="), "{slower:?}");
@@ -225,5 +223,24 @@ fn a_step_of_a_ci_compares_both_builds() {
     let diverged = step("other", "slower");
     assert_eq!(diverged.code, Some(2), "{diverged:?}");
     assert!(story.scratch.read("outputs").contains("verdict=failed\n"), "{diverged:?}");
+    // Several demos: the verdict for all of them, of which the script, its outputs and its exit code say the same.
+    std::fs::copy(story.scratch.file("arena.demo"), story.scratch.file("second.demo")).expect("there is room");
+    let outputs = || {
+        let outputs = story.scratch.read("outputs");
+        outputs.lines().rfind(|line| line.starts_with("verdict=")).map(str::to_owned)
+    };
+    for (new, known) in [("slow", Some("slower")), ("old", None)] {
+        let several = of("arena.demo\r\n\nsecond.demo\n", new, "slower");
+        let json = several.json();
+        assert_eq!(json["demos"].as_array().map(Vec::len), Some(2), "{json}");
+        let verdict = json["verdict"].as_str().expect("a verdict for all demos").to_owned();
+        assert!(known.is_none_or(|known| known == verdict), "{json}");
+        assert_eq!(several.code, Some(i32::from(verdict == "slower")), "{several:?}");
+        assert_eq!(outputs(), Some(format!("verdict={verdict}")), "{several:?}");
+    }
+    let diverged = of("arena.demo\nsecond.demo\n", "other", "slower");
+    assert_eq!((diverged.code, outputs().as_deref()), (Some(2), Some("verdict=failed")), "{diverged:?}");
+    let json = diverged.json();
+    assert!(json["demos"][1]["error"].as_str().is_some_and(|error| error.contains("diverged")), "{json}");
     assert!(step("old", "sometimes").stderr.contains("expected slower, unclear or never"));
 }

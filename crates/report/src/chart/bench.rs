@@ -5,12 +5,12 @@ use std::fmt::Write;
 use prony_stats::Interval;
 use prony_stats::histogram::Histogram;
 use prony_stats::quantile::{quantile_of_sorted, sorted};
-use prony_text::{Quantity, count, thousands};
+use prony_text::{Quantity, count, plain, thousands};
 
 use super::ratios::Ratios;
 use super::{labels_below, value_grid};
 use crate::axis::Axis;
-use crate::drawing::{Anchor, At, Drawing};
+use crate::drawing::{Anchor, At, Drawing, width};
 use crate::sentences::with_interval;
 
 /// Width of these charts, of which a wide page shows two beside each other and a phone one.
@@ -46,13 +46,14 @@ pub struct Values {
     pub median: Option<Interval>,
 }
 
-/// Intervals of all changes on one axis of ratios, with the margin within which two are the same.
-pub fn changes(changes: &[Change], margin: f64) -> Drawing {
+/// Intervals of all changes on one axis of ratios, with the margin within which two are the same. `scale`: the changes that
+/// the axis holds, of several such charts.
+pub fn changes(changes: &[Change], scale: &[Change], margin: f64) -> Drawing {
     const ROW: f64 = 38.0;
     const TOP: f64 = 6.0;
     let bottom = TOP + ROW * changes.len() as f64;
     let mut drawing = Drawing::new(WIDTH, bottom + 22.0, "change of each metric with its interval");
-    let ends = changes.iter().flat_map(|change| {
+    let ends = scale.iter().flat_map(|change| {
         let Interval { estimate, low, high, .. } = change.interval;
         [estimate, low, high]
     });
@@ -83,72 +84,94 @@ pub fn changes(changes: &[Change], margin: f64) -> Drawing {
     drawing
 }
 
-/// Histograms of all commands on the same axes, and their medians with intervals.
-pub fn distributions(rows: &[Values], quantity: &Quantity) -> Option<Drawing> {
+/// Medians that differ by more than this factor leave nothing to see on a common scale.
+const OWN_SCALES_FROM: f64 = 2.0;
+
+/// True where each command has a scale of its own, relative to its median; the relative scale is common.
+pub fn has_own_scales(rows: &[Values]) -> bool {
+    let medians = || rows.iter().filter_map(|row| Some(row.median?.estimate)).filter(|median| *median > 0.0);
+    let (least, greatest) =
+        medians().fold((f64::INFINITY, 0.0f64), |(low, high), median| (low.min(median), high.max(median)));
+    greatest / least > OWN_SCALES_FROM
+}
+
+/// Histograms of all commands on the same axis, or on the same relative one, and their medians with intervals.
+pub fn distributions(rows: &[Values], unit: &str) -> Option<Drawing> {
     const ROW: f64 = 78.0;
-    let all: Vec<f64> = rows.iter().flat_map(|row| row.points.iter().map(|point| point.1)).collect();
+    let is_relative = has_own_scales(rows);
+    let typical = |row: &Values| row.median.map_or(0.0, |median| median.estimate);
+    let common = Quantity::of(rows.iter().map(typical).fold(0.0, f64::max), unit);
+    // What the values of each command are divided by.
+    let one = |row: &Values| if is_relative && typical(row) > 0.0 { typical(row) } else { 1.0 };
+    let all: Vec<f64> = rows.iter().flat_map(|row| row.points.iter().map(|point| point.1 / one(row))).collect();
     let whole = Histogram::of(&all, BINS)?;
     let (low, high) = (whole.low, whole.edge(whole.counts.len()));
-    let counted: Vec<Vec<usize>> = rows.iter().map(|row| binned(row, &whole)).collect();
+    let counted: Vec<Vec<usize>> = rows.iter().map(|row| binned(row, one(row), &whole)).collect();
     let most = counted.iter().flatten().copied().max().unwrap_or(1).max(1) as f64;
     let bottom = ROW * rows.len() as f64;
     let mut drawing = Drawing::new(WIDTH, bottom + 38.0, "distribution of the values of each command");
     let (left, right) = (14.0, RIGHT - 10.0);
     let ticks = Axis::linear([low, high], left, right, 6);
     let axis = Axis::exact(low, if high > low { high } else { low + low.abs().max(1e-12) }, left, right, ticks.ticks());
-    labels_below(&mut drawing, &axis, (18.0, bottom), |tick| quantity.tick(tick));
+    labels_below(&mut drawing, &axis, (18.0, bottom), |tick| match is_relative {
+        true if (tick - 1.0).abs() < 1e-9 => "0".to_owned(),
+        true => format!("{}{} %", if tick > 1.0 { "+" } else { "−" }, plain(((tick - 1.0).abs() * 1e4).round() / 1e2)),
+        false => common.tick(tick),
+    });
     for (at, (row, counts)) in rows.iter().zip(&counted).enumerate() {
         let (top, base) = (ROW * at as f64 + 20.0, ROW * (at as f64 + 1.0) - 8.0);
         let series = format!("k{}", row.series);
         let n = row.points.len();
+        let one = one(row);
+        let quantity = if is_relative { &Quantity::of(typical(row), unit) } else { &common };
         let median = row.median.as_ref().map_or_else(String::new, |median| {
             let Interval { estimate, low, high, .. } = *median;
             quantity.interval(estimate, low, high).unwrap_or_else(|| quantity.value(estimate))
         });
-        let said = format!("{}: {median}, n = {}", row.name, thousands(n));
+        let said = format!("{median}, n = {}", thousands(n));
         drawing.group(&series);
         drawing.group(&format!("m {series}"));
         drawing.mark(row.series, (left + 5.0, top - 9.0), "");
         drawing.end();
-        drawing.text_within("", Anchor::Start, (left + 14.0, top - 5.0), WIDTH - 40.0, &said);
+        drawing.text("q", Anchor::End, (right, top - 5.0), &said);
+        let room = right - left - 26.0 - width(&said);
+        drawing.text_within("", Anchor::Start, (left + 14.0, top - 5.0), room, &row.name);
         for (bin, &in_bin) in counts.iter().enumerate().filter(|(_, in_bin)| **in_bin > 0) {
             let (from, to) = (axis.at(whole.edge(bin)), axis.at(whole.edge(bin + 1)));
             // All values equal: one bin of no width.
-            let width = if to - from > 0.5 { to - from - 0.6 } else { 8.0 };
+            let wide = if to - from > 0.5 { to - from - 0.6 } else { 8.0 };
             let height = (base - top) * in_bin as f64 / most;
             let tip = format!(
                 "{} from {} to {}",
                 count(in_bin as u64, "value"),
-                quantity.value(whole.edge(bin)),
-                quantity.value(whole.edge(bin + 1))
+                quantity.value(whole.edge(bin) * one),
+                quantity.value(whole.edge(bin + 1) * one)
             );
-            drawing.rect(&format!("b {series}"), (from, base - height), (width, height), &tip);
+            drawing.rect(&format!("b {series}"), (from, base - height), (wide, height), &tip);
         }
         if let Some(median) = row.median {
-            let Interval { estimate, low, high, .. } = median;
+            let [estimate, low, high] = [median.estimate, median.low, median.high].map(|value| value / one);
             if low.is_finite() && high.is_finite() {
-                drawing.rect(
-                    "ci",
-                    (axis.at(low), top),
-                    (axis.at(high) - axis.at(low), base - top),
-                    "95 % interval of the median",
-                );
+                let (from, to) = (axis.at(low), axis.at(high));
+                drawing.rect("ci", (from, top), (to - from, base - top), "95 % interval of the median");
             }
             drawing.line("usual", (axis.at(estimate), top), (axis.at(estimate), base));
         }
         drawing.line("zero", (left, base), (right, base));
-        beyond(&mut drawing, row, &whole, (left, right), base, quantity);
+        beyond(&mut drawing, row, one, &whole, (left, right), top + 10.0, quantity);
         drawing.end();
     }
-    drawing.text("q", Anchor::Middle, ((left + right) / 2.0, bottom + 32.0), quantity.unit());
+    let unit = if is_relative { "from the median" } else { common.unit() };
+    drawing.text("q", Anchor::Middle, ((left + right) / 2.0, bottom + 32.0), unit);
     Some(drawing)
 }
 
-fn binned(row: &Values, whole: &Histogram) -> Vec<usize> {
+/// Counts the values of a command, divided by `one`.
+fn binned(row: &Values, one: f64, whole: &Histogram) -> Vec<usize> {
     let (low, high) = (whole.low, whole.edge(whole.counts.len()));
     let mut counts = vec![0; whole.counts.len()];
     let last = counts.len() - 1;
-    for value in row.points.iter().map(|point| point.1).filter(|value| (low..=high).contains(value)) {
+    for value in row.points.iter().map(|point| point.1 / one).filter(|value| (low..=high).contains(value)) {
         let bin = if whole.bin_width > 0.0 { ((value - low) / whole.bin_width) as usize } else { 0 };
         counts[bin.min(last)] += 1;
     }
@@ -159,18 +182,19 @@ fn binned(row: &Values, whole: &Histogram) -> Vec<usize> {
 fn beyond(
     drawing: &mut Drawing,
     row: &Values,
+    one: f64,
     whole: &Histogram,
     (left, right): (f64, f64),
-    base: f64,
+    y: f64,
     quantity: &Quantity,
 ) {
-    let (low, high) = (whole.low, whole.edge(whole.counts.len()));
+    let (low, high) = (whole.low * one, whole.edge(whole.counts.len()) * one);
     let values = || row.points.iter().map(|point| point.1);
     let above = values().filter(|&value| value > high).count();
     if above > 0 {
         let greatest = values().fold(f64::NEG_INFINITY, f64::max);
         let text = format!("{} up to {} →", thousands(above), quantity.value(greatest));
-        drawing.text("q small", Anchor::End, (right, base - 5.0), &text);
+        drawing.text("q small", Anchor::End, (right, y), &text);
     }
     let below = values().filter(|&value| value < low).count();
     if below > 0 {
@@ -178,16 +202,18 @@ fn beyond(
         drawing.text(
             "q small",
             Anchor::Start,
-            (left, base - 5.0),
+            (left, y),
             &format!("← {} down to {}", thousands(below), quantity.value(least)),
         );
     }
 }
 
-/// Ratio of each pair along the time, and the interval of all of them. `points`: when, and the log ratio.
-pub fn pairs(points: &[(f64, f64)], interval: &Interval, by_time: bool) -> Drawing {
+/// Ratio of each pair along the time, and the interval of all of them. `points`: when, and the log ratio; `ratio`: of what,
+/// `B to A`.
+pub fn pairs(points: &[(f64, f64)], ratio: &str, interval: &Interval, by_time: bool) -> Drawing {
     const BOTTOM: f64 = 190.0;
-    let mut drawing = Drawing::new(WIDTH, 232.0, "ratio of B to A in each pair, in the order of time");
+    let label = format!("ratio of {ratio} in each pair, in the order of time");
+    let mut drawing = Drawing::new(WIDTH, 232.0, &label);
     let logs = sorted(&points.iter().map(|point| point.1).filter(|log| log.is_finite()).collect::<Vec<_>>());
     // One pair that was disturbed must not press the others into a line: what is beyond is at the edge.
     let quantile = |share| quantile_of_sorted(&logs, share).unwrap_or(0.0);

@@ -2,20 +2,26 @@
 
 use std::fmt::Write;
 
+use maud::Markup;
 use prony_text::{Quantity, plain};
 
 use super::{labels_below, value_grid};
 use crate::axis::{Axis, is_log_sweep};
 use crate::drawing::{Anchor, At, Drawing, width};
+use crate::html::fitting;
 
-const WIDTH: f64 = 760.0;
+/// Width of a file, and of the chart on a wide and on a narrow page.
+const FILE: f64 = 760.0;
+const BROAD: f64 = 1056.0;
+const NARROW: f64 = 360.0;
 /// Height of a chart along a parameter.
 const HEIGHT: f64 = 420.0;
-const RIGHT: f64 = WIDTH - 20.0;
+/// Values that differ by more than this factor have a logarithmic axis, where the parameter has one.
+const LOG_FROM: f64 = 10.0;
 /// Height of a row, and of a line of the legend.
 const ROW: f64 = 24.0;
-/// Widest column of names, in units.
-const NAMES_MOST: f64 = 330.0;
+/// Widest column of names, as a share of the width.
+const NAMES_MOST: f64 = 0.43;
 
 /// Measured commands as a chart.
 #[derive(Debug, Clone)]
@@ -77,18 +83,18 @@ impl CommandPoint {
 impl Commands {
     /// The chart as an SVG file.
     pub fn svg(&self) -> String {
-        self.drawing().file(self.series.len())
+        self.drawing(FILE, true).file(self.series.len())
     }
 
-    /// The chart as a part of a page.
-    pub fn inline(&self) -> String {
-        self.drawing().inline()
+    /// The chart for a wide page and for a narrow one, without the title, which the page has.
+    pub(crate) fn fitting(&self) -> Markup {
+        fitting(&self.drawing(BROAD, false), &self.drawing(NARROW, false))
     }
 
-    fn drawing(&self) -> Drawing {
+    fn drawing(&self, wide: f64, is_titled: bool) -> Drawing {
         match &self.parameter {
-            Some(parameter) => self.along(parameter),
-            None => self.rows(),
+            Some(parameter) => self.along(parameter, wide, is_titled),
+            None => self.rows(wide, is_titled),
         }
     }
 
@@ -101,18 +107,21 @@ impl Commands {
     }
 
     /// A row for each command, from 0 on, so that lengths are in the ratio of the values.
-    fn rows(&self) -> Drawing {
-        let top = 34.0;
+    fn rows(&self, wide: f64, is_titled: bool) -> Drawing {
+        let right = wide - 20.0;
+        let top = if is_titled { 34.0 } else { 6.0 };
         let bottom = top + ROW * self.series.len() as f64;
-        let mut drawing = Drawing::new(WIDTH, bottom + 42.0, &self.title);
-        let names = self.series.iter().map(|series| width(&series.name)).fold(60.0, f64::max).min(NAMES_MOST);
+        let mut drawing = Drawing::new(wide, bottom + 42.0, &self.title);
+        let names = self.series.iter().map(|series| width(&series.name)).fold(60.0, f64::max).min(NAMES_MOST * wide);
         let left = names + 20.0;
-        drawing.text("t", Anchor::Start, (8.0, 20.0), &self.title);
+        if is_titled {
+            drawing.text_within("t", Anchor::Start, (8.0, 20.0), wide - 16.0, &self.title);
+        }
         let quantity = self.quantity();
         let reach = self.points().flat_map(CommandPoint::reach);
-        let axis = Axis::linear(reach.chain([0.0]), left, RIGHT, 6);
+        let axis = Axis::linear(reach.chain([0.0]), left, right, (wide / 125.0) as usize);
         labels_below(&mut drawing, &axis, (top, bottom), |tick| quantity.tick(tick));
-        drawing.text("q", Anchor::Middle, ((left + RIGHT) / 2.0, bottom + 34.0), &self.axis_label(&quantity));
+        drawing.text("q", Anchor::Middle, ((left + right) / 2.0, bottom + 34.0), &self.axis_label(&quantity));
         for (row, series) in self.series.iter().enumerate() {
             let y = top + ROW * (row as f64 + 0.5);
             drawing.text_within("", Anchor::End, (left - 8.0, y + 4.0), names, &series.name);
@@ -128,21 +137,31 @@ impl Commands {
     }
 
     /// Values along a parameter, a line for each series.
-    fn along(&self, parameter: &str) -> Drawing {
-        let mut drawing = Drawing::new(WIDTH, HEIGHT, &self.title);
-        let (left, bottom) = (64.0, HEIGHT - 46.0);
-        drawing.text("t", Anchor::Start, (left, 20.0), &self.title);
-        let top = self.legend(&mut drawing, left) + 26.0;
+    fn along(&self, parameter: &str, wide: f64, is_titled: bool) -> Drawing {
+        let right = wide - 20.0;
+        let height = if is_titled { HEIGHT } else { (wide * 0.36).max(300.0) };
+        let mut drawing = Drawing::new(wide, height, &self.title);
+        let (left, bottom) = (64.0, height - 46.0);
+        if is_titled {
+            drawing.text_within("t", Anchor::Start, (left, 20.0), right - left, &self.title);
+        }
+        let top = self.legend(&mut drawing, (left, right), if is_titled { 42.0 } else { 16.0 }) + 26.0;
         let mut places: Vec<f64> = self.points().map(|point| point.at).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        let x = Axis::sweep(&places, is_log_sweep(&places), left + 8.0, RIGHT - 8.0, 10);
-        let y = Axis::linear(self.points().flat_map(CommandPoint::reach).chain([0.0]), bottom, top, 6);
+        let x = Axis::sweep(&places, is_log_sweep(&places), left + 8.0, right - 8.0, (wide / 75.0) as usize);
+        let reach = || self.points().flat_map(CommandPoint::reach);
+        let (least, greatest) = reach().fold((f64::INFINITY, 0.0f64), |(low, high), at| (low.min(at), high.max(at)));
+        let y = match x.is_log() && least > 0.0 && greatest / least > LOG_FROM {
+            true => Axis::logarithmic(reach(), bottom, top),
+            false => Axis::linear(reach().chain([0.0]), bottom, top, 6),
+        };
         let quantity = self.quantity();
-        value_grid(&mut drawing, &y, &quantity, (left, RIGHT));
+        value_grid(&mut drawing, &y, &quantity, (left, right));
         labels_below(&mut drawing, &x, (top, bottom), plain);
-        drawing.text("q", Anchor::Middle, ((left + RIGHT) / 2.0, HEIGHT - 10.0), parameter);
-        drawing.text("q", Anchor::Start, (6.0, top - 10.0), &self.axis_label(&quantity));
+        drawing.text("q", Anchor::Middle, ((left + right) / 2.0, height - 10.0), parameter);
+        let scale = if y.is_log() { ", logarithmic" } else { "" };
+        drawing.text("q", Anchor::Start, (6.0, top - 10.0), &format!("{}{scale}", self.axis_label(&quantity)));
         for (k, series) in self.series.iter().enumerate() {
             let mut points: Vec<&CommandPoint> =
                 series.points.iter().filter(|point| point.value.is_finite() && point.at.is_finite()).collect();
@@ -177,20 +196,20 @@ impl Commands {
     }
 
     /// Names with their marks, as many a line as fit; answers where they end. One series needs none.
-    fn legend(&self, drawing: &mut Drawing, left: f64) -> f64 {
-        let (mut x, mut y) = (left, 42.0);
+    fn legend(&self, drawing: &mut Drawing, (left, right): (f64, f64), top: f64) -> f64 {
+        let (mut x, mut y) = (left, top);
         if self.series.len() < 2 {
-            return 20.0;
+            return top - 22.0;
         }
         for (k, series) in self.series.iter().enumerate() {
             let wide = width(&series.name) + 26.0;
-            if x + wide > RIGHT && x > left {
+            if x + wide > right && x > left {
                 (x, y) = (left, y + 18.0);
             }
             drawing.group(&format!("m k{k}"));
             drawing.mark(k, (x + 6.0, y - 4.0), "");
             drawing.end();
-            drawing.text("", Anchor::Start, (x + 15.0, y), &series.name);
+            drawing.text_within("", Anchor::Start, (x + 15.0, y), right - left - 15.0, &series.name);
             x += wide;
         }
         y
@@ -244,7 +263,7 @@ mod tests {
             assert!(unknown.svg().contains("</svg>"));
             unknown.series[0].points[0] =
                 CommandPoint { at: 1.0, value: 1.0, interval: (f64::NEG_INFINITY, f64::INFINITY) };
-            assert!(!unknown.inline().contains("class=\"w k0\""));
+            assert!(!unknown.fitting().into_string().contains("class=\"w k0\""));
         }
     }
 }

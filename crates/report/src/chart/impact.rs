@@ -37,9 +37,11 @@ pub fn axis(effects: &[&Effect]) -> Ratios {
 
 /// How medians and intervals are written in one table, and how its ranges are.
 pub fn notations(effects: &[&Effect]) -> (Notation, Notation) {
-    let interval = |size: &Size| [size.median, size.interval.low, size.interval.high];
     let sizes = || effects.iter().map(|effect| &effect.size);
-    (Notation::of(sizes().flat_map(interval)), Notation::of(sizes().flat_map(|size| [size.min, size.max])))
+    let of_interval = Notation::of(sizes().map(|size: &Size| (size.interval.low, size.interval.high)));
+    let of_median = Notation::of(sizes().map(|size| (size.median, size.median)));
+    let of_both = if of_median == Notation::Times { of_median } else { of_interval };
+    (of_both, Notation::of(sizes().map(|size| (size.min, size.max))))
 }
 
 /// The strip of one effect, for its row of the table.

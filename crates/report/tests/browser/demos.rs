@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use prony_demo::timeline::{Calls, Lane, Moved, Timeline, Unit, UnitKind};
-use prony_report::{Bench, Change, Comparison, Divergence, Replay, Tone, Verdict, View};
+use prony_report::{
+    Bench, Change, CommandPoint, CommandSeries, Commands, Comparison, Divergence, Grid, GridCell, GridRow, Replay,
+    Several, Stored, Tone, Verdict, View,
+};
 use prony_stats::Interval;
 use prony_stats::judge::Metric;
 use prony_stats::samples::{Benchmark, Circumstances, Measured, Run, Samples};
@@ -288,6 +291,7 @@ fn samples(name: &str, commands: usize) -> Samples {
 fn bench(samples: &Samples, name: &str) -> Page {
     let interval = Interval { estimate: 0.03, low: 0.024, high: 0.035, confidence: 0.95, n: 60 };
     let comparison = |b: usize| Comparison {
+        letters: ["A", "B"].map(str::to_owned),
         a: 0,
         b,
         verdict: Verdict {
@@ -303,7 +307,7 @@ fn bench(samples: &Samples, name: &str) -> Page {
         interval,
     };
     let comparisons = (1..samples.benchmarks.len()).map(comparison).collect();
-    page(Bench { samples, comparisons, margin: 0.01, version: "1.2.3" }.page())
+    page(Bench { samples, several: None, comparisons, margin: 0.01, version: "1.2.3" }.page())
 }
 
 #[test]
@@ -318,6 +322,126 @@ fn a_bench_of_any_number_of_commands_opens_without_a_complaint_and_without_a_req
         // Distribution and values; with several commands, changes and pairs too.
         let expected = if commands == 1 { 2 } else { 3 + (commands - 1).min(6) };
         assert_eq!(charts, json!(expected), "{commands}");
+    }
+}
+
+/// A scan of these values, and of a second series.
+fn scan(samples: &Samples, name: &str, values: &[f64]) -> Page {
+    let point = |at: f64| CommandPoint { at, value: 0.02 * at, interval: (0.019 * at, 0.021 * at) };
+    let series = |of: &str| CommandSeries {
+        name: format!("sort {of}{name}"),
+        points: values.iter().map(|&at| point(at)).collect(),
+    };
+    let row = |at: usize| {
+        let texts = ["A", &format!("sort n={at}{name}"), "20.1 ms [20.0, 20.2]", "1,234", "1.52 [1.49, 1.55]"];
+        let cells = texts.into_iter().map(GridCell::plain).chain([GridCell::answer("slower", Tone::Plain)]);
+        GridRow { cells: cells.collect() }
+    };
+    let several = Several {
+        title: format!("sort along n{name}"),
+        verdict: Verdict { tone: Tone::Good, claim: format!("A{name} is the fastest"), basis: String::new() },
+        table: Grid {
+            title: "Ranking".to_owned(),
+            head: ["", "command", "CPU time [95 %]", "n", "ratio to fastest [95 %]", "verdict"]
+                .map(str::to_owned)
+                .to_vec(),
+            names: 2,
+            rows: (0..values.len()).map(row).collect(),
+            basis: format!("12 rounds{name}"),
+            ..Grid::default()
+        },
+        chart: Commands {
+            title: format!("sort along n{name}"),
+            metric: "CPU time".to_owned(),
+            unit: "second".to_owned(),
+            parameter: Some(format!("n{name}")),
+            series: vec![series("big"), series("small")],
+        },
+        metric: Some(Metric::Cpu),
+    };
+    page(Bench { samples, several: Some(several), comparisons: Vec::new(), margin: 0.01, version: "1.2.3" }.page())
+}
+
+#[test]
+fn a_scan_begins_with_its_ranking_and_its_plot() {
+    let mut chromium = Chromium::start();
+    for name in ["", EVIL] {
+        let samples = samples(name, 3);
+        let page = scan(&samples, name, &[1.0, 2.0, 4.0, 8.0, 16.0]);
+        chromium.open(&page.path);
+        let order = "[...document.querySelectorAll('main h2, main h3')].map(title => title.firstChild.textContent.trim().split(/[ <]/)[0])";
+        let order = chromium.evaluate(order);
+        assert_eq!(
+            order.as_array().map(|order| order[..3].to_vec()),
+            json!(["Ranking", "CPU", "Distribution"]).as_array().cloned()
+        );
+        assert_eq!(chromium.evaluate("typeof window.bad"), json!("undefined"));
+        assert_fits(&mut chromium, &page);
+        // At 390 px each row is a paragraph, and the plot is the one with letters of that width.
+        let seen = "[...document.querySelectorAll('.broad svg, .narrow svg')].map(svg => svg.getBoundingClientRect().width > 0)";
+        assert_eq!(chromium.evaluate(seen), json!([false, true]));
+        assert_eq!(chromium.evaluate("getComputedStyle(document.querySelector('.grid td')).display"), json!("block"));
+    }
+}
+
+#[test]
+fn stored_samples_of_several_files_fit_into_any_page() {
+    let mut chromium = Chromium::start();
+    for name in ["", EVIL] {
+        let samples = samples(name, 3);
+        let interval = Interval { estimate: 0.03, low: 0.024, high: 0.035, confidence: 0.95, n: 60 };
+        let changes =
+            || (0..3).map(|at| Change { name: format!("benchmark {at}{name}"), interval, is_judged: true }).collect();
+        let cells = || {
+            let cell = GridCell::answer("20.1 ms (+3.0 % [+2.4, +3.5]) slower", Tone::Bad);
+            [GridCell::plain(format!("benchmark{name}")), GridCell::plain("19.5 ms, n = 60"), cell.clone(), cell]
+                .to_vec()
+        };
+        let facts = json!({"cpu": {"model": format!("EPYC{name}")}});
+        let stored = Stored {
+            title: format!("old.json → new.json{name}"),
+            below: "3 benchmarks of 3 files".to_owned(),
+            verdict: Verdict { tone: Tone::Bad, claim: format!("3 slower{name}"), basis: name.to_owned() },
+            notes: vec![format!("the machine differs{name}")],
+            tables: vec![Grid {
+                title: format!("Benchmarks{name}"),
+                head: ["benchmark", "old.json", "new.json", "newer.json"].map(|head| format!("{head}{name}")).to_vec(),
+                names: 1,
+                rows: (0..3).map(|_| GridRow { cells: cells() }).collect(),
+                ..Grid::default()
+            }],
+            changes: vec![(format!("new.json{name}"), changes()), ("newer.json".to_owned(), changes())],
+            values: vec![(format!("b{name}"), samples.benchmarks.iter().map(|one| (one.name.clone(), one)).collect())],
+            machines: vec![(format!("old.json{name}"), &facts)],
+            margin: 0.01,
+            version: "1.2.3",
+        };
+        let page = page(stored.page());
+        chromium.open(&page.path);
+        assert_eq!(chromium.evaluate("typeof window.bad"), json!("undefined"));
+        assert_eq!(chromium.evaluate("document.querySelectorAll('.two svg').length"), json!(3));
+        assert_fits(&mut chromium, &page);
+    }
+}
+
+#[test]
+fn commands_of_different_sizes_have_a_relative_scale_in_common() {
+    let mut samples = samples("", 2);
+    let text = "[...document.querySelectorAll('.two svg')].map(svg => svg.textContent).join()";
+    let mut chromium = Chromium::start();
+    for (factor, is_relative) in [(1.0, false), (10.0, true)] {
+        for value in samples.benchmarks[1].runs.iter_mut().flat_map(|run| &mut run.values) {
+            *value *= factor;
+        }
+        for run in &mut samples.benchmarks[1].runs {
+            run.measured = None;
+        }
+        let page = page(
+            Bench { samples: &samples, several: None, comparisons: Vec::new(), margin: 0.01, version: "1" }.page(),
+        );
+        chromium.open(&page.path);
+        let text = chromium.evaluate(text);
+        assert_eq!(text.as_str().map(|text| text.contains("from the median")), Some(is_relative), "{text}");
     }
 }
 
