@@ -11,33 +11,36 @@ use super::{enter, leave};
 use libc::{c_int, c_void, clockid_t};
 use prony_demo::Op;
 
+/// Reads a clock through `real`, which has written the time to where the server wants it, and records what `real` returns: nanoseconds,
+/// or nothing where the call has failed. In a replay `real` is not called: the recorded value is returned, for the hook to write. A
+/// recorded time is not written once more, as its division into seconds costs more than the rest of the hook where registers have
+/// 32 bits.
 #[inline(always)]
 fn read_clock(op: Op, clock: u32, real: impl FnOnce() -> Option<i64>) -> Option<i64> {
     // SAFETY: the block is the calling thread's own.
     unsafe {
         let thread: *mut Thread = this();
-        let value;
+        let mut replayed = None;
         if (*thread).live == RECORDING {
-            value = real();
-            if let Some(value) = value {
+            if let Some(value) = real() {
                 recorder::emit_clock(thread, op, clock, value);
             }
         } else {
-            value = Some(player::clock(thread, op, clock));
+            replayed = Some(player::clock(thread, op, clock));
         }
         signals::deliver_after(thread);
-        value
+        replayed
     }
 }
 
 hooks! {
     [__clock_gettime] time64 [__clock_gettime64] fn clock_gettime(clock: clockid_t, time: *mut timespec) -> c_int {
         let mut result = 0;
-        let value = read_clock(Op::ClockGettime, clock as u32, || {
+        let replayed = read_clock(Op::ClockGettime, clock as u32, || {
             result = real::clock_gettime(clock, time);
             (result == 0).then(|| (*time).nanoseconds())
         });
-        if let Some(value) = value {
+        if let Some(value) = replayed {
             *time = Time::of_nanoseconds(value);
         }
         result
@@ -45,38 +48,48 @@ hooks! {
 
     [__gettimeofday] time64 [__gettimeofday64] fn gettimeofday(time: *mut timeval, zone: *mut c_void) -> c_int {
         let mut result = 0;
-        let value = read_clock(Op::Gettimeofday, 0, || {
+        let replayed = read_clock(Op::Gettimeofday, 0, || {
             result = real::gettimeofday(time, zone);
             (result == 0 && !time.is_null()).then(|| (*time).nanoseconds())
         });
-        if let (Some(value), false) = (value, time.is_null()) {
+        if let (Some(value), false) = (replayed, time.is_null()) {
             *time = Time::of_nanoseconds(value);
         }
         result
     }
 
     time64 [__time64] fn time(to: *mut time_t) -> time_t {
-        let value = read_clock(Op::Time, 0, || Some(wide(real::time(to)).wrapping_mul(SECOND)));
-        let seconds = (value.unwrap_or(0) / SECOND) as time_t;
-        if !to.is_null() {
-            *to = seconds;
+        let mut seconds = 0;
+        let replayed = read_clock(Op::Time, 0, || {
+            seconds = real::time(to);
+            Some(wide(seconds).wrapping_mul(SECOND))
+        });
+        if let Some(value) = replayed {
+            seconds = (value / SECOND) as time_t;
+            if !to.is_null() {
+                *to = seconds;
+            }
         }
         seconds
     }
 
     fn clock() -> libc::clock_t {
+        let mut ticks = 0;
         // On i386 it has 32 bits and wraps around after 36 minutes.
-        let value = read_clock(Op::Clock, 0, || Some(wide(real::clock()).wrapping_mul(1000)));
-        (value.unwrap_or(0) / 1000) as libc::clock_t
+        let replayed = read_clock(Op::Clock, 0, || {
+            ticks = real::clock();
+            Some(wide(ticks).wrapping_mul(1000))
+        });
+        replayed.map_or(ticks, |value| (value / 1000) as libc::clock_t)
     }
 
     time64 [__timespec_get64] fn timespec_get(time: *mut timespec, base: c_int) -> c_int {
         let mut result = base;
-        let value = read_clock(Op::TimespecGet, base as u32, || {
+        let replayed = read_clock(Op::TimespecGet, base as u32, || {
             result = real::timespec_get(time, base);
             (result != 0).then(|| (*time).nanoseconds())
         });
-        if let Some(value) = value {
+        if let Some(value) = replayed {
             *time = Time::of_nanoseconds(value);
         }
         result
