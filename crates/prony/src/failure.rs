@@ -150,6 +150,10 @@ impl Failure {
                 failure.hint("install the C library for 32-bit programs: the package libc6-i386 of Debian")
             }
             ProgramError::NoLoader { i386: false, .. } => failure.hint("install the C library that it was built for"),
+            ProgramError::OtherAbi { .. } if cfg!(target_arch = "x86_64") => {
+                failure.hint("use a build for x86-64 or for i386")
+            }
+            ProgramError::OtherAbi { .. } => failure.hint(format!("use a build for {}", std::env::consts::ARCH)),
             ProgramError::Unhookable { .. } => {
                 failure.hint("prony intercepts calls to the C library; use a dynamically linked program")
             }

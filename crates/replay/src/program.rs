@@ -53,6 +53,14 @@ pub enum ProgramError {
         /// It is the one of 32-bit (i386) programs.
         i386: bool,
     },
+    /// It is built for an architecture or ABI that prony has no library for.
+    #[error("`{path}` is built for {abi}")]
+    OtherAbi {
+        /// Path of the program file.
+        path: String,
+        /// What it is built for, for the message.
+        abi: &'static str,
+    },
     /// No hook can be put in front of its calls.
     #[error("`{path}` {what}")]
     Unhookable {
@@ -146,7 +154,7 @@ fn examine(path: &Path, depth: u32) -> Result<(Architecture, Vec<u8>), ProgramEr
     if let Ok(header) = FileHeader64::<Endianness>::parse(bytes) {
         let expected = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
         if header.endian().is_ok_and(|endian| header.e_machine(endian) != expected) {
-            return Err(unhookable("is built for another architecture"));
+            return Err(ProgramError::OtherAbi { path: shown(), abi: "another architecture" });
         }
         return Ok((Architecture::Own, examine_header(path, header, bytes)?));
     }
@@ -154,8 +162,10 @@ fn examine(path: &Path, depth: u32) -> Result<(Architecture, Vec<u8>), ProgramEr
         FileHeader32::<Endianness>::parse(bytes).map_err(|_| unhookable("is neither an ELF program nor a script"))?;
     match header.endian().map(|endian| header.e_machine(endian)) {
         Ok(elf::EM_386) if cfg!(target_arch = "x86_64") => {}
-        Ok(elf::EM_X86_64) => return Err(unhookable("is built for x32, an ABI that is not supported")),
-        Ok(_) => return Err(unhookable("is built for another architecture")),
+        Ok(elf::EM_X86_64) => {
+            return Err(ProgramError::OtherAbi { path: shown(), abi: "x32, an ABI that is not supported" });
+        }
+        Ok(_) => return Err(ProgramError::OtherAbi { path: shown(), abi: "another architecture" }),
         Err(_) => return Err(unhookable("is a damaged ELF file")),
     }
     let build_id = examine_header(path, header, bytes)?;

@@ -37,6 +37,7 @@ fn every_failure_names_the_thing_and_the_next_step() {
         ProgramError::WithoutI386("/srv/run".to_owned()),
         ProgramError::NoLoader { path: "/srv/run".to_owned(), loader: "/lib/ld-linux.so.2".to_owned(), i386: true },
         ProgramError::NoLoader { path: "/srv/run".to_owned(), loader: "/lib/ld-elsewhere.so".to_owned(), i386: false },
+        ProgramError::OtherAbi { path: "/srv/run".to_owned(), abi: "x32, an ABI that is not supported" },
         ProgramError::Unhookable {
             path: "/srv/run".to_owned(),
             what: "is statically linked, so no library can be preloaded into it",

@@ -99,7 +99,9 @@ fn programs_that_cannot_run_here_are_refused_with_what_is_missing() {
     };
     // The machine of an ELF header is its tenth word of 16 bits; 62 is x86-64, which in a file of class 32 means x32.
     let x32 = altered("x32", &|bytes| bytes[18..20].copy_from_slice(&62u16.to_le_bytes()));
-    assert!(refused(&scratch, x32).contains("is built for x32, an ABI that is not supported"));
+    let said = refused(&scratch, x32);
+    assert!(said.contains("is built for x32, an ABI that is not supported"), "{said}");
+    assert!(said.contains("use a build for x86-64 or for i386"), "{said}");
     let arm = altered("arm", &|bytes| bytes[18..20].copy_from_slice(&40u16.to_le_bytes()));
     assert!(refused(&scratch, arm).contains("is built for another architecture"));
     let loader = b"/lib/ld-linux.so.2";
