@@ -159,7 +159,7 @@ fn shown(kind: &ObjectKind) -> String {
     }
 }
 
-/// Placeholder for an unknown name, as in `perf script` and its readers.
+/// Placeholder for an unknown name, in brackets as in `perf script` and its readers.
 fn bracketed(kind: &ObjectKind) -> String {
     match kind {
         ObjectKind::Kernel => "[kernel]".to_owned(),
@@ -167,8 +167,20 @@ fn bracketed(kind: &ObjectKind) -> String {
             let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
             format!("[{}]", name.trim_end_matches(" (deleted)"))
         }
-        ObjectKind::Made(pid) => format!("[perf-{pid}.map]"),
+        // Not by the process, as `perf` does: runs and builds are compared by names.
+        ObjectKind::Made(_) => "[generated code]".to_owned(),
         ObjectKind::Vdso => "[vdso]".to_owned(),
         ObjectKind::Nowhere => "[unknown]".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generated_code_without_names_is_called_the_same_in_every_process() {
+        assert_eq!(bracketed(&ObjectKind::Made(7)), bracketed(&ObjectKind::Made(8)));
+        assert_ne!(bracketed(&ObjectKind::Made(7)), bracketed(&ObjectKind::Nowhere));
     }
 }
