@@ -254,6 +254,7 @@ fn own_lines_ahead(at: *const u8, bytes: usize) {
 }
 
 /// Lines are asked for this far ahead; a processor follows some two dozen requests at a time.
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 const LINES_AHEAD_BYTES: usize = 2048;
 
 /// Lays parts out in a row.

@@ -4,7 +4,9 @@
 //! the code is decoded from the start of each section: x86 code decoded in order falls into step.
 
 use crate::objects::{Loaded, is_ordinary};
-use crate::program::{code_sections, is_32_bit};
+use crate::program::code_sections;
+#[cfg(target_arch = "x86_64")]
+use crate::program::is_32_bit;
 use crate::regular;
 use object::read::ReadCache;
 use std::fs::File;
