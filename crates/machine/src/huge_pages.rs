@@ -69,7 +69,9 @@ impl<'a> HugePages<'a> {
             Found::Undo(undo) => drop(restore::apply(tree, HUGE_PAGES, undo)?),
         }
         (all, available) = counts(tree)?;
-        let asked = all + wanted.saturating_sub(available);
+        // The kernel counts surplus pages, which are all in use, into the pool before it adds any: those of a process that is
+        // ending, for example, whose pool was given back.
+        let asked = all + surplus(tree) + wanted.saturating_sub(available);
         let resource = |found: Option<String>| Resource::File {
             path: NUMBER.to_owned(),
             before: format!("{all}\n"),
@@ -133,9 +135,17 @@ pub fn number(tree: &Tree) -> Option<u64> {
 
 /// Number of those that nobody has, and nobody was promised.
 fn free(tree: &Tree) -> Option<u64> {
+    Some(fact(tree, "HugePages_Free:")?.saturating_sub(fact(tree, "HugePages_Rsvd:")?))
+}
+
+/// Number of those in use beyond the number of all.
+fn surplus(tree: &Tree) -> u64 {
+    fact(tree, "HugePages_Surp:").unwrap_or(0)
+}
+
+fn fact(tree: &Tree, name: &str) -> Option<u64> {
     let facts = tree.read(FACTS).ok()?;
-    let value = |name: &str| facts.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<u64>().ok());
-    Some(value("HugePages_Free:")?.saturating_sub(value("HugePages_Rsvd:")?))
+    facts.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
 }
 
 #[cfg(test)]
