@@ -390,6 +390,24 @@ pub const HLREG0_TXPADEN: u32 = 0x00000400;
 /// Bits of HLREG0.
 pub const HLREG0_LPBK: u32 = 0x00008000;
 
+/// MDI single command and address: of a PHY at an address of the management bus: 8.2.3.22.
+pub const MSCA: u32 = 0x0425c;
+/// Bits of MSCA.
+pub const MSCA_READ: u32 = 0x08000000;
+/// Bits of MSCA.
+pub const MSCA_MDICMD: u32 = 0x40000000;
+
+/// MDI single read and write data: 8.2.3.22.
+pub const MSRWD: u32 = 0x04260;
+/// Bits of MSRWD.
+pub const MSRWD_WRITE_DATA_MASK: u32 = 0x0000ffff;
+/// Lowest bit of the field.
+pub const MSRWD_WRITE_DATA_SHIFT: u32 = 0;
+/// Bits of MSRWD.
+pub const MSRWD_READ_DATA_MASK: u32 = 0xffff0000;
+/// Lowest bit of the field.
+pub const MSRWD_READ_DATA_SHIFT: u32 = 16;
+
 /// Maximum frame size: 8.2.3.22.13.
 pub const MAXFRS: u32 = 0x04268;
 /// Bits of MAXFRS.
@@ -418,6 +436,13 @@ pub const LINKS_SPEED_MASK: u32 = 0x30000000;
 pub const LINKS_SPEED_SHIFT: u32 = 28;
 /// Bits of LINKS.
 pub const LINKS_UP: u32 = 0x40000000;
+
+/// Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun: 8.2.3.22.
+pub const ANLP1: u32 = 0x042b0;
+/// Bits of ANLP1.
+pub const ANLP1_STATE_MASK: u32 = 0x000f0000;
+/// Lowest bit of the field.
+pub const ANLP1_STATE_SHIFT: u32 = 16;
 
 /// Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set: 8.2.3.23.4.
 #[inline]
@@ -722,6 +747,9 @@ pub const SRRCTL_DESCTYPE_ADVANCED: u32 = 0x02000000;
 
 /// AUTOC.LMS: 10 Gbit/s serial link.
 pub const AUTOC_LMS_10G_SERIAL: u32 = 0x00006000;
+
+/// AUTOC.LMS: this bit of it has KX, KX4 and KR negotiate.
+pub const AUTOC_LMS_NEGOTIATES: u32 = 0x00008000;
 
 /// LINKS.SPEED: 10 Gbit/s.
 pub const LINKS_SPEED_10G: u32 = 0x30000000;
@@ -1294,6 +1322,28 @@ pub const REGISTERS: &[Register] = &[
         section: "8.2.3.22.8",
     },
     Register {
+        name: "MSCA",
+        offset: 0x0425c,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: false,
+        section: "8.2.3.22",
+    },
+    Register {
+        name: "MSRWD",
+        offset: 0x04260,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: false,
+        section: "8.2.3.22",
+    },
+    Register {
         name: "MAXFRS",
         offset: 0x04268,
         stride: 0x4,
@@ -1325,6 +1375,17 @@ pub const REGISTERS: &[Register] = &[
         access: Access::ReadOnly,
         is_array: false,
         section: "8.2.3.22.20",
+    },
+    Register {
+        name: "ANLP1",
+        offset: 0x042b0,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadOnly,
+        is_array: false,
+        section: "8.2.3.22",
     },
     Register {
         name: "RXMPC",

@@ -1,7 +1,7 @@
 //! The driver for virtio with the back end of DPDK: frames through `testpmd`, the forwarder, and `testpmd` again, each with
 //! vhost-user ports, and what comes out is checked as the software card does.
 //!
-//! Without Debian's `dpdk` the tests say so and try nothing.
+//! Without Debian's `dpdk-dev` the tests say so and try nothing.
 
 mod wire;
 
@@ -26,7 +26,7 @@ impl Testpmd {
         let is_there =
             Command::new("dpdk-testpmd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if is_there.is_err() {
-            eprintln!("skipped {test}: no dpdk-testpmd; apt-get install dpdk");
+            eprintln!("skipped {test}: no dpdk-testpmd; apt-get install dpdk-dev");
             return None;
         }
         let name = format!("prony-testpmd-{}-{test}", std::process::id());

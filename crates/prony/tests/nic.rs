@@ -18,6 +18,9 @@ static HUGE_PAGES: Mutex<()> = Mutex::new(());
 /// Those of `subjects/forwarder` that `scripts/setup test` installs what it takes for. Swift is in no package of Debian.
 const LANGUAGES: [&str; 7] = ["c", "rust", "go", "csharp", "java", "javascript", "python"];
 
+/// Traces that testpmd passes: all but those of a card with a fault.
+const DPDK_TRACES: [&str; 7] = ["every-size", "ring-wrap", "full-ring", "pool-exhaustion", "link", "reset", "kill"];
+
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -198,6 +201,69 @@ fn pools_and_builds_without_checks_forward_everything() {
         assert_whole(&answer, language);
         assert_eq!(answer["touched"]["1"], answer["received"], "{language}: {answer}");
         assert!(answer["received"].as_u64() > Some(100), "{language}: {answer}");
+    }
+}
+
+/// Debian's testpmd on both ports, with a CPU apart from the device's. `None` where it is not installed.
+fn testpmd(test: &str) -> Option<Vec<String>> {
+    if Command::new("dpdk-testpmd").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+        eprintln!("skipped {test}: no dpdk-testpmd; apt-get install dpdk-dev");
+        return None;
+    }
+    let last = prony_machine::affinity::allowed().expect("the kernel says it").iter().last().expect("this thread runs");
+    let lcores = format!("--lcores=(0,1)@{last}");
+    let prefix = format!("prony-{}-{test}", std::process::id());
+    let eal = ["dpdk-testpmd", &lcores, "-m", "64", "--no-telemetry", "--no-shconf", "--file-prefix", &prefix];
+    let rest = [
+        "-a",
+        "ADDR",
+        "-a",
+        "ADDR",
+        "--",
+        "--auto-start",
+        "--no-flush-rx",
+        "--total-num-mbufs=8192",
+        "--stats-period",
+        "1",
+    ];
+    Some(eal.iter().chain(&rest).map(|&part| part.to_owned()).collect())
+}
+
+/// A driver of DPDK gives the device 10 µs for a reset, and testpmd waits for all links before it forwards: on a busy machine, the
+/// one may be too short and the other longer than the measurement. Then it is started again.
+fn with_patience(mut run: impl FnMut() -> Output) -> Output {
+    for _ in 0..20 {
+        let output = run();
+        let talk = String::from_utf8_lossy(&output.stderr);
+        let late = ["Fail to start port", "Hardware Initialization Failure: -15", "no frame came out in"];
+        if !late.iter().any(|words| talk.contains(words)) {
+            return output;
+        }
+    }
+    panic!("the machine was too slow for the driver of DPDK 20 times");
+}
+
+#[test]
+fn the_driver_of_dpdk_forwards_everything() {
+    let Some(command) = testpmd("forwards") else { return };
+    let _turn = one_at_a_time();
+    let command: Vec<&str> = command.iter().map(String::as_str).collect();
+    let measure = ["load", "nic", "--uio", "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
+    let flags = ["--show-output", "--size", "60..1518", "--json", "--"];
+    let answer =
+        json(&with_patience(|| prony().args(measure).args(flags).args(&command).output().expect("it was just built")));
+    assert_whole(&answer, "testpmd");
+    assert!(answer["received"].as_u64() > Some(100), "{answer}");
+}
+
+#[test]
+fn the_driver_of_dpdk_passes_the_traces_that_concern_it() {
+    let Some(command) = testpmd("traces") else { return };
+    let _turn = one_at_a_time();
+    for trace in DPDK_TRACES {
+        let check = ["nic", "check", "--uio", "--setup-timeout", "20s", "--show-output", "--only", trace, "--"];
+        let output = with_patience(|| prony().args(check).args(&command).output().expect("it was just built"));
+        assert_eq!(output.status.code(), Some(0), "{trace}: {}", text(&output.stdout));
     }
 }
 

@@ -58,6 +58,12 @@ impl Bar {
     pub(crate) fn write32(&self, offset: u32, value: u32) {
         self.word(offset).store(value, Ordering::Release);
     }
+
+    /// Sets a register, unless the driver has written another value than `seen` to it.
+    #[inline]
+    pub(crate) fn replace32(&self, offset: u32, seen: u32, value: u32) {
+        let _ = self.word(offset).compare_exchange(seen, value, Ordering::AcqRel, Ordering::Relaxed);
+    }
 }
 
 impl Drop for Bar {

@@ -4,7 +4,6 @@
 mod traces;
 
 use std::ffi::OsString;
-use std::io;
 use std::process::ExitStatus;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -12,10 +11,8 @@ use std::time::{Duration, Instant};
 
 use prony_softnic::{Event, Rate, Receipt, Sizes};
 
-use crate::bar::Bar;
-use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::namespace;
+use crate::namespace::Binding;
 use crate::nic::{Nic, Notice};
 use crate::options::{Mode, Options};
 use crate::run::{RunError, descendants};
@@ -36,6 +33,8 @@ const HOUSEKEEPING: Duration = Duration::from_millis(5);
 pub struct CheckOptions {
     /// PCI addresses of two ports.
     pub addresses: Vec<String>,
+    /// Kernel driver that the ports are bound to.
+    pub binding: Binding,
     /// Program and arguments, with the addresses in their places.
     pub command: Vec<OsString>,
     /// Time for the driver to set up all ports.
@@ -116,8 +115,9 @@ pub(crate) struct Bench<'a> {
     options: &'a CheckOptions,
     environment: Vec<(OsString, OsString)>,
     is_ended: &'a AtomicBool,
-    nic: Nic,
+    /// Ended before the device is gone.
     driver: Option<Driver>,
+    nic: Nic,
     looked: Instant,
     housekept: Instant,
     /// Frames of a card with a fault may come out as frames that are of no stream.
@@ -126,18 +126,17 @@ pub(crate) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(options: &'a CheckOptions, trace: &Trace, is_ended: &'a AtomicBool) -> Step<Bench<'a>> {
-        let files = namespace::enter(&options.addresses)?;
-        let bars = files.iter().map(Bar::map).collect::<io::Result<Vec<Bar>>>()?;
-        let nic = Nic::new(Clock::calibrate(), bars, &Sizes::Fixed(60));
+        let nic = Nic::enter(&options.addresses, options.binding, &Sizes::Fixed(60))?;
         let environment = trace.environment.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let (looked, housekept) = (Instant::now(), Instant::now());
-        Ok(Bench { options, environment, is_ended, nic, driver: None, looked, housekept, expects_foreign: false })
+        Ok(Bench { options, environment, is_ended, driver: None, nic, looked, housekept, expects_foreign: false })
     }
 
     /// Starts the driver, and waits until it has reset all ports and set them up.
     fn start(&mut self) -> Step {
         let run = Options {
             addresses: self.options.addresses.clone(),
+            binding: self.options.binding,
             command: self.options.command.clone(),
             environment: self.environment.clone(),
             rate: Rate::Max,
@@ -167,6 +166,7 @@ impl<'a> Bench<'a> {
             };
             let unready = (0..ports).find(|&port| !(is_reset(port, &self.nic.notices) && self.nic.is_ready(port)));
             let Some(port) = unready else {
+                self.nic.end_set_up();
                 self.forget_before_reset();
                 return Ok(());
             };
@@ -180,7 +180,7 @@ impl<'a> Bench<'a> {
                     output,
                 }));
             }
-            thread::sleep(Duration::from_micros(50));
+            self.nic.pause_in_set_up();
         }
     }
 
@@ -211,7 +211,7 @@ impl<'a> Bench<'a> {
         if self.is_ended.load(Ordering::Relaxed) {
             return Err(Stop::from(RunError::Interrupted));
         }
-        if self.housekept.elapsed() < HOUSEKEEPING {
+        if self.housekept.elapsed() < HOUSEKEEPING || self.nic.is_urgent() {
             return Ok(());
         }
         self.housekept = Instant::now();

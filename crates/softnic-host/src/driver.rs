@@ -9,9 +9,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, memfd_create};
-use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal, waitid,
+};
 
 use crate::options::Options;
+use crate::slice;
 
 /// Output that is kept, counted from its end.
 const OUTPUT_BYTES: u64 = 16 << 10;
@@ -56,7 +59,16 @@ impl Driver {
 
     /// How it ended, if it did.
     pub(crate) fn poll_end(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
+        let pid = Pid::from_raw(self.child.id() as i32)?;
+        let has_ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(pid), has_ended) {
+            Ok(None) => None,
+            // Ended; or waited for already, of which `Child` knows the status.
+            Ok(Some(_)) | Err(_) => {
+                slice::go_last();
+                self.child.try_wait().ok().flatten()
+            }
+        }
     }
 
     /// Last lines that the driver printed.
@@ -95,7 +107,10 @@ impl Driver {
             status = self.poll_end();
         }
         let _ = kill_process_group(group, Signal::KILL);
-        status.or_else(|| self.child.wait().ok())
+        status.or_else(|| {
+            slice::go_last();
+            self.child.wait().ok()
+        })
     }
 }
 

@@ -18,11 +18,13 @@ mod report;
 mod run;
 mod samples;
 mod serve;
+mod set_up;
 mod slice;
+mod uio;
 
 pub use check::{CheckOptions, Finding, Outcome, TRACES, Trace, check};
 pub use dma_map::MapError;
-pub use namespace::{HUGE_PAGES, NamespaceError};
+pub use namespace::{Binding, HUGE_PAGES, NamespaceError};
 pub use nic::Notice;
 pub use options::{Mode, Options};
 pub use port::Written;

@@ -4,13 +4,18 @@
 //! last process in the namespace is, whatever ended it.
 
 use std::ffi::CString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
+use prony_ixgbe_regs::BAR_BYTES;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursive, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use crate::uio::Uio;
 
 /// Where drivers look for huge pages.
 pub const HUGE_PAGES: &str = "/mnt/huge";
@@ -18,12 +23,38 @@ pub const HUGE_PAGES: &str = "/mnt/huge";
 const PCI_PLACES: [&str; 3] = ["/sys/bus/pci/devices", "/sys/bus/pci", "/sys/bus"];
 const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
-/// 82599ES 10-Gigabit SFI/SFP+ Network Connection.
+const UIO_CLASS: &str = "/sys/class/uio";
+const DEVICE_FILES: &str = "/dev";
+
 const VENDOR: u16 = 0x8086;
-const DEVICE: u16 = 0x10fb;
+/// 82599ES 10-Gigabit SFI/SFP+ Network Connection.
+const SFP: u16 = 0x10fb;
+/// 82599 10 Gigabit Dual Port Backplane Connection. A driver that knows modules reads that of an SFP+ card by I²C, setting clock
+/// and data bits of I2CCTL one at a time, which a device that looks now and then does not see. Backplanes have no module.
+const BACKPLANE: u16 = 0x10f8;
 /// PCI class of Ethernet controllers.
 const CLASS: [u8; 2] = [0x00, 0x02];
 const CONFIG_BYTES: usize = 4096;
+/// Bus address of BAR 0, which nobody uses: 3 GiB.
+const BAR_AT: u32 = 0xc000_0000;
+
+/// Kernel drivers that a port is bound to, as far as user-space drivers can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Binding {
+    /// None: the files of sysfs that ixy and the drivers of this project use.
+    None,
+    /// `igb_uio`, which DPDK knows: more files of sysfs, and interrupts by `/dev/uioN`.
+    Uio,
+}
+
+impl Binding {
+    fn device(self) -> u16 {
+        match self {
+            Binding::None => SFP,
+            Binding::Uio => BACKPLANE,
+        }
+    }
+}
 
 /// Reasons why there is no namespace for a driver.
 #[derive(Debug, thiserror::Error)]
@@ -53,23 +84,39 @@ fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Names
     move |error| NamespaceError::Io { what, path: path.to_owned(), error }
 }
 
-/// Moves the calling thread into a mount namespace with these PCI devices in it, and returns the file of each BAR 0.
+/// Moves the calling thread into a mount namespace with these PCI devices in it, and returns the file of each BAR 0, and of its
+/// interrupt if it has one.
 ///
 /// Processes that this thread starts are in it, too.
 ///
 /// # Errors
 /// [`NamespaceError`].
-pub(crate) fn enter(addresses: &[String]) -> Result<Vec<File>, NamespaceError> {
+pub(crate) fn enter(addresses: &[String], binding: Binding) -> Result<Vec<(File, Option<Uio>)>, NamespaceError> {
     separate().map_err(NamespaceError::NotPermitted)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| NamespaceError::NotPermitted(error.into()))?;
     mount_huge_pages()?;
     let place = PCI_PLACES.iter().map(Path::new).find(|place| place.is_dir());
     let place = place.ok_or_else(|| NamespaceError::NoPlace { path: PathBuf::from(PCI_PLACES[2]) })?;
-    mount_tmpfs(place)?;
+    mount_tmpfs(place, MountFlags::NODEV)?;
     let devices = Path::new(PCI_DEVICES);
     fs::create_dir_all(devices).map_err(failed("create", devices))?;
-    addresses.iter().map(|address| make_device(&devices.join(address))).collect()
+    if binding == Binding::Uio {
+        mount_copy(Path::new(DEVICE_FILES))?;
+        let class = Path::new(UIO_CLASS);
+        make_appear(class)?;
+        mount_tmpfs(class, MountFlags::NODEV)?;
+    }
+    let make = |(number, address): (usize, &String)| {
+        let directory = devices.join(address);
+        let bar = make_device(&directory, binding.device())?;
+        let uio = match binding {
+            Binding::None => None,
+            Binding::Uio => Some(bind_to_uio(&directory, number)?),
+        };
+        Ok((bar, uio))
+    };
+    addresses.iter().enumerate().map(make).collect()
 }
 
 #[allow(unsafe_code, reason = "unshare(2)")]
@@ -78,66 +125,132 @@ fn separate() -> io::Result<()> {
     Ok(unsafe { unshare_unsafe(UnshareFlags::NEWNS) }?)
 }
 
-fn mount_tmpfs(place: &Path) -> Result<(), NamespaceError> {
-    mount("tmpfs", place, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, c"mode=755")
+fn mount_tmpfs(place: &Path, flags: MountFlags) -> Result<(), NamespaceError> {
+    mount("tmpfs", place, "tmpfs", MountFlags::NOSUID | flags, c"mode=755")
         .map_err(|error| failed("mount a tmpfs over", place)(error.into()))
 }
 
-/// Mounts a file system of huge pages. A directory for it that is missing is seen in the namespace only: a copy of the one
-/// above it is mounted there, with everything that it holds.
+/// Mounts a file system of huge pages.
 fn mount_huge_pages() -> Result<(), NamespaceError> {
     let place = Path::new(HUGE_PAGES);
-    if !place.is_dir() {
-        let above = Path::new("/mnt");
-        let entries = fs::read_dir(above).map_err(|_| NamespaceError::NoPlace { path: above.to_owned() })?;
-        let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
-        let original = File::open(above).map_err(failed("open", above))?;
-        mount_tmpfs(above)?;
-        for name in names {
-            let (from, to) =
-                (PathBuf::from(format!("/proc/self/fd/{}", original.as_raw_fd())).join(&name), above.join(&name));
-            let made = if from.is_dir() { fs::create_dir(&to) } else { File::create(&to).map(drop) };
-            made.map_err(failed("create", &to))?;
-            // What cannot be shown there is a link, which nobody follows for huge pages.
-            let _ = mount_bind_recursive(&from, &to);
-        }
-        fs::create_dir(place).map_err(failed("create", place))?;
-    }
+    make_appear(place)?;
     let options = CString::new("pagesize=2M,mode=700").expect("no byte of it is 0");
     mount("hugetlbfs", place, "hugetlbfs", MountFlags::NOSUID | MountFlags::NODEV, options.as_c_str())
         .map_err(|error| failed("mount huge pages at", place)(error.into()))
 }
 
+/// Makes a directory that is missing, which is seen in the namespace only.
+fn make_appear(place: &Path) -> Result<(), NamespaceError> {
+    if place.is_dir() {
+        return Ok(());
+    }
+    let above = place.parent().ok_or_else(|| NamespaceError::NoPlace { path: place.to_owned() })?;
+    mount_copy(above)?;
+    fs::create_dir(place).map_err(failed("create", place))
+}
+
+/// Mounts a copy of a directory over it, with everything that it holds, to which something can be added.
+fn mount_copy(directory: &Path) -> Result<(), NamespaceError> {
+    let entries = fs::read_dir(directory).map_err(|_| NamespaceError::NoPlace { path: directory.to_owned() })?;
+    let names: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+    let original = File::open(directory).map_err(failed("open", directory))?;
+    mount_tmpfs(directory, MountFlags::empty())?;
+    for name in names {
+        let from = PathBuf::from(format!("/proc/self/fd/{}", original.as_raw_fd())).join(&name);
+        let to = directory.join(&name);
+        if let Ok(target) = fs::read_link(&from) {
+            symlink(target, &to).map_err(failed("create", &to))?;
+            continue;
+        }
+        let made = match fs::symlink_metadata(&from) {
+            // A node and not the node bound here: /dev/ptmx looks for pts beside it.
+            Ok(facts) if facts.rdev() != 0 => {
+                copy_node(&facts, &to).map_err(failed("create", &to))?;
+                continue;
+            }
+            Ok(facts) if facts.is_dir() => fs::create_dir(&to),
+            _ => File::create(&to).map(drop),
+        };
+        made.map_err(failed("create", &to))?;
+        // What cannot be shown there is empty.
+        let _ = mount_bind_recursive(&from, &to);
+    }
+    Ok(())
+}
+
 /// Makes the files of one PCI device.
-fn make_device(directory: &Path) -> Result<File, NamespaceError> {
+fn make_device(directory: &Path, device: u16) -> Result<File, NamespaceError> {
     fs::create_dir(directory).map_err(failed("create", directory))?;
     let texts = [
         ("vendor", format!("0x{VENDOR:04x}\n")),
-        ("device", format!("0x{DEVICE:04x}\n")),
+        ("device", format!("0x{device:04x}\n")),
         ("class", "0x020000\n".to_owned()),
         ("numa_node", "-1\n".to_owned()),
         ("enable", "1\n".to_owned()),
     ];
-    let files = texts.into_iter().map(|(name, text)| (name, text.into_bytes())).chain([("config", config_space())]);
-    for (name, content) in files {
-        let path = directory.join(name);
-        File::create(&path).and_then(|mut file| file.write_all(&content)).map_err(failed("write", &path))?;
+    for (name, text) in texts {
+        write(&directory.join(name), text.as_bytes())?;
     }
+    write(&directory.join("config"), &config_space(device))?;
     let path = directory.join("resource0");
     OpenOptions::new().read(true).write(true).create_new(true).open(&path).map_err(failed("create", &path))
 }
 
+/// Makes the node of a character or block device.
+fn copy_node(facts: &Metadata, to: &Path) -> io::Result<()> {
+    let kind = FileType::from_raw_mode(facts.mode());
+    mknodat(CWD, to, kind, Mode::from_raw_mode(facts.mode()), facts.rdev())?;
+    fs::set_permissions(to, facts.permissions())?;
+    chown(to, Some(facts.uid()), Some(facts.gid()))
+}
+
+fn write(path: &Path, content: &[u8]) -> Result<(), NamespaceError> {
+    File::create(path).and_then(|mut file| file.write_all(content)).map_err(failed("write", path))
+}
+
+/// Makes what a driver looks for that knows ports by the kernel driver that they are bound to.
+fn bind_to_uio(directory: &Path, number: usize) -> Result<Uio, NamespaceError> {
+    // Documentation/ABI/testing/sysfs-bus-pci: first and last address and flags of each BAR, and of the ROM. 0x200 is memory,
+    // 0x40000 a register of the size of a cache line or more, 0x4 64 bits.
+    let bar = format!("0x{BAR_AT:016x} 0x{:016x} 0x0000000000040204\n", BAR_AT as usize + BAR_BYTES - 1);
+    let texts = [
+        ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
+        ("subsystem_device", "0x0003\n".to_owned()),
+        ("max_vfs", "0\n".to_owned()),
+        ("resource", bar + &"0x0000000000000000 0x0000000000000000 0x0000000000000000\n".repeat(6)),
+    ];
+    for (name, text) in texts {
+        write(&directory.join(name), text.as_bytes())?;
+    }
+    let name = format!("uio{number}");
+    let (inner, class) = (directory.join("uio").join(&name), Path::new(UIO_CLASS).join(&name));
+    for directory in [&inner, &class] {
+        fs::create_dir_all(directory).map_err(failed("create", directory))?;
+    }
+    // Drivers want the name that it ends with.
+    let links = [(Path::new("../../drivers/igb_uio"), directory.join("driver")), (directory, class.join("device"))];
+    for (target, link) in links {
+        symlink(target, &link).map_err(failed("create", &link))?;
+    }
+    let file = Path::new(DEVICE_FILES).join(&name);
+    let uio = Uio::open().map_err(failed("open a pseudo-terminal for", &file))?;
+    // The machine's own, if it has one, is not in this namespace.
+    let _ = fs::remove_file(&file);
+    symlink(uio.path(), &file).map_err(failed("create", &file))?;
+    Ok(uio)
+}
+
 /// The configuration space of the port (PCI Local Bus Specification 3.0, 6.1): a header of type 0 with one 64-bit BAR.
-fn config_space() -> Vec<u8> {
+fn config_space(device: u16) -> Vec<u8> {
     let mut space = vec![0; CONFIG_BYTES];
     space[0x00..0x02].copy_from_slice(&VENDOR.to_le_bytes());
-    space[0x02..0x04].copy_from_slice(&DEVICE.to_le_bytes());
+    space[0x02..0x04].copy_from_slice(&device.to_le_bytes());
     // Command: memory space. Drivers set bit 2, bus master.
     space[0x04] = 0x02;
     space[0x08] = 0x01;
     space[0x0a..0x0c].copy_from_slice(&CLASS);
-    // BAR 0: memory, 64 bits, at 3 GiB.
-    space[0x10..0x14].copy_from_slice(&0xc000_0004_u32.to_le_bytes());
+    // BAR 0: memory, 64 bits.
+    space[0x10..0x14].copy_from_slice(&(BAR_AT | 4).to_le_bytes());
     space
 }
 
@@ -147,8 +260,13 @@ mod tests {
 
     #[test]
     fn drivers_find_a_network_controller_of_intel() {
-        let space = config_space();
+        let space = config_space(Binding::None.device());
         assert_eq!((space[0x0b], &space[..4]), (2, &[0x86, 0x80, 0xfb, 0x10][..]));
         assert_eq!(u32::from_le_bytes(space[8..12].try_into().expect("four bytes")) >> 24, 2);
+    }
+
+    #[test]
+    fn a_driver_that_would_read_a_module_finds_a_card_without_one() {
+        assert_eq!(config_space(Binding::Uio.device())[..4], [0x86, 0x80, 0xf8, 0x10]);
     }
 }

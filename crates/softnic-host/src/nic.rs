@@ -1,6 +1,8 @@
 //! All ports, the wire between them, and the memory of their driver.
 
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
 
 use prony_softnic::{Device, Direction, Event, FRAME_BYTES_MIN, Generator, Pacer, Rate, Receipt, Sizes, Validator};
 
@@ -8,11 +10,16 @@ use crate::bar::Bar;
 use crate::clock::Clock;
 use crate::dma_map::{DmaMap, who_maps};
 use crate::guard;
+use crate::namespace::{self, Binding};
 use crate::port::{Port, Written};
+use crate::run::RunError;
 use crate::serve::Frame;
+use crate::set_up::SetUp;
 
 /// Descriptors of one port that are used before the next port has its turn.
 const BURST: u32 = 64;
+/// Time between two looks while no driver does anything.
+const PAUSE: Duration = Duration::from_micros(20);
 /// Byte of a generated frame that names its stream.
 const STREAM_AT: usize = 14;
 
@@ -65,17 +72,20 @@ pub(crate) struct Nic {
     transmit_queues: Vec<u32>,
     /// Number of slices of the device so far.
     pub(crate) visits: u64,
+    set_up: SetUp,
     /// Frames on the wire that nobody has been told yet, if somebody wants to be.
     pub(crate) tap: Option<Vec<Frame>>,
     is_tracing: bool,
 }
 
 impl Nic {
-    /// `bars`: one for each port.
-    pub(crate) fn new(clock: Clock, bars: Vec<Bar>, sizes: &Sizes) -> Nic {
+    /// Moves the calling thread into a mount namespace in which a driver finds the ports, and makes them.
+    pub(crate) fn enter(addresses: &[String], binding: Binding, sizes: &Sizes) -> Result<Nic, RunError> {
+        let files = namespace::enter(addresses, binding)?;
+        let clock = Clock::calibrate();
         let now_ns = clock.now_ns();
         let (mut ports, mut streams) = (Vec::new(), Vec::new());
-        for (number, bar) in bars.into_iter().enumerate() {
+        for (number, (file, uio)) in files.into_iter().enumerate() {
             // Intel's prefix, and a number that tells the ports apart.
             let mac = [0x00, 0x1b, 0x21, 0x82, 0x59, number as u8];
             let stream = number as u8;
@@ -87,10 +97,10 @@ impl Nic {
                 refused: 0,
                 stale: (0, 0),
             });
-            ports.push(Port::new(Device::new(mac, now_ns), bar));
+            ports.push(Port::new(Device::new(mac, now_ns), Bar::map(&file)?, uio));
         }
         let transmit_queues = vec![0; ports.len()];
-        Nic {
+        Ok(Nic {
             clock,
             ports,
             streams,
@@ -100,9 +110,10 @@ impl Nic {
             foreign: 0,
             transmit_queues,
             visits: 0,
+            set_up: SetUp::default(),
             tap: None,
             is_tracing: false,
-        }
+        })
     }
 
     /// Frames begin to enter all ports, or no longer do.
@@ -119,7 +130,14 @@ impl Nic {
         self.memory.set_time(now_ns);
         let mut is_new = false;
         for (number, port) in self.ports.iter_mut().enumerate() {
-            port.look(now_ns, |write| written(number, write));
+            let mut is_written = false;
+            port.look(now_ns, |write| {
+                is_written = true;
+                written(number, write);
+            });
+            if is_written && port.device.enabled_queues(Direction::Receive) == 0 {
+                self.set_up.written(now_ns);
+            }
             while let Some(event) = port.device.poll_event() {
                 is_new |= matches!(event, Event::QueueEnabled { .. });
                 self.notices.push(Notice { time_ns: now_ns, port: number, event });
@@ -132,6 +150,25 @@ impl Nic {
         if guard::was_taken() {
             self.memory_taken += 1;
         }
+    }
+
+    /// True while a driver may be waiting for an answer of some microseconds: nothing else is to be done now.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.set_up.is_urgent(self.clock.now_ns())
+    }
+
+    /// Waits between two looks at the registers until all ports are set up.
+    pub(crate) fn pause_in_set_up(&mut self) {
+        self.set_up.update(self.clock.now_ns(), self.memory.drivers());
+        match self.is_urgent() {
+            true => std::hint::spin_loop(),
+            false => thread::sleep(PAUSE),
+        }
+    }
+
+    /// All ports are set up.
+    pub(crate) fn end_set_up(&mut self) {
+        self.set_up.end();
     }
 
     /// Looks for the processes that use a port, among `candidates`; true if there are other ones than before.
@@ -187,6 +224,10 @@ impl Nic {
             port.device = Device::new(port.device.mac(), now_ns);
             port.device.set_tracing(self.is_tracing);
             port.publish();
+            if let Some(uio) = &mut port.uio {
+                // Its settings are those that it was opened with, if the driver did not change them.
+                let _ = uio.restart();
+            }
         }
         for stream in &mut self.streams {
             stream.pacer = None;

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use prony_softnic::{Rate, Sizes};
 
+use crate::namespace::Binding;
+
 /// How the CPU time of a driver is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
@@ -23,6 +25,8 @@ pub enum Mode {
 pub struct Options {
     /// PCI addresses of the ports, one or more.
     pub addresses: Vec<String>,
+    /// Kernel driver that the ports are bound to.
+    pub binding: Binding,
     /// Program and arguments, with the addresses in their places.
     pub command: Vec<OsString>,
     /// Variables for it, beside those of this process.

@@ -4,10 +4,13 @@
 //! two writes to one register between two looks, only the second is seen; a write of the value that is there already is not
 //! seen at all; and a read has no effect.
 
+use std::collections::BTreeSet;
+
 use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register};
 use prony_softnic::Device;
 
 use crate::bar::Bar;
+use crate::uio::Uio;
 
 /// A register that a driver has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,12 +34,18 @@ pub(crate) struct Port {
     looks: u32,
     /// What stood at offsets at which the model has no register.
     elsewhere: Vec<(u32, u32)>,
+    /// Places in it that are not 0, which is almost none of them: a reset takes no longer than a driver waits for it.
+    elsewhere_set: BTreeSet<usize>,
     receive_tail: u32,
     transmit_tail: u32,
+    /// The device file of its interrupt, if the driver finds one.
+    pub(crate) uio: Option<Uio>,
 }
 
 /// Looks from one at the tables to the next, while a driver changes no other register.
 const LOOKS_PER_TABLES: u32 = 16;
+/// Times that registers are read in a look until two of them agree: more than a driver that sets up a queue needs.
+const READS: u32 = 16;
 /// Tables of the filters, of RSS and of the statistics.
 const TABLES: [u32; 5] = [regs::vfta(0), regs::reta(0), regs::rssrk(0), regs::rqsmr(0), regs::tqsm(0)];
 
@@ -46,17 +55,25 @@ struct Watched {
     index: u32,
     /// One of the places of the register.
     offset: u32,
+    /// True for the tail of a ring, which changes with every batch.
+    is_tail: bool,
     /// What the register file held when it was last looked at.
     seen: u32,
+    /// What it holds now: another value than `seen` only during a look.
+    found: u32,
 }
 
 impl Port {
-    pub(crate) fn new(device: Device, bar: Bar) -> Port {
+    pub(crate) fn new(device: Device, bar: Bar, uio: Option<Uio>) -> Port {
         let mut watched: Vec<Watched> = Vec::new();
         for register in REGISTERS {
             let places = [Some((register.offset, register.stride)), register.alias];
             for (first, stride) in places.into_iter().flatten() {
-                let watch = |index: u32| Watched { register, index, offset: first + index * stride, seen: 0 };
+                let is_tail = [regs::rdt(0), regs::tdt(0)].contains(&register.offset);
+                let watch = |index: u32| {
+                    let offset = first + index * stride;
+                    Watched { register, index, offset, is_tail, seen: 0, found: 0 }
+                };
                 watched.extend((0..register.count).map(watch));
             }
         }
@@ -65,22 +82,37 @@ impl Port {
         let (tables, watched) = watched.into_iter().partition(is_table);
         let elsewhere = (0..BAR_BYTES as u32).step_by(4).filter(|&offset| regs::find(offset).is_none());
         let elsewhere = elsewhere.map(|offset| (offset, 0)).collect();
-        let mut port = Port { device, bar, watched, tables, looks: 0, elsewhere, receive_tail: 0, transmit_tail: 0 };
+        let mut port = Port {
+            device,
+            bar,
+            watched,
+            tables,
+            looks: 0,
+            elsewhere,
+            elsewhere_set: BTreeSet::new(),
+            receive_tail: 0,
+            transmit_tail: 0,
+            uio,
+        };
         port.publish();
         port
     }
 
-    /// Shows all registers. CTRL comes last: a driver that waits for the end of a reset finds everything else done.
+    /// Shows all registers after a reset, which has cleared the statistics. CTRL comes last: a driver that waits for the end of a
+    /// reset finds everything else done.
     pub(crate) fn publish(&mut self) {
         for watched in self.watched.iter_mut().chain(&mut self.tables).rev() {
-            watched.seen = self.device.value_of(watched.register, watched.index);
+            watched.seen = match watched.register.access {
+                Access::ReadClear => 0,
+                _ => self.device.value_of(watched.register, watched.index),
+            };
+            watched.found = watched.seen;
             self.bar.write32(watched.offset, watched.seen);
         }
-        for (offset, seen) in &mut self.elsewhere {
-            if *seen != 0 {
-                *seen = 0;
-                self.bar.write32(*offset, 0);
-            }
+        while let Some(place) = self.elsewhere_set.pop_first() {
+            let (offset, seen) = &mut self.elsewhere[place];
+            *seen = 0;
+            self.bar.write32(*offset, 0);
         }
         self.receive_tail = self.device.value(regs::rdt(0));
         self.transmit_tail = self.device.value(regs::tdt(0));
@@ -107,54 +139,80 @@ impl Port {
     pub(crate) fn look(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
         self.device.handle_timeout(now_ns);
         self.looks = self.looks.wrapping_add(1);
-        let mut is_changed = false;
-        let mut looks_at_tables = self.looks.is_multiple_of(LOOKS_PER_TABLES);
+        let looks_at_tables = self.read();
         let mut is_reset = false;
-        'parts: for part in [&mut self.watched, &mut self.tables] {
-            for watched in part {
-                let value = self.bar.read32(watched.offset);
-                if value == watched.seen {
-                    continue;
-                }
-                (watched.seen, is_changed) = (value, true);
-                written(Written { offset: watched.offset, value });
-                self.device.write(now_ns, watched.offset, value);
-                if watched.offset == regs::CTRL && self.device.value(regs::CTRL) != value {
-                    is_reset = true;
-                    break 'parts;
-                }
+        for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
+            let value = watched.found;
+            if value == watched.seen {
+                continue;
             }
-            looks_at_tables |= is_changed;
-            if !looks_at_tables {
+            watched.seen = value;
+            if let (regs::EIMS, Some(uio)) = (watched.offset, &mut self.uio) {
+                uio.arm(value);
+            }
+            written(Written { offset: watched.offset, value });
+            self.device.write(now_ns, watched.offset, value);
+            if watched.offset == regs::CTRL && self.device.value(regs::CTRL) != value {
+                is_reset = true;
                 break;
             }
         }
         if is_reset {
             self.publish();
+            if let Some(uio) = &mut self.uio {
+                uio.handle_reset();
+            }
             return;
         }
-        let tables = if looks_at_tables { &mut self.tables[..] } else { &mut [] };
-        for watched in self.watched.iter_mut().chain(tables) {
+        if let Some(uio) = &mut self.uio {
+            uio.poll(&mut self.device);
+        }
+        for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
             let value = self.device.value_of(watched.register, watched.index);
             // The device never changes a tail but in a reset. What it knows of one may be newer than what was seen here, and
             // older than what the driver has written since.
-            let is_tail = watched.register.offset == regs::rdt(0) || watched.register.offset == regs::tdt(0);
-            if value != watched.seen && !is_tail {
-                // What the driver wrote since the look above is not lost: the next look finds another value than this.
-                watched.seen = value;
-                self.bar.write32(watched.offset, value);
+            if value != watched.seen && !watched.is_tail {
+                // What the driver wrote since the look above is not lost: it stays, and the next look finds it.
+                match watched.register.access {
+                    Access::ReadOnly | Access::ReadClear => self.bar.write32(watched.offset, value),
+                    _ => self.bar.replace32(watched.offset, watched.seen, value),
+                }
+                (watched.seen, watched.found) = (value, value);
             }
         }
         self.receive_tail = self.device.value(regs::rdt(0));
         self.transmit_tail = self.device.value(regs::tdt(0));
     }
 
+    /// Reads all registers, and if one was written, again until two times agree: then they held these values at one moment, and
+    /// no queue is found enabled whose base address was read before the driver set it. A reset waits for nothing.
+    ///
+    /// Returns whether tables were read, too.
+    fn read(&mut self) -> bool {
+        let mut looks_at_tables = self.looks.is_multiple_of(LOOKS_PER_TABLES);
+        for _ in 0..READS {
+            let mut is_new = false;
+            for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
+                let value = self.bar.read32(watched.offset);
+                is_new |= value != watched.found && !watched.is_tail;
+                watched.found = value;
+            }
+            let is_reset = self.watched[0].found & (regs::CTRL_RST | regs::CTRL_LRST) != 0;
+            if !is_new || is_reset {
+                break;
+            }
+            looks_at_tables = true;
+        }
+        looks_at_tables
+    }
+
     /// Looks at the whole BAR for writes to offsets at which the model has no register. Takes tens of microseconds.
     pub(crate) fn look_everywhere(&mut self, now_ns: u64, mut written: impl FnMut(Written)) {
-        for (offset, seen) in &mut self.elsewhere {
+        for (place, (offset, seen)) in self.elsewhere.iter_mut().enumerate() {
             let value = self.bar.read32(*offset);
             if value != *seen {
                 *seen = value;
+                self.elsewhere_set.insert(place);
                 written(Written { offset: *offset, value });
                 self.device.write(now_ns, *offset, value);
             }
@@ -162,16 +220,24 @@ impl Port {
     }
 }
 
+/// The tables, if it is their turn.
+fn looked_at(tables: &mut [Watched], is_their_turn: bool) -> &mut [Watched] {
+    if is_their_turn { tables } else { &mut [] }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs::OpenOptions;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use prony_softnic::Event;
 
     use super::*;
 
     fn port() -> Port {
         let file = tempfile::tempfile().expect("the temporary directory is writable");
         let bar = Bar::map(&file).expect("a file can be mapped");
-        Port::new(Device::new([0, 1, 2, 3, 4, 5], 0), bar)
+        Port::new(Device::new([0, 1, 2, 3, 4, 5], 0), bar, None)
     }
 
     #[test]
@@ -185,6 +251,63 @@ mod tests {
         assert_eq!(written, [regs::CTRL]);
         assert_eq!((port.bar.read32(regs::CTRL), port.bar.read32(regs::EIMC)), (0, 0));
         assert_eq!(port.bar.read32(regs::ral(0)).to_le_bytes(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_the_driver_writes_while_the_device_looks_is_not_lost() {
+        let mut port = port();
+        port.bar.write32(regs::CTRL_EXT, 5);
+        port.bar.replace32(regs::CTRL_EXT, 4, 7);
+        port.look(0, |_| {});
+        assert_eq!((port.bar.read32(regs::CTRL_EXT), port.device.value(regs::CTRL_EXT)), (5, 5));
+    }
+
+    #[test]
+    fn a_reset_shows_0_where_no_register_is() {
+        let mut port = port();
+        port.bar.write32(0x7_0000, 1);
+        port.look_everywhere(0, |_| {});
+        port.bar.write32(regs::CTRL, regs::CTRL_RST);
+        port.look(0, |_| {});
+        assert_eq!(port.bar.read32(0x7_0000), 0);
+        port.look_everywhere(0, |write| panic!("{write:?}"));
+    }
+
+    #[test]
+    fn a_queue_is_enabled_with_the_base_address_that_was_written_before() {
+        let mut port = port();
+        let file = tempfile::tempfile().expect("the temporary directory is writable");
+        port.bar = Bar::map(&file).expect("a file can be mapped");
+        port.publish();
+        let (rounds, done) = (2000, AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let driver = Bar::map(&file).expect("a file can be mapped");
+                for round in 1..=rounds {
+                    driver.write32(regs::tdbal(0), round << 7);
+                    driver.write32(regs::tdlen(0), 4096);
+                    driver.write32(regs::txdctl(0), regs::TXDCTL_ENABLE);
+                    while done.load(Ordering::Acquire) != round {
+                        std::thread::yield_now();
+                    }
+                }
+            });
+            for round in 1..=rounds {
+                let base = loop {
+                    port.look(0, |_| {});
+                    match port.device.poll_event() {
+                        Some(Event::QueueEnabled { base, .. }) => break base,
+                        Some(Event::BadRing { .. }) => panic!("round {round}: enabled without a ring"),
+                        _ => {}
+                    }
+                };
+                assert_eq!(base, u64::from(round) << 7);
+                port.device.write(0, regs::CTRL, regs::CTRL_RST);
+                port.publish();
+                while port.device.poll_event().is_some() {}
+                done.store(round, Ordering::Release);
+            }
+        });
     }
 
     #[test]
@@ -251,7 +374,7 @@ mod tests {
         let path = folder.path().join("resource0");
         let options = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
         let file = options.expect("the folder is writable");
-        let port = Port::new(Device::new([0; 6], 0), Bar::map(&file).expect("a file can be mapped"));
+        let port = Port::new(Device::new([0; 6], 0), Bar::map(&file).expect("a file can be mapped"), None);
         assert_ne!(port.bar.read32(regs::EEC), 0);
         file.set_len(0).expect("it is ours");
         assert_eq!(port.bar.read32(regs::EEC), 0);

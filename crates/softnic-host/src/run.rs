@@ -8,11 +8,10 @@ use std::time::{Duration, Instant};
 
 use prony_machine::{CpuSet, Tree, affinity};
 
-use crate::bar::Bar;
-use crate::clock::{Clock, ticks};
+use crate::clock::ticks;
 use crate::dma_map::MapError;
 use crate::driver::Driver;
-use crate::namespace::{self, NamespaceError};
+use crate::namespace::NamespaceError;
 use crate::nic::Nic;
 use crate::options::{Mode, Options};
 use crate::report::{Report, StreamReport, Window};
@@ -121,8 +120,10 @@ pub fn run(options: &Options, is_ended: &AtomicBool) -> Result<Report, RunError>
 pub(crate) struct Run<'a> {
     options: &'a Options,
     is_ended: &'a AtomicBool,
-    nic: Nic,
+    /// Ended before the device is gone.
     driver: Driver,
+    nic: Nic,
+    device_cpu: u32,
     huge_pages: Option<u64>,
     huge_pages_changed: Option<(u64, u64)>,
     housekeeping: Instant,
@@ -133,20 +134,20 @@ pub(crate) struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn start(options: &'a Options, is_ended: &'a AtomicBool) -> Result<Run<'a>, RunError> {
-        let files = namespace::enter(&options.addresses)?;
-        let bars = files.iter().map(Bar::map).collect::<io::Result<Vec<Bar>>>()?;
-        let nic = Nic::new(Clock::calibrate(), bars, &options.sizes);
-        let (device_cpu, driver_cpu) = cpus(options)?;
+        let nic = Nic::enter(&options.addresses, options.binding, &options.sizes)?;
+        let (device_cpu, driver_cpu, other_cpu) = cpus(options)?;
         pin(driver_cpu)?;
         let is_slice = matches!(options.mode, Mode::Slice { .. });
         if is_slice {
-            crate::slice::favour_children(true)?;
+            crate::slice::favour_children()?;
         }
         let started = Driver::start(options);
         if is_slice {
-            crate::slice::favour_children(false)?;
+            crate::slice::go_first()?;
         }
-        pin(device_cpu)?;
+        // A driver does not let go of its CPU while it waits for the device to reset itself.
+        let set_up_cpu = if device_cpu == driver_cpu { other_cpu } else { device_cpu };
+        pin(set_up_cpu)?;
         let driver = started.map_err(|error| {
             let program = options.command.first().map(|program| program.to_string_lossy().into_owned());
             RunError::Start { program: program.unwrap_or_default(), error }
@@ -154,8 +155,9 @@ impl<'a> Run<'a> {
         Ok(Run {
             options,
             is_ended,
-            nic,
             driver,
+            nic,
+            device_cpu,
             huge_pages: Tree::machine().value(HUGE_PAGES),
             huge_pages_changed: None,
             housekeeping: Instant::now(),
@@ -166,6 +168,10 @@ impl<'a> Run<'a> {
 
     fn finish(mut self) -> Result<Report, RunError> {
         self.set_up()?;
+        if matches!(self.options.mode, Mode::Slice { .. }) {
+            crate::slice::go_first()?;
+        }
+        pin(self.device_cpu)?;
         self.nic.set_rate(Some(self.options.rate));
         let mut measured = match self.options.mode {
             Mode::CrossCore => {
@@ -176,9 +182,6 @@ impl<'a> Run<'a> {
         };
         let generated = self.end_of_measurement(&mut measured);
         self.drain();
-        if matches!(self.options.mode, Mode::Slice { .. }) {
-            crate::slice::end();
-        }
         let report = self.report(measured, &generated);
         match report.frames() {
             0 if !report.is_interrupted => {
@@ -195,7 +198,11 @@ impl<'a> Run<'a> {
             self.nic.look(|_, _| {});
             self.housekeep(false)?;
             let unready = (0..self.nic.ports.len()).find(|&port| !self.nic.is_ready(port));
-            let Some(port) = unready else { return Ok(()) };
+            let Some(port) = unready else {
+                self.nic.end_set_up();
+                self.nic.find_drivers(descendants(self.driver.pid()));
+                return Ok(());
+            };
             if self.is_ended.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
@@ -207,13 +214,13 @@ impl<'a> Run<'a> {
                     output: self.driver.output(),
                 });
             }
-            thread::sleep(Duration::from_micros(50));
+            self.nic.pause_in_set_up();
         }
     }
 
     /// What is done ten times a second: has the driver ended, where is its memory, were settings changed?
     pub(crate) fn housekeep(&mut self, is_measuring: bool) -> Result<(), RunError> {
-        if Instant::now() < self.housekeeping {
+        if Instant::now() < self.housekeeping || self.nic.is_urgent() {
             return Ok(());
         }
         self.housekeeping = Instant::now() + if is_measuring { HOUSEKEEPING } else { HOUSEKEEPING / 20 };
@@ -432,19 +439,18 @@ impl Nic {
     }
 }
 
-/// CPUs of the device and of the driver: as asked, otherwise two that this process may use.
-fn cpus(options: &Options) -> Result<(u32, u32), RunError> {
+/// CPUs of the device and of the driver: as asked, otherwise two that this process may use; and one that is not the driver's,
+/// if there is one.
+fn cpus(options: &Options) -> Result<(u32, u32, u32), RunError> {
     let allowed: Vec<u32> = affinity::allowed()?.iter().collect();
     let first = *allowed.first().ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     let driver = options.driver_cpu.unwrap_or_else(|| *allowed.last().unwrap_or(&first));
+    let other = allowed.iter().copied().find(|&cpu| cpu != driver).unwrap_or(driver);
     let device = match options.mode {
         Mode::Slice { .. } => driver,
-        Mode::CrossCore => {
-            let other = allowed.iter().copied().find(|&cpu| cpu != driver);
-            options.device_cpu.or(other).unwrap_or(driver)
-        }
+        Mode::CrossCore => options.device_cpu.unwrap_or(other),
     };
-    Ok((device, driver))
+    Ok((device, driver, other))
 }
 
 fn pin(cpu: u32) -> Result<(), RunError> {

@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -10,10 +9,8 @@ use std::time::{Duration, Instant};
 
 use prony_softnic::{Direction, Rate, Sizes};
 
-use crate::bar::Bar;
-use crate::clock::Clock;
 use crate::driver::Driver;
-use crate::namespace;
+use crate::namespace::Binding;
 use crate::nic::{Nic, Notice};
 use crate::options::{Mode, Options};
 use crate::port::Written;
@@ -29,6 +26,8 @@ const SEARCH: Duration = Duration::from_millis(10);
 pub struct ServeOptions {
     /// PCI addresses of the ports, one or more.
     pub addresses: Vec<String>,
+    /// Kernel driver that the ports are bound to.
+    pub binding: Binding,
     /// Rate of the frames that enter each port that works; `None`: no frames.
     pub rate: Option<Rate>,
     /// Sizes of the generated frames.
@@ -127,9 +126,7 @@ fn serve_here(
     is_ended: &AtomicBool,
     watch: &mut (dyn FnMut(Happening) + Send),
 ) -> Result<Vec<PortCounts>, RunError> {
-    let files = namespace::enter(&options.addresses)?;
-    let bars = files.iter().map(Bar::map).collect::<io::Result<Vec<Bar>>>()?;
-    let mut nic = Nic::new(Clock::calibrate(), bars, &options.sizes);
+    let mut nic = Nic::enter(&options.addresses, options.binding, &options.sizes)?;
     nic.tap = options.with_frames.then(Vec::new);
     nic.set_tracing(options.is_tracing);
     let mut driver = match &options.command {
@@ -144,7 +141,7 @@ fn serve_here(
         let moved = nic.poll();
         tell_frames(&mut nic, watch);
         let now = Instant::now();
-        if now >= look {
+        if now >= look || nic.is_urgent() {
             look = now + LOOK;
             let time_ns = nic.clock.now_ns();
             nic.look(|port, write| {
@@ -159,7 +156,7 @@ fn serve_here(
         for notice in std::mem::take(&mut nic.notices) {
             watch(Happening::Notice(notice));
         }
-        if now >= search {
+        if now >= search && !nic.is_urgent() {
             search = now + SEARCH;
             if options.is_tracing {
                 let time_ns = nic.clock.now_ns();
@@ -194,7 +191,7 @@ fn serve_here(
             }
         }
         if !moved {
-            thread::sleep(LOOK);
+            nic.pause_in_set_up();
         }
     }
     add(&mut counts, &nic);
@@ -204,6 +201,7 @@ fn serve_here(
 fn start(options: &ServeOptions, command: &[OsString]) -> Result<Driver, RunError> {
     let run = Options {
         addresses: options.addresses.clone(),
+        binding: options.binding,
         command: command.to_vec(),
         environment: Vec::new(),
         rate: Rate::Max,

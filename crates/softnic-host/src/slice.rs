@@ -28,9 +28,8 @@ struct Sum {
 ///
 /// A slice counts if the driver had frames of every stream left when it ended, so that it did not wait for any. Its length is the
 /// CPU time of the driver in it: two switches of the CPU and a timer, which a hypervisor may emulate, take as long as the driver
-/// does, and others may run between. Goes before the driver until [`end`].
+/// does, and others may run between.
 pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, RunError> {
-    schedule(libc::SCHED_FIFO, FIFO_PRIORITY)?;
     let driver = run.nic().memory.drivers().first().copied().unwrap_or_else(|| run.driver_pid());
     let clock = cpu_clock(driver)?;
     let mut interval = interval;
@@ -85,9 +84,15 @@ pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, Run
     Ok(measured)
 }
 
-/// The device no longer goes before the driver. Frames that are on their way must have been waited for: next to a driver that
-/// polls, the device has a CPU only when the kernel throttles real-time threads.
-pub(crate) fn end() {
+/// The device goes before the driver whenever it does not sleep, until [`go_last`]: next to a driver that polls, it would
+/// otherwise have a CPU only when the kernel throttles real-time threads, once a second.
+pub(crate) fn go_first() -> io::Result<()> {
+    schedule(libc::SCHED_FIFO, FIFO_PRIORITY)
+}
+
+/// The device no longer goes before others. For a driver that has ended or was killed: the kernel removes a process from `/proc`
+/// in a loop that waits for whoever reads it there, and who may be on this CPU and never have its turn.
+pub(crate) fn go_last() {
     // Less can always be had.
     let _ = schedule(libc::SCHED_OTHER, 0);
 }
@@ -144,8 +149,8 @@ fn sleep(interval: Duration) {
 
 /// Has the driver go before everything else on its CPU but the device, so that a slice is its own: for what this thread starts
 /// from now on. Threads of equal rank take turns, so that one that spins does not stop the others of a virtual machine.
-pub(crate) fn favour_children(is_on: bool) -> io::Result<()> {
-    if is_on { schedule(libc::SCHED_RR, 1) } else { schedule(libc::SCHED_OTHER, 0) }
+pub(crate) fn favour_children() -> io::Result<()> {
+    schedule(libc::SCHED_RR, 1)
 }
 
 fn schedule(policy: i32, priority: i32) -> io::Result<()> {

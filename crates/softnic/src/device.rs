@@ -1,6 +1,6 @@
 //! One port: its registers, its queues, its link.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
 
@@ -18,6 +18,9 @@ pub const QUEUES: usize = 16;
 /// Time from a reset, or from the start of negotiation, until the link is up, in nanoseconds. Shorter than real ones, which
 /// take seconds; long enough for a driver that does not wait to find the link down.
 const LINK_NS: u64 = 2_000_000;
+
+/// ANLP1.STATE after the first step of a negotiation; the link says when it is over.
+const ANLP1_BEGUN: u32 = 1;
 
 /// Unit of EITR, in nanoseconds (8.2.3.5.12).
 const EITR_NS: u64 = 2000;
@@ -45,6 +48,8 @@ const TXDCTL: u32 = regs::txdctl(0);
 pub struct Device {
     /// Registers by word of the BAR, each at its first place.
     registers: Box<[u32]>,
+    /// What was written to words of the BAR at which there is no register, since the last reset.
+    elsewhere: BTreeMap<u32, u32>,
     mac: [u8; 6],
     link: Link,
     pub(crate) receive: [ReceiveQueue; QUEUES],
@@ -98,6 +103,7 @@ impl Device {
     pub fn new(mac: [u8; 6], now_ns: u64) -> Device {
         let mut device = Device {
             registers: vec![0; BAR_BYTES / 4].into_boxed_slice(),
+            elsewhere: BTreeMap::new(),
             mac,
             link: Link { is_plugged: true, is_up: false, up_at: None },
             receive: Default::default(),
@@ -146,7 +152,7 @@ impl Device {
     pub fn write(&mut self, now_ns: u64, offset: u32, value: u32) {
         let Some((register, index)) = find(offset) else {
             if offset.is_multiple_of(4) && (offset as usize) < BAR_BYTES {
-                self.registers[offset as usize / 4] = value;
+                self.elsewhere.insert(offset, value);
                 self.events.push(Event::UnknownRegister { offset, value });
             }
             return;
@@ -169,6 +175,13 @@ impl Device {
             (_, regs::EEC) => value | regs::EEC_ARD | regs::EEC_EE_PRES,
             (_, regs::RDRXCTL) => value | regs::RDRXCTL_DMAIDONE,
             (_, regs::EERD) if value & regs::EERD_START != 0 => read_eeprom(value),
+            // There is no PHY: nobody pulls the lines of the management bus down, and all bits that it reads are 1.
+            (_, regs::MSCA) if value & regs::MSCA_MDICMD != 0 => {
+                if value & regs::MSCA_READ != 0 {
+                    self.registers[regs::MSRWD as usize / 4] |= regs::MSRWD_READ_DATA_MASK;
+                }
+                value & !regs::MSCA_MDICMD
+            }
             _ => value,
         };
         self.registers[place] = value;
@@ -192,6 +205,9 @@ impl Device {
             }
             regs::AUTOC if value & regs::AUTOC_RESTART_AN != 0 => {
                 self.registers[regs::AUTOC as usize / 4] &= !regs::AUTOC_RESTART_AN;
+                let negotiates = value & regs::AUTOC_LMS_NEGOTIATES != 0;
+                let state = if negotiates { ANLP1_BEGUN << regs::ANLP1_STATE_SHIFT } else { 0 };
+                self.registers[regs::ANLP1 as usize / 4] = state;
                 self.set_link(false);
                 self.link.up_at = Some(now_ns.saturating_add(LINK_NS));
             }
@@ -256,8 +272,7 @@ impl Device {
     /// What a register shows, without the effects of a read.
     pub fn value(&self, offset: u32) -> u32 {
         let Some((register, index)) = find(offset) else {
-            let is_word = offset.is_multiple_of(4) && (offset as usize) < BAR_BYTES;
-            return if is_word { self.registers[offset as usize / 4] } else { 0 };
+            return self.elsewhere.get(&offset).copied().unwrap_or(0);
         };
         self.value_of(register, index)
     }
@@ -271,7 +286,11 @@ impl Device {
             TDH if self.transmit[queue].is_enabled => self.transmit[queue].ring.head(),
             first => {
                 let stored = self.registers[(first + index * register.stride) as usize / 4];
-                self.statistics.value(first, index).unwrap_or(stored)
+                // All statistics, and nothing else, are cleared by a read alone.
+                match register.access {
+                    Access::ReadClear => self.statistics.value(first, index).unwrap_or(stored),
+                    _ => stored,
+                }
             }
         }
     }
@@ -372,7 +391,7 @@ impl Device {
 
     /// Puts the device into its state after a software reset (datasheet 4.2.1.6.1).
     fn reset(&mut self, now_ns: u64) {
-        self.registers.fill(0);
+        self.elsewhere.clear();
         for register in REGISTERS {
             for index in 0..register.count {
                 self.registers[(register.offset + index * register.stride) as usize / 4] = register.reset;

@@ -206,10 +206,11 @@ impl Statistics {
 
     /// All registers read 0 again.
     pub(crate) fn reset(&mut self) {
-        for &first in PORT.iter().chain(QUEUE) {
-            for index in 0..QUEUES as u32 {
-                self.forget(first, index);
-            }
+        for (cleared, &first) in self.cleared.port.iter_mut().zip(PORT) {
+            *cleared = self.now.of_port(first).unwrap_or(0);
+        }
+        for (cleared, &first) in self.cleared.queues.iter_mut().zip(QUEUE) {
+            *cleared = std::array::from_fn(|queue| self.now.of_queue(first, queue).unwrap_or(0));
         }
         (self.receive_counters, self.transmit_counters) = ([0; QUEUES], [0; QUEUES]);
     }

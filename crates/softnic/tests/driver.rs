@@ -384,3 +384,34 @@ fn a_device_that_is_to_stop_dma_says_that_it_did() {
     device.write(0, regs::CTRL, 0);
     assert_ne!(device.value(regs::STATUS) & regs::STATUS_MASTER_ENABLE, 0);
 }
+
+#[test]
+fn a_search_for_a_phy_ends_at_each_address_with_nobody_there() {
+    let mut device = Device::new(MAC, 0);
+    for phy in 0..32 {
+        let command = phy << 21 | regs::MSCA_READ | regs::MSCA_MDICMD;
+        device.write(0, regs::MSCA, command);
+        assert_eq!(device.value(regs::MSCA), command & !regs::MSCA_MDICMD);
+        assert_eq!(device.value(regs::MSRWD) >> regs::MSRWD_READ_DATA_SHIFT, 0xffff);
+    }
+}
+
+#[test]
+fn a_backplane_begins_to_negotiate_where_the_driver_has_it_negotiate() {
+    let mut device = Device::new(MAC, 0);
+    let serial = device.value(regs::AUTOC) | regs::AUTOC_RESTART_AN;
+    device.write(0, regs::AUTOC, serial ^ regs::AUTOC_LMS_NEGOTIATES);
+    assert_ne!(device.value(regs::ANLP1) & regs::ANLP1_STATE_MASK, 0);
+    device.write(0, regs::AUTOC, serial);
+    assert_eq!(device.value(regs::ANLP1) & regs::ANLP1_STATE_MASK, 0);
+    assert_eq!(device.value(regs::AUTOC) & regs::AUTOC_RESTART_AN, 0);
+}
+
+#[test]
+fn a_reset_clears_what_was_written_where_no_register_is() {
+    let mut device = Device::new(MAC, 0);
+    device.write(0, 0x7_0000, 1);
+    assert_eq!(device.value(0x7_0000), 1);
+    device.write(0, regs::CTRL, regs::CTRL_RST);
+    assert_eq!(device.value(0x7_0000), 0);
+}

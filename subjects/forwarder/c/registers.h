@@ -234,6 +234,18 @@ static inline uint32_t dca_rxctrl(uint32_t n) { return 0x02200u + n * 0x4u; }
 #define HLREG0_TXPADEN 0x00000400u
 #define HLREG0_LPBK 0x00008000u
 
+/* MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22 */
+#define MSCA 0x0425cu
+#define MSCA_READ 0x08000000u
+#define MSCA_MDICMD 0x40000000u
+
+/* MSRWD: MDI single read and write data; 8.2.3.22 */
+#define MSRWD 0x04260u
+#define MSRWD_WRITE_DATA_MASK 0x0000ffffu
+#define MSRWD_WRITE_DATA_SHIFT 0u
+#define MSRWD_READ_DATA_MASK 0xffff0000u
+#define MSRWD_READ_DATA_SHIFT 16u
+
 /* MAXFRS: Maximum frame size; 8.2.3.22.13 */
 #define MAXFRS 0x04268u
 #define MAXFRS_MFS_MASK 0xffff0000u
@@ -252,6 +264,11 @@ static inline uint32_t dca_rxctrl(uint32_t n) { return 0x02200u + n * 0x4u; }
 #define LINKS_SPEED_MASK 0x30000000u
 #define LINKS_SPEED_SHIFT 28u
 #define LINKS_UP 0x40000000u
+
+/* ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22 */
+#define ANLP1 0x042b0u
+#define ANLP1_STATE_MASK 0x000f0000u
+#define ANLP1_STATE_SHIFT 16u
 
 /* RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4 */
 static inline uint32_t rxmpc(uint32_t n) { return 0x03fa0u + n * 0x4u; }
@@ -451,6 +468,7 @@ static inline uint32_t qbtc_h(uint32_t n) { return 0x08704u + n * 0x8u; }
 /* Values of fields */
 #define SRRCTL_DESCTYPE_ADVANCED 0x02000000u
 #define AUTOC_LMS_10G_SERIAL 0x00006000u
+#define AUTOC_LMS_NEGOTIATES 0x00008000u
 #define LINKS_SPEED_10G 0x30000000u
 #define LINKS_SPEED_1G 0x20000000u
 #define LINKS_SPEED_100M 0x10000000u

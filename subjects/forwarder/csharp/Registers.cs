@@ -234,6 +234,18 @@ namespace Forwarder
         public const uint Hlreg0Txpaden = 0x00000400;
         public const uint Hlreg0Lpbk = 0x00008000;
 
+        // MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+        public const uint Msca = 0x0425c;
+        public const uint MscaRead = 0x08000000;
+        public const uint MscaMdicmd = 0x40000000;
+
+        // MSRWD: MDI single read and write data; 8.2.3.22
+        public const uint Msrwd = 0x04260;
+        public const uint MsrwdWriteDataMask = 0x0000ffff;
+        public const int MsrwdWriteDataShift = 0;
+        public const uint MsrwdReadDataMask = 0xffff0000;
+        public const int MsrwdReadDataShift = 16;
+
         // MAXFRS: Maximum frame size; 8.2.3.22.13
         public const uint Maxfrs = 0x04268;
         public const uint MaxfrsMfsMask = 0xffff0000;
@@ -252,6 +264,11 @@ namespace Forwarder
         public const uint LinksSpeedMask = 0x30000000;
         public const int LinksSpeedShift = 28;
         public const uint LinksUp = 0x40000000;
+
+        // ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+        public const uint Anlp1 = 0x042b0;
+        public const uint Anlp1StateMask = 0x000f0000;
+        public const int Anlp1StateShift = 16;
 
         // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
         public static uint Rxmpc(uint n) => 0x03fa0 + n * 0x4;
@@ -451,6 +468,7 @@ namespace Forwarder
         // Values of fields
         public const uint SrrctlDesctypeAdvanced = 0x02000000;
         public const uint AutocLms10gSerial = 0x00006000;
+        public const uint AutocLmsNegotiates = 0x00008000;
         public const uint LinksSpeed10g = 0x30000000;
         public const uint LinksSpeed1g = 0x20000000;
         public const uint LinksSpeed100m = 0x10000000;

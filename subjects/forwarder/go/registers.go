@@ -242,6 +242,18 @@ const regHlreg0Jumboen uint32 = 0x00000004
 const regHlreg0Txpaden uint32 = 0x00000400
 const regHlreg0Lpbk uint32 = 0x00008000
 
+// MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+const regMsca uint32 = 0x0425c
+const regMscaRead uint32 = 0x08000000
+const regMscaMdicmd uint32 = 0x40000000
+
+// MSRWD: MDI single read and write data; 8.2.3.22
+const regMsrwd uint32 = 0x04260
+const regMsrwdWriteDataMask uint32 = 0x0000ffff
+const regMsrwdWriteDataShift uint32 = 0
+const regMsrwdReadDataMask uint32 = 0xffff0000
+const regMsrwdReadDataShift uint32 = 16
+
 // MAXFRS: Maximum frame size; 8.2.3.22.13
 const regMaxfrs uint32 = 0x04268
 const regMaxfrsMfsMask uint32 = 0xffff0000
@@ -260,6 +272,11 @@ const regLinks uint32 = 0x042a4
 const regLinksSpeedMask uint32 = 0x30000000
 const regLinksSpeedShift uint32 = 28
 const regLinksUp uint32 = 0x40000000
+
+// ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+const regAnlp1 uint32 = 0x042b0
+const regAnlp1StateMask uint32 = 0x000f0000
+const regAnlp1StateShift uint32 = 16
 
 // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 func regRxmpc(n uint32) uint32 { return 0x03fa0 + n*0x4 }
@@ -461,6 +478,7 @@ const regTxdWbDd uint32 = 0x00000001
 // Values of fields
 const regSrrctlDesctypeAdvanced uint32 = 0x02000000
 const regAutocLms10gSerial uint32 = 0x00006000
+const regAutocLmsNegotiates uint32 = 0x00008000
 const regLinksSpeed10g uint32 = 0x30000000
 const regLinksSpeed1g uint32 = 0x20000000
 const regLinksSpeed100m uint32 = 0x10000000

@@ -278,6 +278,18 @@ final class Registers {
     static final int HLREG0_TXPADEN = 0x00000400;
     static final int HLREG0_LPBK = 0x00008000;
 
+    // MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+    static final int MSCA = 0x0425c;
+    static final int MSCA_READ = 0x08000000;
+    static final int MSCA_MDICMD = 0x40000000;
+
+    // MSRWD: MDI single read and write data; 8.2.3.22
+    static final int MSRWD = 0x04260;
+    static final int MSRWD_WRITE_DATA_MASK = 0x0000ffff;
+    static final int MSRWD_WRITE_DATA_SHIFT = 0;
+    static final int MSRWD_READ_DATA_MASK = 0xffff0000;
+    static final int MSRWD_READ_DATA_SHIFT = 16;
+
     // MAXFRS: Maximum frame size; 8.2.3.22.13
     static final int MAXFRS = 0x04268;
     static final int MAXFRS_MFS_MASK = 0xffff0000;
@@ -296,6 +308,11 @@ final class Registers {
     static final int LINKS_SPEED_MASK = 0x30000000;
     static final int LINKS_SPEED_SHIFT = 28;
     static final int LINKS_UP = 0x40000000;
+
+    // ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+    static final int ANLP1 = 0x042b0;
+    static final int ANLP1_STATE_MASK = 0x000f0000;
+    static final int ANLP1_STATE_SHIFT = 16;
 
     // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
     static int rxmpc(int n) {
@@ -515,6 +532,7 @@ final class Registers {
     // Values of fields
     static final int SRRCTL_DESCTYPE_ADVANCED = 0x02000000;
     static final int AUTOC_LMS_10G_SERIAL = 0x00006000;
+    static final int AUTOC_LMS_NEGOTIATES = 0x00008000;
     static final int LINKS_SPEED_10G = 0x30000000;
     static final int LINKS_SPEED_1G = 0x20000000;
     static final int LINKS_SPEED_100M = 0x10000000;

@@ -231,6 +231,18 @@ exports.HLREG0_JUMBOEN = 0x00000004;
 exports.HLREG0_TXPADEN = 0x00000400;
 exports.HLREG0_LPBK = 0x00008000;
 
+// MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+exports.MSCA = 0x0425c;
+exports.MSCA_READ = 0x08000000;
+exports.MSCA_MDICMD = 0x40000000;
+
+// MSRWD: MDI single read and write data; 8.2.3.22
+exports.MSRWD = 0x04260;
+exports.MSRWD_WRITE_DATA_MASK = 0x0000ffff;
+exports.MSRWD_WRITE_DATA_SHIFT = 0;
+exports.MSRWD_READ_DATA_MASK = 0xffff0000;
+exports.MSRWD_READ_DATA_SHIFT = 16;
+
 // MAXFRS: Maximum frame size; 8.2.3.22.13
 exports.MAXFRS = 0x04268;
 exports.MAXFRS_MFS_MASK = 0xffff0000;
@@ -249,6 +261,11 @@ exports.LINKS = 0x042a4;
 exports.LINKS_SPEED_MASK = 0x30000000;
 exports.LINKS_SPEED_SHIFT = 28;
 exports.LINKS_UP = 0x40000000;
+
+// ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+exports.ANLP1 = 0x042b0;
+exports.ANLP1_STATE_MASK = 0x000f0000;
+exports.ANLP1_STATE_SHIFT = 16;
 
 // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 exports.rxmpc = (n) => 0x03fa0 + n * 0x4;
@@ -448,6 +465,7 @@ exports.TXD_WB_DD = 0x00000001;
 // Values of fields
 exports.SRRCTL_DESCTYPE_ADVANCED = 0x02000000;
 exports.AUTOC_LMS_10G_SERIAL = 0x00006000;
+exports.AUTOC_LMS_NEGOTIATES = 0x00008000;
 exports.LINKS_SPEED_10G = 0x30000000;
 exports.LINKS_SPEED_1G = 0x20000000;
 exports.LINKS_SPEED_100M = 0x10000000;

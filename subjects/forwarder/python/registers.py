@@ -276,6 +276,18 @@ HLREG0_JUMBOEN = 0x00000004
 HLREG0_TXPADEN = 0x00000400
 HLREG0_LPBK = 0x00008000
 
+# MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+MSCA = 0x0425c
+MSCA_READ = 0x08000000
+MSCA_MDICMD = 0x40000000
+
+# MSRWD: MDI single read and write data; 8.2.3.22
+MSRWD = 0x04260
+MSRWD_WRITE_DATA_MASK = 0x0000ffff
+MSRWD_WRITE_DATA_SHIFT = 0
+MSRWD_READ_DATA_MASK = 0xffff0000
+MSRWD_READ_DATA_SHIFT = 16
+
 # MAXFRS: Maximum frame size; 8.2.3.22.13
 MAXFRS = 0x04268
 MAXFRS_MFS_MASK = 0xffff0000
@@ -294,6 +306,11 @@ LINKS = 0x042a4
 LINKS_SPEED_MASK = 0x30000000
 LINKS_SPEED_SHIFT = 28
 LINKS_UP = 0x40000000
+
+# ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+ANLP1 = 0x042b0
+ANLP1_STATE_MASK = 0x000f0000
+ANLP1_STATE_SHIFT = 16
 
 # RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
 def rxmpc(n: int) -> int:
@@ -513,6 +530,7 @@ TXD_WB_DD = 0x00000001
 # Values of fields
 SRRCTL_DESCTYPE_ADVANCED = 0x02000000
 AUTOC_LMS_10G_SERIAL = 0x00006000
+AUTOC_LMS_NEGOTIATES = 0x00008000
 LINKS_SPEED_10G = 0x30000000
 LINKS_SPEED_1G = 0x20000000
 LINKS_SPEED_100M = 0x10000000

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use prony_softnic_host::{Rate, Sizes, TRACES};
+use prony_softnic_host::{Binding, Rate, Sizes, TRACES};
 
 use crate::numbers::duration;
 
@@ -43,6 +43,8 @@ pub struct LoadNicArgs {
 
     #[command(flatten)]
     pub traffic: TrafficArgs,
+    #[command(flatten)]
+    pub binding: BindingArgs,
     /// Batch size for the drivers of this project; others ignore it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512), help_heading = "Driver")]
     pub batch: Option<u16>,
@@ -92,6 +94,20 @@ pub struct TrafficArgs {
     /// Huge pages of 2 MiB that must be free; more are reserved if needed
     #[arg(long, value_name = "N", default_value_t = 64, help_heading = "Traffic")]
     pub huge_pages: u64,
+}
+
+/// How a driver finds the ports.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct BindingArgs {
+    /// Bind the ports to igb_uio, as far as a driver can tell: for DPDK, with link interrupts
+    #[arg(long)]
+    pub uio: bool,
+}
+
+impl BindingArgs {
+    pub fn binding(self) -> Binding {
+        if self.uio { Binding::Uio } else { Binding::None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -151,6 +167,8 @@ pub struct ServeArgs {
     /// Stop after this time [default: on Ctrl-C]
     #[arg(long = "for", value_name = "DURATION", value_parser = duration)]
     pub limit: Option<Duration>,
+    #[command(flatten)]
+    pub binding: BindingArgs,
 }
 
 /// Print what a driver does: register writes, descriptors, frames.
@@ -177,6 +195,8 @@ pub struct TraceArgs {
     /// Stop after this time
     #[arg(long = "for", value_name = "DURATION", default_value = "5s", value_parser = duration)]
     pub limit: Duration,
+    #[command(flatten)]
+    pub binding: BindingArgs,
     /// Omit descriptors; print only registers and events
     #[arg(long)]
     pub no_descriptors: bool,
@@ -220,6 +240,8 @@ pub struct CheckArgs {
     /// Huge pages of 2 MiB that must be free; more are reserved if needed
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub huge_pages: u64,
+    #[command(flatten)]
+    pub binding: BindingArgs,
     /// Show the driver's output
     #[arg(long)]
     pub show_output: bool,

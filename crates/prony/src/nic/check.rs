@@ -45,6 +45,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let options = CheckOptions {
         command: with_addresses(&args.command, &addresses),
         addresses,
+        binding: args.binding.binding(),
         setup_timeout: args.setup_timeout,
         show_output: args.show_output,
     };

@@ -57,6 +57,7 @@ fn options(args: &LoadNicArgs) -> Options {
     Options {
         command: with_addresses(&args.command, &addresses),
         addresses,
+        binding: args.binding.binding(),
         environment: batch.into_iter().collect(),
         rate: args.traffic.rate,
         sizes: args.traffic.size.clone(),

@@ -19,6 +19,7 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     let addresses = addresses(args.ports);
     let options = ServeOptions {
         addresses: addresses.clone(),
+        binding: args.binding.binding(),
         rate: args.rate,
         sizes: args.size.clone(),
         command: None,

@@ -29,6 +29,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     let is_alone = command.is_none();
     let options = ServeOptions {
         addresses: addresses.clone(),
+        binding: args.binding.binding(),
         rate: Some(args.rate),
         sizes: args.size.clone(),
         command,

@@ -232,6 +232,18 @@ enum Registers {
     static let hlreg0Txpaden: UInt32 = 0x00000400
     static let hlreg0Lpbk: UInt32 = 0x00008000
 
+    // MSCA: MDI single command and address: of a PHY at an address of the management bus; 8.2.3.22
+    static let msca: UInt32 = 0x0425c
+    static let mscaRead: UInt32 = 0x08000000
+    static let mscaMdicmd: UInt32 = 0x40000000
+
+    // MSRWD: MDI single read and write data; 8.2.3.22
+    static let msrwd: UInt32 = 0x04260
+    static let msrwdWriteDataMask: UInt32 = 0x0000ffff
+    static let msrwdWriteDataShift: UInt32 = 0
+    static let msrwdReadDataMask: UInt32 = 0xffff0000
+    static let msrwdReadDataShift: UInt32 = 16
+
     // MAXFRS: Maximum frame size; 8.2.3.22.13
     static let maxfrs: UInt32 = 0x04268
     static let maxfrsMfsMask: UInt32 = 0xffff0000
@@ -250,6 +262,11 @@ enum Registers {
     static let linksSpeedMask: UInt32 = 0x30000000
     static let linksSpeedShift: UInt32 = 28
     static let linksUp: UInt32 = 0x40000000
+
+    // ANLP1: Auto negotiation link partner: state of the negotiation over a backplane, 0 before it has begun; 8.2.3.22
+    static let anlp1: UInt32 = 0x042b0
+    static let anlp1StateMask: UInt32 = 0x000f0000
+    static let anlp1StateShift: UInt32 = 16
 
     // RXMPC: Missed frames: no room in the packet buffer, as no descriptor is free and SRRCTL.DROP_EN is not set; 8.2.3.23.4
     @inline(__always) static func rxmpc(_ n: UInt32) -> UInt32 { return 0x03fa0 + n * 0x4 }
@@ -449,6 +466,7 @@ enum Registers {
     // Values of fields
     static let srrctlDesctypeAdvanced: UInt32 = 0x02000000
     static let autocLms10gSerial: UInt32 = 0x00006000
+    static let autocLmsNegotiates: UInt32 = 0x00008000
     static let linksSpeed10g: UInt32 = 0x30000000
     static let linksSpeed1g: UInt32 = 0x20000000
     static let linksSpeed100m: UInt32 = 0x10000000
