@@ -94,7 +94,6 @@ fuzz_target!(|bytes: &[u8]| {
             }
             7 => {
                 let length = input.number(2) as usize % (frame.len() + 1);
-                device.prepare_receive(&mut memory, LIMIT);
                 if step > 199 {
                     device.receive_raw(&mut memory, &frame[..length], input.number(2) as u16, step > 219);
                     continue;

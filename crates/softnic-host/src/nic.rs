@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
-use prony_softnic::{Device, Direction, Event, FRAME_BYTES_MIN, Generator, Pacer, Rate, Receipt, Sizes, Validator};
+use prony_softnic::{
+    Device, Direction, Event, FRAME_BYTES_MIN, FRAMES_MAX, Generator, Pacer, Rate, Receipt, Sizes, Validator,
+};
 
 use crate::bar::Bar;
 use crate::clock::Clock;
@@ -257,8 +259,11 @@ impl Nic {
         let now_ns = self.clock.now_ns();
         self.memory.set_time(now_ns);
         let mut moved = 0;
+        for port in &mut self.ports {
+            port.look_at_short_tails(BURST);
+            port.device.prefetch(&mut self.memory);
+        }
         for number in 0..self.ports.len() {
-            self.ports[number].look_at_tails();
             moved += self.transmit(number, now_ns);
         }
         (now_ns, moved)
@@ -352,19 +357,25 @@ impl Nic {
         if due == 0 {
             return 0;
         }
-        device.prepare_receive(&mut self.memory, due);
-        for _ in 0..due {
-            let frame = stream.generator.next_frame(pacer.due_ns(now_ns));
-            pacer.emit();
-            if let Some(tap) = &mut self.tap {
-                let direction = Direction::Receive;
-                tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
-            }
-            match device.receive(&mut self.memory, frame) {
-                Receipt::Delivered { .. } => stream.delivered += 1,
-                Receipt::Missed => {}
-                Receipt::Down | Receipt::Filtered | Receipt::Faulted => stream.refused += 1,
-            }
+        let mut left = due;
+        while left > 0 {
+            let frames = left.min(FRAMES_MAX as u32);
+            left -= frames;
+            let times_ns = (0..frames).map(|_| {
+                let due_ns = pacer.due_ns(now_ns);
+                pacer.emit();
+                due_ns
+            });
+            let tap = &mut self.tap;
+            let frames = stream.generator.next_frames(times_ns).inspect(|frame| {
+                if let Some(tap) = tap {
+                    let direction = Direction::Receive;
+                    tap.push(Frame { time_ns: now_ns, port: number, direction, bytes: frame.to_vec() });
+                }
+            });
+            let receipts = device.receive_burst(&mut self.memory, frames);
+            stream.delivered += receipts.delivered;
+            stream.refused += receipts.refused;
         }
         due
     }

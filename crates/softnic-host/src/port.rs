@@ -118,14 +118,36 @@ impl Port {
         self.transmit_tail = self.device.value(regs::tdt(0));
     }
 
+    /// Looks at the tails of the first queues, as far as fewer than `enough` descriptors are known. A line that the driver
+    /// writes with every batch is taken from its cache by each look.
+    #[inline]
+    pub(crate) fn look_at_short_tails(&mut self, enough: u32) {
+        if self.device.receive_room(0) < enough {
+            self.look_at_receive_tail();
+        }
+        if self.device.transmit_waiting(0) < enough {
+            self.look_at_transmit_tail();
+        }
+    }
+
     /// Looks at the tails of the first queues only: what changes with every batch.
     #[inline]
     pub(crate) fn look_at_tails(&mut self) {
+        self.look_at_receive_tail();
+        self.look_at_transmit_tail();
+    }
+
+    #[inline]
+    fn look_at_receive_tail(&mut self) {
         let tail = self.bar.read32(regs::rdt(0));
         if tail != self.receive_tail {
             self.receive_tail = tail;
             self.device.set_receive_tail(0, tail);
         }
+    }
+
+    #[inline]
+    fn look_at_transmit_tail(&mut self) {
         let tail = self.bar.read32(regs::tdt(0));
         if tail != self.transmit_tail {
             self.transmit_tail = tail;

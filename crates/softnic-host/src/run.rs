@@ -17,7 +17,7 @@ use crate::options::{Mode, Options};
 use crate::report::{Report, StreamReport, Window};
 
 /// Time between two looks at all registers while frames move.
-const LOOK_NS: u64 = 50_000;
+const LOOK_NS: u64 = 100_000;
 /// Time between two looks at processes and settings of the machine.
 const HOUSEKEEPING: Duration = Duration::from_millis(100);
 /// Time without a frame after which no more are waited for.
@@ -355,7 +355,7 @@ impl<'a> Run<'a> {
                 lost_by_driver: generated.saturating_sub(lost_by_device + counts.received),
                 counts,
                 touched: stream.validator.touched(),
-                latency: stream.validator.latency().clone(),
+                latency: stream.validator.latency(),
             }
         });
         Report {

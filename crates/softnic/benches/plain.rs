@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use prony_ixgbe_regs as regs;
-use prony_softnic::{Device, DmaFault, DmaMemory, Generator, Receipt, Sizes};
+use prony_softnic::{Device, DmaFault, DmaMemory, Generator, Sizes};
 
 const ENTRIES: u32 = 512;
 const BATCH: u32 = 32;
@@ -88,10 +88,8 @@ fn round() -> f64 {
         }
         let end = (index + BATCH) % ENTRIES;
         device.set_receive_tail(0, end);
-        for _ in 0..BATCH {
-            let receipt = device.receive(&mut memory, generator.next_frame(0));
-            assert_eq!(receipt, Receipt::Delivered { queue: 0 });
-        }
+        let receipts = device.receive_burst(&mut memory, generator.next_frames(std::iter::repeat_n(0, BATCH as usize)));
+        assert_eq!(receipts.delivered, u64::from(BATCH));
         device.set_transmit_tail(0, end);
         assert_eq!(device.transmit(&mut memory, 0, BATCH, |frame| sum += u64::from(frame[16])), BATCH);
         index = end;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, find};
 
+use crate::burst;
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
 use crate::receive::{Filter, ReceiveQueue, Vlan};
@@ -44,14 +45,14 @@ const TQSM: u32 = regs::tqsm(0);
 const TXDCTL: u32 = regs::txdctl(0);
 
 /// A port of an 82599.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Device {
     /// Registers by word of the BAR, each at its first place.
     registers: Box<[u32]>,
     /// What was written to words of the BAR at which there is no register, since the last reset.
     elsewhere: BTreeMap<u32, u32>,
     mac: [u8; 6],
-    link: Link,
+    pub(crate) link: Link,
     pub(crate) receive: [ReceiveQueue; QUEUES],
     pub(crate) transmit: [TransmitQueue; QUEUES],
     pub(crate) filter: Filter,
@@ -72,18 +73,20 @@ pub struct Device {
     pub(crate) is_tracing: bool,
     /// By transmit queue: the frame that is being read, maybe from several descriptors.
     pub(crate) frames: Box<[Box<[u8]>]>,
+    /// Frames of a burst that is being sent.
+    pub(crate) burst: Box<[u8]>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Link {
+pub(crate) struct Link {
     is_plugged: bool,
-    is_up: bool,
+    pub(crate) is_up: bool,
     /// Time at which negotiation ends.
     up_at: Option<u64>,
 }
 
 /// Events in their order, up to a limit.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Events {
     waiting: VecDeque<Event>,
     lost: u64,
@@ -120,6 +123,7 @@ impl Device {
             events: Events::default(),
             is_tracing: false,
             frames: vec![vec![0; FRAME_BYTES_MAX].into_boxed_slice(); QUEUES].into_boxed_slice(),
+            burst: burst::memory(),
         };
         device.reset(now_ns);
         device.events = Events::default();

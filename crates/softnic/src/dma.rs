@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::ring::DESCRIPTOR_BYTES;
+
 /// An access to memory that the driver does not have mapped for DMA, in whole or in part. Nothing was read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("DMA of {bytes} bytes at {address:#x}, which is not DMA memory of the driver")]
@@ -42,8 +44,37 @@ pub trait DmaMemory {
     /// As [`DmaMemory::read`].
     fn write_descriptor(&mut self, address: u64, words: [u64; 2]) -> Result<(), DmaFault>;
 
-    /// Announces that this address will be used soon. Does nothing else.
+    /// Reads descriptors that lie one behind another, each as by [`DmaMemory::read_descriptor`].
+    ///
+    /// # Errors
+    /// As [`DmaMemory::read`]. Then nothing is known of `into`.
+    #[inline]
+    fn read_descriptors(&mut self, address: u64, into: &mut [[u64; 2]]) -> Result<(), DmaFault> {
+        for (address, words) in (address..).step_by(DESCRIPTOR_BYTES as usize).zip(into) {
+            *words = self.read_descriptor(address)?;
+        }
+        Ok(())
+    }
+
+    /// Writes descriptors back that lie one behind another, each as by [`DmaMemory::write_descriptor`].
+    ///
+    /// # Errors
+    /// As [`DmaMemory::read`]. Then some of them may have been written.
+    #[inline]
+    fn write_descriptors(&mut self, address: u64, words: &[[u64; 2]]) -> Result<(), DmaFault> {
+        for (address, words) in (address..).step_by(DESCRIPTOR_BYTES as usize).zip(words) {
+            self.write_descriptor(address, *words)?;
+        }
+        Ok(())
+    }
+
+    /// Announces that this address will be read soon. Does nothing else.
     fn prefetch(&self, _address: u64) {}
+
+    /// Announces that this address will be written soon. Does nothing else.
+    fn prefetch_write(&self, address: u64) {
+        self.prefetch(address);
+    }
 }
 
 /// DMA memory in pages of 4 KiB that the model owns, for tests and simulations.

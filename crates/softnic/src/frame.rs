@@ -54,11 +54,12 @@ pub(crate) fn word(frame: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(frame[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// Mixes as MurmurHash3 ends (A. Appleby, fmix64): every bit of the input changes about half of the bits.
+/// Mixes by a multiplication of which both halves count, as wyhash does (Wang Yi): every bit of the input changes about half of
+/// the bits. The constants are the first two of its.
 #[inline]
 pub(crate) fn checksum(stream: u8, bytes: usize, sequence: u64, time_ns: u64) -> u64 {
-    let mut sum = sequence ^ time_ns.rotate_left(32) ^ (bytes as u64) << 48 ^ u64::from(stream) << 40;
-    sum = (sum ^ sum >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    sum = (sum ^ sum >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    sum ^ sum >> 33
+    let first = sequence ^ u64::from(stream) << 56 ^ 0xa076_1d64_78bd_642f;
+    let second = time_ns ^ (bytes as u64) << 48 ^ 0xe703_7ed1_a0b4_28db;
+    let product = u128::from(first) * u128::from(second);
+    product as u64 ^ (product >> 64) as u64
 }

@@ -1,7 +1,12 @@
 //! One end of the wire: numbered frames.
 
-use crate::frame::{stamp, template};
+use crate::frame::{FRAME_BYTES_MAX, stamp, template};
 use crate::sizes::Sizes;
+
+/// Frames that one call makes at most.
+pub const FRAMES_MAX: usize = 32;
+/// From one frame to the next in memory: with a power of two, all would be in the same few sets of a cache.
+const STRIDE: usize = FRAME_BYTES_MAX + 64;
 
 /// The source of the frames that enter one port.
 #[derive(Debug, Clone)]
@@ -9,21 +14,24 @@ pub struct Generator {
     stream: u8,
     sequence: u64,
     sizes: Sizes,
-    /// Bytes of the next frame.
-    bytes: usize,
-    frame: Box<[u8]>,
+    /// Several frames of the longest kind. What is stamped is not read again at once: a processor that reads in other pieces what
+    /// it has just written waits until it is written.
+    frames: Box<[u8]>,
+    bytes: [usize; FRAMES_MAX],
 }
 
 impl Generator {
     /// `stream`: number of the port; `to`: its address.
-    pub fn new(stream: u8, to: [u8; 6], mut sizes: Sizes) -> Generator {
-        Generator { stream, sequence: 0, bytes: sizes.next_bytes(), sizes, frame: template(stream, to) }
+    pub fn new(stream: u8, to: [u8; 6], sizes: Sizes) -> Generator {
+        let mut frames = vec![0; FRAMES_MAX * STRIDE].into_boxed_slice();
+        let template = template(stream, to);
+        frames.chunks_exact_mut(STRIDE).for_each(|frame| frame[..FRAME_BYTES_MAX].copy_from_slice(&template));
+        Generator { stream, sequence: 0, sizes, frames, bytes: [0; FRAMES_MAX] }
     }
 
     /// Frames from the next one on have these sizes.
     pub fn set_sizes(&mut self, sizes: Sizes) {
         self.sizes = sizes;
-        self.bytes = self.sizes.next_bytes();
     }
 
     /// Sequence number of the next frame: as many were made before.
@@ -35,10 +43,22 @@ impl Generator {
     /// Makes the next frame. `now_ns`: what its way is measured from.
     #[inline]
     pub fn next_frame(&mut self, now_ns: u64) -> &[u8] {
-        let bytes = self.bytes;
-        stamp(&mut self.frame[..bytes], self.stream, self.sequence, now_ns);
-        self.sequence += 1;
-        self.bytes = self.sizes.next_bytes();
-        &self.frame[..bytes]
+        self.next_frames([now_ns]).next().expect("a time, a frame")
+    }
+
+    /// Makes the next frames, one for each time in nanoseconds, up to [`FRAMES_MAX`].
+    #[inline]
+    pub fn next_frames(&mut self, times_ns: impl IntoIterator<Item = u64>) -> impl ExactSizeIterator<Item = &[u8]> {
+        let mut number = 0;
+        for ((time_ns, frame), bytes) in
+            times_ns.into_iter().zip(self.frames.chunks_exact_mut(STRIDE)).zip(&mut self.bytes)
+        {
+            *bytes = self.sizes.next_bytes();
+            stamp(&mut frame[..*bytes], self.stream, self.sequence, time_ns);
+            self.sequence += 1;
+            number += 1;
+        }
+        let frames = self.frames.chunks_exact(STRIDE).zip(&self.bytes[..number]);
+        frames.map(|(frame, &bytes)| &frame[..bytes])
     }
 }

@@ -7,6 +7,7 @@
 //! [`Generator`] and [`Validator`] are the two ends of the wire: numbered frames with a checksum, and what became of them.
 #![forbid(unsafe_code)]
 
+mod burst;
 mod device;
 mod dma;
 mod event;
@@ -27,11 +28,12 @@ mod validator;
 
 pub use hdrhistogram::Histogram;
 
+pub use burst::Receipts;
 pub use device::{Device, QUEUES};
 pub use dma::{DmaFault, DmaMemory, PagedMemory};
 pub use event::{Direction, Event, Malformed, Target};
 pub use frame::{ETHERTYPE, FRAME_BYTES_MAX, FRAME_BYTES_MIN};
-pub use generator::Generator;
+pub use generator::{FRAMES_MAX, Generator};
 pub use pacer::{Pacer, Rate};
 pub use receive::Receipt;
 pub use sizes::{Sizes, SizesError};

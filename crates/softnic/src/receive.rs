@@ -15,8 +15,8 @@ const BROADCAST: u64 = 0xffff_ffff_ffff;
 /// Place of the Ethernet type, or of a VLAN tag before it, and length of that tag.
 pub(crate) const TYPE_AT: usize = 12;
 pub(crate) const TAG_BYTES: usize = 4;
-const DD: u64 = regs::RXD_DD as u64;
-const EOP: u64 = regs::RXD_EOP as u64;
+pub(crate) const DD: u64 = regs::RXD_DD as u64;
+pub(crate) const EOP: u64 = regs::RXD_EOP as u64;
 
 /// Fate of a frame from the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,22 @@ impl ReceiveQueue {
         self.drops = srrctl & regs::SRRCTL_DROP_EN != 0;
     }
 
+    /// True if frames can be put into it that are not more than their bytes and their length.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_enabled && !self.is_halted && !self.is_legacy
+    }
+
+    #[inline]
+    pub(crate) fn buffer_bytes(&self) -> usize {
+        self.buffer_bytes
+    }
+
+    /// The driver gave an address that is no memory of its own.
+    pub(crate) fn halt(&mut self) {
+        self.is_halted = true;
+    }
+
     /// Takes over the value written to RXDCTL, as far as it is not about the ring.
     pub(crate) fn set_control(&mut self, rxdctl: u32) {
         self.strips = rxdctl & regs::RXDCTL_VME != 0;
@@ -86,7 +102,7 @@ pub(crate) struct Filter {
 
 impl Filter {
     #[inline]
-    fn takes(&self, frame: &[u8]) -> bool {
+    pub(crate) fn takes(&self, frame: &[u8]) -> bool {
         let Some(start) = frame.first_chunk::<8>() else { return false };
         if !(HEADER_BYTES..=self.bytes_max).contains(&frame.len()) {
             return false;
@@ -111,6 +127,13 @@ impl Vlan {
     pub(crate) fn set_control(&mut self, vlnctrl: u32) {
         (self.vlnctrl, self.ethertype) = (vlnctrl, (vlnctrl & regs::VLNCTRL_VET_MASK) as u16);
     }
+
+    /// True for a frame that the device looks into. `frame`: at least a header.
+    #[inline]
+    pub(crate) fn parses(&self, frame: &[u8]) -> bool {
+        let ethertype = be16(frame, TYPE_AT);
+        (ethertype == IPV4) | (ethertype == IPV6) | (ethertype == self.ethertype)
+    }
 }
 
 /// What a descriptor says of a frame beside its length and its end.
@@ -133,8 +156,7 @@ impl Device {
             self.statistics.count_filtered(frame.len());
             return Receipt::Filtered;
         }
-        let ethertype = be16(frame, TYPE_AT);
-        match (ethertype == IPV4) | (ethertype == IPV6) | (ethertype == self.vlan.ethertype) {
+        match self.vlan.parses(frame) {
             // Nothing of it is hashed or summed: such frames go to the first queue.
             false => self.deliver(memory, 0, frame, frame.len(), Marks::default()),
             true => self.receive_parsed(memory, frame),
@@ -306,20 +328,6 @@ impl Device {
     /// Descriptors of the ring of a receive queue; 0 while it is disabled.
     pub fn receive_descriptors(&self, queue: usize) -> u32 {
         self.receive[queue].ring.descriptors()
-    }
-
-    /// Announces that up to `frames` frames will arrive.
-    #[inline]
-    pub fn prepare_receive<M: DmaMemory>(&self, memory: &mut M, frames: u32) {
-        let ring = &self.receive[0].ring;
-        let frames = frames.min(self.receive_room(0));
-        for ahead in (0..frames).step_by(4) {
-            memory.prefetch(ring.address(ring.index(ahead)));
-        }
-        for ahead in 0..frames {
-            let Ok([address, _]) = memory.read_descriptor(ring.address(ring.index(ahead))) else { return };
-            memory.prefetch(address);
-        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! A ring of descriptors: which of them the device owns.
 
+use crate::burst::BURST;
+use crate::dma::{DmaFault, DmaMemory};
+
 /// Length of a descriptor, in bytes.
 pub(crate) const DESCRIPTOR_BYTES: u64 = 16;
 /// Datasheet 8.2.3.8.3: the length is a multiple of 128 bytes, and at most 8 K descriptors.
@@ -87,10 +90,64 @@ impl Ring {
         self.base + u64::from(index) * DESCRIPTOR_BYTES
     }
 
+    /// Number of descriptors from the head to another one.
+    pub(crate) fn ahead(&self, index: u32) -> u32 {
+        if index >= self.head { index - self.head } else { self.descriptors - self.head + index }
+    }
+
     /// Gives the first owned descriptor back.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.head = self.after(self.head);
+    }
+
+    /// Gives the first owned descriptors back. `number`: at most as many as there are.
+    #[inline]
+    pub(crate) fn advance_by(&mut self, number: u32) {
+        self.head = self.index(number);
+    }
+
+    /// Announces that the device will use the descriptors of the next burst, as far as it owns them.
+    #[inline]
+    pub(crate) fn prefetch<M: DmaMemory>(&self, memory: &mut M) {
+        let number = self.owned().min(BURST as u32);
+        // Four are a line of 64 bytes.
+        (0..number).step_by(4).for_each(|ahead| memory.prefetch_write(self.address(self.index(ahead))));
+    }
+
+    /// Reads descriptors from the head on. `into`: at most as many as there are.
+    ///
+    /// # Errors
+    /// [`DmaFault`], of which descriptor is not told.
+    #[inline]
+    pub(crate) fn read<M: DmaMemory>(&self, memory: &mut M, into: &mut [[u64; 2]]) -> Result<(), DmaFault> {
+        let (first, second) = into.split_at_mut(into.len().min((self.descriptors - self.head) as usize));
+        for (address, part) in [(self.address(self.head), first), (self.base, second)] {
+            memory.read_descriptors(address, part)?;
+        }
+        Ok(())
+    }
+
+    /// Writes descriptors back, the first of them that of index `from`. `words`: at most as many as there are.
+    ///
+    /// # Errors
+    /// Index of the first that could not be written. Those before it were.
+    #[inline]
+    pub(crate) fn write<M: DmaMemory>(
+        &self,
+        memory: &mut M,
+        from: u32,
+        words: &[[u64; 2]],
+    ) -> Result<(), (u32, DmaFault)> {
+        let (first, second) = words.split_at(words.len().min((self.descriptors - from) as usize));
+        for (index, part) in [(from, first), (0, second)] {
+            if memory.write_descriptors(self.address(index), part).is_err() {
+                for (index, words) in (index..).zip(part) {
+                    memory.write_descriptor(self.address(index), *words).map_err(|fault| (index, fault))?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use prony_ixgbe_regs as regs;
 
+use crate::burst::BURST;
 use crate::device::Device;
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Malformed, Target};
@@ -10,13 +11,13 @@ use crate::offload::{ASKS, Context};
 use crate::receive::HEADER_BYTES;
 use crate::ring::Ring;
 
-/// Descriptors that are read before the first of their buffers is.
-const AHEAD: usize = 32;
 /// The shortest frame without its frame check sequence (IEEE 802.3, 4.4.2), to which the device pads.
-const PADDED_BYTES: usize = 60;
+pub(crate) const PADDED_BYTES: usize = 60;
 
 /// The second word of a descriptor that is written back.
 const DONE: u64 = (regs::TXD_WB_DD as u64) << 32;
+/// Descriptors that are written back, of which nothing but DD is set.
+const WRITTEN_BACK: [[u64; 2]; BURST] = [[0, DONE]; BURST];
 /// In [`TransmitQueue::asked`]: the frame is malformed, and its remaining descriptors are skipped. The bit of the length of
 /// a descriptor, which asks for nothing.
 const SKIPPING: u64 = 1;
@@ -70,19 +71,57 @@ impl TransmitQueue {
         self.flush_at
     }
 
-    /// Writes back what was used since the last time: a descriptor of which nothing but DD is set. On a fault, the index of
-    /// the descriptor.
+    /// True between two descriptors of one frame.
     #[inline]
-    fn write_back<M: DmaMemory>(&mut self, memory: &mut M) -> Result<(), (u32, DmaFault)> {
+    pub(crate) fn is_amid_frame(&self) -> bool {
+        self.filled != 0 || self.asked != 0
+    }
+
+    /// The device is done with these descriptors, which are those from the head on: writes them back that are due
+    /// (7.2.3.5). Without a threshold, those that ask for it; with one, all of them, so many at a time. On a fault, the index of the
+    /// descriptor.
+    #[inline]
+    pub(crate) fn complete<M: DmaMemory>(&mut self, memory: &mut M, words: &[[u64; 2]]) -> Result<(), (u32, DmaFault)> {
+        let asks = |words: &[u64; 2]| words[1] as u32 & regs::TXD_RS != 0;
+        let number = words.len() as u32;
+        let is_one_by_one = match self.write_threshold {
+            0 => !words.iter().all(asks),
+            // More than a ring is not written back at once.
+            _ => number > 1 && self.unwritten + number > self.ring.descriptors(),
+        };
+        if is_one_by_one && let [first, rest @ ..] = words {
+            self.ring.advance();
+            self.unwritten += u32::from(self.write_threshold > 0 || asks(first));
+            self.write_back_due(memory)?;
+            return self.complete(memory, rest);
+        }
+        self.ring.advance_by(number);
+        self.unwritten += number;
+        self.write_back_due(memory)
+    }
+
+    /// Writes back what is due of that which was used.
+    #[inline]
+    fn write_back_due<M: DmaMemory>(&mut self, memory: &mut M) -> Result<(), (u32, DmaFault)> {
+        let kept = match self.write_threshold {
+            0 => 0,
+            threshold => self.unwritten % threshold,
+        };
+        self.write_back(memory, kept)
+    }
+
+    /// Writes back what was used since the last time, but for the last `kept` of them. On a fault, the index of the descriptor.
+    #[inline]
+    fn write_back<M: DmaMemory>(&mut self, memory: &mut M, kept: u32) -> Result<(), (u32, DmaFault)> {
         let descriptors = self.ring.descriptors();
         // A driver that gives more than a ring has written over those that are left out here.
-        let number = self.unwritten.min(descriptors);
-        let first = self.ring.index(descriptors - number);
-        self.unwritten = 0;
-        let mut place = first;
-        for _ in 0..number {
-            memory.write_descriptor(self.ring.address(place), [0, DONE]).map_err(|fault| (place, fault))?;
-            place = self.ring.after(place);
+        let unwritten = self.unwritten.min(descriptors);
+        self.unwritten = kept;
+        let mut behind = unwritten;
+        while behind > kept {
+            let number = (behind - kept).min(BURST as u32);
+            self.ring.write(memory, self.ring.index(descriptors - behind), &WRITTEN_BACK[..number as usize])?;
+            behind -= number;
         }
         Ok(())
     }
@@ -107,7 +146,7 @@ impl Device {
         }
         if queue.is_flush_due {
             queue.is_flush_due = false;
-            if let Err((place, fault)) = queue.write_back(memory) {
+            if let Err((place, fault)) = queue.write_back(memory, 0) {
                 self.halt(index, place, Target::Descriptor, fault);
                 return 0;
             }
@@ -115,31 +154,38 @@ impl Device {
         let queue = &self.transmit[index];
         let mut left = queue.ring.owned().min(descriptors_max);
         let mut used = 0;
-        let mut words = [[0; 2]; AHEAD];
+        let mut descriptors = [[0; 2]; BURST];
         while left > 0 {
-            let number = left.min(AHEAD as u32);
-            let ring = self.transmit[index].ring;
-            let mut place = ring.head();
-            for words in &mut words[..number as usize] {
-                match memory.read_descriptor(ring.address(place)) {
-                    Ok(found) => {
-                        place = ring.after(place);
-                        memory.prefetch(found[0]);
-                        *words = found;
-                    }
-                    Err(fault) => {
-                        self.halt(index, place, Target::Descriptor, fault);
-                        return used;
+            let descriptors = &mut descriptors[..left.min(BURST as u32) as usize];
+            // No copy of it, which would wait until all that was written before it is written.
+            let ring = &self.transmit[index].ring;
+            if ring.read(memory, descriptors).is_err() {
+                for (at, descriptor) in descriptors.iter_mut().enumerate() {
+                    let place = ring.index(at as u32);
+                    match memory.read_descriptor(ring.address(place)) {
+                        Ok(words) => *descriptor = words,
+                        Err(fault) => {
+                            self.halt(index, place, Target::Descriptor, fault);
+                            return used;
+                        }
                     }
                 }
             }
-            for words in &words[..number as usize] {
-                if !self.send(memory, index, *words, &mut wire) {
+            descriptors.iter().for_each(|&[address, _]| memory.prefetch(address));
+            let mut rest = &descriptors[..];
+            while !rest.is_empty() {
+                let number = self.send_plain(memory, index, rest, &mut wire);
+                (used, left, rest) = (used + number as u32, left - number as u32, &rest[number..]);
+                if self.transmit[index].is_halted {
                     return used;
                 }
-                used += 1;
+                if let Some((first, others)) = rest.split_first() {
+                    if !self.send(memory, index, *first, &mut wire) {
+                        return used;
+                    }
+                    (used, left, rest) = (used + 1, left - 1, others);
+                }
             }
-            left -= number;
         }
         used
     }
@@ -200,20 +246,7 @@ impl Device {
                 self.end_frame(index, place, words, wire);
             }
         }
-        // 7.2.3.5: without a threshold, those that ask for it, at once; with one, all of them, so many at a time.
-        let queue = &mut self.transmit[index];
-        queue.ring.advance();
-        let is_due = match queue.write_threshold {
-            0 => {
-                queue.unwritten = u32::from(command & regs::TXD_RS != 0);
-                queue.unwritten > 0
-            }
-            threshold => {
-                queue.unwritten += 1;
-                queue.unwritten >= threshold
-            }
-        };
-        if is_due && let Err((place, fault)) = queue.write_back(memory) {
+        if let Err((place, fault)) = self.transmit[index].complete(memory, &[[address, words]]) {
             self.halt(index, place, Target::Descriptor, fault);
             return false;
         }
@@ -222,7 +255,7 @@ impl Device {
 
     /// An access outside of the driver's memory: the queue stands still.
     #[cold]
-    fn halt(&mut self, index: usize, place: u32, target: Target, fault: DmaFault) {
+    pub(crate) fn halt(&mut self, index: usize, place: u32, target: Target, fault: DmaFault) {
         self.transmit[index].is_halted = true;
         let direction = Direction::Transmit;
         self.events.push(Event::Fault { direction, queue: index as u32, index: place, target, fault });

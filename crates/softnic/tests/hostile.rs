@@ -82,8 +82,8 @@ fn no_register_and_no_descriptor_makes_the_device_panic_or_run_without_end() {
             }
             13 => {
                 let bytes = random.below(FRAME_BYTES_MAX as u64 + 1) as usize;
-                device.prepare_receive(&mut memory, random.next() as u32);
-                device.receive(&mut memory, &frame[..bytes]);
+                let number = random.below(80) as usize;
+                device.receive_burst(&mut memory, std::iter::repeat_n(&frame[..bytes], number));
             }
             _ => {
                 let limit = random.below(100) as u32;
