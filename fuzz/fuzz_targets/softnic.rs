@@ -98,6 +98,12 @@ fuzz_target!(|bytes: &[u8]| {
                     device.receive_raw(&mut memory, &frame[..length], input.number(2) as u16, step > 219);
                     continue;
                 }
+                if step > 160 {
+                    let number = input.number(1) as usize % 70;
+                    let receipts = device.receive_burst(&mut memory, std::iter::repeat_n(&frame[..length], number));
+                    assert_eq!(receipts.delivered + receipts.missed + receipts.refused, number as u64);
+                    continue;
+                }
                 if let Receipt::Delivered { queue } = device.receive(&mut memory, &frame[..length]) {
                     assert!(queue < 16);
                 }

@@ -31,6 +31,6 @@ pub use knob::Knob;
 pub use tree::Tree;
 pub use tune::{
     Absent, Applied, Back, Options, Outcome, Ran, Restored, Restoring, Shield, ShieldKind, Signals, TuneError, Tuning,
-    restore, tune,
+    frequencies, restore, tune,
 };
 pub use undo::{UndoError, path as undo_path, tuned};

@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use in_force::in_force;
 use plan::plan;
-pub use plan::{Absent, Options};
+pub use plan::{Absent, Options, frequencies};
 pub use restore::{Back, Restored, Restoring, restore};
 pub use run::Ran;
 pub use shield::{Shield, ShieldKind};

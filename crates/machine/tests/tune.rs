@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use prony_machine::{
-    Applied, Back, Knob, Options, Outcome, Restoring, Tree, TuneError, UndoError, restore, tune, tuned, undo_path,
+    Applied, Back, Knob, Options, Outcome, Restoring, Tree, TuneError, UndoError, frequencies, restore, tune, tuned,
+    undo_path,
 };
 use prony_testing::trees;
 use tempfile::TempDir;
@@ -39,7 +40,7 @@ fn files(directory: &Path) -> BTreeMap<String, String> {
 }
 
 fn options(cpus: &str) -> Options {
-    Options { cpus: cpus.parse().expect("a list"), skip: Vec::new() }
+    Options { cpus: cpus.parse().expect("a list"), skip: Vec::new(), frequency_khz: None }
 }
 
 fn never() -> AtomicBool {
@@ -209,4 +210,22 @@ fn what_is_skipped_is_not_touched() {
     assert!(tuning.shield.is_none());
     assert_eq!(tree.line(GOVERNOR).as_deref(), Some("powersave"));
     assert!(tuning.outcomes.iter().all(|outcome| outcome.knob != Knob::Governor));
+}
+
+#[test]
+fn a_requested_frequency_is_that_of_all_cpus_until_it_is_given_back() {
+    let (directory, tree) = machine(trees::INTEL);
+    let before = files(directory.path());
+    let (low, high) = frequencies(&tree).expect("this machine has cpufreq");
+    assert_eq!((low, high), (400_000, 3_900_000));
+    let tuning = tune(&tree, &Options { frequency_khz: Some(1_600_000), ..options("3") }, &never()).expect("tuned");
+    for policy in 0..4 {
+        for limit in ["min", "max"] {
+            let path = format!("/sys/devices/system/cpu/cpufreq/policy{policy}/scaling_{limit}_freq");
+            assert_eq!(tree.line(&path).as_deref(), Some("1600000"), "{path}");
+        }
+    }
+    tuning.restore().expect("restored");
+    assert_eq!(files(directory.path()), before);
+    assert_eq!(frequencies(&machine(trees::VIRTUAL).1), None);
 }

@@ -16,6 +16,17 @@ pub struct Options {
     pub cpus: CpuSet,
     /// Knobs that `tune` leaves alone.
     pub skip: Vec<Knob>,
+    /// Frequency of all CPUs in kHz; `None` for the highest that needs no turbo. One within [`frequencies`].
+    pub frequency_khz: Option<u64>,
+}
+
+/// Lowest and highest frequency in kHz that every CPU can have; `None` if this machine has no cpufreq.
+pub fn frequencies(tree: &Tree) -> Option<(u64, u64)> {
+    let of = |policy: &String| {
+        let khz = |name: &str| tree.value::<u64>(&format!("{policy}/{name}"));
+        khz("cpuinfo_min_freq").zip(khz("cpuinfo_max_freq"))
+    };
+    policies(tree).iter().filter_map(of).reduce(|one, other| (one.0.max(other.0), one.1.min(other.1)))
 }
 
 /// Changes to make, and settings that this machine does not have.
@@ -55,7 +66,7 @@ pub fn plan(tree: &Tree, options: &Options) -> Plan {
     };
     for knob in Knob::ALL.into_iter().filter(|knob| !options.skip.contains(knob)) {
         let before = (planner.plan.changes.len(), planner.plan.shield.is_some(), planner.plan.absent.len());
-        let reason = planner.turn(knob, &options.cpus, &others);
+        let reason = planner.turn(knob, options, &others);
         let after = (planner.plan.changes.len(), planner.plan.shield.is_some(), planner.plan.absent.len());
         if before == after {
             planner.plan.absent.push(Absent { knob, reason });
@@ -76,7 +87,8 @@ struct Planner<'a> {
 
 impl Planner<'_> {
     /// Adds the changes of one knob; returns what is missing, for when it added none.
-    fn turn(&mut self, knob: Knob, cpus: &CpuSet, others: &CpuSet) -> String {
+    fn turn(&mut self, knob: Knob, options: &Options, others: &CpuSet) -> String {
+        let cpus = &options.cpus;
         let no_others = || "no CPU is left for other tasks".to_owned();
         match knob {
             Knob::Autogroup => self.sysctl(knob, "kernel/sched_autogroup_enabled", "0"),
@@ -97,7 +109,7 @@ impl Planner<'_> {
             }
             Knob::Governor => self.governor(),
             Knob::Turbo => self.turbo(),
-            Knob::Frequency => self.frequency(),
+            Knob::Frequency => self.frequency(options.frequency_khz),
             Knob::Idle => self.idle(cpus),
             Knob::Irqbalance => {
                 for (pid, start_ticks, name) in groups::processes_named(self.tree, IRQBALANCE) {
@@ -179,8 +191,8 @@ impl Planner<'_> {
         format!("neither intel_pstate/no_turbo nor {CPUFREQ}/boost")
     }
 
-    /// One frequency for all: the highest that needs no turbo.
-    fn frequency(&mut self) -> String {
+    /// One frequency for all: the requested one, or the highest that needs no turbo.
+    fn frequency(&mut self, requested_khz: Option<u64>) -> String {
         for policy in policies(self.tree) {
             let khz = |name: &str| self.tree.value::<u64>(&format!("{policy}/{name}"));
             // acpi-cpufreq lists what needs no turbo only.
@@ -190,9 +202,11 @@ impl Planner<'_> {
             };
             let highest = base_khz(self.tree, &policy).or_else(listed).or_else(|| khz("cpuinfo_max_freq"));
             let Some(mut target) = highest else { continue };
-            if let Some(limit) = khz("scaling_max_freq") {
+            match (requested_khz, khz("scaling_max_freq")) {
+                (Some(requested), _) => target = requested,
                 // A limit that somebody set lower stays.
-                target = target.min(limit);
+                (None, Some(limit)) => target = target.min(limit),
+                (None, None) => {}
             }
             for name in ["scaling_max_freq", "scaling_min_freq"] {
                 self.file(Knob::Frequency, &format!("{policy}/{name}"), Some(target.to_string()));

@@ -97,6 +97,9 @@ pub struct TuneArgs {
     /// governor, turbo, frequency, idle, irqbalance, interrupts, smt or shield
     #[arg(long, value_name = "KNOB", value_parser = knob)]
     pub skip: Vec<Knob>,
+    /// Frequency of all CPUs: 1.6GHz or 1600MHz [default: the highest that needs no turbo]
+    #[arg(long, value_name = "HZ", value_parser = frequency)]
+    pub frequency: Option<u64>,
     /// Run the command under SCHED_FIFO instead of nice -20
     #[arg(long, requires = "command")]
     pub fifo: bool,
@@ -128,6 +131,17 @@ fn cpus(text: &str) -> Result<CpuSet, String> {
         Ok(cpus) if cpus.is_empty() => Err("expected CPUs, such as 3 or 2-3".to_owned()),
         Ok(cpus) => Ok(cpus),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// A frequency in kHz.
+fn frequency(text: &str) -> Result<u64, String> {
+    let units = [("GHz", 1e6), ("G", 1e6), ("MHz", 1e3), ("M", 1e3), ("kHz", 1.0)];
+    let found =
+        units.iter().find_map(|(unit, khz)| Some(text.strip_suffix(unit)?.trim_end().parse::<f64>().ok()? * khz));
+    match found {
+        Some(khz) if (1.0..1e9).contains(&khz) => Ok(khz.round() as u64),
+        _ => Err("expected a frequency, such as 1.6GHz or 1600MHz".to_owned()),
     }
 }
 

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use prony_machine::{
     Absent, Applied, CpuSet, Options, Outcome, Ran, Restoring, Shield, ShieldKind, Signals, Tree, TuneError, Tuning,
-    bench_cpu, tune,
+    bench_cpu, frequencies, tune,
 };
-use prony_text::{count, significant};
+use prony_text::{Quantity, count, significant};
 use serde_json::json;
 
 use super::check::known;
@@ -25,7 +25,10 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     let cpus = args.cpu.clone().unwrap_or_else(|| CpuSet::from_iter([bench_cpu(&tree)]));
     known(&tree, &cpus)?;
     let signals = Signals::take().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
-    let options = Options { cpus: cpus.clone(), skip: args.skip.clone() };
+    if let Some(khz) = args.frequency {
+        is_possible(&tree, khz)?;
+    }
+    let options = Options { cpus: cpus.clone(), skip: args.skip.clone(), frequency_khz: args.frequency };
     let tuning = tune(&tree, &options, signals.came()).map_err(|error| match error {
         TuneError::Undo(error) => undo_failure("tune", &error),
         TuneError::Interrupted => {
@@ -38,6 +41,22 @@ pub fn run(args: &TuneArgs) -> Result<Exit, Failure> {
     match args.command.split_first() {
         Some(_) => during(args, &tree, tuning, &cpus, &signals),
         None => until_restore(args, &tree, tuning, &cpus),
+    }
+}
+
+/// Another frequency than the requested one would be measured without a word.
+fn is_possible(tree: &Tree, khz: u64) -> Result<(), Failure> {
+    let hz = |khz: u64| {
+        let hz = 1000.0 * khz as f64;
+        Quantity::of(hz, "Hz").value(hz)
+    };
+    match frequencies(tree) {
+        None => Err(Failure::new(format!("cannot set the frequency to {}: this machine has no cpufreq", hz(khz)))
+            .hint("virtual machines have the clock of their host; compare cycles instead of times there")),
+        Some((low, high)) if !(low..=high).contains(&khz) => {
+            Err(Failure::new(format!("cannot set the frequency to {}: expected {} to {}", hz(khz), hz(low), hz(high))))
+        }
+        Some(_) => Ok(()),
     }
 }
 

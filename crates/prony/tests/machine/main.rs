@@ -205,3 +205,19 @@ fn answers_in_json_are_whole() {
     assert_eq!(json("restore", &["--json"])["undo"], "applied");
     assert_eq!(json("restore", &["--json"])["undo"], "nothing");
 }
+
+#[test]
+fn a_frequency_that_no_cpu_has_is_refused_before_anything_is_changed() {
+    let machine = Machine::new(trees::INTEL);
+    let answer = machine.run("tune", &["--frequency", "4.2GHz"]);
+    assert_eq!(answer.code, Some(2));
+    assert!(
+        answer.stderr.contains("cannot set the frequency to 4.20 GHz: expected 400 MHz to 3.90 GHz"),
+        "{}",
+        answer.stderr
+    );
+    assert!(machine.is_as_before());
+    let answer = Machine::new(trees::VIRTUAL).run("tune", &["--frequency", "1600MHz"]);
+    assert!(answer.code == Some(2) && answer.stderr.contains("this machine has no cpufreq"), "{}", answer.stderr);
+    assert_eq!(machine.run("tune", &["--frequency", "fast"]).code, Some(2));
+}
