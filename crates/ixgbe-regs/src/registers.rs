@@ -107,8 +107,23 @@ pub const IVAR_ALLOC_SHIFT: u32 = 0;
 /// Bits of IVAR.
 pub const IVAR_VALID: u32 = 0x00000080;
 
+/// Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP: 8.2.3.5.17.
+pub const IVAR_MISC: u32 = 0x00a00;
+/// Bits of IVAR.
+pub const IVAR_MISC_OTHER_MASK: u32 = 0x00003f00;
+/// Lowest bit of the field.
+pub const IVAR_MISC_OTHER_SHIFT: u32 = 8;
+/// Bits of IVAR.
+pub const IVAR_MISC_OTHER_VALID: u32 = 0x00008000;
+
 /// General purpose interrupt enable: 8.2.3.5.18.
 pub const GPIE: u32 = 0x00898;
+/// Bits of GPIE.
+pub const GPIE_MULTIPLE_MSIX: u32 = 0x00000010;
+/// Bits of GPIE.
+pub const GPIE_EIAME: u32 = 0x40000000;
+/// Bits of GPIE.
+pub const GPIE_PBA_SUPPORT: u32 = 0x80000000;
 
 /// Filter control: 8.2.3.7.1.
 pub const FCTRL: u32 = 0x05080;
@@ -946,6 +961,17 @@ pub const REGISTERS: &[Register] = &[
         access: Access::ReadWrite,
         is_array: true,
         section: "8.2.3.5.16",
+    },
+    Register {
+        name: "IVAR_MISC",
+        offset: 0x00a00,
+        stride: 0x4,
+        count: 1,
+        alias: None,
+        reset: 0x00000000,
+        access: Access::ReadWrite,
+        is_array: false,
+        section: "8.2.3.5.17",
     },
     Register {
         name: "GPIE",

@@ -96,6 +96,7 @@ fn main() -> ExitCode {
             None => nic::serve(&args.serve),
             Some(NicVerb::Trace(args)) => nic::trace(args),
             Some(NicVerb::Check(args)) => nic::check(args),
+            Some(NicVerb::Join(args)) => nic::join(args),
             Some(NicVerb::Guard) => nic::guard(),
         },
         Verb::Profile(profile) => match &profile.verb {

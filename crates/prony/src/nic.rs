@@ -3,6 +3,7 @@
 mod check;
 mod guard;
 mod human;
+mod join;
 mod json;
 mod load;
 mod serve;
@@ -17,6 +18,7 @@ use prony_softnic_host::{MapError, NamespaceError, RunError};
 use crate::failure::Failure;
 pub use check::run as check;
 pub use guard::wait as guard;
+pub use join::run as join;
 pub use load::run as load;
 pub use serve::run as serve;
 pub use trace::run as trace;

@@ -27,9 +27,11 @@ pub(crate) struct Bar {
 unsafe impl Send for Bar {}
 
 impl Bar {
-    /// Maps a file, after giving it the size of a BAR.
+    /// Maps the first bytes of a file, after giving it the size of a BAR if it is shorter.
     pub(crate) fn map(file: &File) -> io::Result<Bar> {
-        file.set_len(BAR_BYTES as u64)?;
+        if file.metadata()?.len() < BAR_BYTES as u64 {
+            file.set_len(BAR_BYTES as u64)?;
+        }
         let facts = file.metadata()?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.

@@ -14,15 +14,17 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use prony_softnic::{DmaFault, DmaMemory};
+use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::guard;
+use crate::iommu::{Iommu, Refusal};
 
 /// Granularity of the map: the smallest huge page of x86-64 and aarch64.
 const PIECE_BITS: u32 = 21;
 const PIECE_BYTES: u64 = 1 << PIECE_BITS;
 /// Type of hugetlbfs, as statfs(2) returns it.
-const HUGETLBFS_MAGIC: i64 = 0x9584_58f6;
+pub(crate) const HUGETLBFS_MAGIC: i64 = 0x9584_58f6;
 /// Pages of the direct-mapped table: those of 2 GiB, as long as no two have the same place.
 const SLOTS: usize = 1024;
 /// Shortest time between two searches for memory that a driver may have added.
@@ -56,6 +58,8 @@ pub(crate) struct DmaMap {
     slots: Box<[Slot; SLOTS]>,
     pieces: BTreeMap<u64, *mut u8>,
     regions: Vec<Region>,
+    /// What drivers have given by VFIO, in the place of what is found at physical addresses.
+    iommu: Option<Iommu>,
     drivers: Vec<u32>,
     searched_ns: u64,
     now_ns: u64,
@@ -97,6 +101,7 @@ impl DmaMap {
             slots: Box::new([NO_SLOT; SLOTS]),
             pieces: BTreeMap::new(),
             regions: Vec::new(),
+            iommu: None,
             drivers: Vec::new(),
             searched_ns: 0,
             now_ns: 0,
@@ -104,9 +109,36 @@ impl DmaMap {
         }
     }
 
-    /// The processes whose memory this is. Memory of others is let go.
+    /// Map of the memory that drivers give by VFIO, at addresses of their choice.
+    pub(crate) fn with_iommu() -> DmaMap {
+        DmaMap { iommu: Some(Iommu::new()), ..DmaMap::new() }
+    }
+
+    /// Gives the device memory of a process at a bus address; both are of whole pages.
+    pub(crate) fn map(&mut self, process: u32, iova: u64, address: u64, bytes: u64) -> Result<(), Refusal> {
+        let iommu = self.iommu.as_mut().ok_or(Refusal::Errno(Errno::NODEV))?;
+        iommu.map(process, iova, address, bytes)?;
+        self.fill_slots();
+        Ok(())
+    }
+
+    /// Takes memory of a process away, whole mappings in a range of bus addresses; `None` for all. Returns its bytes.
+    pub(crate) fn unmap(&mut self, process: u32, range: Option<(u64, u64)>) -> Result<u64, Errno> {
+        let unmapped = self.iommu.as_mut().ok_or(Errno::NODEV)?.unmap(process, range);
+        self.fill_slots();
+        unmapped
+    }
+
+    fn fill_slots(&mut self) {
+        self.slots.fill(NO_SLOT);
+        for (piece, start) in self.iommu.iter().flat_map(|iommu| iommu.whole_pieces(PIECE_BITS)) {
+            self.slots[piece as usize % SLOTS] = Slot { piece, start };
+        }
+    }
+
+    /// The processes whose memory this is. Memory of others is let go, if it was not given by VFIO.
     pub(crate) fn set_drivers(&mut self, drivers: Vec<u32>) {
-        if drivers.is_empty() {
+        if drivers.is_empty() && self.iommu.is_none() {
             self.clear();
         }
         self.drivers = drivers;
@@ -119,7 +151,10 @@ impl DmaMap {
 
     /// Size of the mapped memory, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
-        self.pieces.len() as u64 * PIECE_BYTES
+        match &self.iommu {
+            Some(iommu) => iommu.bytes(),
+            None => self.pieces.len() as u64 * PIECE_BYTES,
+        }
     }
 
     /// Why the last search failed, once.
@@ -142,6 +177,9 @@ impl DmaMap {
     /// Finds the huge pages that the drivers have mapped by now.
     pub(crate) fn search(&mut self) {
         self.searched_ns = self.now_ns;
+        if self.iommu.is_some() {
+            return;
+        }
         let mut kept: Vec<Region> = Vec::new();
         let mut pieces = BTreeMap::new();
         for pid in self.drivers.clone() {
@@ -211,9 +249,20 @@ impl DmaMap {
     fn piece(&self, address: u64) -> Option<(*mut u8, u64)> {
         let piece = address >> PIECE_BITS;
         let slot = &self.slots[piece as usize % SLOTS];
-        let start = if slot.piece == piece { slot.start } else { *self.pieces.get(&piece)? };
+        let start = if slot.piece == piece { slot.start } else { return self.elsewhere(address) };
         let at = address % PIECE_BYTES;
         // SAFETY: the piece is mapped as a whole, and `at` lies in it.
+        Some((unsafe { start.add(at as usize) }, PIECE_BYTES - at))
+    }
+
+    /// As [`DmaMap::piece`], of memory that has no slot.
+    fn elsewhere(&self, address: u64) -> Option<(*mut u8, u64)> {
+        if let Some(iommu) = &self.iommu {
+            return iommu.place(address);
+        }
+        let start = *self.pieces.get(&(address >> PIECE_BITS))?;
+        let at = address % PIECE_BYTES;
+        // SAFETY: as in `piece`.
         Some((unsafe { start.add(at as usize) }, PIECE_BYTES - at))
     }
 

@@ -13,8 +13,10 @@ use rustix::process::{
     Pid, Signal, WaitId, WaitIdOptions, kill_process_group, set_parent_process_death_signal, waitid,
 };
 
+use crate::namespace::Binding;
 use crate::options::Options;
 use crate::slice;
+use crate::vfio::seccomp::join_device;
 
 /// Output that is kept, counted from its end.
 const OUTPUT_BYTES: u64 = 16 << 10;
@@ -47,9 +49,13 @@ impl Driver {
                 Some(file)
             }
         };
-        let end_with_parent = || Ok(set_parent_process_death_signal(Some(Signal::KILL))?);
-        // SAFETY: the closure makes one system call, which allocates nothing and takes no lock.
-        unsafe { command.pre_exec(end_with_parent) };
+        let uses_vfio = options.binding == Binding::Vfio;
+        let prepare = move || {
+            set_parent_process_death_signal(Some(Signal::KILL))?;
+            if uses_vfio { join_device() } else { Ok(()) }
+        };
+        // SAFETY: the closure makes system calls, which allocate nothing and take no lock.
+        unsafe { command.pre_exec(prepare) };
         Ok(Driver { child: command.spawn()?, output })
     }
 

@@ -9,8 +9,8 @@ use std::ptr;
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Largest number of guarded mappings.
-const REGIONS: usize = 256;
+/// Largest number of guarded mappings: those that drivers may make, and some of this process.
+const REGIONS: usize = 4096 + 256;
 
 static REGION_STARTS: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
 static REGION_BYTES: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REGIONS];
@@ -18,8 +18,9 @@ static PIECE_BYTES: [AtomicUsize; REGIONS] = [const { AtomicUsize::new(0) }; REG
 static WAS_TAKEN: AtomicBool = AtomicBool::new(false);
 static INSTALLED: Once = Once::new();
 
-/// Guards a mapping, whose address and size are multiples of `piece_bytes`: so much of it is replaced at a time.
-pub(crate) fn remember(start: *mut u8, bytes: usize, piece_bytes: usize) {
+/// Guards a mapping, whose address and size are multiples of `piece_bytes`: so much of it is replaced at a time. False if there
+/// are too many.
+pub(crate) fn remember(start: *mut u8, bytes: usize, piece_bytes: usize) -> bool {
     INSTALLED.call_once(|| {
         // Without it a hostile driver ends this process, and nothing worse.
         let _ = install();
@@ -28,9 +29,10 @@ pub(crate) fn remember(start: *mut u8, bytes: usize, piece_bytes: usize) {
         if place.compare_exchange(0, start as usize, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             PIECE_BYTES[n].store(piece_bytes, Ordering::Release);
             REGION_BYTES[n].store(bytes, Ordering::Release);
-            return;
+            return true;
         }
     }
+    false
 }
 
 /// No longer guards a mapping.

@@ -10,6 +10,7 @@ mod clock;
 mod dma_map;
 mod driver;
 mod guard;
+mod iommu;
 mod namespace;
 mod nic;
 mod options;
@@ -21,6 +22,7 @@ mod serve;
 mod set_up;
 mod slice;
 mod uio;
+mod vfio;
 
 pub use check::{CheckOptions, Finding, Outcome, TRACES, Trace, check};
 pub use dma_map::MapError;
@@ -32,3 +34,4 @@ pub use prony_softnic::{Counts, Direction, Event, Histogram, Malformed, Rate, Si
 pub use report::{Report, StreamReport, Window};
 pub use run::{RunError, run};
 pub use serve::{Frame, Happening, PortCounts, ServeOptions, serve};
+pub use vfio::seccomp::join_device;

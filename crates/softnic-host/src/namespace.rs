@@ -7,7 +7,7 @@ use std::ffi::CString;
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{MetadataExt, chown, symlink};
+use std::os::unix::fs::{FileExt, MetadataExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use prony_ixgbe_regs::BAR_BYTES;
@@ -16,6 +16,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind_recursi
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
 use crate::uio::Uio;
+use crate::vfio::{Vfio, abi, config};
 
 /// Where drivers look for huge pages.
 pub const HUGE_PAGES: &str = "/mnt/huge";
@@ -25,6 +26,10 @@ const PCI_DEVICES: &str = "/sys/bus/pci/devices";
 
 const UIO_CLASS: &str = "/sys/class/uio";
 const DEVICE_FILES: &str = "/dev";
+const VFIO_FILES: &str = "/dev/vfio";
+const IOMMU_GROUPS: &str = "/sys/kernel/iommu_groups";
+/// Modules of the kernel that drivers look for before they use VFIO.
+const VFIO_MODULES: [&str; 2] = ["/sys/module/vfio", "/sys/module/vfio_pci"];
 
 const VENDOR: u16 = 0x8086;
 /// 82599ES 10-Gigabit SFI/SFP+ Network Connection.
@@ -45,13 +50,15 @@ pub enum Binding {
     None,
     /// `igb_uio`, which DPDK knows: more files of sysfs, and interrupts by `/dev/uioN`.
     Uio,
+    /// `vfio-pci`: the files of VFIO, by which drivers map registers and memory, and get interrupts as eventfds.
+    Vfio,
 }
 
 impl Binding {
     fn device(self) -> u16 {
         match self {
             Binding::None => SFP,
-            Binding::Uio => BACKPLANE,
+            Binding::Uio | Binding::Vfio => BACKPLANE,
         }
     }
 }
@@ -84,14 +91,21 @@ fn failed<'a>(what: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Names
     move |error| NamespaceError::Io { what, path: path.to_owned(), error }
 }
 
-/// Moves the calling thread into a mount namespace with these PCI devices in it, and returns the file of each BAR 0, and of its
-/// interrupt if it has one.
+/// What there is in a mount namespace.
+pub(crate) struct Devices {
+    /// The file of BAR 0 of each port, and of its interrupt if it has one.
+    pub(crate) ports: Vec<(File, Option<Uio>)>,
+    /// The files of VFIO, if there are any.
+    pub(crate) vfio: Option<Vfio>,
+}
+
+/// Moves the calling thread into a mount namespace with these PCI devices in it.
 ///
 /// Processes that this thread starts are in it, too.
 ///
 /// # Errors
 /// [`NamespaceError`].
-pub(crate) fn enter(addresses: &[String], binding: Binding) -> Result<Vec<(File, Option<Uio>)>, NamespaceError> {
+pub(crate) fn enter(addresses: &[String], binding: Binding) -> Result<Devices, NamespaceError> {
     separate().map_err(NamespaceError::NotPermitted)?;
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|error| NamespaceError::NotPermitted(error.into()))?;
@@ -109,14 +123,19 @@ pub(crate) fn enter(addresses: &[String], binding: Binding) -> Result<Vec<(File,
     }
     let make = |(number, address): (usize, &String)| {
         let directory = devices.join(address);
-        let bar = make_device(&directory, binding.device())?;
+        let bar = make_device(&directory, binding)?;
         let uio = match binding {
-            Binding::None => None,
+            Binding::None | Binding::Vfio => None,
             Binding::Uio => Some(bind_to_uio(&directory, number)?),
         };
         Ok((bar, uio))
     };
-    addresses.iter().enumerate().map(make).collect()
+    let ports = addresses.iter().enumerate().map(make).collect::<Result<Vec<_>, _>>()?;
+    let vfio = match binding {
+        Binding::Vfio => Some(bind_to_vfio(devices, addresses, &ports)?),
+        Binding::None | Binding::Uio => None,
+    };
+    Ok(Devices { ports, vfio })
 }
 
 #[allow(unsafe_code, reason = "unshare(2)")]
@@ -179,7 +198,8 @@ fn mount_copy(directory: &Path) -> Result<(), NamespaceError> {
 }
 
 /// Makes the files of one PCI device.
-fn make_device(directory: &Path, device: u16) -> Result<File, NamespaceError> {
+fn make_device(directory: &Path, binding: Binding) -> Result<File, NamespaceError> {
+    let device = binding.device();
     fs::create_dir(directory).map_err(failed("create", directory))?;
     let texts = [
         ("vendor", format!("0x{VENDOR:04x}\n")),
@@ -191,7 +211,7 @@ fn make_device(directory: &Path, device: u16) -> Result<File, NamespaceError> {
     for (name, text) in texts {
         write(&directory.join(name), text.as_bytes())?;
     }
-    write(&directory.join("config"), &config_space(device))?;
+    write(&directory.join("config"), &config_space(binding))?;
     let path = directory.join("resource0");
     OpenOptions::new().read(true).write(true).create_new(true).open(&path).map_err(failed("create", &path))
 }
@@ -208,16 +228,67 @@ fn write(path: &Path, content: &[u8]) -> Result<(), NamespaceError> {
     File::create(path).and_then(|mut file| file.write_all(content)).map_err(failed("write", path))
 }
 
+/// Text of `resource` (Documentation/ABI/testing/sysfs-bus-pci): first and last address and flags of each BAR, and of the ROM.
+/// 0x200 is memory, 0x40000 a register of the size of a cache line or more, 0x4 64 bits.
+fn resources() -> String {
+    let bar = format!("0x{BAR_AT:016x} 0x{:016x} 0x0000000000040204\n", BAR_AT as usize + BAR_BYTES - 1);
+    bar + &"0x0000000000000000 0x0000000000000000 0x0000000000000000\n".repeat(6)
+}
+
+/// Makes what a driver looks for that uses VFIO.
+fn bind_to_vfio(devices: &Path, addresses: &[String], ports: &[(File, Option<Uio>)]) -> Result<Vfio, NamespaceError> {
+    let files = Path::new(VFIO_FILES);
+    for place in VFIO_MODULES.iter().chain(&[VFIO_FILES, IOMMU_GROUPS]) {
+        make_appear(Path::new(place))?;
+    }
+    mount_tmpfs(files, MountFlags::NODEV)?;
+    mount_tmpfs(Path::new(IOMMU_GROUPS), MountFlags::NODEV)?;
+    let create = |path: &Path| {
+        let options = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+        options.map_err(failed("create", path))
+    };
+    let container = create(&files.join("vfio"))?;
+    let (mut groups, mut opened) = (Vec::new(), Vec::new());
+    for (number, (address, (bar, _))) in addresses.iter().zip(ports).enumerate() {
+        let directory = devices.join(address);
+        groups.push(create(&files.join(number.to_string()))?);
+        let texts = [
+            ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
+            ("subsystem_device", "0x0003\n".to_owned()),
+            ("max_vfs", "0\n".to_owned()),
+            ("resource", resources()),
+        ];
+        for (name, text) in texts {
+            write(&directory.join(name), text.as_bytes())?;
+        }
+        let group = Path::new(IOMMU_GROUPS).join(number.to_string());
+        let members = group.join("devices");
+        fs::create_dir_all(&members).map_err(failed("create", &members))?;
+        // Drivers want the names that they end with.
+        for (target, link) in [
+            (Path::new("../../drivers/vfio-pci"), directory.join("driver")),
+            (&group, directory.join("iommu_group")),
+            (&directory, members.join(address)),
+        ] {
+            symlink(target, &link).map_err(failed("create", &link))?;
+        }
+        // The regions as VFIO has them: the registers are at 0.
+        let path = directory.join("resource0");
+        let config_at = u64::from(abi::REGION_CONFIG) << abi::REGION_SHIFT;
+        bar.set_len(config_at + config::CONFIG_BYTES as u64).map_err(failed("write", &path))?;
+        bar.write_all_at(&config_space(Binding::Vfio), config_at).map_err(failed("write", &path))?;
+        opened.push(bar.try_clone().map_err(failed("open", &path))?);
+    }
+    Vfio::new(addresses, &container, &groups, opened).map_err(failed("create", files))
+}
+
 /// Makes what a driver looks for that knows ports by the kernel driver that they are bound to.
 fn bind_to_uio(directory: &Path, number: usize) -> Result<Uio, NamespaceError> {
-    // Documentation/ABI/testing/sysfs-bus-pci: first and last address and flags of each BAR, and of the ROM. 0x200 is memory,
-    // 0x40000 a register of the size of a cache line or more, 0x4 64 bits.
-    let bar = format!("0x{BAR_AT:016x} 0x{:016x} 0x0000000000040204\n", BAR_AT as usize + BAR_BYTES - 1);
     let texts = [
         ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
         ("subsystem_device", "0x0003\n".to_owned()),
         ("max_vfs", "0\n".to_owned()),
-        ("resource", bar + &"0x0000000000000000 0x0000000000000000 0x0000000000000000\n".repeat(6)),
+        ("resource", resources()),
     ];
     for (name, text) in texts {
         write(&directory.join(name), text.as_bytes())?;
@@ -241,7 +312,8 @@ fn bind_to_uio(directory: &Path, number: usize) -> Result<Uio, NamespaceError> {
 }
 
 /// The configuration space of the port (PCI Local Bus Specification 3.0, 6.1): a header of type 0 with one 64-bit BAR.
-fn config_space(device: u16) -> Vec<u8> {
+fn config_space(binding: Binding) -> Vec<u8> {
+    let device = binding.device();
     let mut space = vec![0; CONFIG_BYTES];
     space[0x00..0x02].copy_from_slice(&VENDOR.to_le_bytes());
     space[0x02..0x04].copy_from_slice(&device.to_le_bytes());
@@ -251,6 +323,9 @@ fn config_space(device: u16) -> Vec<u8> {
     space[0x0a..0x0c].copy_from_slice(&CLASS);
     // BAR 0: memory, 64 bits.
     space[0x10..0x14].copy_from_slice(&(BAR_AT | 4).to_le_bytes());
+    if binding == Binding::Vfio {
+        config::add_capabilities(&mut space);
+    }
     space
 }
 
@@ -260,13 +335,13 @@ mod tests {
 
     #[test]
     fn drivers_find_a_network_controller_of_intel() {
-        let space = config_space(Binding::None.device());
+        let space = config_space(Binding::None);
         assert_eq!((space[0x0b], &space[..4]), (2, &[0x86, 0x80, 0xfb, 0x10][..]));
         assert_eq!(u32::from_le_bytes(space[8..12].try_into().expect("four bytes")) >> 24, 2);
     }
 
     #[test]
     fn a_driver_that_would_read_a_module_finds_a_card_without_one() {
-        assert_eq!(config_space(Binding::Uio.device())[..4], [0x86, 0x80, 0xf8, 0x10]);
+        assert_eq!(config_space(Binding::Uio)[..4], [0x86, 0x80, 0xf8, 0x10]);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
+use prony_ixgbe_regs as regs;
 use prony_softnic::{
     Device, Direction, Event, FRAME_BYTES_MIN, FRAMES_MAX, Generator, Pacer, Rate, Receipt, Sizes, Validator,
 };
@@ -12,16 +13,19 @@ use crate::bar::Bar;
 use crate::clock::Clock;
 use crate::dma_map::{DmaMap, who_maps};
 use crate::guard;
-use crate::namespace::{self, Binding};
+use crate::namespace::{self, Binding, Devices};
 use crate::port::{Port, Written};
 use crate::run::RunError;
 use crate::serve::Frame;
 use crate::set_up::SetUp;
+use crate::vfio::{Deed, Vfio};
 
 /// Descriptors of one port that are used before the next port has its turn.
 const BURST: u32 = 64;
 /// Time between two looks while no driver does anything.
 const PAUSE: Duration = Duration::from_micros(20);
+/// Time between two looks for calls of a driver whose ports all work.
+const CALLS_NS: u64 = 500_000;
 /// Byte of a generated frame that names its stream.
 const STREAM_AT: usize = 14;
 
@@ -75,6 +79,10 @@ pub(crate) struct Nic {
     /// Number of slices of the device so far.
     pub(crate) visits: u64,
     set_up: SetUp,
+    vfio: Option<Vfio>,
+    /// Ports whose driver waits for interrupts, as bits.
+    signalled_ports: u32,
+    called_ns: u64,
     /// Frames on the wire that nobody has been told yet, if somebody wants to be.
     pub(crate) tap: Option<Vec<Frame>>,
     is_tracing: bool,
@@ -83,7 +91,7 @@ pub(crate) struct Nic {
 impl Nic {
     /// Moves the calling thread into a mount namespace in which a driver finds the ports, and makes them.
     pub(crate) fn enter(addresses: &[String], binding: Binding, sizes: &Sizes) -> Result<Nic, RunError> {
-        let files = namespace::enter(addresses, binding)?;
+        let Devices { ports: files, vfio } = namespace::enter(addresses, binding)?;
         let clock = Clock::calibrate();
         let now_ns = clock.now_ns();
         let (mut ports, mut streams) = (Vec::new(), Vec::new());
@@ -99,20 +107,27 @@ impl Nic {
                 refused: 0,
                 stale: (0, 0),
             });
-            ports.push(Port::new(Device::new(mac, now_ns), Bar::map(&file)?, uio));
+            let mut port = Port::new(Device::new(mac, now_ns), Bar::map(&file)?, uio);
+            port.marks_mask = vfio.is_some();
+            port.publish();
+            ports.push(port);
         }
+        let memory = if vfio.is_some() { DmaMap::with_iommu() } else { DmaMap::new() };
         let transmit_queues = vec![0; ports.len()];
         Ok(Nic {
             clock,
             ports,
             streams,
-            memory: DmaMap::new(),
+            memory,
             notices: Vec::new(),
             memory_taken: 0,
             foreign: 0,
             transmit_queues,
             visits: 0,
             set_up: SetUp::default(),
+            vfio,
+            signalled_ports: 0,
+            called_ns: 0,
             tap: None,
             is_tracing: false,
         })
@@ -149,8 +164,54 @@ impl Nic {
         if is_new {
             self.memory.search();
         }
+        if self.vfio.is_some() {
+            self.answer_calls(now_ns);
+            self.interrupt(now_ns);
+        }
         if guard::was_taken() {
             self.memory_taken += 1;
+        }
+    }
+
+    /// Answers what a driver asks of the files of VFIO.
+    fn answer_calls(&mut self, now_ns: u64) {
+        let Some(vfio) = &mut self.vfio else { return };
+        let is_set_up = self.ports.iter().all(|port| port.device.enabled_queues(Direction::Receive) != 0);
+        if is_set_up && now_ns < self.called_ns + CALLS_NS {
+            return;
+        }
+        self.called_ns = now_ns;
+        let (ports, notices, set_up) = (&mut self.ports, &mut self.notices, &mut self.set_up);
+        vfio.poll(&mut self.memory, |deed| match deed {
+            Deed::Reset(number) => {
+                let port = &mut ports[number];
+                port.device.write(now_ns, regs::CTRL, regs::CTRL_RST);
+                port.publish();
+                set_up.written(now_ns);
+            }
+            Deed::NotShared(port, address, bytes) => {
+                notices.push(Notice { time_ns: now_ns, port, event: Event::PrivateMemory { address, bytes } });
+            }
+        });
+        let bit = |number: usize| u32::from(vfio.has_signals(number)) << number;
+        self.signalled_ports = (0..self.ports.len()).map(bit).sum();
+    }
+
+    /// Interrupts the drivers that wait for what happened.
+    fn interrupt(&mut self, now_ns: u64) {
+        let Some(vfio) = &mut self.vfio else { return };
+        let mut ports = self.signalled_ports;
+        while ports != 0 {
+            let number = ports.trailing_zeros() as usize;
+            ports &= ports - 1;
+            let mut vectors = self.ports[number].device.take_interrupts(now_ns);
+            if vectors != 0 {
+                self.ports[number].publish_interrupts();
+            }
+            while vectors != 0 {
+                vfio.signal(number, vectors.trailing_zeros());
+                vectors &= vectors - 1;
+            }
         }
     }
 
@@ -176,6 +237,9 @@ impl Nic {
     /// Looks for the processes that use a port, among `candidates`; true if there are other ones than before.
     pub(crate) fn find_drivers(&mut self, candidates: impl IntoIterator<Item = u32>) -> bool {
         let files: Vec<(u64, u64)> = self.ports.iter().map(|port| port.bar.identity).collect();
+        if let Some(vfio) = &mut self.vfio {
+            vfio.release_ended(&mut self.memory);
+        }
         let drivers = who_maps(&files, candidates);
         let is_changed = drivers != self.memory.drivers();
         if is_changed {
@@ -244,6 +308,9 @@ impl Nic {
         let (now_ns, mut moved) = self.transmit_all();
         for number in 0..self.ports.len() {
             moved += self.receive(number, now_ns);
+        }
+        if self.signalled_ports != 0 && moved > 0 {
+            self.interrupt(now_ns);
         }
         moved > 0
     }
@@ -399,6 +466,7 @@ impl Nic {
                 Event::Fault { .. } => "fault",
                 Event::Malformed { .. } => "malformed",
                 Event::UnknownRegister { .. } => "register",
+                Event::PrivateMemory { .. } => "memory",
                 _ => continue,
             };
             tally.entry((notice.port, name)).or_insert((0, *notice)).0 += 1;

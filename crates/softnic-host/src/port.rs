@@ -40,7 +40,13 @@ pub(crate) struct Port {
     transmit_tail: u32,
     /// The device file of its interrupt, if the driver finds one.
     pub(crate) uio: Option<Uio>,
+    /// EIMS is shown with [`EIMS_SHOWN`], so that a driver that enables interrupts again is seen.
+    pub(crate) marks_mask: bool,
 }
+
+/// Reserved in EIMS (8.2.3.5.3). A driver that clears its mask by EIMC and then writes the same mask to EIMS within moments would
+/// change nothing in EIMS, and its interrupts would stay off; with this bit shown, its write is another value than what is there.
+const EIMS_SHOWN: u32 = 1 << 31;
 
 /// Looks from one at the tables to the next, while a driver changes no other register.
 const LOOKS_PER_TABLES: u32 = 16;
@@ -79,7 +85,12 @@ impl Port {
         }
         let is_table =
             |watch: &Watched| watch.register.access == Access::ReadClear || TABLES.contains(&watch.register.offset);
-        let (tables, watched) = watched.into_iter().partition(is_table);
+        let (tables, mut watched): (Vec<Watched>, Vec<Watched>) = watched.into_iter().partition(is_table);
+        // A driver that disables and enables interrupts within one look wants them enabled.
+        watched.sort_by_key(
+            |watch| if watch.register.offset == regs::EIMC { regs::EIMS - 1 } else { watch.register.offset },
+        );
+        debug_assert_eq!(watched[0].register.offset, regs::CTRL);
         let elsewhere = (0..BAR_BYTES as u32).step_by(4).filter(|&offset| regs::find(offset).is_none());
         let elsewhere = elsewhere.map(|offset| (offset, 0)).collect();
         let mut port = Port {
@@ -93,6 +104,7 @@ impl Port {
             receive_tail: 0,
             transmit_tail: 0,
             uio,
+            marks_mask: false,
         };
         port.publish();
         port
@@ -104,7 +116,7 @@ impl Port {
         for watched in self.watched.iter_mut().chain(&mut self.tables).rev() {
             watched.seen = match watched.register.access {
                 Access::ReadClear => 0,
-                _ => self.device.value_of(watched.register, watched.index),
+                _ => shown(&self.device, watched, self.marks_mask),
             };
             watched.found = watched.seen;
             self.bar.write32(watched.offset, watched.seen);
@@ -169,6 +181,10 @@ impl Port {
                 continue;
             }
             watched.seen = value;
+            let value = match watched.offset {
+                regs::EIMS if self.marks_mask => value & !EIMS_SHOWN,
+                _ => value,
+            };
             if let (regs::EIMS, Some(uio)) = (watched.offset, &mut self.uio) {
                 uio.arm(value);
             }
@@ -190,7 +206,7 @@ impl Port {
             uio.poll(&mut self.device);
         }
         for watched in self.watched.iter_mut().chain(looked_at(&mut self.tables, looks_at_tables)) {
-            let value = self.device.value_of(watched.register, watched.index);
+            let value = shown(&self.device, watched, self.marks_mask);
             // The device never changes a tail but in a reset. What it knows of one may be newer than what was seen here, and
             // older than what the driver has written since.
             if value != watched.seen && !watched.is_tail {
@@ -204,6 +220,17 @@ impl Port {
         }
         self.receive_tail = self.device.value(regs::rdt(0));
         self.transmit_tail = self.device.value(regs::tdt(0));
+    }
+
+    /// Shows what an interrupt has changed, before the driver is told of it: what it writes then comes after this.
+    pub(crate) fn publish_interrupts(&mut self) {
+        for watched in self.watched.iter_mut().filter(|watched| [regs::EICR, regs::EIMS].contains(&watched.offset)) {
+            let value = shown(&self.device, watched, self.marks_mask);
+            if value != watched.seen {
+                self.bar.replace32(watched.offset, watched.seen, value);
+                (watched.seen, watched.found) = (value, value);
+            }
+        }
     }
 
     /// Reads all registers, and if one was written, again until two times agree: then they held these values at one moment, and
@@ -242,6 +269,13 @@ impl Port {
     }
 }
 
+/// What the register file shows of a register that a read does not clear.
+#[inline]
+fn shown(device: &Device, watched: &Watched, marks_mask: bool) -> u32 {
+    let value = device.value_of(watched.register, watched.index);
+    if marks_mask && watched.offset == regs::EIMS { value | EIMS_SHOWN } else { value }
+}
+
 /// The tables, if it is their turn.
 fn looked_at(tables: &mut [Watched], is_their_turn: bool) -> &mut [Watched] {
     if is_their_turn { tables } else { &mut [] }
@@ -273,6 +307,22 @@ mod tests {
         assert_eq!(written, [regs::CTRL]);
         assert_eq!((port.bar.read32(regs::CTRL), port.bar.read32(regs::EIMC)), (0, 0));
         assert_eq!(port.bar.read32(regs::ral(0)).to_le_bytes(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn interrupts_that_are_disabled_and_enabled_between_two_looks_are_enabled() {
+        let mut port = port();
+        port.marks_mask = true;
+        port.publish();
+        for _ in 0..3 {
+            port.bar.write32(regs::EIMC, u32::MAX);
+            port.bar.write32(regs::EIMS, 5);
+            port.look(0, |_| {});
+            assert_eq!(port.device.value(regs::EIMS), 5);
+        }
+        port.bar.write32(regs::EIMC, 1);
+        port.look(0, |_| {});
+        assert_eq!(port.device.value(regs::EIMS), 4);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use prony_ixgbe_regs::{self as regs, Access, BAR_BYTES, REGISTERS, Register, fin
 use crate::burst;
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
+use crate::interrupts::Interrupts;
 use crate::receive::{Filter, ReceiveQueue, Vlan};
 use crate::ring::Ring;
 use crate::rss::Rss;
@@ -23,9 +24,6 @@ const LINK_NS: u64 = 2_000_000;
 /// ANLP1.STATE after the first step of a negotiation; the link says when it is over.
 const ANLP1_BEGUN: u32 = 1;
 
-/// Unit of EITR, in nanoseconds (8.2.3.5.12).
-const EITR_NS: u64 = 2000;
-
 /// Events that wait to be taken; further ones are counted.
 const EVENTS_MAX: usize = 4096;
 
@@ -33,7 +31,6 @@ const RAL: u32 = regs::ral(0);
 const RAH: u32 = regs::rah(0);
 const RDH: u32 = regs::rdh(0);
 const RDT: u32 = regs::rdt(0);
-const EITR: u32 = regs::eitr(0);
 const RETA: u32 = regs::reta(0);
 const RQSMR: u32 = regs::rqsmr(0);
 const RSSRK: u32 = regs::rssrk(0);
@@ -48,11 +45,12 @@ const TXDCTL: u32 = regs::txdctl(0);
 #[derive(Debug, Clone)]
 pub struct Device {
     /// Registers by word of the BAR, each at its first place.
-    registers: Box<[u32]>,
+    pub(crate) registers: Box<[u32]>,
     /// What was written to words of the BAR at which there is no register, since the last reset.
     elsewhere: BTreeMap<u32, u32>,
     mac: [u8; 6],
     pub(crate) link: Link,
+    pub(crate) interrupts: Interrupts,
     pub(crate) receive: [ReceiveQueue; QUEUES],
     pub(crate) transmit: [TransmitQueue; QUEUES],
     pub(crate) filter: Filter,
@@ -109,6 +107,7 @@ impl Device {
             elsewhere: BTreeMap::new(),
             mac,
             link: Link { is_plugged: true, is_up: false, up_at: None },
+            interrupts: Interrupts::default(),
             receive: Default::default(),
             transmit: Default::default(),
             filter: Filter::default(),
@@ -167,8 +166,12 @@ impl Device {
             (Access::ReadOnly | Access::ReadClear, _) => return,
             (Access::WriteClear, _) => before & !value,
             (Access::WriteSet, regs::EICS) => {
-                self.registers[regs::EICR as usize / 4] |= value;
+                self.raise(value);
                 0
+            }
+            (Access::WriteSet, regs::EIMS) => {
+                self.registers[regs::EICR as usize / 4] &= !self.interrupts.enable(value);
+                before | value
             }
             (Access::WriteSet, _) => before | value,
             (Access::WriteOnly, _) => {
@@ -342,13 +345,8 @@ impl Device {
 
     /// Time between interrupts of a transmit queue, if it has a vector and that one has a timer.
     fn transmit_interval_ns(&self, queue: u32) -> Option<u64> {
-        // 8.2.3.5.16: the second and the fourth byte are those of transmit queues.
-        let allocation = self.registers[regs::ivar(queue / 2) as usize / 4] >> (16 * (queue % 2) + 8);
-        let vector = allocation & regs::IVAR_ALLOC_MASK;
-        let register = REGISTERS.iter().find(|register| register.offset == EITR)?;
-        let eitr = self.registers[register.at(vector)? as usize / 4];
-        let interval = u64::from((eitr & regs::EITR_INTERVAL_MASK) >> regs::EITR_INTERVAL_SHIFT);
-        (allocation & regs::IVAR_VALID != 0 && interval > 0).then_some(interval * EITR_NS)
+        let vector = self.allocation(Direction::Transmit, queue)?;
+        Some(self.interval_ns(vector)).filter(|&interval_ns| interval_ns > 0)
     }
 
     /// True if the link is up.
@@ -363,7 +361,7 @@ impl Device {
         *status = if is_up { *status | regs::STATUS_LINK_UP } else { *status & !regs::STATUS_LINK_UP };
         if self.link.is_up != is_up {
             self.link.is_up = is_up;
-            self.registers[regs::EICR as usize / 4] |= regs::EICR_LSC;
+            self.raise(regs::EICR_LSC);
             self.events.push(Event::Link { up: is_up });
         }
         self.update_receiving();
@@ -416,6 +414,7 @@ impl Device {
         self.vlan.set_control(self.registers[regs::VLNCTRL as usize / 4]);
         self.update_transmitting();
         self.set_link(false);
+        self.interrupts = Interrupts::default();
         self.link.up_at = self.link.is_plugged.then(|| now_ns.saturating_add(LINK_NS));
         self.update_filter();
         self.update_frames();

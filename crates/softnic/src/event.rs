@@ -103,6 +103,13 @@ pub enum Event {
         /// Reason why the frame was not sent.
         problem: Malformed,
     },
+    /// Memory that the driver wanted the device to reach, and that is private to its process; it was refused.
+    PrivateMemory {
+        /// Address of the memory in the process.
+        address: u64,
+        /// Length in bytes.
+        bytes: u64,
+    },
     /// A write to an offset at which this model has no register.
     UnknownRegister {
         /// Offset of the register in the BAR, in bytes.

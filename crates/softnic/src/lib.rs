@@ -11,6 +11,7 @@ mod burst;
 mod device;
 mod dma;
 mod event;
+mod interrupts;
 mod offload;
 mod packet;
 mod receive;

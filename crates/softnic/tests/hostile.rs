@@ -94,6 +94,7 @@ fn no_register_and_no_descriptor_makes_the_device_panic_or_run_without_end() {
                 assert!(used <= limit);
             }
         }
+        device.take_interrupts(now_ns);
         while device.poll_event().is_some() {}
     }
     // Otherwise nothing was tried that matters.
@@ -161,6 +162,9 @@ fn set_up(device: &mut Device, memory: &mut PagedMemory, now_ns: u64, random: &m
         (regs::reta(random.below(32) as u32), random.next() as u32),
         (regs::ivar(0), random.next() as u32),
         (regs::eitr(random.below(24) as u32), random.next() as u32),
+        (regs::IVAR_MISC, random.next() as u32),
+        (regs::GPIE, random.next() as u32),
+        (regs::EIMS, random.next() as u32),
     ] {
         device.write(now_ns, offset, value);
     }

@@ -73,8 +73,17 @@ static inline uint32_t ivar(uint32_t n) { return 0x00900u + n * 0x4u; }
 #define IVAR_ALLOC_SHIFT 0u
 #define IVAR_VALID 0x00000080u
 
+/* IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17 */
+#define IVAR_MISC 0x00a00u
+#define IVAR_MISC_OTHER_MASK 0x00003f00u
+#define IVAR_MISC_OTHER_SHIFT 8u
+#define IVAR_MISC_OTHER_VALID 0x00008000u
+
 /* GPIE: General purpose interrupt enable; 8.2.3.5.18 */
 #define GPIE 0x00898u
+#define GPIE_MULTIPLE_MSIX 0x00000010u
+#define GPIE_EIAME 0x40000000u
+#define GPIE_PBA_SUPPORT 0x80000000u
 
 /* FCTRL: Filter control; 8.2.3.7.1 */
 #define FCTRL 0x05080u

@@ -73,8 +73,17 @@ namespace Forwarder
         public const int IvarAllocShift = 0;
         public const uint IvarValid = 0x00000080;
 
+        // IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+        public const uint IvarMisc = 0x00a00;
+        public const uint IvarMiscOtherMask = 0x00003f00;
+        public const int IvarMiscOtherShift = 8;
+        public const uint IvarMiscOtherValid = 0x00008000;
+
         // GPIE: General purpose interrupt enable; 8.2.3.5.18
         public const uint Gpie = 0x00898;
+        public const uint GpieMultipleMsix = 0x00000010;
+        public const uint GpieEiame = 0x40000000;
+        public const uint GpiePbaSupport = 0x80000000;
 
         // FCTRL: Filter control; 8.2.3.7.1
         public const uint Fctrl = 0x05080;

@@ -73,8 +73,17 @@ const regIvarAllocMask uint32 = 0x0000003f
 const regIvarAllocShift uint32 = 0
 const regIvarValid uint32 = 0x00000080
 
+// IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+const regIvarMisc uint32 = 0x00a00
+const regIvarMiscOtherMask uint32 = 0x00003f00
+const regIvarMiscOtherShift uint32 = 8
+const regIvarMiscOtherValid uint32 = 0x00008000
+
 // GPIE: General purpose interrupt enable; 8.2.3.5.18
 const regGpie uint32 = 0x00898
+const regGpieMultipleMsix uint32 = 0x00000010
+const regGpieEiame uint32 = 0x40000000
+const regGpiePbaSupport uint32 = 0x80000000
 
 // FCTRL: Filter control; 8.2.3.7.1
 const regFctrl uint32 = 0x05080

@@ -75,8 +75,17 @@ final class Registers {
     static final int IVAR_ALLOC_SHIFT = 0;
     static final int IVAR_VALID = 0x00000080;
 
+    // IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+    static final int IVAR_MISC = 0x00a00;
+    static final int IVAR_MISC_OTHER_MASK = 0x00003f00;
+    static final int IVAR_MISC_OTHER_SHIFT = 8;
+    static final int IVAR_MISC_OTHER_VALID = 0x00008000;
+
     // GPIE: General purpose interrupt enable; 8.2.3.5.18
     static final int GPIE = 0x00898;
+    static final int GPIE_MULTIPLE_MSIX = 0x00000010;
+    static final int GPIE_EIAME = 0x40000000;
+    static final int GPIE_PBA_SUPPORT = 0x80000000;
 
     // FCTRL: Filter control; 8.2.3.7.1
     static final int FCTRL = 0x05080;

@@ -70,8 +70,17 @@ exports.IVAR_ALLOC_MASK = 0x0000003f;
 exports.IVAR_ALLOC_SHIFT = 0;
 exports.IVAR_VALID = 0x00000080;
 
+// IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+exports.IVAR_MISC = 0x00a00;
+exports.IVAR_MISC_OTHER_MASK = 0x00003f00;
+exports.IVAR_MISC_OTHER_SHIFT = 8;
+exports.IVAR_MISC_OTHER_VALID = 0x00008000;
+
 // GPIE: General purpose interrupt enable; 8.2.3.5.18
 exports.GPIE = 0x00898;
+exports.GPIE_MULTIPLE_MSIX = 0x00000010;
+exports.GPIE_EIAME = 0x40000000;
+exports.GPIE_PBA_SUPPORT = 0x80000000;
 
 // FCTRL: Filter control; 8.2.3.7.1
 exports.FCTRL = 0x05080;

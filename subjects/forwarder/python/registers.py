@@ -73,8 +73,17 @@ IVAR_ALLOC_MASK = 0x0000003f
 IVAR_ALLOC_SHIFT = 0
 IVAR_VALID = 0x00000080
 
+# IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+IVAR_MISC = 0x00a00
+IVAR_MISC_OTHER_MASK = 0x00003f00
+IVAR_MISC_OTHER_SHIFT = 8
+IVAR_MISC_OTHER_VALID = 0x00008000
+
 # GPIE: General purpose interrupt enable; 8.2.3.5.18
 GPIE = 0x00898
+GPIE_MULTIPLE_MSIX = 0x00000010
+GPIE_EIAME = 0x40000000
+GPIE_PBA_SUPPORT = 0x80000000
 
 # FCTRL: Filter control; 8.2.3.7.1
 FCTRL = 0x05080

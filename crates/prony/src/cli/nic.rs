@@ -102,11 +102,18 @@ pub struct BindingArgs {
     /// Bind the ports to igb_uio, as far as a driver can tell: for DPDK, with link interrupts
     #[arg(long)]
     pub uio: bool,
+    /// Bind the ports to vfio-pci, as far as a driver can tell: for DPDK and drivers that use VFIO, with interrupts
+    #[arg(long, conflicts_with = "uio")]
+    pub vfio: bool,
 }
 
 impl BindingArgs {
     pub fn binding(self) -> Binding {
-        if self.uio { Binding::Uio } else { Binding::None }
+        match (self.uio, self.vfio) {
+            (true, _) => Binding::Uio,
+            (_, true) => Binding::Vfio,
+            _ => Binding::None,
+        }
     }
 }
 
@@ -145,9 +152,21 @@ pub enum NicVerb {
     Trace(TraceArgs),
     /// Try what every driver must get right
     Check(CheckArgs),
+    /// Start a driver that uses VFIO, in the mount namespace of a device that was started with --vfio
+    Join(JoinArgs),
     /// Gives huge pages back when standard input ends
     #[command(hide = true)]
     Guard,
+}
+
+/// Start a driver that uses VFIO, in the mount namespace of a device that was started with --vfio.
+///
+/// `prony nic --vfio` prints the whole command.
+#[derive(Debug, Args)]
+pub struct JoinArgs {
+    /// Driver command and its arguments
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

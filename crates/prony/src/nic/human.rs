@@ -128,6 +128,10 @@ pub fn event(event: &Event) -> String {
             };
             format!("transmit queue {queue}, descriptor {index}: {problem}")
         }
+        Event::PrivateMemory { address, bytes } => format!(
+            "refused {bytes} bytes at {address:#x} of the driver as DMA memory: they are private to its process, so the device \
+             cannot reach them; huge pages, memory files and shared mappings can be given"
+        ),
         Event::UnknownRegister { offset, value } => {
             format!("{value:#010x} written to {offset:#07x}, which is not in this model")
         }

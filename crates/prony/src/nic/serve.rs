@@ -1,7 +1,7 @@
 //! `prony nic`: the device alone.
 
 use prony_machine::{Interrupt, Tree};
-use prony_softnic_host::{Happening, PortCounts, ServeOptions, serve};
+use prony_softnic_host::{Binding, Happening, PortCounts, ServeOptions, serve};
 use prony_text::{bytes, count, thousands};
 
 use super::{addresses, failure, human, reserve};
@@ -29,19 +29,22 @@ pub fn run(args: &ServeArgs) -> Result<Exit, Failure> {
     };
     let tree = Tree::machine();
     let reserved = reserve(&tree, args.huge_pages)?;
-    let counts = serve(&options, &interrupt.flag(), &mut |happening| tell(&addresses, &happening));
+    let counts = serve(&options, &interrupt.flag(), &mut |happening| tell(&addresses, options.binding, &happening));
     drop(reserved);
     output::print(&text(&addresses, &counts.map_err(failure)?))?;
     Ok(Exit::Good)
 }
 
 /// Says what happened, on standard error.
-pub fn tell(addresses: &[String], happening: &Happening) {
+pub fn tell(addresses: &[String], binding: Binding, happening: &Happening) {
     match happening {
         Happening::Ready { thread } => {
             eprintln!("ports {} are ready; start a driver with", addresses.join(" "));
             let ports = addresses.join(" ");
-            eprintln!("  nsenter --mount=/proc/{thread}/ns/mnt --wd=. ./forwarder {ports}");
+            // Its calls of VFIO are handed over before it begins.
+            let program = std::env::current_exe().map_or("prony".into(), |path| path.to_string_lossy().into_owned());
+            let join = if binding == Binding::Vfio { format!("{program} nic join -- ") } else { String::new() };
+            eprintln!("  nsenter --mount=/proc/{thread}/ns/mnt --wd=. {join}./forwarder {ports}");
         }
         Happening::Attached { pids, dma_bytes, .. } => {
             let pids: Vec<String> = pids.iter().map(u32::to_string).collect();

@@ -47,7 +47,7 @@ pub fn run(args: &TraceArgs) -> Result<Exit, Failure> {
     }
     let counts = serve(&options, &stop, &mut |happening| {
         match &happening {
-            Happening::Ready { .. } if is_alone => device::tell(&addresses, &happening),
+            Happening::Ready { .. } if is_alone => device::tell(&addresses, options.binding, &happening),
             Happening::Ready { .. } => {}
             Happening::Frame(frame) => add_frame(&mut frames, frame),
             Happening::Notice(notice) if args.no_descriptors && matches!(notice.event, Event::Descriptor { .. }) => {}

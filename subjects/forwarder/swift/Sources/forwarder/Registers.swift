@@ -71,8 +71,17 @@ enum Registers {
     static let ivarAllocShift: UInt32 = 0
     static let ivarValid: UInt32 = 0x00000080
 
+    // IVAR_MISC: Interrupt vector allocation of causes that are of no queue: the second byte, of all but the timer of TCP; 8.2.3.5.17
+    static let ivarMisc: UInt32 = 0x00a00
+    static let ivarMiscOtherMask: UInt32 = 0x00003f00
+    static let ivarMiscOtherShift: UInt32 = 8
+    static let ivarMiscOtherValid: UInt32 = 0x00008000
+
     // GPIE: General purpose interrupt enable; 8.2.3.5.18
     static let gpie: UInt32 = 0x00898
+    static let gpieMultipleMsix: UInt32 = 0x00000010
+    static let gpieEiame: UInt32 = 0x40000000
+    static let gpiePbaSupport: UInt32 = 0x80000000
 
     // FCTRL: Filter control; 8.2.3.7.1
     static let fctrl: UInt32 = 0x05080
