@@ -6,10 +6,12 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-use prony_ixgbe::{Address, AnyPort, Device, Options, Packet, Pool, PoolKind, Port};
+use prony_ixgbe::{Address, AnyPort, Device, Options, Packet, Pool, PoolKind, Port, wait_for_frames};
 
 /// Rounds after which ports are asked whether they still work: some milliseconds.
 const ROUNDS: u32 = 1 << 16;
+/// Rounds without a frame after which a forwarder with interrupts waits for one.
+const IDLE: u32 = 64;
 
 fn main() -> ExitCode {
     match run() {
@@ -37,6 +39,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let options = Options {
         clean_batch: number("FORWARDER_CLEAN", 32, 1..=256)?,
         prefetch: number("FORWARDER_PREFETCH", 1, 0..=1)? == 1,
+        interrupt: number("FORWARDER_INTERRUPT", 0, 0..=1)? == 1,
         ..Options::default()
     };
     let [first, second]: [Address; 2] = [first.parse()?, second.parse()?];
@@ -66,16 +69,24 @@ fn forward_all<P: Port>(
     touch: Option<usize>,
 ) -> Result<(), Box<dyn Error>> {
     let mut packets = Vec::with_capacity(batch);
+    let waits = first.interrupt().is_some() && second.interrupt().is_some();
     loop {
+        let mut idle = 0;
         for _ in 0..ROUNDS {
-            forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch);
-            forward(&mut second, &mut first, &mut pool, &mut packets, batch, touch);
+            let moved = forward(&mut first, &mut second, &mut pool, &mut packets, batch, touch)
+                | forward(&mut second, &mut first, &mut pool, &mut packets, batch, touch);
+            idle = if moved { 0 } else { idle + 1 };
+            if idle == IDLE && waits {
+                wait_for_frames(&mut [&mut first, &mut second], None)?;
+                idle = 0;
+            }
         }
         first.check()?;
         second.check()?;
     }
 }
 
+/// True if there were frames.
 fn forward<P: Port>(
     from: &mut P,
     to: &mut P,
@@ -83,13 +94,13 @@ fn forward<P: Port>(
     packets: &mut Vec<Packet>,
     batch: usize,
     touch: Option<usize>,
-) {
+) -> bool {
     if from.rx_batch(pool, packets, batch) == 0 {
         // Buffers that were sent are all that an empty pool can get.
         if pool.free() == 0 {
             to.clean_up(pool);
         }
-        return;
+        return false;
     }
     if let Some(touch) = touch {
         for packet in packets.iter_mut() {
@@ -103,6 +114,7 @@ fn forward<P: Port>(
     for packet in packets.drain(..) {
         pool.give(packet);
     }
+    true
 }
 
 fn number(name: &str, otherwise: usize, range: std::ops::RangeInclusive<usize>) -> Result<usize, String> {

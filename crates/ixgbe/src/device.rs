@@ -1,5 +1,7 @@
 //! A device: reset, set-up, statistics.
 
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,11 +14,14 @@ use crate::pool::{BUFFER_BYTES, Packet, Pool};
 use crate::port::Port;
 use crate::receive::ReceiveQueue;
 use crate::transmit::TransmitQueue;
+use crate::vfio::{self, Interrupt, VfioDevice};
 
 /// The longest that a step of the set-up takes on a real card: its link.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Datasheet 4.2.1.6.1: time after a reset before registers are accessed.
 const RESET: Duration = Duration::from_millis(10);
+/// The cause of the receive queue's vector, in EICR and its kin.
+const CAUSE: u32 = 1;
 
 /// How a device is used.
 #[derive(Debug, Clone, Copy)]
@@ -27,11 +32,13 @@ pub struct Options {
     pub clean_batch: usize,
     /// The first line of each received frame is prefetched.
     pub prefetch: bool,
+    /// Frames that arrive can be waited for: of cards that are reached by VFIO.
+    pub interrupt: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { ring_entries: 1024, clean_batch: 32, prefetch: true }
+        Options { ring_entries: 1024, clean_batch: 32, prefetch: true, interrupt: false }
     }
 }
 
@@ -41,6 +48,20 @@ pub enum OpenError {
     /// sysfs does not give it.
     #[error(transparent)]
     Pci(#[from] PciError),
+    /// Its IOMMU does not let it reach memory.
+    #[error("{address}: cannot map DMA memory: {error}")]
+    Iommu {
+        /// PCI address of the device.
+        address: String,
+        /// Error that the kernel returned.
+        error: io::Error,
+    },
+    /// Interrupts come by VFIO only, and the device is in no IOMMU group.
+    #[error("{address}: no interrupts: the device has no iommu_group in sysfs")]
+    NoInterrupts {
+        /// PCI address of the device.
+        address: String,
+    },
     /// There is no memory for its rings.
     #[error(transparent)]
     Dma(#[from] DmaError),
@@ -85,6 +106,9 @@ pub struct Device {
     transmit: TransmitQueue,
     /// Buffers that the device writes to until it is dropped.
     _buffers: Dma,
+    interrupt: Option<Interrupt>,
+    /// Closed after all memory was taken from the device.
+    _vfio: Option<VfioDevice>,
 }
 
 impl Device {
@@ -93,15 +117,35 @@ impl Device {
     /// # Errors
     /// [`OpenError`].
     pub fn open(address: &str, pool: &mut Pool, options: Options) -> Result<Device, OpenError> {
-        let registers = pci::open_registers(address)?;
+        let vfio = vfio::group(address).map(|group| VfioDevice::open(address, group)).transpose()?;
         let path = format!("/sys/bus/pci/devices/{address}/resource0").into();
-        let bar = Bar::map(&registers).map_err(|error| PciError { what: "map", path, error })?;
+        let bar = match &vfio {
+            Some(vfio) => {
+                let (file, offset, bytes) = vfio.registers()?;
+                Bar::map_part(file, offset, bytes)
+            }
+            None => Bar::map(&pci::open_registers(address)?),
+        };
+        let bar = bar.map_err(|error| PciError { what: "map", path, error })?;
+        let interrupt = match (&vfio, options.interrupt) {
+            (_, false) => None,
+            (Some(vfio), true) => Some(vfio.interrupt()?),
+            (None, true) => return Err(OpenError::NoInterrupts { address: address.to_owned() }),
+        };
         let free = pool.free();
         let receive = ReceiveQueue::new(pool, options.ring_entries, options.prefetch)?;
         let receive = receive.ok_or(OpenError::Pool { expected: options.ring_entries, found: free })?;
-        let transmit = TransmitQueue::new(options.ring_entries, options.clean_batch)?;
+        let addressing = pool.memory().addressing();
+        let transmit = TransmitQueue::new(options.ring_entries, options.clean_batch, addressing)?;
+        if let Some(vfio) = &vfio {
+            let shared = [&pool.memory(), receive.ring().memory(), transmit.ring().memory()];
+            shared
+                .into_iter()
+                .try_for_each(|memory| memory.share_with(&vfio.container))
+                .map_err(|error| OpenError::Iommu { address: address.to_owned(), error })?;
+        }
         // From here on, a device that is dropped stops first.
-        let device = Device { bar, receive, transmit, _buffers: pool.memory() };
+        let device = Device { bar, receive, transmit, _buffers: pool.memory(), interrupt, _vfio: vfio };
         device.set_up(address)?;
         Ok(device)
     }
@@ -193,6 +237,9 @@ impl Device {
         bar.set(regs::txdctl(0), regs::TXDCTL_ENABLE);
         wait(regs::txdctl(0), regs::TXDCTL_ENABLE, regs::TXDCTL_ENABLE, "the start of the transmit queue")?;
         bar.set(regs::FCTRL, regs::FCTRL_UPE | regs::FCTRL_MPE);
+        if self.interrupt.is_some() {
+            self.set_up_interrupt();
+        }
         wait(regs::LINKS, regs::LINKS_UP, regs::LINKS_UP, "the link")
     }
 
@@ -219,6 +266,15 @@ impl Device {
         bar.set(regs::CTRL_EXT, regs::CTRL_EXT_NS_DIS);
         bar.clear(regs::dca_rxctrl(0), regs::DCA_RXCTRL_RESERVED_12);
         bar.set(regs::RXCTRL, regs::RXCTRL_RXEN);
+    }
+
+    /// Maps the receive queue to the first vector, whose cause clears and masks itself when it interrupts; 4.6.6, 7.3.1.
+    fn set_up_interrupt(&self) {
+        let bar = &self.bar;
+        bar.write32(regs::GPIE, regs::GPIE_MULTIPLE_MSIX | regs::GPIE_EIAME | regs::GPIE_PBA_SUPPORT);
+        bar.write32(regs::ivar(0), regs::IVAR_VALID);
+        bar.write32(regs::EIAC, CAUSE);
+        bar.write32(regs::EIAM, CAUSE);
     }
 
     /// Sets up the transmit unit; datasheet 4.6.8.
@@ -259,6 +315,19 @@ impl Port for Device {
     #[inline]
     fn clean_up(&mut self, pool: &mut Pool) {
         Device::clean_up(self, pool);
+    }
+
+    fn interrupt(&self) -> Option<BorrowedFd<'_>> {
+        self.interrupt.as_ref().map(Interrupt::as_fd)
+    }
+
+    fn enable_interrupt(&mut self) -> bool {
+        let Some(interrupt) = &self.interrupt else { return true };
+        interrupt.clear();
+        self.bar.write32(regs::EIMS, CAUSE);
+        // The card must have it before the ring is looked at: a frame between the two interrupts.
+        self.bar.read32(regs::STATUS);
+        self.receive.has_frames()
     }
 }
 

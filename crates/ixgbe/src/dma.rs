@@ -1,6 +1,7 @@
 //! DMA memory: huge pages, which the kernel does not move, and their bus addresses.
 #![allow(unsafe_code, reason = "a device reads and writes this memory")]
 
+use std::cell::RefCell;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::marker::PhantomData;
@@ -9,12 +10,14 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::ptr::{self, NonNull};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::checks::hold;
+use crate::vfio::Container;
 
 /// A huge page of x86-64.
 pub(crate) const HUGE_PAGE_BYTES: usize = 2 << 20;
@@ -59,6 +62,13 @@ pub(crate) struct Dma {
     mapping: Rc<Mapping>,
 }
 
+/// Bus addresses at which cards reach memory by VFIO: first one and length of each run.
+#[derive(Debug)]
+struct Shared {
+    container: Weak<Container>,
+    runs: Vec<(u64, u64)>,
+}
+
 /// What is unmapped in the end.
 #[derive(Debug)]
 struct Mapping {
@@ -68,32 +78,54 @@ struct Mapping {
     before: usize,
     /// Of memory for sockets, what it is mapped from.
     file: Option<OwnedFd>,
+    /// Cards that reach it by VFIO, and at which addresses.
+    container: RefCell<Option<Shared>>,
+}
+
+/// Kinds of bus addresses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Addressing {
+    /// Those of the machine's memory: for a card without an IOMMU.
+    Physical,
+    /// Those of this process: for a card behind an IOMMU, which is told of the memory.
+    Virtual,
+}
+
+/// Maps as many huge pages as `bytes` need.
+fn map_huge_pages(bytes: usize) -> Result<Mapping, DmaError> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let pages = bytes.div_ceil(HUGE_PAGE_BYTES);
+    let failed = |error: io::Error| DmaError::NoPages { pages, error };
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let path = format!("{HUGE_PAGES}/prony-ixgbe-{}-{number}", std::process::id());
+    let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
+    fs::remove_file(&path).map_err(failed)?;
+    file.set_len((pages * HUGE_PAGE_BYTES) as u64).map_err(failed)?;
+    let protection = ProtFlags::READ | ProtFlags::WRITE;
+    // A page has an address only when it is there.
+    let flags = MapFlags::SHARED | MapFlags::POPULATE;
+    // SAFETY: a fresh mapping at an address of the kernel's choice.
+    let start = unsafe { mmap(ptr::null_mut(), pages * HUGE_PAGE_BYTES, protection, flags, file.as_fd(), 0) };
+    let start = start.map_err(|error| failed(error.into()))?;
+    let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
+    Ok(Mapping { start, bytes: pages * HUGE_PAGE_BYTES, before: 0, file: None, container: RefCell::default() })
 }
 
 impl Dma {
-    /// Maps as many huge pages as `bytes` need.
-    pub(crate) fn allocate(bytes: usize) -> Result<Dma, DmaError> {
-        static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let pages = bytes.div_ceil(HUGE_PAGE_BYTES);
-        let failed = |error: io::Error| DmaError::NoPages { pages, error };
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = format!("{HUGE_PAGES}/prony-ixgbe-{}-{number}", std::process::id());
-        let file =
-            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path).map_err(failed)?;
-        fs::remove_file(&path).map_err(failed)?;
-        file.set_len((pages * HUGE_PAGE_BYTES) as u64).map_err(failed)?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // A page has an address only when it is there.
-        let flags = MapFlags::SHARED | MapFlags::POPULATE;
-        // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let start = unsafe { mmap(ptr::null_mut(), pages * HUGE_PAGE_BYTES, protection, flags, file.as_fd(), 0) };
-        let start = start.map_err(|error| failed(error.into()))?;
-        let start = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
-        let bytes = pages * HUGE_PAGE_BYTES;
-        let mapping = Rc::new(Mapping { start, bytes, before: 0, file: None });
-        let mut addresses = Vec::with_capacity(pages);
+    /// Maps as many huge pages as `bytes` need, with bus addresses of a kind.
+    pub(crate) fn allocate(bytes: usize, addressing: Addressing) -> Result<Dma, DmaError> {
+        match addressing {
+            Addressing::Physical => Dma::physical(bytes),
+            Addressing::Virtual => Dma::for_iommu(bytes),
+        }
+    }
+
+    fn physical(bytes: usize) -> Result<Dma, DmaError> {
+        let mapping = map_huge_pages(bytes)?;
+        let (start, bytes) = (mapping.start, mapping.bytes);
+        let mut addresses = Vec::with_capacity(bytes / HUGE_PAGE_BYTES);
         let pagemap = File::open("/proc/self/pagemap").map_err(|_| DmaError::NoAddress)?;
-        for page in 0..pages {
+        for page in 0..bytes / HUGE_PAGE_BYTES {
             let address = start.as_ptr() as u64 + (page * HUGE_PAGE_BYTES) as u64;
             let mut entry = [0; 8];
             pagemap.read_exact_at(&mut entry, address / PAGE_BYTES * 8).map_err(|_| DmaError::NoAddress)?;
@@ -102,7 +134,50 @@ impl Dma {
                 frame => addresses.push(frame * PAGE_BYTES),
             }
         }
-        Ok(Dma { start, bytes, pages: addresses.into(), mapping })
+        Ok(Dma { start, bytes, pages: addresses.into(), mapping: Rc::new(mapping) })
+    }
+
+    /// Memory whose bus addresses are those of this process, on huge pages if there are any.
+    fn for_iommu(bytes: usize) -> Result<Dma, DmaError> {
+        let memory = match map_huge_pages(bytes) {
+            Ok(mapping) => {
+                Dma { start: mapping.start, bytes: mapping.bytes, pages: Rc::new([]), mapping: Rc::new(mapping) }
+            }
+            Err(_) => Dma::for_sockets(bytes, 0)?,
+        };
+        let start = memory.start.as_ptr() as u64;
+        let pages = (start..start + memory.bytes as u64).step_by(HUGE_PAGE_BYTES).collect();
+        Ok(Dma { pages, ..memory })
+    }
+
+    /// Which kind of bus addresses it has.
+    pub(crate) fn addressing(&self) -> Addressing {
+        match self.pages.first() {
+            Some(&first) if first == self.start.as_ptr() as u64 => Addressing::Virtual,
+            _ => Addressing::Physical,
+        }
+    }
+
+    /// Lets the cards of a container reach it, at its bus addresses, until it is unmapped.
+    pub(crate) fn share_with(&self, container: &Arc<Container>) -> io::Result<()> {
+        let mut shared = self.mapping.container.borrow_mut();
+        if shared.as_ref().is_some_and(|shared| shared.container.as_ptr() == Arc::as_ptr(container)) {
+            return Ok(());
+        }
+        let (start, bytes) = (self.start.as_ptr() as u64, self.mapping.bytes as u64);
+        let runs = match self.addressing() {
+            Addressing::Virtual => vec![(start, start, bytes)],
+            Addressing::Physical => {
+                let places = (start..).step_by(HUGE_PAGE_BYTES);
+                self.pages.iter().zip(places).map(|(&iova, place)| (place, iova, HUGE_PAGE_BYTES as u64)).collect()
+            }
+        };
+        for &(place, iova, bytes) in &runs {
+            container.map(place, iova, bytes)?;
+        }
+        let runs = runs.iter().map(|&(_, iova, bytes)| (iova, bytes)).collect();
+        *shared = Some(Shared { container: Arc::downgrade(container), runs });
+        Ok(())
     }
 
     /// Memory without bus addresses, for the kernel or for another process: it begins `before` bytes behind the start of a
@@ -118,7 +193,8 @@ impl Dma {
         // SAFETY: a fresh mapping at an address of the kernel's choice.
         let start = unsafe { mmap(ptr::null_mut(), all, protection, flags, &file, 0) }.map_err(failed)?;
         let whole = NonNull::new(start.cast::<u8>()).ok_or(DmaError::NoAddress)?;
-        let mapping = Rc::new(Mapping { start: whole, bytes: all, before, file: Some(file) });
+        let mapping =
+            Rc::new(Mapping { start: whole, bytes: all, before, file: Some(file), container: RefCell::default() });
         // SAFETY: `before` is less than the length of the mapping.
         let start = unsafe { whole.add(before) };
         Ok(Dma { start, bytes, pages: Rc::new([]), mapping })
@@ -144,7 +220,7 @@ impl Dma {
             start,
             bytes: 0,
             pages: Rc::new([]),
-            mapping: Rc::new(Mapping { start, bytes: 0, before: 0, file: None }),
+            mapping: Rc::new(Mapping { start, bytes: 0, before: 0, file: None, container: RefCell::default() }),
         }
     }
 
@@ -225,6 +301,11 @@ impl Drop for Mapping {
         if self.bytes == 0 {
             return;
         }
+        if let Some(shared) = self.container.take()
+            && let Some(container) = shared.container.upgrade()
+        {
+            shared.runs.iter().for_each(|&(iova, bytes)| container.unmap(iova, bytes));
+        }
         // SAFETY: the mapping is that of `allocate` or `for_sockets`, and no reference into it outlives the last `Dma` that has it. The
         // device that used it is stopped before: see `Device`'s drop. If it cannot be unmapped it stays.
         let _ = unsafe { munmap(self.start.as_ptr().cast(), self.bytes) };
@@ -239,13 +320,17 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    pub(crate) fn allocate(entries: usize) -> Result<Ring, DmaError> {
+    pub(crate) fn allocate(entries: usize, addressing: Addressing) -> Result<Ring, DmaError> {
         assert!(entries.is_power_of_two() && (8..=4096).contains(&entries), "a ring has a power of two of descriptors");
-        let memory = Dma::allocate(entries * 16)?;
+        let memory = Dma::allocate(entries * 16, addressing)?;
         let ring = Ring { memory, mask: entries - 1 };
         // Addresses that no memory has: a device that starts too early finds nothing to overwrite.
         (0..entries).for_each(|index| ring.descriptors().write(index, u64::MAX, u64::MAX));
         Ok(ring)
+    }
+
+    pub(crate) fn memory(&self) -> &Dma {
+        &self.memory
     }
 
     pub(crate) fn address(&self) -> u64 {

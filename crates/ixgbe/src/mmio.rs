@@ -21,10 +21,15 @@ pub(crate) struct Bar {
 impl Bar {
     /// Maps `resource0` of a PCI device.
     pub(crate) fn map(file: &File) -> io::Result<Bar> {
-        let bytes = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::InvalidData)?;
+        Bar::map_part(file, 0, file.metadata()?.len())
+    }
+
+    /// Maps a part of a file.
+    pub(crate) fn map_part(file: &File, offset: u64, bytes: u64) -> io::Result<Bar> {
+        let bytes = usize::try_from(bytes).map_err(|_| io::ErrorKind::InvalidData)?;
         let protection = ProtFlags::READ | ProtFlags::WRITE;
         // SAFETY: a fresh mapping at an address of the kernel's choice.
-        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file.as_fd(), 0)? };
+        let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file.as_fd(), offset)? };
         let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::InvalidData)?;
         Ok(Bar { start, bytes })
     }

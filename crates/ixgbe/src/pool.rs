@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use crate::checks::{at, hold};
-use crate::dma::{Dma, DmaError, HUGE_PAGE_BYTES};
+use crate::dma::{Addressing, Dma, DmaError, HUGE_PAGE_BYTES};
 use crate::free::{Free, FreeList, PoolKind};
 
 /// Bytes of a buffer: more than any frame that is not a jumbo one.
@@ -64,7 +64,16 @@ impl Pool {
     /// # Errors
     /// As [`Pool::allocate`].
     pub fn of_kind(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
-        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES)?, BUFFER_BYTES))
+        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES, Addressing::Physical)?, BUFFER_BYTES))
+    }
+
+    /// Allocates `buffers` buffers for cards behind an IOMMU, which are reached by VFIO: in huge pages, or in ordinary memory if
+    /// there are none. No physical addresses are needed.
+    ///
+    /// # Errors
+    /// [`DmaError`]: there is not so much memory.
+    pub fn for_iommu(kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
+        Ok(Pool::of_memory(kind, buffers, Dma::allocate(buffers * BUFFER_BYTES, Addressing::Virtual)?, BUFFER_BYTES))
     }
 
     /// Allocates `buffers` buffers for an [`XdpSocket`](crate::XdpSocket) or a [`VhostUser`](crate::VhostUser): in ordinary

@@ -1,11 +1,13 @@
 //! What frames go through: a card, an interface of the kernel, or another process.
 
+use std::os::fd::BorrowedFd;
 use std::str::FromStr;
 
 use crate::device::{Device, OpenError, Options};
 use crate::dma::DmaError;
 use crate::free::PoolKind;
 use crate::pool::{Packet, Pool};
+use crate::vfio;
 use crate::vhost::{VhostError, VhostUser};
 use crate::xdp::{XdpError, XdpSocket};
 
@@ -22,6 +24,17 @@ pub trait Port {
 
     /// Gives the buffers of sent packets back to the pool, as [`Port::tx_batch`] does.
     fn clean_up(&mut self, pool: &mut Pool);
+
+    /// The file that can be read when frames came after [`Port::enable_interrupt`]; `None` if the port has no interrupts, or was
+    /// opened without.
+    fn interrupt(&self) -> Option<BorrowedFd<'_>> {
+        None
+    }
+
+    /// Has the next frame that arrives interrupt, once; true if frames have arrived already, or the port has no interrupts.
+    fn enable_interrupt(&mut self) -> bool {
+        true
+    }
 
     /// Whether the port still works; a batch does not say so. A system call, where there is a peer.
     ///
@@ -70,6 +83,7 @@ impl Address {
     /// [`DmaError`].
     pub fn pool(&self, kind: PoolKind, buffers: usize) -> Result<Pool, DmaError> {
         match self {
+            Address::Card(address) if vfio::group(address).is_some() => Pool::for_iommu(kind, buffers),
             Address::Card(_) => Pool::of_kind(kind, buffers),
             _ => Pool::for_sockets(kind, buffers),
         }
@@ -141,6 +155,20 @@ impl Port for AnyPort {
             AnyPort::Card(port) => port.clean_up(pool),
             AnyPort::Interface(port) => port.clean_up(pool),
             AnyPort::Peer(port) => port.clean_up(pool),
+        }
+    }
+
+    fn interrupt(&self) -> Option<BorrowedFd<'_>> {
+        match self {
+            AnyPort::Card(port) => port.interrupt(),
+            AnyPort::Interface(_) | AnyPort::Peer(_) => None,
+        }
+    }
+
+    fn enable_interrupt(&mut self) -> bool {
+        match self {
+            AnyPort::Card(port) => port.enable_interrupt(),
+            AnyPort::Interface(_) | AnyPort::Peer(_) => true,
         }
     }
 

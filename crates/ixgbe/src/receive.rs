@@ -28,7 +28,7 @@ pub(crate) struct ReceiveQueue {
 impl ReceiveQueue {
     /// A ring that is full of buffers; `None` if the pool has too few.
     pub(crate) fn new(pool: &mut Pool, entries: usize, prefetch: bool) -> Result<Option<ReceiveQueue>, DmaError> {
-        let ring = Ring::allocate(entries)?;
+        let ring = Ring::allocate(entries, pool.memory().addressing())?;
         let buffers: Option<Box<[u32]>> = (0..entries).map(|_| pool.take_index()).collect();
         let Some(buffers) = buffers else { return Ok(None) };
         let (_, all) = pool.parts();
@@ -40,6 +40,11 @@ impl ReceiveQueue {
 
     pub(crate) fn ring(&self) -> &Ring {
         &self.ring
+    }
+
+    /// Whether a frame waits to be taken.
+    pub(crate) fn has_frames(&self) -> bool {
+        self.ring.descriptors().status(self.index) as u32 & regs::RXD_DD != 0
     }
 
     /// Takes up to `max` frames.

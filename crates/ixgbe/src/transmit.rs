@@ -3,7 +3,7 @@
 use prony_ixgbe_regs as regs;
 
 use crate::checks::{at, at_mut, hold};
-use crate::dma::{DmaError, Ring};
+use crate::dma::{Addressing, DmaError, Ring};
 use crate::mmio::Bar;
 use crate::pool::{Packet, Pool};
 
@@ -23,8 +23,8 @@ pub(crate) struct TransmitQueue {
 }
 
 impl TransmitQueue {
-    pub(crate) fn new(entries: usize, clean_batch: usize) -> Result<TransmitQueue, DmaError> {
-        let ring = Ring::allocate(entries)?;
+    pub(crate) fn new(entries: usize, clean_batch: usize, addressing: Addressing) -> Result<TransmitQueue, DmaError> {
+        let ring = Ring::allocate(entries, addressing)?;
         let clean_batch = clean_batch.clamp(1, entries / 2);
         Ok(TransmitQueue { ring, buffers: vec![0; entries].into(), index: 0, clean: 0, clean_batch })
     }

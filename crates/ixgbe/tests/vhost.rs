@@ -25,7 +25,7 @@ const BUFFER_BYTES: u32 = 12 + 1792;
 const VERSION_1: u64 = 1 << 32;
 const PROTOCOL: u64 = 1 << 30;
 const REPLY_ACK: u64 = 1 << 3;
-const SMALL: Options = Options { ring_entries: 8, clean_batch: 1, prefetch: true };
+const SMALL: Options = Options { ring_entries: 8, clean_batch: 1, prefetch: true, interrupt: false };
 
 /// A part of the front end's memory.
 struct Region {

@@ -1,6 +1,9 @@
 //! `prony nic` and `prony load nic` with real drivers, each in a process of its own. They need root and huge pages, as `make
 //! setup` says, and memory for 64 of them.
 
+#[path = "nic/vfio.rs"]
+mod vfio;
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
@@ -20,6 +23,9 @@ const LANGUAGES: [&str; 7] = ["c", "rust", "go", "csharp", "java", "javascript",
 
 /// Traces that testpmd passes: all but those of a card with a fault.
 const DPDK_TRACES: [&str; 7] = ["every-size", "ring-wrap", "full-ring", "pool-exhaustion", "link", "reset", "kill"];
+
+/// How DPDK finds the ports.
+const BINDINGS: [&str; 2] = ["--uio", "--vfio"];
 
 fn one_at_a_time() -> MutexGuard<'static, ()> {
     HUGE_PAGES.lock().unwrap_or_else(PoisonError::into_inner)
@@ -248,22 +254,24 @@ fn the_driver_of_dpdk_forwards_everything() {
     let Some(command) = testpmd("forwards") else { return };
     let _turn = one_at_a_time();
     let command: Vec<&str> = command.iter().map(String::as_str).collect();
-    let measure = ["load", "nic", "--uio", "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
-    let flags = ["--show-output", "--size", "60..1518", "--json", "--"];
-    let answer =
-        json(&with_patience(|| prony().args(measure).args(flags).args(&command).output().expect("it was just built")));
-    assert_whole(&answer, "testpmd");
-    assert!(answer["received"].as_u64() > Some(100), "{answer}");
+    for binding in BINDINGS {
+        let measure = ["load", "nic", binding, "--duration", "300ms", "--warm-up", "2s", "--setup-timeout", "60s"];
+        let flags = ["--show-output", "--size", "60..1518", "--json", "--"];
+        let run = || prony().args(measure).args(flags).args(&command).output().expect("it was just built");
+        let answer = json(&with_patience(run));
+        assert_whole(&answer, binding);
+        assert!(answer["received"].as_u64() > Some(100), "{binding}: {answer}");
+    }
 }
 
 #[test]
 fn the_driver_of_dpdk_passes_the_traces_that_concern_it() {
     let Some(command) = testpmd("traces") else { return };
     let _turn = one_at_a_time();
-    for trace in DPDK_TRACES {
-        let check = ["nic", "check", "--uio", "--setup-timeout", "20s", "--show-output", "--only", trace, "--"];
+    for (binding, trace) in BINDINGS.iter().flat_map(|binding| DPDK_TRACES.map(|trace| (binding, trace))) {
+        let check = ["nic", "check", binding, "--setup-timeout", "20s", "--show-output", "--only", trace, "--"];
         let output = with_patience(|| prony().args(check).args(&command).output().expect("it was just built"));
-        assert_eq!(output.status.code(), Some(0), "{trace}: {}", text(&output.stdout));
+        assert_eq!(output.status.code(), Some(0), "{binding} {trace}: {}", text(&output.stdout));
     }
 }
 

@@ -85,6 +85,8 @@ const ROWS: &[Row] = &[
     ("nic", &[&["--rate", "HOSTILE"]]),
     ("nic trace", &[&["--size", "HOSTILE"], &["--for", "HOSTILE"]]),
     ("nic check", &[&["--only", "HOSTILE", "--", "true"], &["--setup-timeout", "HOSTILE", "--", "true"]]),
+    // Without a device it names nothing but its flags.
+    ("nic join", &[]),
     (
         "compare",
         &[
