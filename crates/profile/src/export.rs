@@ -96,7 +96,7 @@ mod tests {
         let (a, b) = (stacks.add(&[thread, main], 1), stacks.add(&[thread, main, tick], 1));
         stacks.add(&[thread, main, tick], 1);
         let samples = vec![sample(1_000_500_000, 7, a), sample(2_000_000_000, 7, b), sample(2_500_000_000, 8, b)];
-        Profile { stacks, samples, missing_symbols: Vec::new(), shallow: 0 }
+        Profile { stacks, samples, missing_symbols: Vec::new(), shallow: 0, from_generated_code: 0 }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::recording::Walk;
 use crate::recording::{Recording, WeightUnit};
 use crate::space::{ObjectId, Place};
 use crate::stacks::{NameId, Stacks};
-use crate::symbols::{MissingSymbols, Symbols};
+use crate::symbols::{GENERATED, MissingSymbols, Symbols};
 
 /// Stacks with names, and when each was seen.
 #[derive(Debug)]
@@ -19,6 +19,8 @@ pub struct Profile {
     pub missing_symbols: Vec<(MissingSymbols, u64)>,
     /// Samples with no more than two functions of a program in a stack: a sign that it keeps no frame pointers.
     pub shallow: u64,
+    /// Samples whose outermost function is code generated at run time. Something called it that is missing.
+    pub from_generated_code: u64,
 }
 
 /// Sample with the time at which it was taken.
@@ -66,7 +68,7 @@ impl Profile {
             });
         }
         let mut of_object: FxHashMap<ObjectId, u64> = FxHashMap::default();
-        let mut shallow = 0;
+        let (mut shallow, mut from_generated_code) = (0, 0);
         let mut whole = Vec::new();
         let mut samples = Vec::with_capacity(recording.samples.len());
         for sample in &recording.samples {
@@ -77,6 +79,8 @@ impl Profile {
                 WeightUnit::Samples => stacks.add(&whole, sample.weight),
                 WeightUnit::WaitingUs => stacks.add_wait(&whole, sample.weight),
             };
+            let outermost = functions[&sample.stack].first();
+            from_generated_code += u64::from(outermost.is_some_and(|&name| stacks.text(name).ends_with(GENERATED)));
             let places = &recording.stacks[sample.stack as usize];
             let mut objects: Vec<ObjectId> = places.iter().map(|place| place.object).collect();
             shallow += u64::from(objects.iter().all(|&object| object != Recording::KERNEL) && objects.len() <= 2);
@@ -90,6 +94,6 @@ impl Profile {
         let mut missing_symbols: Vec<(MissingSymbols, u64)> =
             symbols.missing_symbols().into_iter().map(counted).collect();
         missing_symbols.sort_by_key(|&(_, samples)| std::cmp::Reverse(samples));
-        Profile { stacks, samples, missing_symbols, shallow }
+        Profile { stacks, samples, missing_symbols, shallow, from_generated_code }
     }
 }

@@ -20,6 +20,9 @@ use crate::elf::Bulky;
 use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
 use object_file::ObjectFile;
 
+/// Ends the names of code that a process has generated.
+pub(crate) const GENERATED: &str = "_[j]";
+
 /// Reasons why places of an object have no names, or fewer than possible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoSymbols {
@@ -105,7 +108,7 @@ impl<'a> Symbols<'a> {
             Source::Kernel(kernel) => {
                 kernel.name(place.offset).map(|name| format!("{}_[k]", demangle(name))).into_iter().collect()
             }
-            Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}_[j]")).into_iter().collect(),
+            Source::Jit(map) => map.name(place.offset).map(|name| format!("{name}{GENERATED}")).into_iter().collect(),
             Source::Nothing => Vec::new(),
         };
         if names.is_empty() { vec![bracketed(&object.kind)] } else { names }

@@ -34,6 +34,9 @@ const RARE: f64 = 0.01;
 /// Programs with frame pointers have fewer stacks than this that end at once.
 const MOST_SHALLOW: f64 = 0.5;
 
+/// An interpreter with frame pointers has fewer: 2.7 % of CPython 3.14.6.
+const MOST_FROM_GENERATED: f64 = 0.05;
+
 /// Samples, answers and says how it went.
 ///
 /// # Errors
@@ -137,6 +140,16 @@ fn warn(recording: &Recording, profile: &Profile) {
             significant(share(profile.shallow) * 100.0)
         );
         eprintln!("hint: build it with -fno-omit-frame-pointer, or use --dwarf");
+    }
+    if share(profile.from_generated_code) >= MOST_FROM_GENERATED {
+        eprintln!(
+            "warning: {} % of the stacks end in generated code: what called it is missing, also from inclusive times",
+            significant(share(profile.from_generated_code) * 100.0)
+        );
+        eprintln!(
+            "hint: for Python, use an interpreter built with -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer; for \
+             Java, -XX:+PreserveFramePointer"
+        );
     }
     if let Walk::Tables { stack_bytes } = recording.walk
         && share(recording.cut) >= RARE

@@ -432,3 +432,27 @@ int main(void) {
     assert_eq!(cut.code, Some(2));
     assert!(cut.stderr.starts_with("error: cannot read cut: line 2: expected `clock TICKS NANOSECONDS`"));
 }
+
+#[test]
+fn stacks_that_end_in_generated_code_are_counted() {
+    let place = place();
+    let program = compile(&place, "trampoline.c", "trampoline", &["-O2", "-fomit-frame-pointer"]);
+    let program = program.to_str().expect("temporary paths are UTF-8");
+    for flags in [&["--json"][..], &["--json", "--dwarf"]] {
+        let answer = run(place.path(), &[&["profile"], flags, &["--", program, "0.5"]].concat());
+        let json = answer.json();
+        let samples = json["samples"].as_f64().expect("a number");
+        let cut = json["sampled"]["stacks_from_generated_code"].as_f64().expect("a number");
+        assert!(cut > 0.8 * samples && cut <= samples, "{cut} of {samples}: {answer:?}");
+        assert!(
+            answer.stderr.contains(" % of the stacks end in generated code: what called it is missing"),
+            "{answer:?}"
+        );
+    }
+    // Tables and pictures show the name of a file without its directories.
+    let answer = run(place.path(), &["profile", "--flame", "page.svg", "--", program, "0.5"]);
+    let svg = fs::read_to_string(place.path().join("page.svg")).expect("it was written");
+    for text in [&answer.stdout, &svg] {
+        assert!(text.contains("py::work:work.py") && !text.contains("/srv/app"), "{text}");
+    }
+}

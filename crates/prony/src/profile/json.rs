@@ -18,6 +18,7 @@ pub fn taken(found: &Found<'_>, args: &AnswerArgs, doubts: &[String]) -> Value {
         "dwarf": recording.walk != Walk::FramePointers,
         "lost": recording.lost,
         "cut_stacks": recording.cut,
+        "stacks_from_generated_code": profile.from_generated_code,
         "unfinished_waits": recording.unfinished,
     });
     answer["frames"] = chosen.map_or(Value::Null, |chosen| {
