@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn plan() -> Plan {
-        Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 10.0, metric: None }
+        Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 10.0, metric: None, tolerates: false }
     }
 
     /// Rounds of a tenth of a second until nothing is left to find out, of commands that take so many times 20 ms.

@@ -102,7 +102,7 @@ mod tests {
             rounds_min: 0,
             rounds_max: None,
             stretches: false,
-            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None },
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None, tolerates: false },
             runs: Some(1),
             warmup_runs: 0,
             value_s_min: 0.01,

@@ -76,7 +76,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     drop(line);
     let mut report = report.map_err(|error| Failure::new(error.to_string()))?;
     limits::note(&mut report.samples, args.bytes, args.operations, args.items);
-    exports.write(&report.samples, &relative(&options, &report))?;
+    exports.write(&report.samples, &relative(&options, &report), relative_metric(&report))?;
     exports.draw(|| picture::chart(&options, &report).svg())?;
     exports.page(|| page::page(&options, &report))?;
     let cases = cases(&options, &report);
@@ -102,7 +102,7 @@ fn answer(args: &BenchArgs, options: &Options, report: &Report) -> Result<Exit, 
         output::print(&(human::text(options, report) + &human::rates(report) + &limits::lines(&rates)))?;
     }
     for warning in &report.warnings {
-        eprintln!("warning: {warning}");
+        output::talk_line(format_args!("warning: {warning}"));
     }
     if matches!(report.ended, Ended::Interrupted) {
         eprintln!("warning: interrupted after {}", rounds(report.rounds));
@@ -199,6 +199,16 @@ fn relative(options: &Options, report: &Report) -> Vec<Option<Interval>> {
     relative.into_iter().map(|interval| interval.filter(told)).collect()
 }
 
+/// What these ratios are of; `None` where not all of them are of one metric.
+fn relative_metric(report: &Report) -> Option<Metric> {
+    let mut metrics = match &report.ranking {
+        Some(ranking) => vec![ranking.metric],
+        None => report.comparisons.iter().map(|comparison| comparison.outcome.metric).collect(),
+    };
+    metrics.dedup();
+    if let [only] = metrics[..] { Some(only) } else { None }
+}
+
 fn exit(report: &Report) -> Exit {
     let interrupted =
         (report.comparisons.is_empty() || report.ranking.is_some()) && matches!(report.ended, Ended::Interrupted);
@@ -235,9 +245,10 @@ fn options(args: &BenchArgs) -> Result<Options, Failure> {
         reference,
         plan: Plan {
             alpha: args.alpha,
-            margin: args.margin.ln_1p(),
+            margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
             metric: args.metric,
+            tolerates: args.margin.is_some(),
         },
         runs: args.runs.map(|runs| runs as usize),
         rounds_min: args.min_runs.unwrap_or(0) as usize,

@@ -102,7 +102,13 @@ fn judged<'a>(sets: &'a [Vec<Loaded>], asked: &mut Asked<'_>) -> Result<Vec<Comp
         .zip(&circumstances)
         .map(|((_, a, b), circumstances)| Question { a, b, paired: circumstances.as_ref() })
         .collect();
-    let answers = answer(&questions, asked.args.alpha, asked.args.margin.ln_1p(), asked.args.metric);
+    let answers = answer(
+        &questions,
+        asked.args.alpha,
+        asked.args.margin().ln_1p(),
+        asked.args.margin.is_some(),
+        asked.args.metric,
+    );
     Ok(pairs.into_iter().zip(answers).map(|((files, a, b), answer)| Compared { files, a, b, answer }).collect())
 }
 

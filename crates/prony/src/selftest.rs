@@ -35,7 +35,13 @@ pub fn run(args: &SelftestArgs) -> Result<Exit, Failure> {
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
     let mut options = Options {
         subjects: Vec::new(),
-        plan: Plan { alpha: args.alpha, margin: 0.01_f64.ln_1p(), budget_s: args.max_time.as_secs_f64(), metric: None },
+        plan: Plan {
+            alpha: args.alpha,
+            margin: 0.01_f64.ln_1p(),
+            budget_s: args.max_time.as_secs_f64(),
+            metric: None,
+            tolerates: false,
+        },
         reference: Reference::Subject(0),
         runs: None,
         rounds_min: 0,

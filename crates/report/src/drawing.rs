@@ -4,7 +4,7 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use prony_text::Markup;
+use prony_text::{Markup, printable};
 
 use crate::palette::{DARK, LIGHT, SERIES};
 
@@ -227,12 +227,18 @@ pub fn cut(text: &str, width: f64) -> String {
 
 /// Approximate width of a text, in units.
 pub fn width(text: &str) -> f64 {
-    text.chars().count() as f64 * 6.3
+    // As `Markup` shows it: what is harmful has the width of its escape.
+    printable(text).chars().count() as f64 * 6.3
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_escape_is_as_wide_as_it_is_shown() {
+        assert_eq!(width("a\u{1b}b"), width(&Markup("a\u{1b}b").to_string()));
+    }
 
     #[test]
     fn places_have_one_decimal_at_most() {

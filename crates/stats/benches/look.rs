@@ -39,7 +39,7 @@ fn main() {
 
 fn judge(pairs: usize) -> Judge {
     let mut seed = Seed::new(pairs as u64);
-    let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 8.0, metric: None });
+    let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 8.0, metric: None, tolerates: false });
     for _ in 0..pairs {
         let ratio = Ratio::of(time(&mut seed), time(&mut seed));
         judge.push(Pair { cpu: ratio, uncontended: Some(ratio), wall: ratio, rss: None });

@@ -268,7 +268,8 @@ mod tests {
     /// The answer of a comparison on a noisy machine with a threshold of 1 % between both ends.
     fn compared(noise: Noise, effect: f64, level: f64, seed: u64) -> Answer {
         let mut machine = Machine::new(noise, seed);
-        let mut judge = Judge::new(Plan { alpha: level, margin: 0.0, budget_s: 20.0, metric: Some(Metric::Cpu) });
+        let mut judge =
+            Judge::new(Plan { alpha: level, margin: 0.0, budget_s: 20.0, metric: Some(Metric::Cpu), tolerates: false });
         loop {
             let mut pair = machine.pair(|_: &mut Seed| effect);
             pair.cpu.log -= 0.01;

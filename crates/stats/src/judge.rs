@@ -39,6 +39,9 @@
 //!   agree (intersection–union, Berger 1982).
 //! * **Unclear**: anything else.
 //!
+//! Where differences below the margin are tolerated ([`Plan::tolerates`]), no difference is claimed whose estimate is below it. That
+//! only takes claims away, so none of the errors above becomes more frequent.
+//!
 //! Judged are the pairs around which the machine was fast, where that promises more information. A pair's neighbours in
 //! time say so, never its own times; the module `pair_selection` says why this keeps the tests exact.
 //!
@@ -77,6 +80,8 @@ pub struct Plan {
     pub budget_s: f64,
     /// The only metric to judge, or with `None` what the user waits for.
     pub metric: Option<Metric>,
+    /// No difference is claimed whose estimate is below the margin: such a build is the same or unclear.
+    pub tolerates: bool,
 }
 
 /// Pair of a run of A and a run of B.
@@ -318,6 +323,7 @@ impl Look for Judge {
             elapsed_s,
             pairs,
             margin: self.plan.margin,
+            tolerates: self.plan.tolerates,
             asked: self.plan.metric,
             computes: self.computes(),
             cpu: self.cpu.look(share),

@@ -95,7 +95,8 @@ mod tests {
         }
         let once = Trial { pair_s: (machine.elapsed_s - begun_s) / logs.len() as f64, logs };
         let way = choose(&in_turns, &once);
-        let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0, metric: None });
+        let mut judge =
+            Judge::new(Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0, metric: None, tolerates: false });
         loop {
             judge.push(match way {
                 Pairing::InTurns => machine.pair(|_| effect),

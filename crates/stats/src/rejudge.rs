@@ -61,17 +61,23 @@ impl Answer {
 /// Answers all questions so that any difference claimed where there is none has probability `alpha` at most: Holm's
 /// (1979) steps. With k differences found, the others are judged at α/(m − k), until none is found.
 ///
-/// `margin`: smaller differences count as none, a log ratio. `metric`: what of pairs is judged, by itself; `None` for what
+/// `margin`: smaller differences count as none, a log ratio; `tolerates`: as in [`Plan`]. `metric`: what of pairs is judged, by itself; `None` for what
 /// was judged when they were taken. Processes that are no pairs are compared by their values, see [`Benchmark::by`].
 /// `None` where a side has no values.
-pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64, metric: Option<Metric>) -> Vec<Option<Answer>> {
+pub fn answer(
+    questions: &[Question<'_>],
+    alpha: f64,
+    margin: f64,
+    tolerates: bool,
+    metric: Option<Metric>,
+) -> Vec<Option<Answer>> {
     let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
     let mut found = 0;
     loop {
         let level = alpha / (questions.len() - found).max(1) as f64;
         for (question, answer) in questions.iter().zip(&mut answers) {
             if !answer.as_ref().is_some_and(Answer::claims_a_difference) {
-                *answer = question.answer(level, margin, metric);
+                *answer = question.answer(level, margin, tolerates, metric);
             }
         }
         let now = answers.iter().flatten().filter(|answer| answer.claims_a_difference()).count();
@@ -83,7 +89,7 @@ pub fn answer(questions: &[Question<'_>], alpha: f64, margin: f64, metric: Optio
 }
 
 impl Question<'_> {
-    fn answer(&self, alpha: f64, margin: f64, metric: Option<Metric>) -> Option<Answer> {
+    fn answer(&self, alpha: f64, margin: f64, tolerates: bool, metric: Option<Metric>) -> Option<Answer> {
         let pairs = self.paired.map(|_| pairs(self.a, self.b)).unwrap_or_default();
         let duet = self.paired.is_some_and(|circumstances| circumstances.tuning["duet"] == true);
         let metric = metric
@@ -91,7 +97,8 @@ impl Question<'_> {
             .or(Metric::only(self.b.metric(), duet));
         match self.paired.filter(|_| !pairs.is_empty()) {
             Some(circumstances) => {
-                let plan = Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX), metric };
+                let plan =
+                    Plan { alpha, margin, budget_s: budget_s(circumstances).unwrap_or(f64::MAX), metric, tolerates };
                 let of_frames = matches!(metric, None | Some(Metric::Cpu));
                 let outcome = if of_frames && pairs.iter().all(|pair| pair.is_of_replays()) {
                     look_again(ReplayJudge::new(plan), &pairs, circumstances, |judge, pair| {
@@ -106,7 +113,9 @@ impl Question<'_> {
             None => {
                 let has_zeros = [self.a, self.b].iter().any(|side| side.values().any(|value| value == 0.0));
                 let [a, b] = [self.a, self.b].map(|side| costs(side, has_zeros));
-                unpaired::compare(&a, &b, alpha, margin).map(|comparison| Answer::Unpaired(Box::new(comparison)))
+                let compared = unpaired::compare(&a, &b, alpha, margin);
+                let told = compared.map(|compared| if tolerates { compared.tolerating(margin) } else { compared });
+                told.map(|comparison| Answer::Unpaired(Box::new(comparison)))
             }
         }
     }
@@ -273,7 +282,7 @@ mod tests {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.02, 40, 2));
         let circumstances = circumstances(40, None);
         let ask = |paired| {
-            answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, None).remove(0).expect("there are values")
+            answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, false, None).remove(0).expect("there are values")
         };
         let paired = ask(Some(&circumstances));
         assert_eq!(paired.verdict(), Verdict::Slower);
@@ -301,7 +310,8 @@ mod tests {
         };
         let (a, b) = (replays(0, 1.0), replays(1, 1.01));
         let circumstances = circumstances(40, None);
-        let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001, None).remove(0);
+        let answer =
+            answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 0.001, false, None).remove(0);
         let Some(Answer::Paired(outcome)) = answer else { panic!("pairs") };
         assert_eq!(outcome.verdict, Verdict::Slower);
         assert!(outcome.wall.deviation > 0.1, "{outcome:?}");
@@ -319,8 +329,9 @@ mod tests {
         let (a, b) = (rate(1.0, 1), rate(0.5, 2));
         let circumstances = circumstances(30, None);
         for paired in [None, Some(&circumstances)] {
-            let answer =
-                answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, None).remove(0).expect("there are values");
+            let answer = answer(&[Question { a: &a, b: &b, paired }], 0.05, 0.01, false, None)
+                .remove(0)
+                .expect("there are values");
             assert_eq!(answer.verdict(), Verdict::Slower);
             assert!((answer.ratio().0 - 2f64.ln()).abs() < 0.05, "{answer:?}");
         }
@@ -331,7 +342,8 @@ mod tests {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0015, 40, 2));
         let width = |budget_s| {
             let circumstances = circumstances(40, budget_s);
-            let answer = answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6, None).remove(0);
+            let answer =
+                answer(&[Question { a: &a, b: &b, paired: Some(&circumstances) }], 0.05, 1e-6, false, None).remove(0);
             let (_, low, high) = answer.expect("there are values").ratio();
             high - low
         };
@@ -343,10 +355,10 @@ mod tests {
         let (a, b) = (benchmark("a", 0.0, 40, 1), benchmark("b", 0.0022, 40, 2));
         let circumstances = circumstances(40, None);
         let question = Question { a: &a, b: &b, paired: Some(&circumstances) };
-        let alone = answer(&[question], 0.05, 1e-6, None).remove(0).expect("there are values");
+        let alone = answer(&[question], 0.05, 1e-6, false, None).remove(0).expect("there are values");
         let same = Question { a: &a, b: &a, paired: None };
         let many: Vec<Question<'_>> = std::iter::once(question).chain(std::iter::repeat_n(same, 50)).collect();
-        let among = answer(&many, 0.05, 1e-6, None).remove(0).expect("there are values");
+        let among = answer(&many, 0.05, 1e-6, false, None).remove(0).expect("there are values");
         let width = |answer: &Answer| answer.ratio().2 - answer.ratio().1;
         assert!(width(&among) > width(&alone), "{among:?} {alone:?}");
     }
@@ -355,6 +367,6 @@ mod tests {
     fn without_values_there_is_no_answer() {
         let a = benchmark("a", 0.0, 3, 1);
         let none = Benchmark::new("none");
-        assert_eq!(answer(&[Question { a: &a, b: &none, paired: None }], 0.05, 0.01, None), [None]);
+        assert_eq!(answer(&[Question { a: &a, b: &none, paired: None }], 0.05, 0.01, false, None), [None]);
     }
 }

@@ -37,6 +37,18 @@ pub struct Comparison {
     pub b: Basis,
 }
 
+impl Comparison {
+    /// The same where differences below the margin are tolerated: none is claimed whose estimate is below it.
+    pub fn tolerating(mut self, margin: f64) -> Comparison {
+        let tolerated =
+            matches!(self.verdict, Verdict::Faster | Verdict::Slower) && self.interval.estimate.abs() < margin;
+        if tolerated {
+            self.verdict = if self.interval.lies_within(margin) { Verdict::Same } else { Verdict::Unclear };
+        }
+        self
+    }
+}
+
 /// Data of one side of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Basis {

@@ -77,11 +77,12 @@ impl Table {
         self.rows.iter().map(line).collect()
     }
 
-    /// Table in Markdown; needs a head.
+    /// Table in Markdown; needs a head. Cells are Markdown, of which bars need no backslash: those that have one are not
+    /// given another.
     pub fn markdown(&self) -> String {
         let Some((head, rows)) = self.rows.split_first() else { return String::new() };
         let line = |row: &Vec<String>| {
-            let cells: Vec<String> = row.iter().map(|cell| cell.replace('|', "\\|")).collect();
+            let cells: Vec<String> = row.iter().map(|cell| cell.replace("\\|", "|").replace('|', "\\|")).collect();
             format!("| {} |\n", cells.join(" | "))
         };
         let mark = |column| if self.is_number(column) { "---:|" } else { ":---|" };
@@ -113,6 +114,7 @@ mod tests {
         assert_eq!(table.text().lines().count(), 2);
         let mut table = Table::with_head(["name"]);
         table.row(["a|b"]);
-        assert_eq!(table.markdown(), "| name |\n|:---|\n| a\\|b |\n");
+        table.row([crate::markdown_code("a|b")]);
+        assert_eq!(table.markdown(), "| name |\n|:---|\n| a\\|b |\n| `a\\|b` |\n");
     }
 }

@@ -52,7 +52,7 @@ pub fn page(judged: &[Judged], args: &BenchArgs) -> String {
         changes: changes(judged, &scripts),
         values: judged.iter().map(values).collect(),
         machines: judged.iter().take(1).map(|(_, options, _)| ("machine".to_owned(), &options.machine)).collect(),
-        margin: args.margin.ln_1p(),
+        margin: args.margin().ln_1p(),
         version: env!("CARGO_PKG_VERSION"),
     }
     .page()

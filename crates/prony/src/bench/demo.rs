@@ -7,7 +7,7 @@ use prony_bench::{Build, CommandLine, DemoEnded, DemoOptions, DemoReport, Event}
 use prony_machine::{Interrupt, Tree};
 use prony_stats::frames::{self, FrameComparison};
 use prony_stats::judge::{Outcome, Plan};
-use prony_text::{Quantity, count, significant, thousands};
+use prony_text::{Quantity, count, printable_line, significant, thousands};
 use serde::Serialize;
 
 use super::exports::Exports;
@@ -80,16 +80,19 @@ pub fn run(args: &BenchArgs, demos: &[PathBuf]) -> Result<Exit, Failure> {
     exports.report(|| demos::markdown(args.alpha, &measured), || junit::document(&cases))?;
     if several {
         let samples = demos::samples(&measured);
-        exports.write(&samples, &[])?;
-        exports.page(|| page::of_pairs(&samples, &[], args.margin.ln_1p()))?;
+        exports.write(&samples, &[], None)?;
+        exports.page(|| page::of_pairs(&samples, &[], args.margin().ln_1p()))?;
         github::annotate(&cases);
         return demos::answer(args, &measured, demos.len());
     }
     let Some(Measured { options, report, .. }) = measured.pop() else { return Ok(Exit::NotTrusted) };
-    exports.write(&report.samples, &[])?;
+    exports.write(&report.samples, &[], None)?;
     let compared: Vec<(usize, usize, &Outcome)> = report.outcome.iter().map(|outcome| (0, 1, outcome)).collect();
     exports.page(|| page::of_pairs(&report.samples, &compared, options.plan.margin))?;
     if let Some(failure) = failure(&options, &report) {
+        if args.json {
+            output::print_json(&answer(&options, &report, Vec::new()))?;
+        }
         github::annotate(&cases);
         return Err(failure);
     }
@@ -130,9 +133,10 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
         builds: [build(args, a, 0)?, build(args, b, 1)?],
         plan: Plan {
             alpha: args.alpha / several as f64,
-            margin: args.margin.ln_1p(),
+            margin: args.margin().ln_1p(),
             budget_s: budget(args).as_secs_f64(),
             metric: None,
+            tolerates: args.margin.is_some(),
         },
         stretches: args.max_time.is_none(),
         runs: args.runs.map(|runs| runs as usize),
@@ -227,7 +231,8 @@ pub fn text(options: &DemoOptions, report: &DemoReport) -> String {
         {
             let _ = writeln!(
                 out,
-                "{letter}  {name}  {} a frame, {}, n = {}",
+                "{letter}  {}  {} a frame, {}, n = {}",
+                printable_line(name),
                 with_interval(&Quantity::of(build.frame_s.estimate, "second"), &build.frame_s),
                 duration(&build, frames.frames),
                 frames.pairs,
@@ -295,12 +300,16 @@ pub struct Answer<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     rates: Vec<Held>,
     warnings: Vec<String>,
+    /// Why the builds could not be compared; there is no verdict then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
 }
 
 /// The answer as JSON.
 pub fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<Held>) -> Answer<'a> {
+    let error = failure(options, report).map(|failure| failure.message().to_owned());
     Answer {
-        verdict: report.outcome.as_ref().map(|outcome| answered(outcome, "cpu")),
+        verdict: report.outcome.as_ref().filter(|_| error.is_none()).map(|outcome| answered(outcome, "cpu")),
         seconds: report.elapsed_s,
         complete: matches!(report.ended, DemoEnded::Complete),
         alpha: options.plan.alpha,
@@ -309,6 +318,7 @@ pub fn answer<'a>(options: &'a DemoOptions, report: &'a DemoReport, rates: Vec<H
         frames: report.frames.as_ref().ok(),
         rates,
         warnings: report.warnings.iter().map(ToString::to_string).collect(),
+        error,
     }
 }
 

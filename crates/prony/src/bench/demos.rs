@@ -11,7 +11,7 @@ use prony_stats::Interval;
 use prony_stats::geometric_mean::geometric_mean;
 use prony_stats::judge::Verdict;
 use prony_stats::samples::{Circumstances, Measurement, Samples};
-use prony_text::{Quantity, Table, Untrusted, count, plain};
+use prony_text::{Markup, Quantity, Table, count, plain, printable_line};
 use serde::Serialize;
 
 use super::demo::{self, Measured};
@@ -65,9 +65,24 @@ fn overall(measured: &[Measured], demos: usize) -> Verdict {
     }
 }
 
-/// The verdict for all demos in a sentence.
+/// The verdict for all demos in a sentence. A build that diverges comes first: that is known for certain.
 fn sentence(builds: [&str; 2], measured: &[Measured], demos: usize) -> String {
     let [a, b] = builds;
+    let failed: Vec<String> =
+        [0, 1].into_iter().flat_map(|build| not_comparable(builds[build], build, measured, demos)).collect();
+    if !failed.is_empty() {
+        let of_others = [
+            (Verdict::Slower, "slower"),
+            (Verdict::Unclear, "unclear"),
+            (Verdict::Faster, "faster"),
+            (Verdict::Same, "same"),
+        ]
+        .into_iter()
+        .map(|(verdict, word)| (measured.iter().filter(|one| of(one) == Some(verdict)).count(), word))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{word} on {number}"));
+        return failed.into_iter().chain(of_others).collect::<Vec<_>>().join("; ");
+    }
     let number = |verdict| measured.iter().filter(|one| of(one) == Some(verdict)).count();
     let on = |verdict| match demos {
         1 => String::new(),
@@ -80,12 +95,23 @@ fn sentence(builds: [&str; 2], measured: &[Measured], demos: usize) -> String {
             1 => format!("{b} and {a} are the same"),
             _ => format!("{b} and {a} are the same on all {demos} demos"),
         },
-        Verdict::Unclear => {
-            let diverged = measured.iter().filter(|one| of(one).is_none()).count();
-            let compared = if diverged > 0 { format!("; not comparable: {diverged}") } else { String::new() };
-            format!("unclear{}{compared}", on(Verdict::Unclear))
-        }
+        Verdict::Unclear => format!("unclear{}", on(Verdict::Unclear)),
     }
+}
+
+/// On how many demos this build diverged or could not be replayed.
+fn not_comparable(name: &str, build: usize, measured: &[Measured], demos: usize) -> Vec<String> {
+    let count = |is: fn(&DemoEnded) -> Option<usize>| {
+        measured.iter().filter(|one| is(&one.report.ended) == Some(build)).count()
+    };
+    let diverged = count(|ended| if let DemoEnded::Diverged(build, _) = ended { Some(*build) } else { None });
+    let failed = count(|ended| if let DemoEnded::Replay(build, _) = ended { Some(*build) } else { None });
+    let on = |number: usize| if demos == 1 { String::new() } else { format!(" on {number} of {demos} demos") };
+    [(diverged, "diverged"), (failed, "could not be replayed")]
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, what)| format!("{name} {what}{}", on(number)))
+        .collect()
 }
 
 /// Change of B on one demo, of what was judged.
@@ -113,8 +139,8 @@ fn word(measured: &Measured) -> &'static str {
     }
 }
 
-/// A row a demo. `names`: of the builds, as the head of their columns.
-fn table(names: [String; 2], measured: &[Measured]) -> Table {
+/// A row a demo. `names`: of the builds, as the head of their columns. `shown`: how the name of a demo is written.
+fn table(names: [String; 2], measured: &[Measured], shown: fn(&str) -> String) -> Table {
     let [a, b] = names;
     let head = ["demo".to_owned(), a, b, "change".to_owned(), "pairs".to_owned(), "verdict".to_owned()];
     let mut table = Table::with_head(head).numbers(1..5);
@@ -127,8 +153,7 @@ fn table(names: [String; 2], measured: &[Measured]) -> Table {
             None => "–".to_owned(),
         };
         let change = interval(one).as_ref().map_or_else(|| "–".to_owned(), change);
-        let name = Untrusted::new(&one.name).to_string();
-        table.row([name, frame(0), frame(1), change, one.report.pairs.to_string(), word(one).to_owned()]);
+        table.row([shown(&one.name), frame(0), frame(1), change, one.report.pairs.to_string(), word(one).to_owned()]);
     }
     if let Some(mean) = mean(measured) {
         table.row(["geometric mean", "", "", &change(&mean), "", ""]);
@@ -158,9 +183,9 @@ pub fn answer(args: &BenchArgs, measured: &[Measured], demos: usize) -> Result<E
     if args.json {
         output::print_json(&json(args, measured, demos))?;
     } else {
-        let [a, b] = builds(measured);
+        let [a, b] = builds(measured).map(printable_line);
         let mut out = format!("A  {a}\nB  {b}\n");
-        out += &table(["A".to_owned(), "B".to_owned()], measured).text();
+        out += &table(["A".to_owned(), "B".to_owned()], measured, str::to_owned).text();
         let _ = writeln!(out, "{}; {}", sentence(["A", "B"], measured, demos), basis(args.alpha, measured));
         output::print(&out)?;
     }
@@ -197,8 +222,6 @@ struct OfDemo<'a> {
     demo: &'a str,
     #[serde(flatten)]
     answer: demo::Answer<'a>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<String>,
 }
 
 fn json<'a>(args: &BenchArgs, measured: &'a [Measured], demos: usize) -> Answer<'a> {
@@ -206,7 +229,7 @@ fn json<'a>(args: &BenchArgs, measured: &'a [Measured], demos: usize) -> Answer<
     Answer {
         verdict: overall(measured, demos),
         alpha: args.alpha,
-        margin_pct: args.margin * 100.0,
+        margin_pct: args.margin() * 100.0,
         geometric_mean: mean(measured).map(|mean| Mean {
             estimate_pct: to_percent(mean.estimate),
             low_pct: percent(mean.low),
@@ -214,11 +237,7 @@ fn json<'a>(args: &BenchArgs, measured: &'a [Measured], demos: usize) -> Answer<
         }),
         demos: measured
             .iter()
-            .map(|one| OfDemo {
-                demo: &one.name,
-                answer: demo::answer(&one.options, &one.report, Vec::new()),
-                error: demo::failure(&one.options, &one.report).map(|failure| failure.message().to_owned()),
-            })
+            .map(|one| OfDemo { demo: &one.name, answer: demo::answer(&one.options, &one.report, Vec::new()) })
             .collect(),
     }
 }
@@ -242,9 +261,18 @@ pub fn cases(measured: &[Measured]) -> Vec<Case> {
 
 /// A comment for a pull request: the verdict, a row a demo, and more to unfold.
 pub fn markdown(alpha: f64, measured: &[Measured]) -> String {
-    let [a, b] = builds(measured).map(prony_text::markdown_code);
+    // Outside of a table, a bar needs no backslash.
+    let [a, b] = builds(measured).map(|name| prony_text::markdown_code(name).replace("\\|", "|"));
     let mut out = format!("### prony: {}\n\n", sentence([&a, &b], measured, measured.len()));
-    out += &table([a, b], measured).markdown();
+    out += &table([a, b], measured, prony_text::markdown_code).markdown();
+    let failures: Vec<String> = measured
+        .iter()
+        .filter_map(|one| demo::failure(&one.options, &one.report))
+        .map(|failure| format!("* {}\n", markdown_text(&failure.message().replace(['\n', '\r'], " "))))
+        .collect();
+    if !failures.is_empty() {
+        let _ = write!(out, "\n{}", failures.concat());
+    }
     let _ = writeln!(out, "\n<sub>{}. {}</sub>", markdown_text(&basis(alpha, measured)), around(measured));
     for one in measured {
         let Ok(frames) = &one.report.frames else { continue };
@@ -253,7 +281,8 @@ pub fn markdown(alpha: f64, measured: &[Measured]) -> String {
         let _ = writeln!(
             out,
             "\n<details><summary>{}</summary>\n\n```text\n{}```\n\n</details>",
-            markdown_text(&format!("{}: frames", Untrusted::new(&one.name))),
+            // HTML, in which a backslash is one.
+            Markup(&format!("{}: frames", printable_line(&one.name))),
             text.replace("```", "` ` `")
         );
     }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prony_machine::own;
+use prony_stats::judge::Metric;
 use prony_stats::samples::{Benchmark, Circumstances, Samples};
 use prony_stats::{Interval, export};
 
@@ -56,11 +57,16 @@ impl Exports {
     }
 
     /// Writes what was measured, however the bench ended; nothing where nothing was measured. `relative`: of each
-    /// benchmark, as in [`export::markdown`].
+    /// benchmark, as in [`export::markdown`], and of which metric.
     ///
     /// # Errors
     /// When the disk does not take it.
-    pub fn write(&mut self, samples: &Samples, relative: &[Option<Interval>]) -> Result<(), Failure> {
+    pub fn write(
+        &mut self,
+        samples: &Samples,
+        relative: &[Option<Interval>],
+        metric: Option<Metric>,
+    ) -> Result<(), Failure> {
         if samples.benchmarks.is_empty() {
             return Ok(());
         }
@@ -76,7 +82,7 @@ impl Exports {
             write(file, &export::hyperfine(samples))?;
         }
         if let Some(file) = self.markdown.take() {
-            write(file, export::markdown(samples, relative).as_bytes())?;
+            write(file, export::markdown(samples, relative, metric).as_bytes())?;
         }
         if let Some(file) = self.csv.take() {
             write(file, export::csv(samples).as_bytes())?;

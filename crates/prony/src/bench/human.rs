@@ -8,7 +8,7 @@ use prony_stats::histogram::Histogram;
 use prony_stats::judge::{Metric, Outcome, Verdict};
 use prony_stats::pairing::{Pairing, Trial};
 use prony_stats::samples::Benchmark;
-use prony_text::{Quantity, count, duration, plain, signed, thousands};
+use prony_text::{Quantity, count, duration, plain, printable_line, signed, thousands};
 
 use super::table;
 use super::throughput::Throughput;
@@ -49,7 +49,7 @@ pub fn text(options: &Options, report: &Report) -> String {
                     out,
                     "{}  {}  {}",
                     letter(place),
-                    options.subjects[place].name,
+                    printable_line(&options.subjects[place].name),
                     typical(summary, unit, options.plan.metric)
                 );
             }
@@ -78,7 +78,9 @@ fn around(out: &mut String, report: &Report) {
 /// Throughput of each command that is not in a table.
 pub fn rates(report: &Report) -> String {
     let benchmarks = report.samples.benchmarks.iter().filter(|_| !table::suits(report));
-    let line = |benchmark: &Benchmark| Some(format!("  {}: {}\n", benchmark.name, Throughput::of(benchmark)?.text()));
+    let line = |benchmark: &Benchmark| {
+        Some(format!("  {}: {}\n", printable_line(&benchmark.name), Throughput::of(benchmark)?.text()))
+    };
     benchmarks.filter_map(line).collect()
 }
 
@@ -112,7 +114,7 @@ pub fn letter(place: usize) -> String {
 
 /// One command: its times, and how they are spread.
 fn alone(out: &mut String, options: &Options, report: &Report, summary: &Summary, unit: &str) {
-    let _ = writeln!(out, "{}", options.subjects[0].name);
+    let _ = writeln!(out, "{}", printable_line(&options.subjects[0].name));
     let metric = metric_name(report.samples.benchmarks[0].metric());
     let mut row = |name: &str, spread: &Spread, unit: &str| {
         let scale = Quantity::of(spread.median.estimate, unit);

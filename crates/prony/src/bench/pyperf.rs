@@ -94,7 +94,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Failure> {
     let samples = samples(&judged, scripts.len() > 1);
     let ratios: Vec<Option<Interval>> =
         judged.iter().flat_map(|(_, options, report)| relative(options, report)).collect();
-    exports.write(&samples, &ratios)?;
+    exports.write(&samples, &ratios, None)?;
     match judged.as_slice() {
         [(_, options, report)] => {
             exports.draw(|| picture::chart(options, report).svg())?;

@@ -54,9 +54,10 @@ pub struct BenchArgs {
     /// --pyperf; 20s with --demo; the time of a dozen runs of each command or replay, up to 10m, if that is longer]
     #[arg(long, value_name = "DURATION", value_parser = time_limit, help_heading = "Duration and accuracy")]
     pub max_time: Option<Duration>,
-    /// Report differences below this as the same: 1%, or 1 for the same
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = margin, help_heading = "Duration and accuracy")]
-    pub margin: f64,
+    /// Tolerate differences below this: 2%, or 2. They are the same, or unclear, but never faster or slower
+    /// [default: none is tolerated; the same is what differs by less than 1%]
+    #[arg(long, value_name = "PERCENT", value_parser = margin, help_heading = "Duration and accuracy")]
+    pub margin: Option<f64>,
     /// Maximum rate of false alarms: 5%, or 0.05 for the same
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha, help_heading = "Duration and accuracy")]
     pub alpha: f64,
@@ -269,6 +270,23 @@ pub fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').ok_or_else(expected)?;
     let share = number.trim().parse::<f64>().map_err(|_| expected())? / 100.0;
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(expected()) }
+}
+
+/// Differences that are the same, where no margin is given: a share.
+const SAME: f64 = 0.01;
+
+impl BenchArgs {
+    /// Size below which differences are the same, as a share.
+    pub fn margin(&self) -> f64 {
+        self.margin.unwrap_or(SAME)
+    }
+}
+
+impl super::samples::CompareArgs {
+    /// Size below which differences are the same, as a share.
+    pub fn margin(&self) -> f64 {
+        self.margin.unwrap_or(SAME)
+    }
 }
 
 /// Reads a margin: a percentage with or without its sign. Below 1 a number without one may be meant as a share, so it

@@ -38,9 +38,10 @@ pub struct CompareArgs {
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
 
-    /// Report differences below this as the same
-    #[arg(long, value_name = "PERCENT", default_value = "1%", value_parser = margin)]
-    pub margin: f64,
+    /// Tolerate differences below this: they are the same, or unclear, but never faster or slower [default: none is
+    /// tolerated; the same is what differs by less than 1%]
+    #[arg(long, value_name = "PERCENT", value_parser = margin)]
+    pub margin: Option<f64>,
     /// Maximum rate of false alarms
     #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = alpha)]
     pub alpha: f64,

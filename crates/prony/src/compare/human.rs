@@ -100,7 +100,7 @@ pub fn sentence(asked: &Asked<'_>, one: &Compared<'_>) -> String {
         }
         Verdict::Same => format!(
             "same within ±{} % ({}), {rests_on}",
-            plain(asked.args.margin * 100.0),
+            plain(asked.args.margin() * 100.0),
             change(&interval(estimate, low, high, 1))
         ),
         Verdict::Unclear if low.is_finite() && high.is_finite() => {

@@ -50,7 +50,7 @@ pub fn answer(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[Strin
     Answered {
         verdict: order.into_iter().find(|&verdict| any(verdict)).unwrap_or(Verdict::Unclear),
         alpha: asked.args.alpha,
-        margin_pct: asked.args.margin * 100.0,
+        margin_pct: asked.args.margin() * 100.0,
         comparisons: compared.iter().map(|one| self::one(asked, one)).collect(),
         warnings: asked.left_out.iter().chain(differences).cloned().collect(),
     }

@@ -19,7 +19,7 @@ use crate::samples::Loaded;
 /// The page of all comparisons; of two commands that ran in pairs, that of their bench. `differences`: of the machines and
 /// builds.
 pub fn page(asked: &Asked<'_>, compared: &[Compared<'_>], differences: &[String]) -> String {
-    let margin = asked.args.margin.ln_1p();
+    let margin = asked.args.margin().ln_1p();
     if let [one] = compared
         && let Some(Answer::Paired(outcome)) = &one.answer
     {

@@ -6,7 +6,7 @@ use crate::samples::tests::{as_rate, described, loaded};
 fn args(files: usize) -> CompareArgs {
     CompareArgs {
         files: vec![PathBuf::from("x.json"); files],
-        margin: 0.01,
+        margin: None,
         alpha: 0.05,
         metric: None,
         group_by: None,

@@ -6,12 +6,14 @@ use prony_text::markdown_code;
 
 use super::{command, timed};
 use crate::interval::Interval;
+use crate::judge::Metric;
 use crate::samples::Samples;
 
 /// Table with a row for each benchmark that takes time. `relative`: how each benchmark compares with the reference, or with
 /// the fastest, as the interval of a log ratio, in the order of `samples.benchmarks`; without one the cell is empty, and that
-/// of the reference is 1, which has none beside others that have: otherwise the first.
-pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
+/// of the reference is 1, which has none beside others that have: otherwise the first. `metric`: what the ratios are of, where
+/// that is one metric and not the wall time of the other columns.
+pub fn markdown(samples: &Samples, relative: &[Option<Interval>], metric: Option<Metric>) -> String {
     let rows: Vec<_> = timed(samples).collect();
     let reference = (0..samples.benchmarks.len()).find(|&place| relative.get(place).copied().flatten().is_none());
     let shortest = rows.iter().map(|(_, summary)| summary.mean).fold(f64::INFINITY, f64::min);
@@ -21,8 +23,15 @@ pub fn markdown(samples: &Samples, relative: &[Option<Interval>]) -> String {
         seconds if seconds >= 1e-6 => ("µs", 1e6),
         _ => ("ns", 1e9),
     };
+    let of = match metric {
+        None | Some(Metric::Wall) => "",
+        Some(Metric::Cpu) => " CPU time",
+        Some(Metric::Uncontended) => " wall minus CPU wait",
+        Some(Metric::Rss) => " peak memory",
+        Some(Metric::AllocatedBytes | Metric::Allocations) => " allocations",
+    };
     let mut out = format!(
-        "| Command | Mean ± σ [{unit}] | Min [{unit}] | Max [{unit}] | Values | Relative |\n|:---|---:|---:|---:|---:|---:|\n"
+        "| Command | Mean ± σ [{unit}] | Min [{unit}] | Max [{unit}] | Values | Relative{of} |\n|:---|---:|---:|---:|---:|---:|\n"
     );
     for (benchmark, summary) in rows {
         let number = |seconds: f64| format!("{:.1}", seconds * factor);

@@ -42,7 +42,8 @@ fn equal_builds_differ_in_any_part_as_seldom_as_promised() {
     for seed in 0..COMPARISONS {
         let (a, b) = replays(16, 60, &[], 0.0, 1000 + seed);
         let found = compare(&a, &b, 0.05, seed).expect("the replays match");
-        let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None });
+        let mut judge =
+            ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None, tolerates: false });
         a.iter().zip(&b).for_each(|(a, b)| judge.push(a, b, Ratio::of(a.iter().sum(), b.iter().sum())));
         let claimed = matches!(judge.finish(1.0).verdict, Verdict::Faster | Verdict::Slower);
         let quantile = found.quantiles.iter().any(|quantile| quantile.ratio.excludes(0.0));

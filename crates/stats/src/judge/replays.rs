@@ -134,6 +134,7 @@ impl Look for ReplayJudge {
             elapsed_s,
             pairs,
             margin: self.plan.margin,
+            tolerates: self.plan.tolerates,
             asked: Some(Metric::Cpu),
             computes: true,
             cpu: self.cpu(share),

@@ -5,7 +5,7 @@ use crate::noise::{Machine, NOISES, Noise, uniform};
 mod waited_for;
 
 fn plan() -> Plan {
-    Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0, metric: None }
+    Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: 8.0, metric: None, tolerates: false }
 }
 
 fn compare(noise: Noise, effect: f64, seed: u64) -> Outcome {
@@ -14,8 +14,12 @@ fn compare(noise: Noise, effect: f64, seed: u64) -> Outcome {
 
 /// B draws its effect anew for each run.
 fn compare_with(noise: Noise, seed: u64, effect: impl Fn(&mut Seed) -> f64) -> Outcome {
+    compare_by(plan(), noise, seed, effect)
+}
+
+fn compare_by(plan: Plan, noise: Noise, seed: u64, effect: impl Fn(&mut Seed) -> f64) -> Outcome {
     let mut machine = Machine::new(noise, seed);
-    let mut judge = Judge::new(plan());
+    let mut judge = Judge::new(plan);
     loop {
         judge.push(machine.pair(&effect));
         if let Some(outcome) = judge.look(machine.elapsed_s) {
@@ -64,6 +68,25 @@ fn equal_builds_are_told_apart_as_seldom_as_promised_whatever_the_noise() {
     }
     let all = EACH * NOISES.len();
     assert!(false_alarms <= at_most(all, 0.04), "{false_alarms} of {all}");
+}
+
+#[test]
+fn a_tolerated_difference_is_the_same_and_a_larger_one_is_found() {
+    const EACH: usize = 100;
+    let tolerant = Plan { margin: 0.1f64.ln_1p(), tolerates: true, ..plan() };
+    let outcomes = |plan: Plan, effect: f64| -> Vec<Outcome> {
+        (0..EACH as u64).map(|seed| compare_by(plan, Noise::Bursts, seed, |_| effect)).collect()
+    };
+    let found = |outcomes: &[Outcome], verdict: Verdict| count(outcomes, |outcome| outcome.verdict == verdict);
+    let five = outcomes(tolerant, 0.05);
+    assert_eq!((found(&five, Verdict::Slower), found(&five, Verdict::Faster)), (0, 0));
+    assert!(found(&five, Verdict::Same) >= EACH * 9 / 10, "{}", found(&five, Verdict::Same));
+    for outcome in &five {
+        assert!(outcome.forecast.is_none_or(|forecast| forecast.seconds_more.is_finite()), "{outcome:?}");
+    }
+    let fifteen = outcomes(tolerant, 0.15);
+    assert!(found(&fifteen, Verdict::Slower) >= EACH * 9 / 10, "{}", found(&fifteen, Verdict::Slower));
+    assert!(found(&outcomes(Plan { tolerates: false, ..tolerant }, 0.05), Verdict::Slower) >= EACH * 9 / 10);
 }
 
 #[test]

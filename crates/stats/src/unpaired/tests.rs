@@ -72,6 +72,9 @@ fn a_difference_has_a_direction_and_a_size() {
     assert!((slower.interval.estimate - 1.05f64.ln()).abs() < 1e-3, "{:?}", slower.interval);
     assert_eq!(compare(&b, &a, 0.05, 0.01).expect("there are values").verdict, Verdict::Faster);
     assert_eq!(compare(&a, &a, 0.05, 0.02).expect("there are values").verdict, Verdict::Same);
+    assert_eq!(slower.clone().tolerating(1.0).verdict, Verdict::Same);
+    assert_eq!(slower.clone().tolerating(slower.interval.estimate * 1.001).verdict, Verdict::Unclear);
+    assert_eq!(slower.clone().tolerating(slower.interval.estimate * 0.999).verdict, Verdict::Slower);
     assert_eq!(compare(&a, &[], 0.05, 0.02), None);
     assert_eq!(compare(&a, &[vec![0.0, f64::NAN]], 0.05, 0.02), None);
 }

@@ -158,7 +158,7 @@ impl CellContext<'_> {
                 parameters: self.parameters(claim),
             }],
             reference: Reference::Subject(0),
-            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0, metric: None },
+            plan: Plan { alpha: 0.05, margin: 0.01, budget_s: 0.0, metric: None, tolerates: false },
             runs: Some(1),
             rounds_min: 0,
             rounds_max: None,

@@ -27,7 +27,8 @@ fn an_interval_has_the_decimals_that_its_width_makes_sense_of() {
 
 /// Verdicts from pairs that never change: ratios around `centre`, as far apart as `spread`.
 fn judged(centre: f64, spread: f64, pairs: u32) -> Outcome {
-    let mut judge = Judge::new(Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 8.0, metric: None });
+    let mut judge =
+        Judge::new(Plan { alpha: 0.05, margin: 0.01_f64.ln_1p(), budget_s: 8.0, metric: None, tolerates: false });
     for pair in 0..pairs {
         // The golden ratio spreads them evenly.
         let place = (f64::from(pair) * 0.618_033_988_75).fract() - 0.5;

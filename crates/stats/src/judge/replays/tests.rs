@@ -50,8 +50,13 @@ impl Server {
     }
 
     fn compare(&mut self, effect: &dyn Fn(usize) -> f64, pairs: usize) -> Outcome {
-        let mut judge =
-            ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01f64.ln_1p(), budget_s: pairs as f64, metric: None });
+        let mut judge = ReplayJudge::new(Plan {
+            alpha: 0.05,
+            margin: 0.01f64.ln_1p(),
+            budget_s: pairs as f64,
+            metric: None,
+            tolerates: false,
+        });
         let mut done = 0.0;
         loop {
             let first_is_a = self.seed.coin();
@@ -129,7 +134,7 @@ fn what_b_scatters_by_itself_moves_no_estimate() {
 
 #[test]
 fn replays_with_other_frames_are_left_out_and_counted() {
-    let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None });
+    let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None, tolerates: false });
     for pair in 0..10 {
         let b = vec![1.1e-3; if pair == 4 { 5 } else { 6 }];
         judge.push(&[1e-3; 6], &b, Ratio::of(6e-3, 6.6e-3));
@@ -141,7 +146,7 @@ fn replays_with_other_frames_are_left_out_and_counted() {
 
 #[test]
 fn after_the_last_look_there_is_still_something_to_show() {
-    let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None });
+    let mut judge = ReplayJudge::new(Plan { alpha: 0.05, margin: 0.01, budget_s: 1.0, metric: None, tolerates: false });
     let replay = [1e-3; 10];
     (0..30).for_each(|_| judge.push(&replay, &replay, Ratio::of(1e-2, 1e-2)));
     assert!(judge.look(1.0).is_some() && judge.live().is_some_and(|live| live.low < 0.0 && live.high > 0.0));
