@@ -7,16 +7,16 @@ use prony_testing::Answer;
 use prony_testing::scratch::{Scratch, Turn, run};
 
 /// Frames that the server runs: enough for a replay that verifies something.
-const FRAMES: &str = "30";
+pub const FRAMES: &str = "30";
 
 /// A history with a demo that its first commit has recorded.
-struct Story {
-    scratch: Scratch,
+pub struct Story {
+    pub scratch: Scratch,
 }
 
 impl Story {
     /// `flags`: those of `make-history`.
-    fn new(name: &str, flags: &[&str]) -> Story {
+    pub fn new(name: &str, flags: &[&str]) -> Story {
         let scratch = Scratch::new(name).with_variable("XDG_CACHE_HOME", "cache");
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../subjects/bisect/make-history");
         run(Command::new(script).arg(scratch.file("arena")).args(flags));
@@ -29,7 +29,7 @@ impl Story {
         story
     }
 
-    fn git(&self, arguments: &[&str]) -> String {
+    pub fn git(&self, arguments: &[&str]) -> String {
         run(Command::new("git").args(arguments).current_dir(self.scratch.file("arena")))
     }
 

@@ -6,6 +6,7 @@
 //! installs it. Ports come from the kernel, everything a server writes lies in a directory of its
 //! own, and nothing waits for a fixed time: the clients ask until the server answers.
 
+mod actions;
 mod benches;
 mod bisects;
 mod calls;
