@@ -136,8 +136,12 @@ impl Validator {
         } else {
             match self.examine(frame) {
                 Examined::Whole(touched) => touched,
-                Examined::Corrupted => {
+                Examined::Corrupted { has_number } => {
                     self.counts.corrupted += 1;
+                    if has_number {
+                        // It came, so that nothing waits for it.
+                        self.place(sequence);
+                    }
                     return;
                 }
                 Examined::Foreign => {
@@ -146,15 +150,8 @@ impl Validator {
                 }
             }
         };
-        let mut is_late = false;
-        if sequence == self.expected {
-            self.expected = sequence.saturating_add(1);
-        } else if sequence > self.expected {
-            self.missing.add(self.expected, sequence);
-            self.expected = sequence.saturating_add(1);
-        } else if self.missing.take(sequence) {
-            is_late = true;
-        } else {
+        let place = self.place(sequence);
+        if place == Place::Again {
             self.counts.duplicates += 1;
             return;
         }
@@ -163,7 +160,7 @@ impl Validator {
         }
         self.counts.received += 1;
         self.counts.bytes += frame.len() as u64;
-        self.counts.reordered += u64::from(is_late);
+        self.counts.reordered += u64::from(place == Place::Late);
         match touched {
             Some(place) => self.touched[place] += 1,
             None => self.counts.untouched += 1,
@@ -182,6 +179,23 @@ impl Validator {
         self.latency.saturating_record_n(latency_ns, frames);
     }
 
+    /// Records that the frame of a number came.
+    #[inline]
+    fn place(&mut self, sequence: u64) -> Place {
+        if sequence == self.expected {
+            self.expected = sequence.saturating_add(1);
+            Place::InOrder
+        } else if sequence > self.expected {
+            self.missing.add(self.expected, sequence);
+            self.expected = sequence.saturating_add(1);
+            Place::InOrder
+        } else if self.missing.take(sequence) {
+            Place::Late
+        } else {
+            Place::Again
+        }
+    }
+
     /// Looks at every byte of a frame that is not as the last one was.
     #[cold]
     fn examine(&mut self, frame: &[u8]) -> Examined {
@@ -190,16 +204,17 @@ impl Validator {
         let mut changed = (0..frame.len()).filter(differing);
         let (first, second) = (changed.next(), changed.next());
         let is_touched = |place: usize| frame[place] == self.template[place].wrapping_add(1);
+        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
+        let has_number = word(frame, CHECKSUM_AT) == checksum(self.stream, frame.len(), sequence, time_ns);
         let touched = match (first, second) {
             (None, _) => None,
             (Some(place), None) if is_touched(place) => Some(place),
             _ if frame[12..STREAM_AT + 2] != self.template[12..STREAM_AT + 2] => return Examined::Foreign,
-            _ => return Examined::Corrupted,
+            _ => return Examined::Corrupted { has_number },
         };
-        let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
-        if word(frame, CHECKSUM_AT) != checksum(self.stream, frame.len(), sequence, time_ns) {
+        if !has_number {
             // A touched byte of sequence number, time or checksum cannot be told from an error of the driver.
-            return Examined::Corrupted;
+            return Examined::Corrupted { has_number };
         }
         if touched.is_none_or(|place| place < SEQUENCE_AT) {
             self.last = ([word(frame, 0), word(frame, 8)], touched);
@@ -221,9 +236,20 @@ fn is_filled(frame: &[u8], template: &[u8]) -> bool {
     (FILL_AT..bytes - 7).step_by(8).all(is_same) && is_same(bytes - 8)
 }
 
+/// Where a frame came, among those that were sent before and after it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    InOrder,
+    Late,
+    Again,
+}
+
 enum Examined {
     Whole(Option<usize>),
-    Corrupted,
+    /// `has_number`: its sequence number is that of the generator.
+    Corrupted {
+        has_number: bool,
+    },
     Foreign,
 }
 
@@ -291,6 +317,18 @@ mod tests {
         }
         let (counts, _) = counts([vec![0; 20], vec![0xff; 60]]);
         assert_eq!((counts.received, counts.foreign), (0, 2));
+    }
+
+    #[test]
+    fn a_frame_that_was_changed_is_not_waited_for_and_one_without_a_number_is() {
+        let mut validator = Validator::new(3, TO);
+        for (place, expected) in [(0..4, 1), (41..43, 2), (SEQUENCE_AT..SEQUENCE_AT + 2, 2)] {
+            let mut frame = frames(3)[validator.expected() as usize].clone();
+            frame[place].fill(0xee);
+            validator.handle_frame(0, &frame);
+            assert_eq!(validator.expected(), expected);
+        }
+        assert_eq!(*validator.counts(), Counts { corrupted: 3, ..Counts::default() });
     }
 
     #[test]
