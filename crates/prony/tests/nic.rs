@@ -291,6 +291,16 @@ fn the_driver_of_every_language_passes_every_trace() {
 }
 
 #[test]
+fn a_driver_finds_the_kernels_own_driver_and_no_device_bound_to_it() {
+    let _turn = one_at_a_time();
+    let script = "cd /sys/bus/pci && echo 1 > drivers/ixgbe/bind && echo 1 > drivers/ixgbe/unbind && \
+                  ls drivers drivers/ixgbe && ! test -e devices/$0/driver";
+    let output = prony().args(["nic", "trace", "--ports", "1", "--", "sh", "-ec", script, "ADDR"]).output();
+    let output = output.expect("it was just built");
+    assert!(text(&output.stderr).contains("ixgbe\n\ndrivers/ixgbe:\nbind\nunbind\n"), "{}", text(&output.stderr));
+}
+
+#[test]
 fn a_driver_that_takes_a_part_of_a_frame_for_a_frame_fails_the_trace() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");

@@ -23,6 +23,7 @@ pub const HUGE_PAGES: &str = "/mnt/huge";
 /// Where drivers look for PCI devices; the first that exists is replaced.
 const PCI_PLACES: [&str; 3] = ["/sys/bus/pci/devices", "/sys/bus/pci", "/sys/bus"];
 const PCI_DEVICES: &str = "/sys/bus/pci/devices";
+const PCI_DRIVERS: &str = "/sys/bus/pci/drivers";
 
 const UIO_CLASS: &str = "/sys/class/uio";
 const DEVICE_FILES: &str = "/dev";
@@ -46,7 +47,7 @@ const BAR_AT: u32 = 0xc000_0000;
 /// Kernel drivers that a port is bound to, as far as user-space drivers can tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Binding {
-    /// None: the files of sysfs that ixy and the drivers of this project use.
+    /// None: the files of sysfs that ixy and the drivers of this project use. The kernel's `ixgbe` is there, and has no device.
     None,
     /// `igb_uio`, which DPDK knows: more files of sysfs, and interrupts by `/dev/uioN`.
     Uio,
@@ -115,11 +116,15 @@ pub(crate) fn enter(addresses: &[String], binding: Binding) -> Result<Devices, N
     mount_tmpfs(place, MountFlags::NODEV)?;
     let devices = Path::new(PCI_DEVICES);
     fs::create_dir_all(devices).map_err(failed("create", devices))?;
-    if binding == Binding::Uio {
-        mount_copy(Path::new(DEVICE_FILES))?;
-        let class = Path::new(UIO_CLASS);
-        make_appear(class)?;
-        mount_tmpfs(class, MountFlags::NODEV)?;
+    match binding {
+        Binding::None => make_kernel_driver()?,
+        Binding::Vfio => {}
+        Binding::Uio => {
+            mount_copy(Path::new(DEVICE_FILES))?;
+            let class = Path::new(UIO_CLASS);
+            make_appear(class)?;
+            mount_tmpfs(class, MountFlags::NODEV)?;
+        }
     }
     let make = |(number, address): (usize, &String)| {
         let directory = devices.join(address);
@@ -195,6 +200,18 @@ fn mount_copy(directory: &Path) -> Result<(), NamespaceError> {
         let _ = mount_bind_recursive(&from, &to);
     }
     Ok(())
+}
+
+/// Makes the kernel's driver for the card, with no device bound to it. Some user-space drivers open the files that bind and unbind one
+/// before they look whether they need to.
+fn make_kernel_driver() -> Result<(), NamespaceError> {
+    let drivers = Path::new(PCI_DRIVERS);
+    if drivers.is_dir() {
+        mount_tmpfs(drivers, MountFlags::NODEV)?;
+    }
+    let driver = drivers.join("ixgbe");
+    fs::create_dir_all(&driver).map_err(failed("create", &driver))?;
+    ["bind", "unbind"].iter().try_for_each(|name| write(&driver.join(name), b""))
 }
 
 /// Makes the files of one PCI device.
