@@ -10,10 +10,11 @@ mod serve;
 mod trace;
 
 use std::ffi::OsString;
+use std::fmt::Write;
 
 use prony_machine::huge_pages::HugePagesError;
 use prony_machine::{HugePages, Tree};
-use prony_softnic_host::{MapError, NamespaceError, RunError};
+use prony_softnic_host::{MapError, NamespaceError, Notice, RunError};
 
 use crate::failure::Failure;
 pub use check::run as check;
@@ -78,7 +79,16 @@ fn huge_pages_failure(error: &HugePagesError) -> Failure {
 
 /// Failure of a run, with the next step.
 fn failure(error: RunError) -> Failure {
-    let failure = Failure::new(error.to_string());
+    let mut message = error.to_string();
+    if let RunError::NoFrames { mistakes, .. } | RunError::NoSlice { mistakes, .. } = &error {
+        for (_, Notice { port, event, .. }) in mistakes {
+            // Ports of every number have the same addresses.
+            let address = addresses(*port as u8 + 1).pop().unwrap_or_default();
+            // A string takes everything.
+            let _ = write!(message, "; mistake of the driver at {address}: {}", human::event(event));
+        }
+    }
+    let failure = Failure::new(message);
     match error {
         RunError::Namespace(NamespaceError::NotPermitted(_) | NamespaceError::Io { .. }) => {
             failure.hint("run prony as root; a container needs the right to mount, such as `docker run --privileged`")
@@ -125,7 +135,23 @@ fn tail(output: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use prony_softnic_host::{Direction, Event, Malformed};
+
     use super::*;
+
+    #[test]
+    fn a_driver_of_which_nothing_came_is_told_the_mistake_that_stopped_it() {
+        let event = Event::BadTail { direction: Direction::Transmit, queue: 0, tail: 600, descriptors: 512 };
+        let ended = Event::Malformed { queue: 0, index: 3, problem: Malformed::ZeroLength };
+        let notice = |port, event| (1, Notice { time_ns: 0, port, event });
+        let mistakes = vec![notice(0, ended), notice(1, event)];
+        let none = failure(RunError::NoFrames { seconds: 2.0, delivered: 2, mistakes, output: String::new() });
+        assert_eq!(
+            none.message(),
+            "no frame came out in 2.000 s, of 2 that went in; mistake of the driver at 0000:03:00.0: transmit queue 0, descriptor 3: a length of 0; \
+             mistake of the driver at 0000:03:00.1: transmit queue 0: tail 600 in a ring of 512 descriptors"
+        );
+    }
 
     #[test]
     fn addresses_go_to_their_places_or_to_the_end() {

@@ -354,6 +354,46 @@ fn a_driver_that_loses_frames_is_a_finding() {
 }
 
 #[test]
+fn a_driver_that_only_sends_is_measured_and_one_that_only_receives_is_told_so() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let sends = r#"
+        #include "ixgbe.h"
+        int main(int argc, char *argv[]) {
+            struct ixgbe *device = ixgbe_open(argv[argc - 1], (struct ixgbe_options){.buffers = 4096, .clean_batch = 1});
+            struct packet *packet = NULL;
+            for (;;) {
+                if (!packet && (packet = pool_take(device->receive.pool)))
+                    packet->length = 60;
+                if (packet && ixgbe_transmit(device, &packet, 1))
+                    packet = NULL;
+            }
+        }"#;
+    let sends = build(&folder, "sends", sends);
+    for mode in ["cross-core", "slice"] {
+        // It ends, although the driver never does.
+        let mut command = Command::new("timeout");
+        command.arg("60").arg(prony().get_program()).args(["load", "nic", "--ports", "1", "--duration", "300ms"]);
+        let output = command.args(["--json", "--mode", mode, "--", &sends]).output().expect("timeout of coreutils");
+        let answer = json(&output);
+        assert!(answer["mpps"].as_f64() > Some(0.0) && answer["foreign"].as_u64() > Some(100), "{mode}: {answer}");
+        assert_eq!(answer["received"], 0, "{mode}: {answer}");
+    }
+    let receives = r#"
+        #include "ixgbe.h"
+        int main(int argc, char *argv[]) {
+            struct ixgbe *device = ixgbe_open(argv[argc - 1], (struct ixgbe_options){.buffers = 4096, .clean_batch = 1});
+            for (struct packet *packet;;)
+                if (ixgbe_receive(device, &packet, 1))
+                    pool_give(packet);
+        }"#;
+    let output = load(&["--ports", "1", "--rate", "10k"], &[&build(&folder, "receives", receives)]);
+    let talk = text(&output.stderr);
+    let went_in = talk.split("s, of ").nth(1).and_then(|rest| rest.split(' ').next()?.parse().ok());
+    assert!(talk.starts_with("error: no frame came out in ") && went_in > Some(100_u64), "{talk}");
+}
+
+#[test]
 fn an_address_that_is_not_the_drivers_memory_is_told_and_harms_nobody() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");

@@ -57,7 +57,7 @@ pub struct Report {
     pub slices: Option<(u64, u64)>,
     /// Ticks of the time-stamp counter a second.
     pub tsc_hz: f64,
-    /// Frames that were not of any stream.
+    /// Frames that did not come from the generator.
     pub foreign: u64,
     /// Mistakes of the driver, each kind once for each port, and their number.
     pub notices: Vec<(u64, Notice)>,

@@ -12,7 +12,7 @@ use crate::clock::ticks;
 use crate::dma_map::MapError;
 use crate::driver::Driver;
 use crate::namespace::NamespaceError;
-use crate::nic::Nic;
+use crate::nic::{Nic, Notice, Stream};
 use crate::options::{Mode, Options};
 use crate::report::{Report, StreamReport, Window};
 
@@ -72,10 +72,14 @@ pub enum RunError {
         output: String,
     },
     /// No frame came out although the driver was ready.
-    #[error("no frame came out in {} s", seconds)]
+    #[error("no frame came out in {seconds:.3} s, of {delivered} that went in")]
     NoFrames {
         /// Length of the measurement, in seconds.
         seconds: f64,
+        /// Frames that were put into the driver's memory since it was started.
+        delivered: u64,
+        /// Mistakes of the driver, each kind once for each port, and their number.
+        mistakes: Vec<(u64, Notice)>,
         /// The last that the driver printed.
         output: String,
     },
@@ -84,6 +88,8 @@ pub enum RunError {
     NoSlice {
         /// Number of slices in the measurement.
         all: u64,
+        /// Mistakes of the driver, as of [`RunError::NoFrames`].
+        mistakes: Vec<(u64, Notice)>,
         /// The last that the driver printed.
         output: String,
     },
@@ -185,7 +191,9 @@ impl<'a> Run<'a> {
         let report = self.report(measured, &generated);
         match report.frames() {
             0 if !report.is_interrupted => {
-                Err(RunError::NoFrames { seconds: report.seconds, output: self.driver.output() })
+                let Report { seconds, notices: mistakes, .. } = report;
+                let delivered = self.nic.streams.iter().map(|stream| stream.delivered).sum();
+                Err(RunError::NoFrames { seconds, delivered, mistakes, output: self.driver.output() })
             }
             _ => Ok(report),
         }
@@ -328,19 +336,19 @@ impl<'a> Run<'a> {
         generated.collect()
     }
 
-    /// Waits for frames that are on their way.
+    /// Waits for frames that are on their way, and for no others: a driver may send frames of its own without end.
     fn drain(&mut self) {
-        let mut moved = Instant::now();
-        while moved.elapsed() < DRAIN {
-            if self.nic.poll() {
-                moved = Instant::now();
-            }
+        let on_their_way = |nic: &Nic| nic.streams.iter().map(Stream::on_their_way).sum::<u64>();
+        let (mut left, mut moved) = (on_their_way(&self.nic), Instant::now());
+        while left > 0 && moved.elapsed() < DRAIN {
+            self.nic.poll();
             // In slice mode the driver has the CPU only while this thread sleeps.
             if matches!(self.options.mode, Mode::Slice { .. }) {
                 thread::sleep(Duration::from_micros(50));
             }
-            if self.nic.streams.iter().all(|stream| stream.on_their_way() == 0) {
-                return;
+            let now_left = on_their_way(&self.nic);
+            if now_left != left {
+                (left, moved) = (now_left, Instant::now());
             }
         }
     }
@@ -358,15 +366,18 @@ impl<'a> Run<'a> {
                 latency: stream.validator.latency(),
             }
         });
+        let streams: Vec<StreamReport> = streams.collect();
+        let of_streams: u64 = streams.iter().map(|stream| stream.counts.foreign).sum();
+        let foreign = self.nic.foreign - measured.foreign + of_streams;
         Report {
             options: self.options.clone(),
             seconds: measured.seconds,
-            streams: streams.collect(),
+            streams,
             windows: measured.windows,
             busy: measured.busy,
             slices: measured.slices,
             tsc_hz: self.nic.clock.hz(),
-            foreign: self.nic.foreign - measured.foreign,
+            foreign,
             notices: self.nic.tally().into_values().collect(),
             huge_pages_changed: self.huge_pages_changed,
             dma_bytes: self.nic.memory.bytes(),

@@ -78,7 +78,8 @@ pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, Run
         }
     }
     if measured.windows.is_empty() && !measured.is_interrupted {
-        return Err(RunError::NoSlice { all, output: run.driver_output() });
+        let mistakes = run.nic().tally().into_values().collect();
+        return Err(RunError::NoSlice { all, mistakes, output: run.driver_output() });
     }
     measured.slices = Some((dry, all));
     Ok(measured)
