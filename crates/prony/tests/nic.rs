@@ -330,6 +330,27 @@ fn a_driver_that_takes_a_part_of_a_frame_for_a_frame_fails_the_trace() {
 }
 
 #[test]
+fn a_trace_names_the_buffer_that_is_not_the_drivers_memory() {
+    let _turn = one_at_a_time();
+    let folder = TempDir::new().expect("a folder");
+    let source = r#"
+        #include "ixgbe.h"
+        #include <unistd.h>
+        int main(int argc, char *argv[]) {
+            struct ixgbe_options options = {.buffers = 4096, .clean_batch = 1};
+            ixgbe_open(argv[1], options)->receive.ring[0].address = 0x1000;
+            ixgbe_open(argv[argc - 1], options);
+            pause();
+        }"#;
+    let program = build(&folder, "elsewhere", source);
+    let arguments = ["nic", "check", "--only", "multi-segment", "--", &program];
+    let output = prony().args(arguments).output().expect("it was just built");
+    let talk = text(&output.stdout);
+    let found = "buffer of descriptor 0: DMA of 2048 bytes at 0x1000, which is not DMA memory of the driver";
+    assert!(talk.starts_with("failed") && talk.contains(found), "{talk}");
+}
+
+#[test]
 fn a_driver_that_loses_frames_is_a_finding() {
     let _turn = one_at_a_time();
     let folder = TempDir::new().expect("a folder");
