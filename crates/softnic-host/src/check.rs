@@ -171,7 +171,11 @@ impl<'a> Bench<'a> {
                 return Ok(());
             };
             if Instant::now() >= until {
-                let missing = self.nic.missing(port);
+                // A driver that takes a reset back within a microsecond leaves a register file in which there was none.
+                let missing = match self.nic.is_ready(port) {
+                    true => "no reset of the port was seen",
+                    false => self.nic.missing(port),
+                };
                 let output = self.driver.as_mut().map(Driver::output).unwrap_or_default();
                 return Err(Stop::from(RunError::NotReady {
                     address: self.options.addresses[port].clone(),
