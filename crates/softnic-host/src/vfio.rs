@@ -6,6 +6,7 @@
 
 pub(crate) mod abi;
 pub(crate) mod config;
+mod eventfd;
 mod machine;
 mod process;
 pub(crate) mod seccomp;
@@ -21,6 +22,7 @@ use rustix::io::Errno;
 
 use crate::dma_map::DmaMap;
 use crate::iommu::Refusal;
+use eventfd::Signaller;
 use machine::{Answer, Caller, FileKind, Machine};
 use seccomp::{Call, Waiting, next_call};
 
@@ -39,6 +41,7 @@ pub(crate) struct Vfio {
     files: Vec<((u64, u64), FileKind)>,
     devices: Vec<File>,
     machine: Machine<OwnedFd>,
+    signaller: Signaller,
     /// Handles of the processes that have made calls.
     processes: BTreeMap<u32, OwnedFd>,
 }
@@ -70,6 +73,7 @@ impl Vfio {
             files,
             devices,
             machine: Machine::new(addresses),
+            signaller: Signaller::new()?,
             processes: BTreeMap::new(),
         })
     }
@@ -82,7 +86,7 @@ impl Vfio {
     /// Signals the vector of a port, if a driver waits for it.
     pub(crate) fn signal(&mut self, port: usize, vector: u32) {
         if let Some(eventfd) = self.machine.signals(port).of(vector) {
-            process::signal(eventfd);
+            self.signaller.signal(eventfd);
         }
     }
 

@@ -34,13 +34,9 @@ pub(crate) fn open(process: u32) -> io::Result<OwnedFd> {
 
 /// True if the process has ended.
 pub(crate) fn has_ended(process: impl AsFd) -> bool {
-    is_ready(process, libc::POLLIN)
-}
-
-fn is_ready(file: impl AsFd, events: i16) -> bool {
-    let mut poll = libc::pollfd { fd: file.as_fd().as_raw_fd(), events, revents: 0 };
+    let mut poll = libc::pollfd { fd: process.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 };
     // SAFETY: the structure lives through the call.
-    unsafe { libc::poll(&raw mut poll, 1, 0) == 1 && poll.revents & events != 0 }
+    unsafe { libc::poll(&raw mut poll, 1, 0) == 1 && poll.revents & libc::POLLIN != 0 }
 }
 
 /// An eventfd of the process, which both have then.
@@ -56,15 +52,6 @@ pub(crate) fn take_eventfd(process: &OwnedFd, descriptor: i32) -> Result<OwnedFd
     match fs::read_link(format!("/proc/self/fd/{}", taken.as_raw_fd())) {
         Ok(path) if path.as_os_str() == "anon_inode:[eventfd]" => Ok(taken),
         _ => Err(Errno::INVAL),
-    }
-}
-
-/// Adds 1 to an eventfd; one that is full has been signalled already.
-pub(crate) fn signal(eventfd: &OwnedFd) {
-    if is_ready(eventfd, libc::POLLOUT) {
-        let one = 1u64;
-        // SAFETY: eight bytes that live through the call.
-        unsafe { libc::write(eventfd.as_raw_fd(), (&raw const one).cast(), 8) };
     }
 }
 
