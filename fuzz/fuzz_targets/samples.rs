@@ -13,11 +13,11 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(samples) = Samples::decode(bytes) else { return };
     let written = samples.encode().expect("what was read holds to the rules");
     assert_eq!(Samples::decode(&written).as_ref(), Ok(&samples));
-    let _ = (export::hyperfine(&samples), export::csv(&samples), export::markdown(&samples, &[]));
+    let _ = (export::hyperfine(&samples), export::csv(&samples), export::markdown(&samples, &[], None));
     let (a, b) = (&samples.benchmarks[0], &samples.benchmarks[samples.benchmarks.len() - 1]);
     let paired = samples.circumstances.as_ref();
     let questions = [Question { a, b, paired }, Question { a: b, b: a, paired: None }];
     for metric in [None, Some(Metric::Cpu), Some(Metric::Uncontended), Some(Metric::Wall)] {
-        let _ = answer(&questions, 0.05, 0.01, metric);
+        let _ = answer(&questions, 0.05, 0.01, true, metric);
     }
 });
