@@ -252,6 +252,20 @@ fn resources() -> String {
     bar + &"0x0000000000000000 0x0000000000000000 0x0000000000000000\n".repeat(6)
 }
 
+/// Makes the files of a port that drivers read which know it by the kernel driver that it is bound to.
+fn describe(directory: &Path) -> Result<(), NamespaceError> {
+    let texts = [
+        ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
+        ("subsystem_device", "0x0003\n".to_owned()),
+        ("max_vfs", "0\n".to_owned()),
+        ("resource", resources()),
+    ];
+    for (name, text) in texts {
+        write(&directory.join(name), text.as_bytes())?;
+    }
+    Ok(())
+}
+
 /// Makes what a driver looks for that uses VFIO.
 fn bind_to_vfio(devices: &Path, addresses: &[String], ports: &[(File, Option<Uio>)]) -> Result<Vfio, NamespaceError> {
     let files = Path::new(VFIO_FILES);
@@ -269,15 +283,7 @@ fn bind_to_vfio(devices: &Path, addresses: &[String], ports: &[(File, Option<Uio
     for (number, (address, (bar, _))) in addresses.iter().zip(ports).enumerate() {
         let directory = devices.join(address);
         groups.push(create(&files.join(number.to_string()))?);
-        let texts = [
-            ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
-            ("subsystem_device", "0x0003\n".to_owned()),
-            ("max_vfs", "0\n".to_owned()),
-            ("resource", resources()),
-        ];
-        for (name, text) in texts {
-            write(&directory.join(name), text.as_bytes())?;
-        }
+        describe(&directory)?;
         let group = Path::new(IOMMU_GROUPS).join(number.to_string());
         let members = group.join("devices");
         fs::create_dir_all(&members).map_err(failed("create", &members))?;
@@ -301,15 +307,7 @@ fn bind_to_vfio(devices: &Path, addresses: &[String], ports: &[(File, Option<Uio
 
 /// Makes what a driver looks for that knows ports by the kernel driver that they are bound to.
 fn bind_to_uio(directory: &Path, number: usize) -> Result<Uio, NamespaceError> {
-    let texts = [
-        ("subsystem_vendor", format!("0x{VENDOR:04x}\n")),
-        ("subsystem_device", "0x0003\n".to_owned()),
-        ("max_vfs", "0\n".to_owned()),
-        ("resource", resources()),
-    ];
-    for (name, text) in texts {
-        write(&directory.join(name), text.as_bytes())?;
-    }
+    describe(directory)?;
     let name = format!("uio{number}");
     let (inner, class) = (directory.join("uio").join(&name), Path::new(UIO_CLASS).join(&name));
     for directory in [&inner, &class] {
