@@ -41,9 +41,42 @@ struct Ordered {
 #[derive(Debug)]
 struct Placed {
     buffer: Vec<u8>,
-    /// A bit for each piece that came.
-    seen: Box<[u64]>,
+    seen: Seen,
     missing: u32,
+}
+
+/// A bit for each piece of a packet: set for those that came.
+#[derive(Debug)]
+struct Seen(Box<[u64]>);
+
+impl Seen {
+    const BITS: u32 = u64::BITS;
+
+    fn new(count: u32) -> Seen {
+        Seen(alloc::vec![0; Seen::words(count)].into())
+    }
+
+    /// Words that `count` bits take.
+    fn words(count: u32) -> usize {
+        count.div_ceil(Seen::BITS) as usize
+    }
+
+    /// Word and mask of a piece.
+    fn place(number: u32) -> (usize, u64) {
+        ((number / Seen::BITS) as usize, 1 << (number % Seen::BITS))
+    }
+
+    fn has(&self, number: u32) -> bool {
+        let (word, bit) = Seen::place(number);
+        self.0.get(word).is_some_and(|seen| seen & bit != 0)
+    }
+
+    fn insert(&mut self, number: u32) {
+        let (word, bit) = Seen::place(number);
+        if let Some(seen) = self.0.get_mut(word) {
+            *seen |= bit;
+        }
+    }
 }
 
 /// Result of processing a fragment.
@@ -101,16 +134,16 @@ impl Reassembly {
         let agrees = fragment.count == self.count
             && fragment.total == self.total
             && piece_bytes(fragment, bytes, u32::MAX) == Some(self.piece_bytes);
+        if !agrees {
+            // Its number is one of another packet, and means nothing here.
+            return Piece::Foreign;
+        }
         let number = fragment.number;
         let is_known = match &self.pieces {
             Pieces::Ordered(ordered) => number < ordered.next || ordered.early.contains_key(&number),
-            Pieces::Placed(placed) => placed.has(number),
+            Pieces::Placed(placed) => placed.seen.has(number),
         };
-        match (agrees, is_known) {
-            (false, _) => Piece::Foreign,
-            (true, true) => Piece::Known,
-            (true, false) => Piece::New,
-        }
+        if is_known { Piece::Known } else { Piece::New }
     }
 
     /// Bytes that its allocations take.
@@ -130,7 +163,7 @@ impl Reassembly {
     }
 
     fn bytes_placed(&self) -> usize {
-        allocated(self.total as usize) + allocated(8 * self.count.div_ceil(64) as usize)
+        allocated(self.total as usize) + allocated(size_of::<u64>() * Seen::words(self.count))
     }
 
     /// Takes a piece that [`Reassembly::look`] called new.
@@ -225,14 +258,13 @@ impl Ordered {
         self.next += 1;
     }
 
+    /// The same pieces at their places; those in order are the first bytes of the packet.
     fn placed(self, count: u32, total: u32, piece_bytes: u32) -> Placed {
         // Zeros that the system gives are not touched before they are written to.
-        let mut buffer = alloc::vec![0; total as usize];
-        buffer[..self.buffer.len()].copy_from_slice(&self.buffer);
-        let mut placed =
-            Placed { buffer, seen: alloc::vec![0; count.div_ceil(64) as usize].into(), missing: count - self.next };
-        (0..self.next / 64).for_each(|word| placed.seen[word as usize] = u64::MAX);
-        (self.next / 64 * 64..self.next).for_each(|number| placed.seen[number as usize / 64] |= 1 << (number % 64));
+        let buffer = alloc::vec![0; total as usize];
+        let mut placed = Placed { buffer, seen: Seen::new(count), missing: count.saturating_sub(self.next) };
+        placed.write(0, &self.buffer);
+        (0..self.next).for_each(|number| placed.seen.insert(number));
         for (number, piece) in self.early {
             placed.insert(number, piece_bytes, &piece);
         }
@@ -241,15 +273,18 @@ impl Ordered {
 }
 
 impl Placed {
-    fn has(&self, number: u32) -> bool {
-        self.seen[number as usize / 64] & 1 << (number % 64) != 0
+    /// The one place where a number of a peer leads into memory: bytes that do not lie within the packet change nothing.
+    fn write(&mut self, start: usize, bytes: &[u8]) {
+        let place = start.checked_add(bytes.len()).and_then(|end| self.buffer.get_mut(start..end));
+        if let Some(place) = place {
+            place.copy_from_slice(bytes);
+        }
     }
 
     fn insert(&mut self, number: u32, piece_bytes: u32, payload: &[u8]) {
-        let start = number as usize * piece_bytes as usize;
-        self.buffer[start..start + payload.len()].copy_from_slice(payload);
-        self.seen[number as usize / 64] |= 1 << (number % 64);
-        self.missing -= 1;
+        self.write((number as usize).saturating_mul(piece_bytes as usize), payload);
+        self.seen.insert(number);
+        self.missing = self.missing.saturating_sub(1);
     }
 }
 

@@ -135,3 +135,46 @@ fn the_next_packet_in_order_needs_no_budget() {
         assert!(came == vec![long_packet(3); 3], "{} {form} packets", came.len());
     }
 }
+
+/// Two pieces with one start that disagree about their packet: the second of two, then one far behind them.
+fn foreign_pieces(is_reliable: bool) -> [Command<'static>; 2] {
+    [(2, 1), (65, 64)].map(|(count, number)| {
+        let fragment = Fragment { start: 1, count, number, total: count, offset: number };
+        let (flags, sequence, body) = match is_reliable {
+            true => (MUST_ACKNOWLEDGE, 1 + number as u16, Body::ReliableFragment(fragment, &[7])),
+            false => (0, 0, Body::UnreliableFragment(fragment, &[7])),
+        };
+        Command { flags, channel: 0, sequence, body }
+    })
+}
+
+#[test]
+fn a_piece_of_another_count_is_refused_whatever_its_number() {
+    for is_reliable in [true, false] {
+        let mut server = Host::new(8, Settings::default(), &[1; 16]);
+        let from = hostile(0);
+        let peer = connect(&mut server, from, 1);
+        for command in foreign_pieces(is_reliable) {
+            server.handle_datagram(NOW, from, &peer.datagram(Some(1), &[command]));
+        }
+        assert_eq!(server.statistics().dropped(Dropped::Malformed), 1, "reliable: {is_reliable}");
+    }
+}
+
+#[test]
+fn a_client_refuses_a_piece_of_another_count_of_a_hostile_server() {
+    for is_reliable in [true, false] {
+        let mut client = Host::new(1, Settings::default(), &[1; 16]);
+        let server = hostile(0);
+        client.connect(server, 1, 0).expect("there is a slot");
+        let mut request = Vec::new();
+        client.poll_transmit(NOW, &mut request).expect("a CONNECT");
+        let (peer, grant) = RawPeer::granting(&request).expect("it is a CONNECT");
+        client.handle_datagram(NOW, server, &grant);
+        assert!(matches!(client.poll_event(), Some(Event::Connect { .. })));
+        for command in foreign_pieces(is_reliable) {
+            client.handle_datagram(NOW, server, &peer.datagram(Some(1), &[command]));
+        }
+        assert_eq!(client.statistics().dropped(Dropped::Malformed), 1, "reliable: {is_reliable}");
+    }
+}

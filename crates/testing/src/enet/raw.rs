@@ -52,6 +52,17 @@ impl RawPeer {
         Some((RawPeer { token, session }, acknowledgement(token, session, sequence, header.sent_time?)))
     }
 
+    /// The connection that a server grants to `request`, a CONNECT, and the datagram that grants it as it was asked for.
+    pub fn granting(request: &[u8]) -> Option<(RawPeer, Vec<u8>)> {
+        let (_, body) = Header::decode(request)?;
+        let (Command { body: Body::Connect(asked, _), .. }, _) = Command::decode(body)? else { return None };
+        let peer = RawPeer { token: asked.peer, session: 0 };
+        let granted = ConnectParameters { peer: 0, incoming_session: 0, outgoing_session: 0, ..asked };
+        let body = Body::VerifyConnect(granted);
+        let grant = Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body };
+        Some((peer, peer.datagram(Some(1), &[grant])))
+    }
+
     /// A datagram of `commands`; `sent_time` if one of them must be acknowledged.
     pub fn datagram(&self, sent_time: Option<u16>, commands: &[Command]) -> Vec<u8> {
         let mut datagram = Vec::new();
