@@ -3,6 +3,9 @@
 //! Pure: bytes in, records out, and back. No clock, no files of its own, no unsafe.
 #![forbid(unsafe_code)]
 
+mod bound;
+#[cfg(feature = "file")]
+mod claim;
 #[cfg(feature = "file")]
 mod file;
 mod frame;
@@ -24,6 +27,9 @@ pub mod timeline;
 #[cfg(feature = "file")]
 pub mod tolerance;
 
+pub use bound::{Bound, DESCRIPTORS, OWN_DESCRIPTORS, SIOCGIFCONF, bytes_of_request};
+#[cfg(feature = "file")]
+pub use claim::{ResultBeyondBound, check_result};
 #[cfg(feature = "file")]
 pub use file::*;
 pub use frame::{FrameRule, Framer};

@@ -443,7 +443,12 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::State(
             StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. },
         )
-        | ReplayError::Tape(TapeError::MoreThanStated { .. } | TapeError::Threads { .. } | TapeError::Record { .. }) => {
+        | ReplayError::Tape(
+            TapeError::MoreThanStated { .. }
+            | TapeError::Threads { .. }
+            | TapeError::Record { .. }
+            | TapeError::Result { .. },
+        ) => {
             cannot().hint("prony does not record this: the demo was made or altered by other means")
         }
         ReplayError::Channel { .. } => cannot().hint(

@@ -14,7 +14,7 @@ use crate::sockets;
 use crate::windows::Plan;
 use prony_channel::{MAGIC, OP_MASK, PROCESSES, TapeHead, TapeStream, turn_entry};
 use prony_demo::dump::call_name;
-use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, part_size};
+use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, check_result, part_size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read, Seek};
@@ -254,7 +254,8 @@ fn uncovered(record: &[u8]) -> Option<String> {
     note_text(record).filter(|_| head.size as usize == record.len())
 }
 
-/// The player walks over parts as over memory of its own, and finds the server's process by its index.
+/// The player walks over parts as over memory of its own, finds the server's process by its index, and gives the build results as
+/// a kernel does.
 fn check(process: u16, head: &Head, record: &[u8]) -> Result<(), TapeError> {
     let end = Parts::new(record).fold(HEAD_BYTES, |end, part| end + part_size(part.bytes.len()));
     let what = if end != record.len() {
@@ -264,7 +265,8 @@ fn check(process: u16, head: &Head, record: &[u8]) -> Result<(), TapeError> {
     } else if usize::from(process) >= PROCESSES {
         "expected a process below 32,768"
     } else {
-        return Ok(());
+        let order = head.order;
+        return check_result(record).map_err(|beyond| TapeError::Result { process, order, beyond });
     };
     Err(TapeError::Record { process, order: head.order, what })
 }

@@ -10,7 +10,7 @@ use super::reader::{Cause, Demo, Truncation};
 use super::trailer::{Totals, Trailer};
 use super::writer::WHOLE_COLUMN;
 use super::{FILE_HEAD_BYTES, MAX_FRAMES};
-use crate::{Framer, HEAD_BYTES, Head, Parts, part_size};
+use crate::{Framer, HEAD_BYTES, Head, Parts, ResultBeyondBound, check_result, part_size};
 
 /// Result of checking a whole demo.
 #[derive(Debug, Default)]
@@ -66,6 +66,18 @@ pub enum Problem {
         expected: u64,
         /// The place that the record has.
         found: u64,
+    },
+    /// A record has a result that its call cannot have.
+    #[error("record {order} of process {process} in block {block}: {beyond}")]
+    Result {
+        /// Index of the process in the recording, from 0.
+        process: u16,
+        /// Place of the record in its process.
+        order: u64,
+        /// Number of the block in the file, from 0.
+        block: u32,
+        /// The rule that it breaks.
+        beyond: ResultBeyondBound,
     },
     /// The index or the trailer says something else than the blocks.
     #[error("{what}: expected {expected}, found {found}")]
@@ -228,6 +240,9 @@ impl Scan {
             let head = Head::from_bytes(record).ok_or(BlockProblem::Content { what: "head of a record" })?;
             self.check_order(process, head.order, block);
             self.check_parts(process, record, &head, block);
+            if let Err(beyond) = check_result(record) {
+                self.report(Problem::Result { process, order: head.order, block, beyond });
+            }
             if process == 0
                 && let Some(frame) = framing.push(&head, block)
             {

@@ -354,6 +354,16 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
         ReplayError::Tape(TapeError::Empty),
         ReplayError::Tape(TapeError::TooLarge { limit: 1 << 30, found: 2_700_000_000 }),
         ReplayError::Tape(TapeError::Record { process: 0, order: 3, what: "expected parts that fill it" }),
+        ReplayError::Tape(TapeError::Result {
+            process: 0,
+            order: 4,
+            beyond: prony_demo::ResultBeyondBound {
+                call: "recvfrom",
+                what: "return value",
+                expected: "an error or at most 1400".to_owned(),
+                found: "5497".to_owned(),
+            },
+        }),
         ReplayError::State(StateError::TooLarge { limit: 1 << 30, found: None }),
         ReplayError::State(StateError::MoreThanStated { stated: 2048 }),
         ReplayError::Channel {

@@ -1,5 +1,6 @@
 //! Demos that somebody made to do harm, and servers that turn against their recorder: the real command on both.
 
+mod claims;
 mod demos;
 mod place;
 mod scratch;

@@ -22,6 +22,8 @@ pub struct Made<'a> {
     pub objects: &'a [ObjectEntry],
     /// Bytes that the one recorded `recv` has brought.
     pub received: &'a [u8],
+    /// Records in place of that `recv`; an `exit` with status 0 follows.
+    pub records: &'a [Record],
 }
 
 impl Place {
@@ -47,8 +49,13 @@ impl Place {
             writer.state_chunk(number as u32, archive).expect("memory takes it");
         }
         let head = |op: Op| Head { size: 0, op: op as u16, thread: 0, order: 0, time: 0, ret: 0, fd: -1, aux: 0 };
-        let received = Record::new(head(Op::Recv)).with_part(PartKind::In, made.received);
-        writer.push(0, received.as_bytes()).expect("the record is whole");
+        let length = made.received.len();
+        let received = Record::new(Head { ret: length as i64, aux: length as u32, ..head(Op::Recv) })
+            .with_part(PartKind::In, made.received);
+        let records = if made.records.is_empty() { &[received] } else { made.records };
+        for record in records {
+            writer.push(0, record.as_bytes()).expect("the record is whole");
+        }
         writer.push(0, Record::new(head(Op::Exit)).as_bytes()).expect("the record is whole");
         let trailer = Trailer {
             files: made.files.to_vec(),

@@ -1,6 +1,6 @@
 //! Reasons why the records of a demo cannot be unpacked.
 
-use prony_demo::DemoError;
+use prony_demo::{DemoError, ResultBeyondBound};
 use std::io;
 
 /// Error of unpacking the records of a demo.
@@ -55,6 +55,16 @@ pub enum TapeError {
         order: u64,
         /// Rule that the record breaks.
         what: &'static str,
+    },
+    /// A record has a result that its call cannot have, and that the build must not be given.
+    #[error("record {order} of process {process}: {beyond}")]
+    Result {
+        /// Index of the process in the recording, from 0.
+        process: u16,
+        /// Place of the record in its process.
+        order: u64,
+        /// The rule that it breaks.
+        beyond: ResultBeyondBound,
     },
     /// The demo has no record of a call.
     #[error("the demo has no records")]

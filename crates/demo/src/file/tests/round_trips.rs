@@ -206,8 +206,9 @@ proptest! {
         let mut demo = open(&bytes);
         prop_assert_eq!(read_all(&mut demo).expect("all blocks are whole"), expected);
         let report = demo.verify().expect("the stream does not fail");
-        let only_parts = report.problems.iter().all(|problem| matches!(problem, Problem::Parts { .. }));
-        prop_assert!(report.committed && only_parts, "{:?}", report.problems);
+        // Of any records, few are such as a call leaves.
+        let is_content = |problem: &Problem| matches!(problem, Problem::Parts { .. } | Problem::Result { .. });
+        prop_assert!(report.committed && report.problems.iter().all(is_content), "{:?}", report.problems);
     }
 
     #[test]
