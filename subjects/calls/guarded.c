@@ -1,9 +1,11 @@
 /* Makes one call with a buffer of so many bytes, and looks whether more than that was written or reported.
  *
  *   guarded CALL ROOM [FILE]
+ *   guarded datagram-CALL ROOM
  *
  * Behind the buffer lie bytes that nothing may change. Exits with 0 when the call kept to its room, with 70 when it wrote
- * beyond it and with 71 when it returned more. Standard input is the descriptor that it uses, and gets `kept` at the end.
+ * beyond it and with 71 when it returned more. Standard input is the descriptor that it uses, or a socket for datagrams. It
+ * writes `kept` to standard input at the end.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -35,26 +37,31 @@ int main(int count, char **arguments) {
     struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1};
     struct mmsghdr several = {.msg_hdr = message};
     long result = 0;
+    int fd = 0;
+    if (strncmp(call, "datagram-", 9) == 0) {
+        call += 9;
+        fd = socket(AF_INET, SOCK_DGRAM, 0);
+    }
     size_t limit = room;
-    if (is(call, "recv")) result = recv(0, buffer, room, 0);
-    else if (is(call, "recvfrom")) result = recvfrom(0, buffer, room, 0, NULL, NULL);
-    else if (is(call, "peek")) result = recvfrom(0, buffer, room, MSG_PEEK, NULL, NULL);
-    else if (is(call, "length")) result = recvfrom(0, buffer, room, MSG_PEEK | MSG_TRUNC, NULL, NULL), limit = 65535;
-    else if (is(call, "read")) result = read(0, buffer, room);
-    else if (is(call, "readv")) result = readv(0, &vector, 1);
-    else if (is(call, "recvmsg")) result = recvmsg(0, &message, 0);
+    if (is(call, "recv")) result = recv(fd, buffer, room, 0);
+    else if (is(call, "recvfrom")) result = recvfrom(fd, buffer, room, 0, NULL, NULL);
+    else if (is(call, "peek")) result = recvfrom(fd, buffer, room, MSG_PEEK, NULL, NULL);
+    else if (is(call, "length")) result = recvfrom(fd, buffer, room, MSG_PEEK | MSG_TRUNC, NULL, NULL), limit = 65535;
+    else if (is(call, "read")) result = read(fd, buffer, room);
+    else if (is(call, "readv")) result = readv(fd, &vector, 1);
+    else if (is(call, "recvmsg")) result = recvmsg(fd, &message, 0);
     else if (is(call, "recvmmsg")) {
-        result = recvmmsg(0, &several, 1, 0, NULL);
+        result = recvmmsg(fd, &several, 1, 0, NULL);
         limit = 1;
         if (several.msg_len > room) return 71;
     } else if (is(call, "control")) {
         struct msghdr ancillary = {.msg_iov = &vector, .msg_iovlen = 0, .msg_control = buffer, .msg_controllen = room};
-        result = recvmsg(0, &ancillary, 0);
+        result = recvmsg(fd, &ancillary, 0);
         if (ancillary.msg_controllen > room) return 71;
-    } else if (is(call, "send")) result = send(0, buffer, room, 0);
-    else if (is(call, "sendto")) result = sendto(0, buffer, room, 0, NULL, 0);
+    } else if (is(call, "send")) result = send(fd, buffer, room, 0);
+    else if (is(call, "sendto")) result = sendto(fd, buffer, room, 0, NULL, 0);
     else if (is(call, "write")) result = write(0, buffer, room);
-    else if (is(call, "sendmsg")) result = sendmsg(0, &message, 0);
+    else if (is(call, "sendmsg")) result = sendmsg(fd, &message, 0);
     else if (is(call, "sendfile")) {
         int file = open(arguments[3], O_RDONLY);
         result = sendfile(0, file, NULL, room);
@@ -65,9 +72,9 @@ int main(int count, char **arguments) {
         if (result == 0 && strnlen((char *)buffer, room) == room) return 71;
     } else if (is(call, "getsockopt")) {
         socklen_t length = room;
-        result = getsockopt(0, SOL_SOCKET, SO_RCVBUF, buffer, &length);
+        result = getsockopt(fd, SOL_SOCKET, SO_RCVBUF, buffer, &length);
         if (length > room) return 71;
-    } else if (is(call, "ioctl")) result = ioctl(0, FIONREAD, buffer);
+    } else if (is(call, "ioctl")) result = ioctl(fd, FIONREAD, buffer);
     else if (is(call, "poll")) result = poll((struct pollfd *)buffer, room / sizeof(struct pollfd), 0);
     else if (is(call, "epoll")) result = epoll_wait(0, (struct epoll_event *)buffer, room / sizeof(struct epoll_event), 0);
     else if (is(call, "loads")) result = getloadavg((double *)buffer, room / sizeof(double)), limit = room / sizeof(double);

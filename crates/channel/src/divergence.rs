@@ -16,6 +16,8 @@ states! {
         EarlyExit = 4,
         /// The demo ended and the build goes on.
         LateExit = 5,
+        /// What a recorded call brought does not fit into the build.
+        Input = 6,
     }
 }
 
@@ -34,6 +36,10 @@ states! {
         Destination = 4,
         /// The status that the build ended with.
         Status = 5,
+        /// The room for it is smaller.
+        Room = 6,
+        /// The number of a new descriptor is taken.
+        Descriptor = 7,
     }
 }
 

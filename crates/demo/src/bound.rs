@@ -141,6 +141,7 @@ pub const fn bytes_of_request(request: u32, word: usize) -> Option<usize> {
 }
 
 /// Bytes that earlier recorders stored for a request, where that was more than it writes.
+#[cfg(feature = "file")]
 pub(crate) const fn bytes_of_request_before(request: u32, word: usize) -> Option<usize> {
     match request {
         TCGETS => Some(60),

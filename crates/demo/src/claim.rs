@@ -5,7 +5,9 @@
 //! room of an option, of ancillary data, of a message among several) is checked by the player at the call.
 #![deny(clippy::indexing_slicing, clippy::arithmetic_side_effects)]
 
-use crate::bound::{Bound, DESCRIPTORS, OWN_DESCRIPTORS, SIOCGIFCONF, bytes_of_request, bytes_of_request_before, ifreq};
+use crate::bound::{
+    Bound, DESCRIPTORS, OWN_DESCRIPTORS, SIOCGIFCONF, bytes_of_request, bytes_of_request_before, ifreq,
+};
 use crate::{Head, Op, PartKind, Parts};
 
 /// A result that its call cannot have.
@@ -101,12 +103,18 @@ impl<'a> Claim<'a> {
                 self.ready(|_, _| true)?;
                 let (ready, instances) = (self.first(PartKind::Ready).len(), self.first(PartKind::Value).len());
                 let pairs = self.first(PartKind::Ready).as_chunks::<8>().0.len();
-                self.expect("number of events", pairs as i64 == ret.max(0), || ret.max(0).to_string(), || pairs.to_string())?;
+                self.expect(
+                    "number of events",
+                    pairs as i64 == ret.max(0),
+                    || ret.max(0).to_string(),
+                    || pairs.to_string(),
+                )?;
                 let known = instances == 0 || instances == ready;
                 self.expect("instances", known, || format!("none or {ready} bytes"), || format!("{instances} bytes"))
             }
             Bound::Slept => {
-                let remaining = if self.op == Op::Sleep { i64::from(self.head.aux.div_ceil(1000)) } else { MOST_ERRORS };
+                let remaining =
+                    if self.op == Op::Sleep { i64::from(self.head.aux.div_ceil(1000)) } else { MOST_ERRORS };
                 self.returns(remaining)?;
                 self.structure(&[16, 8], false)
             }
@@ -207,7 +215,12 @@ impl<'a> Claim<'a> {
                 let mut lengths = self.parts(PartKind::Addr).map(<[u8]>::len);
                 let Some(first) = lengths.next() else { return Ok(()) };
                 let alike = [4, 16].contains(&first) && lengths.all(|length| length == first);
-                self.expect("addresses", alike, || "all of 4 or all of 16 bytes".to_owned(), || format!("{first} and others"))
+                self.expect(
+                    "addresses",
+                    alike,
+                    || "all of 4 or all of 16 bytes".to_owned(),
+                    || format!("{first} and others"),
+                )
             }
             Bound::ThreadCreated => {
                 self.within(0, 1)?;
@@ -356,7 +369,12 @@ impl<'a> Claim<'a> {
                 let mut words = words(part.bytes);
                 let head = words.next().zip(words.next());
                 message = head.map(|(length, flags)| (length, flags, 0));
-                self.expect("head of a message", head.is_some(), || "8 bytes".to_owned(), || part.bytes.len().to_string())?;
+                self.expect(
+                    "head of a message",
+                    head.is_some(),
+                    || "8 bytes".to_owned(),
+                    || part.bytes.len().to_string(),
+                )?;
             } else if part.kind == PartKind::Control as u8 {
                 self.control(part.bytes)?;
             } else if let Some((.., found)) = message.as_mut().filter(|_| part.kind == content as u8) {

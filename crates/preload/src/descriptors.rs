@@ -1,7 +1,7 @@
 //! Descriptors that belong to the recorded conversation, and their stand-ins during a replay.
 
 use super::failures;
-use super::thread::REPLAYING;
+use super::thread::{RECORDING, REPLAYING};
 use prony_channel::{CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD, TAPE_FD};
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 
@@ -24,8 +24,8 @@ const NONBLOCKING: u8 = 0x04;
 const DATAGRAM: u8 = 0x08;
 const INTERNAL: u8 = 0x10;
 
-/// Highest descriptor that can be followed; the kernel's default ceiling (`fs.nr_open`).
-const DESCRIPTORS: usize = 1 << 20;
+/// Number of descriptors that can be followed.
+const DESCRIPTORS: usize = prony_demo::DESCRIPTORS as usize;
 
 static TABLE: [AtomicU8; DESCRIPTORS] = [const { AtomicU8::new(0) }; DESCRIPTORS];
 
@@ -178,6 +178,14 @@ pub fn inherit() {
         for fd in [CHANNEL_FD, LIBRARY_FD, LIBRARY_I386_FD] {
             set(fd, Kind::Own);
         }
+        if super::state::mode() == RECORDING {
+            // A replay needs these numbers, so no call of the server may return them.
+            for fd in prony_demo::OWN_DESCRIPTORS.filter(|&fd| is_free(fd)) {
+                if libc::dup3(CHANNEL_FD, fd, libc::O_CLOEXEC) == fd {
+                    set(fd, Kind::Own);
+                }
+            }
+        }
         set(0, Kind::Recorded);
         set(1, Kind::Log);
         set(2, Kind::Log);
@@ -200,6 +208,13 @@ pub fn inherit() {
     }
 }
 
+const _: () = {
+    assert!(
+        *prony_demo::OWN_DESCRIPTORS.start() == CHANNEL_FD && *prony_demo::OWN_DESCRIPTORS.end() == LIBRARY_I386_FD
+    );
+    assert!(CHANNEL_FD < LIBRARY_FD && LIBRARY_FD < TAPE_FD && STAND_IN_PIPE < LIBRARY_I386_FD);
+};
+
 const STAND_IN_SOCKET: i32 = TAPE_FD + 1;
 const STAND_IN_OTHER: i32 = TAPE_FD + 2;
 const STAND_IN_PIPE: i32 = TAPE_FD + 3;
@@ -215,17 +230,24 @@ pub enum StandIn {
     Other,
 }
 
-/// Takes the number `fd` for a recorded descriptor. A file that the build opened under that
-/// number moves out of the way only in builds that open files in another order; that is refused.
+/// True for a number that a recorded descriptor may have: one that nothing of the build and nothing of this library's has.
+pub fn is_free(fd: i32) -> bool {
+    match kind(fd) {
+        Kind::Recorded => true,
+        Kind::Own => false,
+        // SAFETY: only asks.
+        Kind::File | Kind::Log => unsafe { libc::fcntl(fd, libc::F_GETFD) == -1 },
+    }
+}
+
+/// Takes the number `fd`, which is free, for a recorded descriptor.
 pub fn stand_in(fd: i32, like: StandIn) {
     let source = match like {
         StandIn::Socket => STAND_IN_SOCKET,
         StandIn::Pipe => STAND_IN_PIPE,
         StandIn::Other => STAND_IN_OTHER,
     };
-    if fd >= 0 {
-        // SAFETY: acts on descriptors alone: the recording says that the number is free for this.
-        failures::at_descriptor(c"dup3", fd, unsafe { libc::dup3(source, fd, 0) });
-        set(fd, Kind::Recorded);
-    }
+    // SAFETY: acts on descriptors alone; the caller has seen that the number is free.
+    failures::at_descriptor(c"dup3", fd, unsafe { libc::dup3(source, fd, 0) });
+    set(fd, Kind::Recorded);
 }

@@ -535,7 +535,7 @@ unsafe fn random(thread: *mut Thread, live: Option<u8>, found: &Instruction) -> 
         if live == Some(REPLAYING) {
             let answer = player::take(thread, op, -1);
             let value = answer.read_value::<u64>().unwrap_or(0);
-            let carry = answer.ret() != 0;
+            let carry = answer.code() != 0;
             player::done(thread, answer);
             return (value, carry);
         }

@@ -2,7 +2,7 @@
 
 use super::state::{control, index};
 use super::thread::{PASS_THROUGH, Thread};
-use prony_channel::{CALLER_BYTES, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
+use prony_channel::{CALLER_BYTES, OP_MASK, Report, ReportState, Stop, StopKind, WINDOW_BYTES};
 use prony_demo::{Head, Op};
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::Ordering;
@@ -29,8 +29,8 @@ impl<'a> Finding<'a> {
         Finding {
             op,
             fd,
-            // SAFETY: the caller passes a record that is in memory.
-            record: unsafe { (*record).order },
+            // SAFETY: the caller passes a record that is in memory, or null.
+            record: unsafe { record.as_ref() }.map_or(0, |record| record.order),
             byte: None,
             expected: &[],
             found: [0; WINDOW_BYTES],
@@ -46,6 +46,30 @@ impl<'a> Finding<'a> {
     /// Copy of the finding with its kind within the class.
     pub fn of(self, kind: StopKind) -> Finding<'a> {
         Finding { kind, ..self }
+    }
+
+    /// What a call brought does not fit in the room of the build's.
+    pub fn room(recorded: usize, room: usize) -> Finding<'a> {
+        Finding { expected_bytes: recorded, found_bytes: room, ..Finding::nowhere() }.of(StopKind::Room)
+    }
+
+    /// A call made a descriptor whose number is taken in the build.
+    pub fn descriptor(fd: i32) -> Finding<'a> {
+        Finding { status: fd, ..Finding::nowhere() }.of(StopKind::Descriptor)
+    }
+
+    fn nowhere() -> Finding<'a> {
+        // SAFETY: there is no record.
+        unsafe { Finding::call(Op::Exit, -1, std::ptr::null()) }
+    }
+
+    /// The same at this record, of the call that it has.
+    pub unsafe fn at(self, record: *const Head) -> Finding<'a> {
+        // SAFETY: the caller passes a record that is in memory.
+        unsafe {
+            let op = Op::from_number((*record).op & OP_MASK).unwrap_or(self.op);
+            Finding { op, fd: (*record).fd, record: (*record).order, ..self }
+        }
     }
 
     /// The build ends with this status.

@@ -71,7 +71,7 @@ unsafe fn share_as_recorded(thread: *mut Thread) {
         }
         state::set_threaded();
         player::share_one_cpu(thread);
-        if answer.ret() == WAITS_ONLY {
+        if answer.code() == WAITS_ONLY {
             player::expect_waits_only();
         }
         player::done(thread, answer);

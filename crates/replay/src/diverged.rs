@@ -21,6 +21,7 @@ fn class_of(stop: Stop) -> DivergenceClass {
         Stop::Unrecorded => DivergenceClass::UnrecordedCall,
         Stop::EarlyExit => DivergenceClass::EarlyExit,
         Stop::LateExit => DivergenceClass::LateExit,
+        Stop::Input => DivergenceClass::Input,
     }
 }
 
@@ -74,6 +75,8 @@ pub(crate) fn from_player<R: Read + Seek>(
         StopKind::NotRecorded => Difference::NotRecorded,
         StopKind::Bytes => Difference::Bytes,
         StopKind::Destination => Difference::Destination,
+        StopKind::Room => Difference::Room { recorded: facts.expected_bytes, room: facts.found_bytes },
+        StopKind::Descriptor => Difference::Descriptor(facts.status),
         StopKind::Status => {
             let expected = Head::from_bytes(&scene.record).map_or(0, |head| head.aux as i32);
             Difference::Status { expected, found: facts.status }

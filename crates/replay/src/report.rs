@@ -229,6 +229,8 @@ pub enum DivergenceClass {
     MissingFile,
     /// A signal ended the build.
     Crash,
+    /// What a recorded call brought does not fit into the build.
+    Input,
 }
 
 /// Divergence of a build: class, position and evidence.
@@ -283,6 +285,15 @@ pub enum Difference {
     NotRecorded,
     /// The destination of an output differs.
     Destination,
+    /// The build has room for less than a recorded call brought, in bytes, or messages of `recvmmsg`.
+    Room {
+        /// What the recorded call brought.
+        recorded: u64,
+        /// What the build has room for.
+        room: u64,
+    },
+    /// A recorded call made this descriptor, and the build has something of its own there.
+    Descriptor(i32),
     /// The status that the build ended with.
     Status {
         /// Exit status in the recording.

@@ -90,7 +90,8 @@ fn random_bytes_are_those_that_were_requested() {
 
 #[test]
 fn descriptors_are_new_and_none_of_the_recorders_own() {
-    for op in [Op::Socket, Op::Accept, Op::Dup, Op::Eventfd, Op::EpollCreate, Op::OpenFile, Op::Snapshot, Op::PidfdOpen] {
+    for op in [Op::Socket, Op::Accept, Op::Dup, Op::Eventfd, Op::EpollCreate, Op::OpenFile, Op::Snapshot, Op::PidfdOpen]
+    {
         assert_eq!(check(op, 0, -1, 0, &[]), Ok(()), "{}", op.name());
         assert_eq!(check(op, -24, -1, 0, &[]), Ok(()));
         refused(op, 1 << 20, -1, 0, &[]);
@@ -188,7 +189,8 @@ fn names_are_text_that_ends() {
 
 #[test]
 fn lists_have_whole_entries_with_their_addresses() {
-    let parts: [(PartKind, &[u8]); 5] = [(Path, b"host"), (Path, b"80"), (Path, b""), (Value, &[0; 16]), (Addr, &[0; 16])];
+    let parts: [(PartKind, &[u8]); 5] =
+        [(Path, b"host"), (Path, b"80"), (Path, b""), (Value, &[0; 16]), (Addr, &[0; 16])];
     assert_eq!(check(Op::Getaddrinfo, 0, -1, 0, &parts), Ok(()));
     assert_eq!(check(Op::Getaddrinfo, -2, -1, 0, &parts[..2]), Ok(()));
     refused(Op::Getaddrinfo, 0, -1, 0, &parts[..3]);

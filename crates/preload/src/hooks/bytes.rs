@@ -71,7 +71,7 @@ unsafe fn received_vector(
             recorder::emit(thread, op, fd, asked(room), outcome(value), &[piece]);
             set_errno(errno);
         } else {
-            let given = player::take_input(thread, op, fd, room);
+            let given = player::take_input(thread, op, fd, room, 0);
             value = given.value();
             scatter(given.bytes, vector, buffers);
             given.done(thread);
@@ -205,7 +205,8 @@ hooks! {
             set_errno(errno);
         } else {
             let answer = player::take(thread, Op::Sendfile, to);
-            let sent = answer.ret().max(0) as usize;
+            value = answer.within(count);
+            let sent = value.max(0) as usize;
             let content = Mapped::of(from, place, sent);
             if sent > 0 {
                 player::compare_content(thread, answer, Op::Sendfile, to, (content.bytes, content.length));
@@ -215,7 +216,6 @@ hooks! {
                     *at += sent as off_t;
                 }
             }
-            value = answer.value();
             player::done(thread, answer);
         }
         leave(thread);
@@ -249,8 +249,12 @@ struct Mapped {
 
 impl Mapped {
     fn of(fd: c_int, at: i64, length: usize) -> Mapped {
-        // SAFETY: a fresh mapping, which has the bytes of the page in front as well.
+        // SAFETY: all zero is a valid answer of `fstat`. A fresh mapping, which has the bytes of the page in front as well.
         unsafe {
+            // What lies behind the end of the file cannot be read.
+            let mut status: libc::stat64 = std::mem::zeroed();
+            let end = if libc::fstat64(fd, &mut status) == 0 { status.st_size } else { 0 };
+            let length = length.min(usize::try_from(end.saturating_sub(at)).unwrap_or(0));
             let page = at & 4095;
             let mapped = length + page as usize;
             let start = if length == 0 {

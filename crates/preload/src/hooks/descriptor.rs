@@ -3,7 +3,7 @@
 use super::super::descriptors::{self, Kind, StandIn, is_recorded, kind};
 use super::super::failures::at_descriptor;
 use super::super::file_times;
-use super::super::player;
+use super::super::player::{self, Answer};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
 use super::super::state::{errno, outcome, set_errno, threaded};
@@ -12,7 +12,7 @@ use super::super::widths::Status;
 use super::super::widths::plain::{Stat, itimerspec};
 use super::{enter, leave, lock, recorded, recorded_plain};
 use libc::{c_char, c_int, c_uint, c_ulong, c_void, sigset_t};
-use prony_demo::{Op, PartKind};
+use prony_demo::{Op, PartKind, SIOCGIFCONF, bytes_of_request};
 
 /// A call that makes two descriptors.
 pub(super) unsafe fn pair(
@@ -30,11 +30,14 @@ pub(super) unsafe fn pair(
             0,
             || real() as isize,
             |failed| [if failed == 0 { Piece::Bytes(PartKind::Value, to.cast(), 8) } else { Piece::Nothing }],
-            |answer, _| {
-                if answer.copy_part(PartKind::Value, 0, to.cast(), 8) == 8 {
-                    descriptors::stand_in(*to, like[0]);
-                    descriptors::stand_in(*to.add(1), like[1]);
+            |answer| {
+                if let (Some(pair), false) = (answer.read_value::<[c_int; 2]>(), answer.is_error()) {
+                    for (at, like) in like.into_iter().enumerate() {
+                        answer.take_descriptor(pair[at], like);
+                        to.add(at).write(pair[at]);
+                    }
                 }
+                answer.success()
             },
         );
         if failed == 0 {
@@ -55,14 +58,7 @@ const PIPE: [StandIn; 2] = [StandIn::Pipe, StandIn::Other];
 pub(super) fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: there are no pieces.
     unsafe {
-        let fd = recorded(
-            op,
-            -1,
-            aux,
-            || real() as isize,
-            |_| [],
-            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
-        ) as c_int;
+        let fd = recorded(op, -1, aux, || real() as isize, |_| [], |answer| answer.descriptor(StandIn::Other)) as c_int;
         descriptors::opened(fd);
         descriptors::set_nonblocking(fd, nonblocking);
         descriptors::set_internal(fd);
@@ -71,8 +67,8 @@ pub(super) fn made(op: Op, aux: u32, nonblocking: bool, real: impl FnOnce() -> c
 }
 
 /// A copy of a recorded descriptor. The stand-in is a real descriptor, so a replay copies it for
-/// real where the number is chosen by the server.
-fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
+/// real. `chosen`: the number that the server chose, which may be that of something open; the kernel chooses a free one.
+fn duplicated(fd: c_int, chosen: Option<c_int>, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: there are no pieces, and the copy acts on descriptors alone.
     unsafe {
         let new = recorded(
@@ -81,10 +77,15 @@ fn duplicated(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
             0,
             || real() as isize,
             |_| [],
-            |_, new| {
+            |answer| {
+                let new = answer.number();
                 if new >= 0 {
+                    if chosen != Some(new as c_int) {
+                        answer.expect_free(new as c_int);
+                    }
                     libc::dup2(fd, new as c_int);
                 }
+                new
             },
         ) as c_int;
         if new >= 0 {
@@ -108,7 +109,7 @@ fn close_directory(fd: c_int, real: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// Closes by `real`; a replay waits for the record that `take` finds.
-fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<player::Answer>, real: impl FnOnce() -> c_int) -> c_int {
+fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<Answer>, real: impl FnOnce() -> c_int) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own.
     unsafe {
         let (thread, recording) = enter();
@@ -131,22 +132,8 @@ fn closed(fd: c_int, take: impl FnOnce(*mut Thread) -> Option<player::Answer>, r
 
 /// Bytes that a request writes through its argument.
 fn written_by(request: c_ulong) -> usize {
-    const READ: c_ulong = 2;
-    match request {
-        libc::FIONREAD | libc::TIOCOUTQ => size_of::<c_int>(),
-        libc::TCGETS => size_of::<libc::termios>(),
-        libc::TIOCGWINSZ => size_of::<libc::winsize>(),
-        libc::TIOCGPGRP => size_of::<libc::pid_t>(),
-        // The requests on interfaces are older than the encoding of sizes; all but the list write
-        // a `struct ifreq`.
-        0x8912 => 0,
-        0x8901..=0x89ff => size_of::<libc::ifreq>(),
-        _ if (request >> 30) & READ != 0 => (request >> 16 & 0x3fff) as usize,
-        _ => 0,
-    }
+    bytes_of_request(request as u32, size_of::<usize>()).unwrap_or(0)
 }
-
-const SIOCGIFCONF: c_ulong = 0x8912;
 
 /// The list of interfaces: a length and a pointer to the room for it.
 #[repr(C)]
@@ -173,7 +160,7 @@ unsafe fn looked_at<T: Status>(fd: c_int, to: *mut T, real: impl FnOnce() -> c_i
             recorder::emit(thread, Op::Fstat, fd, 0, outcome(value as isize), &[found]);
             set_errno(errno);
         } else if let Some(answer) = player::take_if_there(thread, Op::Fstat, fd) {
-            value = answer.value() as c_int;
+            value = answer.success() as c_int;
             answer.copy_value(to);
             player::done(thread, answer);
         } else {
@@ -215,7 +202,7 @@ hooks! {
         } else {
             let answer = player::take(thread, Op::Close, fd);
             real::close(fd);
-            result = answer.value() as c_int;
+            result = answer.success() as c_int;
             player::done(thread, answer);
         }
         leave(thread);
@@ -244,7 +231,7 @@ hooks! {
 
     fn dup(fd: c_int) -> c_int {
         if is_recorded(fd) {
-            return duplicated(fd, || real::dup(fd));
+            return duplicated(fd, None, || real::dup(fd));
         }
         let new = real::dup(fd);
         descriptors::copy(fd, new);
@@ -315,7 +302,10 @@ hooks! {
             flags as u32,
             || real::timerfd_settime(fd, flags, new, old) as isize,
             |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
-            |answer, _| answer.copy_value(old),
+            |answer| {
+                answer.copy_value(old);
+                answer.success()
+            },
         ) as c_int
     }
 
@@ -326,7 +316,10 @@ hooks! {
             0,
             || real::timerfd_gettime(fd, to) as isize,
             |failed| [if failed == 0 { Piece::value(&*to) } else { Piece::Nothing }],
-            |answer, _| answer.copy_value(to),
+            |answer| {
+                answer.copy_value(to);
+                answer.success()
+            },
         ) as c_int
     }
 
@@ -352,7 +345,7 @@ hooks! {
             mask,
             || real::inotify_add_watch(fd, path, mask) as isize,
             |_| [Piece::path(path)],
-            |_, _| {},
+            Answer::number,
         ) as c_int
     }
 
@@ -365,7 +358,7 @@ hooks! {
     [__fcntl] large [fcntl64] time64 [__fcntl_time64] fn fcntl(fd: c_int, command: c_int, argument: *mut c_void) -> c_int {
         if command == libc::F_DUPFD || command == libc::F_DUPFD_CLOEXEC {
             if is_recorded(fd) {
-                return duplicated(fd, || real::fcntl(fd, command, argument));
+                return duplicated(fd, None, || real::fcntl(fd, command, argument));
             }
             let new = real::fcntl(fd, command, argument);
             descriptors::copy(fd, new);
@@ -390,7 +383,7 @@ hooks! {
         } else {
             // The flags of a descriptor are asked and set in pairs; each command has its own order.
             let answer = player::take_with(thread, Op::Fcntl, fd, command as u32);
-            value = answer.value() as c_int;
+            value = answer.number() as c_int;
             player::done(thread, answer);
         }
         leave(thread);
@@ -412,20 +405,22 @@ hooks! {
             || real::ioctl(fd, request, argument) as isize,
             |failed| match request {
                 _ if failed == -1 || argument.is_null() => [Piece::Nothing],
-                SIOCGIFCONF if (*list).buffer.is_null() => [Piece::Nothing],
-                SIOCGIFCONF => [Piece::some(PartKind::Value, (*list).buffer, (*list).length.max(0) as usize)],
+                _ if request as u32 == SIOCGIFCONF && (*list).buffer.is_null() => [Piece::Nothing],
+                _ if request as u32 == SIOCGIFCONF => [Piece::some(PartKind::Value, (*list).buffer, (*list).length.max(0) as usize)],
                 _ => [Piece::some(PartKind::Value, argument.cast(), written_by(request))],
             },
-            |answer, failed| {
-                if failed == -1 || argument.is_null() {
-                } else if request == SIOCGIFCONF {
-                    if !(*list).buffer.is_null() {
-                        let room = (*list).length.max(0) as usize;
-                        (*list).length = answer.copy_part(PartKind::Value, 0, (*list).buffer, room) as c_int;
-                    }
-                } else {
-                    answer.copy_part(PartKind::Value, 0, argument.cast(), written_by(request));
+            |answer| {
+                if answer.is_error() || argument.is_null() {
+                } else if request as u32 != SIOCGIFCONF {
+                    // Earlier recorders stored more than some requests write.
+                    let bytes = answer.part(PartKind::Value, 0);
+                    let length = bytes.len().min(written_by(request));
+                    bytes.as_ptr().copy_to_nonoverlapping(argument.cast(), length);
+                } else if !(*list).buffer.is_null() {
+                    let room = (*list).length.max(0) as usize;
+                    (*list).length = answer.fill(PartKind::Value, 0, (*list).buffer, room) as c_int;
                 }
+                answer.number()
             },
         ) as c_int
     }
@@ -440,7 +435,7 @@ fn dup3_any(fd: c_int, new: c_int, real: impl FnOnce() -> c_int) -> c_int {
         return real();
     }
     if is_recorded(fd) {
-        return duplicated(fd, real);
+        return duplicated(fd, Some(new), real);
     }
     let result = real();
     if result >= 0 {

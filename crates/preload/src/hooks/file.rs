@@ -102,9 +102,12 @@ unsafe fn ordered(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_in
             recorder::emit_at_once(thread, Op::OpenFile, -1, flags as u32, outcome(fd as isize), &[Piece::path(path)]);
             set_errno(errno);
         } else if let Some(answer) = player::take_open(thread, CStr::from_ptr(path).to_bytes()) {
-            let recorded = answer.ret() as c_int;
+            let recorded = answer.number() as c_int;
             fd = at_path(OPEN, path, real());
             let errno = errno();
+            if fd >= 0 && recorded >= 0 && fd != recorded {
+                answer.expect_free(recorded);
+            }
             if fd >= 0 && recorded >= 0 && fd != recorded {
                 libc::dup3(fd, recorded, flags & libc::O_CLOEXEC);
                 libc::close(fd);
@@ -131,7 +134,7 @@ unsafe fn device(path: *const c_char, flags: c_int, real: impl FnOnce() -> c_int
             flags as u32,
             || real() as isize,
             |_| [Piece::path(path)],
-            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Other),
+            |answer| answer.descriptor(StandIn::Other),
         ) as c_int;
         descriptors::opened(fd);
         descriptors::set_nonblocking(fd, flags & libc::O_NONBLOCK != 0);
@@ -188,9 +191,10 @@ unsafe fn snapshot(path: *const c_char, real: impl FnOnce() -> c_int) -> c_int {
             }
             set_errno(errno);
         } else if let Some(answer) = player::take_path(thread, Op::Snapshot, CStr::from_ptr(path).to_bytes()) {
-            fd = answer.value() as c_int;
+            fd = answer.number() as c_int;
             let errno = errno();
             if fd >= 0 {
+                answer.expect_free(fd);
                 in_memory(answer.part(PartKind::Value, 0), fd);
             }
             set_errno(errno);

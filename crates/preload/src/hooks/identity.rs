@@ -15,7 +15,7 @@ use libc::{c_char, c_int, c_long, c_uint, c_void, cpu_set_t, pid_t, size_t, ssiz
 use prony_demo::{Op, PartKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Calls that fill `length` bytes at `to` when they succeed.
+/// Calls that fill `length` bytes at `to` when they succeed, and return 0.
 unsafe fn filled(op: Op, aux: u32, to: *mut u8, length: usize, real: impl FnOnce() -> isize) -> isize {
     // SAFETY: the caller passes room for as many bytes, as the call that it is for demands it.
     unsafe {
@@ -25,8 +25,12 @@ unsafe fn filled(op: Op, aux: u32, to: *mut u8, length: usize, real: impl FnOnce
             aux,
             real,
             |failed| [if failed == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, length) }],
-            |answer, _| {
-                answer.copy_part(PartKind::Value, 0, to, length);
+            |answer| {
+                if !answer.is_error() {
+                    let filled = answer.fill(PartKind::Value, 0, to, length);
+                    to.add(filled).write_bytes(0, length - filled);
+                }
+                answer.success()
             },
         )
     }
@@ -46,8 +50,14 @@ unsafe fn random(op: Op, to: *mut c_void, length: usize, real: impl FnOnce() -> 
                 0 => [Piece::some(PartKind::In, to.cast(), length)],
                 count => [Piece::some(PartKind::In, to.cast(), count as usize)],
             },
-            |answer, _| {
-                answer.copy_part(PartKind::In, 0, to.cast(), length);
+            |answer| {
+                let bytes = answer.part(PartKind::In, 0).len();
+                // All of the calls but `getrandom` fill what they are given.
+                if bytes > length || bytes < length && op != Op::Getrandom && !answer.is_error() {
+                    answer.lost(bytes, length);
+                }
+                answer.fill(PartKind::In, 0, to.cast(), length);
+                answer.within(bytes)
             },
         )
     }
@@ -120,7 +130,23 @@ hooks! {
     }
 
     fn gethostname(to: *mut c_char, length: size_t) -> c_int {
-        filled(Op::Gethostname, 0, to.cast(), length.min(256), || real::gethostname(to, length) as isize) as c_int
+        recorded(
+            Op::Gethostname,
+            -1,
+            0,
+            || real::gethostname(to, length) as isize,
+            |failed| [if failed == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to.cast(), length.min(256)) }],
+            |answer| {
+                // The name and its end; what the recorded buffer had behind it does not matter.
+                let name = answer.part(PartKind::Value, 0);
+                let used = name.iter().position(|&byte| byte == 0).map_or(name.len(), |end| end + 1);
+                if used > length {
+                    answer.lost(used, length);
+                }
+                name.as_ptr().copy_to_nonoverlapping(to.cast(), name.len().min(length));
+                answer.success()
+            },
+        ) as c_int
     }
 
     fn __gethostname_chk(to: *mut c_char, length: size_t, _room: size_t) -> c_int {
@@ -136,8 +162,19 @@ hooks! {
     }
 
     fn getloadavg(to: *mut f64, count: c_int) -> c_int {
-        let length = count.clamp(0, 3) as usize * 8;
-        filled(Op::Getloadavg, 0, to.cast(), length, || real::getloadavg(to, count) as isize) as c_int
+        let count = count.clamp(0, 3);
+        recorded(
+            Op::Getloadavg,
+            -1,
+            0,
+            || real::getloadavg(to, count) as isize,
+            |found| [if found == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to.cast(), count as usize * 8) }],
+            |answer| {
+                let length = answer.part(PartKind::Value, 0).len().min(count as usize * 8);
+                answer.part(PartKind::Value, 0).as_ptr().copy_to_nonoverlapping(to.cast(), length);
+                answer.within(length / 8)
+            },
+        ) as c_int
     }
 
     [__sysconf] fn sysconf(name: c_int) -> c_long {
@@ -254,8 +291,9 @@ unsafe fn affinity(to: *mut u8, length: size_t, real: impl FnOnce() -> isize) ->
             0,
             real,
             |written| [if written == -1 { Piece::Nothing } else { Piece::some(PartKind::Value, to, written as usize) }],
-            |answer, _| {
-                answer.copy_part(PartKind::Value, 0, to, length);
+            |answer| {
+                answer.fill(PartKind::Value, 0, to, length);
+                answer.within(length)
             },
         )
     }

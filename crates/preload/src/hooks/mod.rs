@@ -92,7 +92,7 @@ fn may_block(op: Op, fd: i32) -> bool {
 /// A call whose result and result bytes are recorded, and given back by a replay.
 ///
 /// `pieces` names the result bytes after the real call returned; `answer` copies them to where the
-/// server wants them.
+/// server wants them, and returns what the call returns.
 #[inline(always)]
 pub unsafe fn recorded<const N: usize>(
     op: Op,
@@ -100,7 +100,7 @@ pub unsafe fn recorded<const N: usize>(
     aux: u32,
     real: impl FnOnce() -> isize,
     pieces: impl FnOnce(isize) -> [Piece; N],
-    answer: impl FnOnce(Answer, isize),
+    answer: impl FnOnce(Answer) -> isize,
 ) -> isize {
     // SAFETY: the block that `enter` returns is the calling thread's own; the pieces that the caller names live until
     // they are written.
@@ -114,10 +114,10 @@ pub unsafe fn recorded<const N: usize>(
             set_errno(errno);
         } else {
             let found = player::take(thread, op, fd);
-            value = found.value();
             let errno = errno();
-            answer(found, value);
+            value = answer(found);
             set_errno(errno);
+            found.set_error();
             player::done(thread, found);
         }
         leave(thread);
@@ -125,11 +125,11 @@ pub unsafe fn recorded<const N: usize>(
     }
 }
 
-/// A call of which only the result matters.
+/// A call of which only the result matters: a number on which no memory of the server depends.
 #[inline(always)]
 pub unsafe fn recorded_plain(op: Op, fd: i32, aux: u32, real: impl FnOnce() -> isize) -> isize {
     // SAFETY: there are no pieces.
-    unsafe { recorded(op, fd, aux, real, |_| [], |_, _| {}) }
+    unsafe { recorded(op, fd, aux, real, |_| [], Answer::number) }
 }
 
 /// A count of bytes as `aux` holds it.

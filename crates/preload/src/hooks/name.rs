@@ -44,15 +44,15 @@ fn build_addresses(answer: Answer) -> *mut addrinfo {
     // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
     // node.
     unsafe {
-        let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
+        let entries = || answer.read_values::<Entry>();
+        let count = entries().count();
         if count == 0 {
             return null_mut();
         }
         let nodes = block::<addrinfo>(count);
         let mut addresses = answer.parts().filter(|part| part.kind == PartKind::Addr as u8);
-        for at in 0..count {
+        for (at, entry) in entries().enumerate() {
             let to = &mut *nodes.add(at);
-            let entry: Entry = answer.part(PartKind::Value, at).as_ptr().cast::<Entry>().read_unaligned();
             let address = addresses.next().map_or(&[] as &[u8], |part| part.bytes);
             let kept = address.len().min(size_of_val(&to.address));
             address.as_ptr().copy_to_nonoverlapping((&raw mut to.address).cast(), kept);
@@ -96,15 +96,14 @@ fn build_interfaces(answer: Answer) -> *mut ifaddrs {
     // SAFETY: the block has as many nodes; each is written within its bounds. All zero, as it is at first, is a valid
     // node.
     unsafe {
-        let values = |nth| answer.part(PartKind::Value, nth);
-        let count = answer.parts().filter(|part| part.kind == PartKind::Value as u8).count();
+        let entries = || answer.read_values::<Entry>();
+        let count = entries().count();
         if count == 0 {
             return null_mut();
         }
         let nodes = block::<ifaddrs>(count);
-        for at in 0..count {
+        for (at, entry) in entries().enumerate() {
             let to = &mut *nodes.add(at);
-            let entry: Entry = values(at).as_ptr().cast::<Entry>().read_unaligned();
             let name = answer.part(PartKind::Path, at);
             let kept = name.len().min(to.name.len() - 1);
             to.name[..kept].copy_from_slice(&name[..kept]);
@@ -193,7 +192,7 @@ hooks! {
             set_errno(before);
         } else {
             let answer = player::take(thread, Op::Getaddrinfo, -1);
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             let mut unused = null_mut();
             if asks_nobody(node, hints) && real::getaddrinfo(node, service, hints, &mut unused) != 0 {
                 unused = null_mut();
@@ -226,7 +225,7 @@ hooks! {
         let text = |to: *mut c_char, room: socklen_t| if to.is_null() || room == 0 { c"".as_ptr() } else { to };
         let give = |answer: Answer, nth, to: *mut c_char, room: socklen_t| {
             if !to.is_null() && room > 0 {
-                let kept = answer.copy_part(PartKind::Path, nth, to.cast(), room as usize - 1);
+                let kept = answer.fill(PartKind::Path, nth, to.cast(), room as usize - 1);
                 *to.add(kept) = 0;
             }
         };
@@ -246,7 +245,7 @@ hooks! {
             set_errno(before);
         } else {
             let answer = player::take(thread, Op::Getnameinfo, -1);
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             if flags & libc::NI_NUMERICHOST != 0 && !service.is_null() {
                 // As for `asks_nobody`: a port may be looked for in a file.
                 let mut unused = [0; 256];
@@ -289,10 +288,13 @@ hooks! {
                 }
                 pieces
             },
-            |answer, failed| {
-                if failed == 0 {
+            |answer| {
+                // A name that was not found, by a resolver that left no error.
+                let some = answer.parts().any(|part| part.kind == PartKind::Addr as u8);
+                if !answer.is_error() && some {
                     found.set(host_entry(answer));
                 }
+                answer.success()
             },
         );
         found.get()
@@ -332,7 +334,7 @@ hooks! {
             set_errno(before);
         } else {
             let answer = player::take(thread, Op::Getifaddrs, -1);
-            result = answer.value() as c_int;
+            result = answer.success() as c_int;
             if result == 0 {
                 *to = build_interfaces(answer);
             }

@@ -8,7 +8,7 @@ use super::super::failures::{at_descriptor, at_path};
 use super::super::lifecycle::{self, become_child, exiting};
 use super::super::notes;
 use super::super::pids;
-use super::super::player;
+use super::super::player::{self, Answer};
 use super::super::programs::{self, Unloadable};
 use super::super::raw_calls;
 use super::super::real::hooks;
@@ -47,7 +47,7 @@ unsafe fn forked(pidfd: *mut c_int, real: impl Fn(bool) -> pid_t) -> pid_t {
         } else {
             sharing::before_fork(thread);
             let answer = player::take(thread, Op::Fork, -1);
-            let recorded = answer.value() as pid_t;
+            let recorded = answer.number() as pid_t;
             let index = answer.aux();
             let own = if recorded > 0 { at_descriptor(c"fork", -1, real(true)) } else { -1 };
             if own == 0 {
@@ -91,12 +91,12 @@ fn become_replayed_child(index: u32, recorded: pid_t) {
 }
 
 /// Gives the parent the recorded descriptor of its child.
-unsafe fn give_pidfd(answer: player::Answer, pidfd: *mut c_int) {
+unsafe fn give_pidfd(answer: Answer, pidfd: *mut c_int) {
     // SAFETY: the caller passes a place that is null or where the call writes.
     unsafe {
         if let Some(fd) = answer.read_value::<c_int>().filter(|_| !pidfd.is_null()) {
+            answer.take_descriptor(fd, StandIn::Other);
             *pidfd = fd;
-            descriptors::stand_in(fd, StandIn::Other);
         }
     }
 }
@@ -230,7 +230,10 @@ unsafe fn waited<T: Copy>(
                     Piece::Nothing
                 }]
             },
-            |answer, _| answer.copy_value(to),
+            |answer| {
+                answer.copy_value(to);
+                answer.number()
+            },
         ) as pid_t;
         if found > 0 {
             if libc::WIFEXITED(ended.status) || libc::WIFSIGNALED(ended.status) {
@@ -371,16 +374,15 @@ unsafe fn executed(
             }
         } else {
             let answer = player::take(thread, Op::Exec, -1);
-            if answer.ret() < 0 {
-                let result = answer.value();
+            if answer.is_error() {
+                let result = answer.success();
                 player::done(thread, answer);
                 leave(thread);
                 return result as c_int;
             }
             followed_as = answer.aux();
             let room = size_of_val(&inherited);
-            inherits =
-                answer.copy_part(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
+            inherits = answer.fill(PartKind::Value, 0, inherited.as_mut_ptr().cast(), room) / size_of::<Inherited>();
             player::done(thread, answer);
             if inherits > 0 {
                 descriptors::close_on_exec_but(&inherited[..inherits]);
@@ -453,7 +455,7 @@ hooks! {
         } else {
             sharing::before_fork(thread);
             let answer = player::take(thread, Op::Fork, -1);
-            pid = answer.value() as pid_t;
+            pid = answer.number() as pid_t;
             (beginning.index, beginning.recorded) = (answer.aux(), pid);
             if pid > 0 {
                 pids::learn(pid, start(&mut beginning));
@@ -521,7 +523,10 @@ hooks! {
             id,
             || real::waitid(kind, id, to, options) as isize,
             |failed| [if failed == 0 { Piece::value(&*to) } else { Piece::Nothing }],
-            |answer, _| answer.copy_value(to),
+            |answer| {
+                answer.copy_value(to);
+                answer.success()
+            },
         ) as c_int;
         let ended = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED].contains(&(*to).si_code);
         if failed == 0 && (*to).si_pid() > 0 && ended {
@@ -553,7 +558,7 @@ hooks! {
             0,
             || real::system(command) as isize,
             |_| [Piece::path(command)],
-            |_, _| {},
+            Answer::number,
         ) as c_int
     }
 
@@ -659,7 +664,10 @@ unsafe fn spawned(to: *mut pid_t, path: *const c_char, real: impl FnOnce() -> c_
                 let pid = if failed == 0 && !to.is_null() { Piece::value(&*to) } else { Piece::Nothing };
                 [Piece::path(path), pid]
             },
-            |answer, _| answer.copy_value(to),
+            |answer| {
+                answer.copy_value(to);
+                answer.number()
+            },
         ) as c_int
     }
 }

@@ -56,10 +56,11 @@ pub(super) fn sent(aux: c_int, signal: c_int, real: impl Fn() -> c_int) -> c_int
             signal as u32,
             || real() as isize,
             |_| [Piece::value(&aux)],
-            |_, _| {
+            |answer| {
                 if aux == 0 && handlers::of(signal).is_none() {
                     real();
                 }
+                answer.success()
             },
         ) as c_int
     }
@@ -75,7 +76,10 @@ unsafe fn timer<T>(op: Op, aux: u32, old: *mut T, real: impl FnOnce() -> c_int) 
             aux,
             || real() as isize,
             |failed| [if failed == 0 && !old.is_null() { Piece::value(&*old) } else { Piece::Nothing }],
-            |answer, _| answer.copy_value(old),
+            |answer| {
+                answer.copy_value(old);
+                answer.success()
+            },
         ) as c_int
     }
 }

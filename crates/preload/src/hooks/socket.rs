@@ -40,8 +40,9 @@ unsafe fn give_address(answer: Answer, nth: usize, address: *mut sockaddr, lengt
         if address.is_null() || length.is_null() {
             return;
         }
+        // As the kernel does it: the true length, and as much of the address as there is room for.
         let bytes = answer.part(PartKind::Addr, nth);
-        answer.copy_part(PartKind::Addr, nth, address.cast(), *length as usize);
+        bytes.as_ptr().copy_to_nonoverlapping(address.cast(), bytes.len().min(*length as usize));
         *length = bytes.len() as socklen_t;
     }
 }
@@ -71,10 +72,11 @@ unsafe fn named(op: Op, fd: c_int, address: *const sockaddr, length: socklen_t, 
             0,
             real,
             |_| [Piece::some(PartKind::Addr, address.cast(), length as usize), local_address(fd, &mut local)],
-            |_, failed| {
-                if op == Op::Bind && failed == 0 {
+            |answer| {
+                if op == Op::Bind && !answer.is_error() {
                     leave_file(address, length);
                 }
+                answer.success()
             },
         ) as c_int
     }
@@ -121,7 +123,10 @@ unsafe fn address_of(
             0,
             || real() as isize,
             |failed| [address_piece(address, room, length, failed == 0)],
-            |answer, _| give_address(answer, 0, address, length),
+            |answer| {
+                give_address(answer, 0, address, length);
+                answer.success()
+            },
         ) as c_int
     }
 }
@@ -163,14 +168,17 @@ unsafe fn accepted(
                 let length = (*peer_length as usize).min(size_of::<AnyAddress>());
                 [Piece::some(PartKind::Addr, peer.cast(), length), local_address(new as c_int, &mut local)]
             },
-            |answer, new| {
-                if new >= 0 {
+            |answer| {
+                if !answer.is_error() {
                     give_address(answer, 0, address, length);
-                    descriptors::stand_in(new as c_int, StandIn::Socket);
                 }
+                answer.descriptor(StandIn::Socket)
             },
         ) as c_int;
         descriptors::opened(new);
+        if descriptors::is_datagram(fd) {
+            descriptors::set_datagram(new);
+        }
         descriptors::set_nonblocking(new, flags & libc::SOCK_NONBLOCK != 0);
         new
     }
@@ -205,7 +213,7 @@ pub(super) unsafe fn received(
             set_errno(errno);
         } else {
             (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
-            let given = player::take_input(thread, op, fd, length);
+            let given = player::take_input(thread, op, fd, length, flags);
             value = given.value();
             if value >= 0 {
                 give_address(given.answer(), 0, address, address_length);
@@ -274,10 +282,10 @@ unsafe fn compared(thread: *mut Thread, sending: Sending<impl Iterator<Item = pl
         if !to.is_empty() && !answer.is_made_up() {
             compare_address(thread, answer, op, fd, 0, to);
         }
-        if answer.ret() >= 0 && !answer.is_made_up() {
+        if !answer.is_error() && !answer.is_made_up() {
             compare_output(thread, answer, op, fd, 0, total, runs);
         }
-        let value = answer.value();
+        let value = answer.within(total);
         player::done(thread, answer);
         value
     }
@@ -291,12 +299,11 @@ unsafe fn decoded(thread: *mut Thread, sending: Sending<impl Iterator<Item = pla
         let Sending { op, fd, to, total, runs } = sending;
         let own = Sending { op, fd, to, total, runs: runs.clone() };
         let Some(answer) = player::take_sent(thread, own) else { return total as ssize_t };
-        if answer.ret() >= 0 {
+        if !answer.is_error() {
             compare_output(thread, answer, op, fd, 0, total, runs);
         }
         // What was taken whole is taken whole again, whatever its length.
-        let whole = answer.ret() >= 0 && answer.ret() == i64::from(answer.aux());
-        let value = if whole { total as ssize_t } else { answer.value() };
+        let value = if answer.is_complete_output() { total as ssize_t } else { answer.within(total) };
         player::done(thread, answer);
         value
     }
@@ -328,7 +335,7 @@ pub(super) unsafe fn scatter(mut bytes: &[u8], vector: *const libc::iovec, count
     }
 }
 
-/// Descriptors that travel with a message.
+/// Descriptors that travel with a message. A replay has copied whole messages of control data only.
 unsafe fn each_descriptor(message: *const msghdr, mut each: impl FnMut(c_int)) {
     // SAFETY: the caller passes the message that the server did, whose control data the kernel has written or the
     // server.
@@ -357,12 +364,12 @@ fn is_file(fd: c_int) -> bool {
 }
 
 /// Descriptors that came along with a message belong to the conversation.
-unsafe fn adopt_descriptors(message: *const msghdr, replaying: bool) {
+unsafe fn adopt_descriptors(message: *const msghdr, replayed: Option<Answer>) {
     // SAFETY: the caller passes the message that the server did.
     unsafe {
         each_descriptor(message, |fd| {
-            if replaying {
-                descriptors::stand_in(fd, StandIn::Socket);
+            if let Some(answer) = replayed {
+                answer.take_descriptor(fd, StandIn::Socket);
             } else if is_file(fd) {
                 notes::uncovered(&[
                     b"the descriptor of a file came over a socket (SCM_RIGHTS): a replay has none there, and compares what is written to it as output",
@@ -380,13 +387,26 @@ unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: us
         [
             Piece::some(PartKind::Addr, (*message).msg_name.cast(), name as usize),
             Piece::some(PartKind::Control, (*message).msg_control.cast(), (*message).msg_controllen),
-            if count > 0 { Piece::Vector(PartKind::In, (*message).msg_iov, count) } else { Piece::Nothing },
+            if count > 0 {
+                // The length of a whole message may be more than there is room for (`MSG_TRUNC`).
+                let room = vector_length((*message).msg_iov, (*message).msg_iovlen);
+                Piece::Vector(PartKind::In, (*message).msg_iov, count.min(room))
+            } else {
+                Piece::Nothing
+            },
         ]
     }
 }
 
 /// Gives one recorded message to the server. `address`, `control` and `content` are its parts.
-unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], content: &[u8], flags: c_int) {
+unsafe fn give_message(
+    message: *mut msghdr,
+    answer: Answer,
+    address: &[u8],
+    control: &[u8],
+    content: &[u8],
+    flags: c_int,
+) {
     // SAFETY: the caller passes the message that the server did: its name, control data and buffers have the room that
     // they say.
     unsafe {
@@ -395,14 +415,15 @@ unsafe fn give_message(message: *mut msghdr, address: &[u8], control: &[u8], con
             address.as_ptr().copy_to_nonoverlapping((*message).msg_name.cast(), kept);
             (*message).msg_namelen = address.len() as socklen_t;
         }
-        let kept = control.len().min((*message).msg_controllen);
-        if !(*message).msg_control.is_null() {
-            control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), kept);
+        let room = if (*message).msg_control.is_null() { 0 } else { (*message).msg_controllen };
+        if control.len() > room {
+            answer.lost(control.len(), room);
         }
-        (*message).msg_controllen = kept as _;
+        control.as_ptr().copy_to_nonoverlapping((*message).msg_control.cast(), control.len());
+        (*message).msg_controllen = control.len() as _;
         (*message).msg_flags = flags;
         scatter(content, (*message).msg_iov, (*message).msg_iovlen);
-        adopt_descriptors(message, true);
+        adopt_descriptors(message, Some(answer));
     }
 }
 
@@ -417,7 +438,8 @@ fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static 
     let mut parts = answer.parts().peekable();
     std::iter::from_fn(move || {
         let head = parts.next().filter(|part| part.kind == PartKind::Message as u8)?;
-        let word = |at: usize| u32::from_le_bytes(head.bytes[at..at + 4].try_into().unwrap_or_default());
+        let word =
+            |at: usize| head.bytes.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes);
         let mut found: [&'static [u8]; 4] = [&[]; 4];
         while let Some(part) = parts.next_if(|part| part.kind != PartKind::Message as u8) {
             match PartKind::from_number(part.kind) {
@@ -432,7 +454,13 @@ fn each_message(answer: Answer) -> impl Iterator<Item = (MessageHead, [&'static 
     })
 }
 
-unsafe fn receive_several(fd: c_int, messages: *mut mmsghdr, count: usize, real: impl FnOnce(usize) -> c_int) -> c_int {
+unsafe fn receive_several(
+    fd: c_int,
+    messages: *mut mmsghdr,
+    count: usize,
+    flags: c_int,
+    real: impl FnOnce(usize) -> c_int,
+) -> c_int {
     // SAFETY: the block that `enter` returns is the calling thread's own; the caller passes as many messages.
     unsafe {
         let (thread, recording) = enter();
@@ -446,18 +474,32 @@ unsafe fn receive_several(fd: c_int, messages: *mut mmsghdr, count: usize, real:
             value = blocking(thread, Op::Recvmmsg, fd, || real(count));
             emit_several(thread, Op::Recvmmsg, fd, count, value, |at| {
                 let message = messages.add(at);
-                adopt_descriptors(&(*message).msg_hdr, false);
+                adopt_descriptors(&(*message).msg_hdr, None);
                 let head = [(*message).msg_len, (*message).msg_hdr.msg_flags as u32];
                 (head, message_pieces(&(*message).msg_hdr, rooms[at], (*message).msg_len as usize))
             });
         } else {
             let answer = player::take(thread, Op::Recvmmsg, fd);
-            for (at, (head, [address, control, content, _])) in each_message(answer).enumerate().take(count) {
-                let message = messages.add(at);
-                (*message).msg_len = head[0];
-                give_message(&mut (*message).msg_hdr, address, control, content, head[1] as c_int);
+            let came = each_message(answer).count();
+            if came > count {
+                answer.lost(came, count);
             }
-            value = answer.value() as c_int;
+            for (at, (head, [address, control, content, _])) in each_message(answer).enumerate() {
+                let message = messages.add(at);
+                let header = &mut (*message).msg_hdr;
+                let room = vector_length(header.msg_iov, header.msg_iovlen);
+                let peeks = flags & libc::MSG_PEEK != 0;
+                if content.len() > room && !peeks {
+                    answer.lost(content.len(), room);
+                }
+                let content = &content[..content.len().min(room)];
+                let cut = content.len() < head[0] as usize;
+                let whole = flags & libc::MSG_TRUNC != 0;
+                (*message).msg_len = if whole { head[0] } else { content.len() as u32 };
+                let flags = head[1] as c_int | if cut { libc::MSG_TRUNC } else { 0 };
+                give_message(header, answer, address, control, content, flags);
+            }
+            value = answer.within(came) as c_int;
             player::done(thread, answer);
         }
         leave(thread);
@@ -497,7 +539,7 @@ hooks! {
             domain as u32,
             || real::socket(domain, kind, protocol) as isize,
             |_| [Piece::value(&what)],
-            |_, fd| descriptors::stand_in(fd as c_int, StandIn::Socket),
+            |answer| answer.descriptor(StandIn::Socket),
         ) as c_int;
         descriptors::opened(fd);
         descriptors::set_nonblocking(fd, kind & libc::SOCK_NONBLOCK != 0);
@@ -549,10 +591,11 @@ hooks! {
             (level as u32) << 16 | name as u32 & 0xffff,
             || real::getsockopt(fd, level, name, to, length) as isize,
             |failed| [if failed == 0 { Piece::some(PartKind::Value, to.cast(), *length as usize) } else { Piece::Nothing }],
-            |answer, failed| {
-                if failed == 0 {
-                    *length = answer.copy_part(PartKind::Value, 0, to.cast(), *length as usize) as socklen_t;
+            |answer| {
+                if !answer.is_error() {
+                    *length = answer.fill(PartKind::Value, 0, to.cast(), *length as usize) as socklen_t;
                 }
+                answer.success()
             },
         ) as c_int
     }
@@ -564,7 +607,7 @@ hooks! {
             (level as u32) << 16 | name as u32 & 0xffff,
             || real::setsockopt(fd, level, name, value, length) as isize,
             |_| [Piece::some(PartKind::Value, value.cast(), length as usize)],
-            |_, _| {},
+            Answer::success,
         ) as c_int
     }
 
@@ -618,7 +661,7 @@ hooks! {
             value = blocking(thread, Op::Recvmsg, fd, || real::recvmsg(fd, message, flags));
             let errno = errno();
             if value >= 0 {
-                adopt_descriptors(message, false);
+                adopt_descriptors(message, None);
                 let came_flags = (*message).msg_flags as u32;
                 let [address, control, content] = message_pieces(message, name_room, (value as usize).min(length));
                 let pieces = [address, control, content, Piece::value(&came_flags)];
@@ -629,13 +672,14 @@ hooks! {
             set_errno(errno);
         } else {
             (*thread).no_wait = flags & libc::MSG_DONTWAIT != 0;
-            let given = player::take_input(thread, Op::Recvmsg, fd, length);
+            let given = player::take_input(thread, Op::Recvmsg, fd, length, flags);
             value = given.value();
-            if value >= 0 {
-                let answer = given.answer();
-                let flags = answer.read_value::<c_int>().unwrap_or(0);
+            let answer = given.answer();
+            if !answer.is_error() {
+                let cut = descriptors::is_datagram(fd) && given.bytes.len() < answer.part(PartKind::In, 0).len();
+                let flags = answer.read_value::<c_int>().unwrap_or(0) | if cut { libc::MSG_TRUNC } else { 0 };
                 let control = answer.part(PartKind::Control, 0);
-                give_message(message, answer.part(PartKind::Addr, 0), control, given.bytes, flags);
+                give_message(message, answer, answer.part(PartKind::Addr, 0), control, given.bytes, flags);
             }
             given.done(thread);
         }
@@ -644,7 +688,7 @@ hooks! {
     }
 
     time64 [__recvmmsg64] fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: libc::c_uint, flags: c_int, timeout: *mut timespec) -> c_int {
-        receive_several(fd, messages, count as usize, |count| {
+        receive_several(fd, messages, count as usize, flags, |count| {
             real::recvmmsg(fd, messages, count as libc::c_uint, flags, timeout)
         })
     }
@@ -729,7 +773,7 @@ hooks! {
                 outputs += usize::from(head[0] > 0);
                 (*message).msg_len = head[0];
             }
-            value = answer.value() as c_int;
+            value = answer.within(count) as c_int;
             player::done(thread, answer);
         }
         leave(thread);

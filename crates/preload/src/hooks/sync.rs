@@ -123,7 +123,7 @@ unsafe fn created(
         } else {
             let answer = player::take(thread, Op::ThreadCreate, -1);
             player::share_one_cpu(thread);
-            if answer.ret() == WAITS_ONLY {
+            if answer.code() == WAITS_ONLY {
                 player::expect_waits_only();
             }
             ending::wait_for_others();
@@ -214,7 +214,7 @@ pub(super) unsafe fn acquired<T>(
             };
             recorder::emit(thread, op, -1, player::name_of(object), i64::from(result), &[]);
         } else if let Some(answer) = player::take_sync(thread, op) {
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             if had(result).is_some() {
                 acquire();
             }
@@ -241,7 +241,7 @@ unsafe fn waited(op: Op, mutex: *mut pthread_mutex_t, real: impl FnOnce() -> c_i
             // A wait whose turn is far off must not hold the mutex meanwhile.
             libc::pthread_mutex_unlock(mutex);
             let answer = player::take_condition(thread, op);
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             libc::pthread_mutex_lock(mutex);
             player::done(thread, answer);
         }
@@ -270,7 +270,7 @@ unsafe fn semaphore(op: Op, object: *mut sem_t, real: impl Fn() -> c_int) -> c_i
             recorder::emit(thread, op, -1, player::name_of(object), state::outcome(result as isize), &[]);
             state::set_errno(errno);
         } else if let Some(answer) = player::take_sync(thread, op) {
-            let outcome = answer.ret() as c_int;
+            let outcome = answer.code() as c_int;
             if outcome == 0 {
                 wait_semaphore(object);
             }
@@ -300,7 +300,7 @@ unsafe fn joined(op: Op, real: impl FnOnce() -> c_int, join: impl FnOnce() -> c_
         } else {
             // The turn first: the thread to be joined still needs the turns before it.
             let answer = player::take(thread, op, -1);
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             if result == 0 {
                 join();
             }
@@ -432,7 +432,10 @@ hooks! {
             0,
             || real::sem_getvalue(to, value) as isize,
             |_| [recorder::Piece::value(&*value)],
-            |answer, _| answer.copy_value(value),
+            |answer| {
+                answer.copy_value(value);
+                answer.success()
+            },
         ) as c_int
     }
 
@@ -530,7 +533,7 @@ hooks! {
             player::let_others_in(thread);
             real::pthread_barrier_wait(barrier);
             let answer = player::take(thread, Op::BarrierWait, -1);
-            result = answer.ret() as c_int;
+            result = answer.code() as c_int;
             player::done(thread, answer);
         }
         leave(thread);
@@ -574,7 +577,7 @@ pub(super) unsafe fn futex_waited(word: *const u32, real: impl FnOnce() -> libc:
             state::set_errno(errno);
         } else if let Some(answer) = player::take_sync(thread, Op::FutexWait) {
             player::done(thread, answer);
-            result = answer.value() as libc::c_long;
+            result = answer.number() as libc::c_long;
         } else {
             result = real();
         }

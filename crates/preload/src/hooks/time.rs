@@ -120,7 +120,7 @@ unsafe fn reading<T>(op: Op, aux: u32, to: *mut T, real: impl FnOnce() -> i64) -
             set_errno(before);
         } else if let Some(answer) = player::take_reading(thread, op) {
             answer.copy_value(to);
-            value = if answer.ret() < 0 { answer.value() as i64 } else { answer.ret() };
+            value = if answer.is_error() { answer.success() as i64 } else { answer.code() };
             player::done(thread, answer);
         }
         leave(thread);

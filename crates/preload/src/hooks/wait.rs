@@ -5,7 +5,7 @@ use super::super::epoll::{self, Instance};
 use super::super::player::{self, Answer};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
-use super::super::state::{errno, outcome, returned, set_errno};
+use super::super::state::{errno, outcome, set_errno};
 use super::super::thread::Thread;
 use super::super::widths::Time;
 use super::super::widths::plain::{timespec, timeval};
@@ -79,7 +79,7 @@ unsafe fn wait(
         } else {
             let answer = player::take_wait(thread, op, fd, timeout_ms);
             let given = give(answer);
-            value = if answer.ret() > 0 { given } else { returned(answer.ret()) as c_int };
+            value = if answer.is_error() { answer.success() as c_int } else { given };
             player::done(thread, answer);
         }
         leave(thread);
@@ -142,7 +142,7 @@ const WORD_BITS: usize = c_ulong::BITS as usize;
 
 unsafe fn give_sets(count: c_int, sets: [*mut fd_set; 3], answer: Answer) -> c_int {
     // A call that fails leaves the sets as they are, and who was interrupted asks with them again.
-    if answer.ret() < 0 {
+    if answer.is_error() {
         return 0;
     }
     let mut given = 0;
@@ -202,9 +202,11 @@ unsafe fn give_poll(fds: *mut pollfd, count: nfds_t, answer: Answer) -> c_int {
         let unasked = |at: &usize| events as i16 & !(fds[*at].events | UNASKED) != 0;
         let first = places.next();
         if let Some(at) = first.filter(|at| !unasked(at)).or_else(|| places.find(|at| !unasked(at))).or(first) {
-            fds[at].revents = events as i16;
+            // None but those that the build asks for, as from the kernel.
+            let told = events as i16 & (fds[at].events | UNASKED);
+            given += c_int::from(told != 0 && fds[at].revents == 0);
+            fds[at].revents |= told;
             place = at + 1;
-            given += 1;
         }
     }
     given
@@ -293,7 +295,7 @@ unsafe fn sleep_for<T>(op: Op, timeout_ms: u32, left: *mut T, real: impl FnOnce(
         } else {
             let answer = player::take_wait(thread, op, -1, timeout_ms);
             answer.copy_value(left);
-            value = answer.value();
+            value = answer.number();
             player::done(thread, answer);
         }
         leave(thread);
@@ -412,7 +414,7 @@ hooks! {
             operation as u32,
             || real::epoll_ctl(epoll, operation, fd, if event.is_null() { event } else { &mut asked }) as isize,
             |_| [],
-            |_, _| {},
+            Answer::success,
         ) as c_int
     }
 
@@ -456,7 +458,7 @@ fn created(real: impl FnOnce() -> c_int) -> c_int {
             0,
             || real() as isize,
             |_| [],
-            |_, fd| descriptors::stand_in(fd as c_int, descriptors::StandIn::Other),
+            |answer| answer.descriptor(descriptors::StandIn::Other),
         ) as c_int;
         descriptors::opened(fd);
         epoll::made(fd);
@@ -479,7 +481,7 @@ unsafe fn wait_for_signal(op: Op, timeout_ms: u32, info: *mut libc::siginfo_t, r
         } else {
             let answer = player::take_wait(thread, op, -1, timeout_ms);
             answer.copy_value(info);
-            value = answer.value();
+            value = answer.number();
             player::done(thread, answer);
         }
         leave(thread);

@@ -344,8 +344,11 @@ pub unsafe fn end_without_records(thread: *mut Thread) {
     }
 }
 
-/// Takes the record of an input, or what is left of it, for a call with room for `room` bytes.
-pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> Given {
+/// Takes the record of an input, or what is left of it, for a call with room for `room` bytes and these flags.
+///
+/// Of a stream, the rest is kept for the next call. Of a message it would be lost, which ends the replay unless the call only
+/// looks at it.
+pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize, flags: i32) -> Given {
     // SAFETY: the block is the calling thread's own, and records before its `end` are whole and in memory.
     unsafe {
         let answer = take(thread, op, fd);
@@ -354,13 +357,24 @@ pub unsafe fn take_input(thread: *mut Thread, op: Op, fd: i32, room: usize) -> G
         let given = if (*head).op & PARTLY != 0 { (*head).aux as usize } else { 0 };
         let rest = &whole[given.min(whole.len())..];
         let bytes = &rest[..rest.len().min(room)];
-        let more = room > 0 && bytes.len() < rest.len() && !descriptors::is_datagram(fd);
+        let is_message = descriptors::is_datagram(fd);
+        let peeks = flags & libc::MSG_PEEK != 0;
+        let cut = bytes.len() < rest.len() && !peeks;
+        if cut && is_message {
+            answer.lost(rest.len(), room);
+        }
+        let mut length = bytes.len();
+        if flags & libc::MSG_TRUNC != 0 && (*head).ret >= 0 && (*head).op & PARTLY == 0 {
+            let whole = (*head).ret as usize;
+            length = if is_message || whole > (*head).aux as usize { whole } else { whole.min(room) };
+        }
+        let more = cut;
         if more {
             (*head).op |= PARTLY;
             (*head).aux = (given + bytes.len()) as u32;
             count!(thread, resynced, 1);
         }
-        Given { answer, bytes, some: bytes.len() < whole.len(), more }
+        Given { answer, bytes, length, more }
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) fn name(class: DivergenceClass) -> &'static str {
         DivergenceClass::LateExit => "late exit",
         DivergenceClass::MissingFile => "missing file",
         DivergenceClass::Crash => "crash",
+        DivergenceClass::Input => "input that does not fit",
     }
 }
 
@@ -43,6 +44,12 @@ pub(super) fn detail(found: &Divergence) -> String {
     let difference = match found.difference {
         Difference::NotSent => Some("not sent".to_owned()),
         Difference::Destination => Some("destination address".to_owned()),
+        Difference::Room { recorded, room } => {
+            Some(format!("{} recorded, the build has room for {}", thousands(recorded), thousands(room)))
+        }
+        Difference::Descriptor(fd) => {
+            Some(format!("the recorded call made descriptor {fd}, which is open in the build"))
+        }
         _ => None,
     };
     let detail = found.detail.as_ref().map(|detail| match detail {
@@ -118,6 +125,7 @@ pub(super) fn key(class: DivergenceClass) -> &'static str {
         DivergenceClass::LateExit => "late_exit",
         DivergenceClass::MissingFile => "missing_file",
         DivergenceClass::Crash => "crash",
+        DivergenceClass::Input => "input",
     }
 }
 

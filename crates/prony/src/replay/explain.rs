@@ -295,6 +295,8 @@ pub(super) fn difference(difference: Difference) -> &'static str {
         Difference::NotSent => "not_sent",
         Difference::NotRecorded => "not_recorded",
         Difference::Destination => "destination",
+        Difference::Room { .. } => "room",
+        Difference::Descriptor(_) => "descriptor",
         Difference::Status { .. } => "status",
     }
 }

@@ -142,7 +142,7 @@ fn a_tolerant_replay_is_never_called_identical() {
 #[test]
 fn every_class_of_divergence_has_its_words_and_its_next_step() {
     use DivergenceClass::*;
-    for class in [Output, Order, UnrecordedCall, Starvation, EarlyExit, LateExit, MissingFile, Crash] {
+    for class in [Output, Order, UnrecordedCall, Starvation, EarlyExit, LateExit, MissingFile, Crash, Input] {
         let mut found = divergence(class);
         if class != Output {
             (found.byte, found.expected, found.found) = (None, Vec::new(), Vec::new());
@@ -164,6 +164,10 @@ fn every_class_of_divergence_has_its_words_and_its_next_step() {
             Crash => {
                 let signal = Detail::Signal { signal: 11, records: 48_211, of: 318_204 };
                 (found.call, found.detail) = ("sendto".to_owned(), Some(signal));
+            }
+            Input => {
+                found.call = "recvfrom".to_owned();
+                found.difference = Difference::Room { recorded: 1400, room: 512 };
             }
             _ => {}
         }
@@ -420,6 +424,7 @@ fn every_detail_of_a_divergence_has_its_words() {
     let details = [
         (Difference::NotSent, None, "not sent"),
         (Difference::Destination, None, "destination address"),
+        (Difference::Descriptor(7), None, "the recorded call made descriptor 7, which is open in the build"),
         (
             Difference::Destination,
             Some(Detail::Lengths { expected: 16, found: 28 }),

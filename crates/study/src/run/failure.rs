@@ -90,6 +90,7 @@ pub fn of_divergence(report: &ReplayReport) -> Failure {
             _ => "a file that the server read is not there".to_owned(),
         },
         DivergenceClass::Crash => "it was ended by a signal".to_owned(),
+        DivergenceClass::Input => format!("the result of the recorded `{}` does not fit", found.call),
     };
     let kind = kind_of_divergence(found);
     let place = format!("diverged at record {} of frame {}: {what}", found.record, found.frame);
