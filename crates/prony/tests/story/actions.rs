@@ -311,7 +311,73 @@ fn the_action_installs_a_wheel_and_compares_both_builds() {
     let tolerated = compare("slow", "arena.demo", &[("fail-on", "never")]);
     assert_eq!((tolerated.step.code, tolerated.outputs["verdict"].as_str()), (Some(0), "slower"), "{tolerated:?}");
 
-    // A wheel that cannot be installed fails the action before anything is compared.
-    let missing = compare("slow", "arena.demo", &[("wheel", "no-such.whl")]);
-    assert_eq!((missing.step.code, missing.outputs["verdict"].as_str()), (Some(1), ""), "{missing:?}");
+    // What is no wheel fails the action before anything is compared. A name in an index, and a file that anybody on the way
+    // can replace, are none.
+    let hash = "0".repeat(63);
+    let cut = format!("https://127.0.0.1:1/prony.whl#sha256={hash}");
+    let other = format!("http://127.0.0.1:1/prony.whl#sha256={hash}0");
+    for no_wheel in ["no-such.whl", "prony", "prony==0.1.0", "https://127.0.0.1:1/prony.whl", "-r.whl", &cut, &other] {
+        let missing = compare("slow", "arena.demo", &[("wheel", no_wheel)]);
+        assert_eq!((missing.step.code, missing.outputs["verdict"].as_str()), (Some(2), ""), "{missing:?}");
+        assert!(missing.step.stderr.contains("error: wheel: expected "), "{missing:?}");
+    }
+}
+
+/// A checkout of the action whose wheel is packed and not compiled: real pip, an in-tree build backend (PEP 517).
+#[test]
+fn without_a_wheel_the_action_installs_its_own_checkout() {
+    const BACKEND: &str = r#"
+import pathlib, shutil
+
+def build_wheel(directory, config_settings=None, metadata_directory=None):
+    wheel = next(pathlib.Path(__file__).parent.glob("*.whl"))
+    return shutil.copy(wheel, directory).rsplit("/", 1)[-1]
+"#;
+    const PROJECT: &str = "[build-system]\nrequires = []\nbuild-backend = \"backend\"\nbackend-path = [\".\"]\n";
+    let scratch = Scratch::new("own-checkout");
+    wheel(&scratch);
+    scratch.write("backend.py", BACKEND);
+    scratch.write("pyproject.toml", PROJECT);
+    let script = scratch.file("scripts/ci-install");
+    fs::create_dir(scratch.file("scripts")).expect("it is new");
+    fs::copy(root().join("scripts/ci-install"), &script).expect("it is in the tree");
+    let environment = scratch.arg("environment");
+    let installed = Answer::to(Command::new(script).arg(&environment).env("PIP_NO_INDEX", "1"));
+    assert_eq!(installed.code, Some(0), "{installed:?}");
+    assert!(installed.stdout.starts_with("prony "), "{installed:?}");
+    let program = scratch.file("environment/bin/prony");
+    assert_eq!(fs::read(program).expect("pip put it there"), fs::read(prony_testing::program()).expect("it is built"));
+}
+
+/// Whoever registers a name in an index decides what its users run.
+#[test]
+fn no_page_and_no_script_installs_prony_by_name_from_an_index() {
+    let mut files = vec![root().join("README.md"), root().join("action.yml"), root().join("CONTRIBUTING.md")];
+    let mut directories = vec![root().join("docs"), root().join("scripts"), root().join("studies")];
+    while let Some(directory) = directories.pop() {
+        for entry in fs::read_dir(&directory).expect("it is in the tree") {
+            let entry = entry.expect("it can be read");
+            match entry.file_type().expect("it has a type").is_dir() {
+                true => directories.push(entry.path()),
+                false => files.push(entry.path()),
+            }
+        }
+    }
+    let installs = |words: &[&str]| {
+        let commands = [["pip", "install"], ["pip3", "install"], ["pipx", "install"], ["pipx", "run"], ["uv", "add"]];
+        let after = words.iter().skip(2).find(|word| !word.starts_with('-')).copied().unwrap_or("");
+        let name = after.trim_matches(|c: char| !c.is_ascii_alphanumeric()).split(['=', '<', '>', '[']).next();
+        words.len() > 2 && commands.contains(&[words[0].trim_start_matches('`'), words[1]]) && name == Some("prony")
+    };
+    let mut found = Vec::new();
+    for file in files {
+        let Ok(text) = fs::read_to_string(&file) else { continue };
+        for line in text.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            if (0..words.len()).any(|at| installs(&words[at..])) {
+                found.push(format!("{}: {line}", file.display()));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{found:#?}");
 }
