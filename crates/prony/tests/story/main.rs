@@ -21,6 +21,7 @@ mod long;
 mod messages;
 mod names;
 mod proof;
+mod setup;
 mod stores;
 mod strangers;
 mod travel;
