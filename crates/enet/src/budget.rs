@@ -90,7 +90,9 @@ impl Budget {
             let share = Share { network, peers: 0, held: 0 };
             match self.free.pop() {
                 Some(at) => {
-                    self.shares[at as usize] = share;
+                    if let Some(place) = self.shares.get_mut(at as usize) {
+                        *place = share;
+                    }
                     at
                 }
                 None => {
@@ -99,16 +101,22 @@ impl Budget {
                 }
             }
         });
-        self.shares[share as usize].peers += 1;
+        if let Some(share) = self.shares.get_mut(share as usize) {
+            share.peers += 1;
+        }
         account.share = Some(share);
+    }
+
+    fn share(&mut self, at: Option<u32>) -> Option<&mut Share> {
+        self.shares.get_mut(at? as usize)
     }
 
     /// Takes back all that a peer holds.
     pub fn empty(&mut self, account: &mut Account) {
         self.held -= account.held;
         self.exempt -= account.exempt;
-        if let Some(share) = account.share {
-            self.shares[share as usize].held -= account.held;
+        if let Some(share) = self.share(account.share) {
+            share.held -= account.held;
         }
         *account = Account { share: account.share, ..Account::default() };
     }
@@ -117,10 +125,11 @@ impl Budget {
     pub fn close(&mut self, account: &mut Account) {
         self.empty(account);
         let Some(at) = account.share.take() else { return };
-        let share = &mut self.shares[at as usize];
+        let Some(share) = self.share(Some(at)) else { return };
         share.peers -= 1;
         if share.peers == 0 {
-            self.networks.remove(&share.network);
+            let network = share.network;
+            self.networks.remove(&network);
             self.free.push(at);
         }
     }
@@ -164,11 +173,9 @@ impl ReceiveQuota<'_> {
     }
 
     fn hold(&mut self, bytes: usize) -> bool {
-        let Some(share) = self.account.share.and_then(|share| self.budget.shares.get_mut(share as usize)) else {
-            return false;
-        };
         // What is left for others behind it.
         let Some(left) = self.held_limit.checked_sub(self.budget.held + bytes) else { return false };
+        let Some(share) = self.budget.share(self.account.share) else { return false };
         if share.held + bytes > left || self.account.held + bytes > self.waiting_limit {
             return false;
         }
@@ -179,8 +186,8 @@ impl ReceiveQuota<'_> {
     }
 
     fn release(&mut self, bytes: usize) {
-        if let Some(share) = self.account.share {
-            self.budget.shares[share as usize].held -= bytes;
+        if let Some(share) = self.budget.share(self.account.share) {
+            share.held -= bytes;
         }
         self.budget.held -= bytes;
         self.account.held -= bytes;

@@ -9,6 +9,7 @@ const SLICE: usize = 8;
 
 static TABLES: [[u32; 256]; SLICE] = tables();
 
+#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which refuses an index out of bounds")]
 const fn tables() -> [[u32; 256]; SLICE] {
     let mut tables = [[0; 256]; SLICE];
     let mut byte = 0;
@@ -35,25 +36,32 @@ const fn tables() -> [[u32; 256]; SLICE] {
     tables
 }
 
+#[expect(clippy::indexing_slicing, reason = "a table has an entry for each value of a byte, and a constant names it")]
+#[inline]
+fn entry<const TABLE: usize>(byte: u8) -> u32 {
+    const { assert!(TABLE < SLICE) };
+    TABLES[TABLE][usize::from(byte)]
+}
+
 /// CRC-32/IEEE of `bytes`: reflected, all ones before, complement after.
 ///
 /// On the wire it is stored big-endian.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let mut rest = !0u32;
     let (slices, tail) = bytes.as_chunks::<SLICE>();
-    for slice in slices {
-        let low = u32::from_le_bytes([slice[0], slice[1], slice[2], slice[3]]) ^ rest;
-        rest = TABLES[7][(low & 0xff) as usize]
-            ^ TABLES[6][(low >> 8 & 0xff) as usize]
-            ^ TABLES[5][(low >> 16 & 0xff) as usize]
-            ^ TABLES[4][(low >> 24) as usize]
-            ^ TABLES[3][usize::from(slice[4])]
-            ^ TABLES[2][usize::from(slice[5])]
-            ^ TABLES[1][usize::from(slice[6])]
-            ^ TABLES[0][usize::from(slice[7])];
+    for &[a, b, c, d, e, f, g, h] in slices {
+        let [low_a, low_b, low_c, low_d] = (u32::from_le_bytes([a, b, c, d]) ^ rest).to_le_bytes();
+        rest = entry::<7>(low_a)
+            ^ entry::<6>(low_b)
+            ^ entry::<5>(low_c)
+            ^ entry::<4>(low_d)
+            ^ entry::<3>(e)
+            ^ entry::<2>(f)
+            ^ entry::<1>(g)
+            ^ entry::<0>(h);
     }
     for byte in tail {
-        rest = rest >> 8 ^ TABLES[0][(rest as u8 ^ byte) as usize];
+        rest = rest >> 8 ^ entry::<0>(rest as u8 ^ byte);
     }
     !rest
 }

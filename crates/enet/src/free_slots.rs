@@ -37,10 +37,7 @@ impl FreeSlots {
     pub fn lowest(&self) -> Option<u32> {
         let mut at = 0;
         for level in self.levels.iter().rev() {
-            let word = level[at];
-            if word == 0 {
-                return None;
-            }
+            let word = level.get(at).copied().filter(|&word| word != 0)?;
             at = at * BITS + word.trailing_zeros() as usize;
         }
         Some(at as u32)
@@ -50,7 +47,9 @@ impl FreeSlots {
         let mut at = slot as usize;
         self.length += 1;
         for level in &mut self.levels {
-            level[at / BITS] |= 1 << (at % BITS);
+            if let Some(word) = level.get_mut(at / BITS) {
+                *word |= 1 << (at % BITS);
+            }
             at /= BITS;
         }
     }
@@ -59,8 +58,9 @@ impl FreeSlots {
         let mut at = slot as usize;
         self.length -= 1;
         for level in &mut self.levels {
-            level[at / BITS] &= !(1 << (at % BITS));
-            if level[at / BITS] != 0 {
+            let Some(word) = level.get_mut(at / BITS) else { break };
+            *word &= !(1 << (at % BITS));
+            if *word != 0 {
                 break;
             }
             at /= BITS;

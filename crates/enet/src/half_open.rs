@@ -57,8 +57,8 @@ impl HalfOpenTable {
     /// Takes `entry` in; what had to go for it is the second value.
     pub fn insert(&mut self, entry: HalfOpen, random: &mut Random) -> (u32, Option<HalfOpen>) {
         if let Some(at) = self.free.pop() {
-            self.entries[at as usize] = Some(entry);
-            return (at, None);
+            let replaced = self.entries.get_mut(at as usize).and_then(|place| place.replace(entry));
+            return (at, replaced);
         }
         if self.entries.len() < self.limit {
             self.entries.push(Some(entry));
@@ -67,22 +67,22 @@ impl HalfOpenTable {
         let drawn = random.next();
         let at = (0..DRAWN)
             .map(|draw| ((drawn >> (16 * draw) & 0xffff) as usize * self.limit) >> 16)
-            .min_by_key(|&at| self.entries[at].as_ref().map_or(0, |entry| entry.answered_at))
+            .min_by_key(|&at| self.get(at as u32).map_or(0, |entry| entry.answered_at))
             .unwrap_or_default();
-        (at as u32, self.entries[at].replace(entry))
+        (at as u32, self.entries.get_mut(at).and_then(|place| place.replace(entry)))
     }
 
     pub fn remove(&mut self, at: u32) -> Option<HalfOpen> {
-        let entry = self.entries[at as usize].take()?;
+        let entry = self.entries.get_mut(at as usize)?.take()?;
         self.free.push(at);
         Some(entry)
     }
 
     pub fn get(&self, at: u32) -> Option<&HalfOpen> {
-        self.entries[at as usize].as_ref()
+        self.entries.get(at as usize)?.as_ref()
     }
 
     pub fn entry(&mut self, at: u32) -> Option<&mut HalfOpen> {
-        self.entries[at as usize].as_mut()
+        self.entries.get_mut(at as usize)?.as_mut()
     }
 }

@@ -107,6 +107,11 @@ struct Slot {
     connection: Option<Box<Connection>>,
 }
 
+/// The connection that has `slot`, if one has it.
+fn connection_at(slots: &mut [Slot], slot: u32) -> Option<&mut Connection> {
+    slots.get_mut(slot as usize)?.connection.as_deref_mut()
+}
+
 /// All peers behind one socket.
 ///
 /// `now` of all calls is the time since any fixed moment; it must not go back. After [`Host::handle_datagram`],
@@ -261,7 +266,7 @@ impl Host {
     }
 
     fn id(&self, slot: u32) -> PeerId {
-        PeerId { slot, generation: self.slots[slot as usize].generation }
+        PeerId { slot, generation: self.slots.get(slot as usize).map_or(0, |place| place.generation) }
     }
 
     /// True if [`Host::poll_event`] has an event.
@@ -287,7 +292,7 @@ impl Host {
     }
 
     fn peer_of_mut(&mut self, slot: u32) -> Option<&mut Connection> {
-        self.slots.get_mut(slot as usize)?.connection.as_deref_mut()
+        connection_at(&mut self.slots, slot)
     }
 
     /// Whom datagrams from `endpoint` with `token` mean.
@@ -316,7 +321,7 @@ impl Host {
     pub fn send(&mut self, peer: PeerId, channel: u8, packet: Packet) -> Result<(), SendError> {
         let slot = self.slot_of(peer).ok_or(SendError::NotConnected)?;
         let Host { slots, commands, settings, .. } = self;
-        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(SendError::NotConnected)?;
+        let connection = connection_at(slots, slot).ok_or(SendError::NotConnected)?;
         if connection.state != State::Connected {
             return Err(SendError::NotConnected);
         }
@@ -374,7 +379,7 @@ impl Host {
     fn fire(&mut self, slot: u32) {
         let now = self.now;
         let Host { slots, commands, statistics, .. } = self;
-        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        let Some(connection) = connection_at(slots, slot) else { return };
         if !connection.sender.has_nothing_in_flight() && now >= connection.sender.next_timeout {
             let timeout = connection.timeout;
             let lost_before = connection.loss.lost;
@@ -448,7 +453,7 @@ impl Host {
         match (was_connected, is_connected) {
             (false, true) => {
                 let Host { slots, budget, .. } = self;
-                if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                if let Some(connection) = connection_at(slots, slot) {
                     budget.open(&mut connection.account, connection.address.ip());
                 }
                 self.connected.push_back(slot);
@@ -458,7 +463,7 @@ impl Host {
             }
             (true, false) => {
                 let Host { slots, budget, .. } = self;
-                if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                if let Some(connection) = connection_at(slots, slot) {
                     budget.close(&mut connection.account);
                 }
                 self.connected.remove(slot);
@@ -482,7 +487,7 @@ impl Host {
     /// Drops everything that a peer has queued, in flight or undelivered.
     fn empty(&mut self, slot: u32) {
         let Host { slots, commands, budget, .. } = self;
-        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        let Some(connection) = connection_at(slots, slot) else { return };
         connection.acks.clear();
         connection.sender.clear(commands);
         connection.sender.set_channels(0);
@@ -510,9 +515,9 @@ impl Host {
         self.empty(slot);
         self.enter(slot, State::Disconnected);
         self.dispatch.remove(slot);
-        let Some(connection) = self.slots[slot as usize].connection.take() else { return };
+        let Some(place) = self.slots.get_mut(slot as usize) else { return };
+        let Some(connection) = place.connection.take() else { return };
         let connection = *connection;
-        let place = &mut self.slots[slot as usize];
         place.generation = place.generation.wrapping_add(1);
         place.outgoing_session = connection.outgoing_session;
         place.incoming_session = connection.incoming_session;
@@ -529,8 +534,9 @@ impl Host {
         out.clear();
         header.encode(out);
         let head_bytes = out.len();
-        let checksum_bytes = if settings.checksum.is_some() { 4 } else { 0 };
-        out.extend_from_slice(&seed[..checksum_bytes]);
+        if settings.checksum.is_some() {
+            out.extend_from_slice(&seed);
+        }
         let start = out.len();
         let mut is_compressed = false;
         if let Some(compressor) = &mut settings.compressor
@@ -551,13 +557,15 @@ impl Host {
         if let Some(checksum) = &settings.checksum {
             let sum = if is_compressed {
                 let mut plain = Vec::with_capacity(start + body.len());
-                plain.extend_from_slice(&out[..start]);
+                plain.extend(out.iter().take(start));
                 plain.extend_from_slice(body);
                 checksum(&plain)
             } else {
                 checksum(out)
             };
-            out[head_bytes..start].copy_from_slice(&sum);
+            if let Some(place) = out.get_mut(head_bytes..).and_then(|rest| rest.first_chunk_mut()) {
+                *place = sum;
+            }
         }
     }
 }

@@ -33,7 +33,8 @@ impl InFlight {
         let window = u32::from(sequence) / WINDOW;
         let before = (window + WINDOWS - 1) % WINDOWS;
         let ahead = ((1u16 << FREE_WINDOWS) - 1).rotate_left(window);
-        u32::from(self.windows[before as usize]) >= WINDOW || self.used & ahead != 0
+        self.windows.get(before as usize).is_some_and(|&commands| u32::from(commands) >= WINDOW)
+            || self.used & ahead != 0
     }
 
     /// Takes in a command that is sent for the first time; numbers come in order.
@@ -47,7 +48,9 @@ impl InFlight {
         }
         self.commands.push_back(command);
         let window = u32::from(sequence) / WINDOW;
-        self.windows[window as usize] += 1;
+        if let Some(commands) = self.windows.get_mut(window as usize) {
+            *commands = commands.saturating_add(1);
+        }
         self.used |= 1 << window;
     }
 
@@ -63,9 +66,11 @@ impl InFlight {
             self.first = self.first.wrapping_add(1);
         }
         let window = u32::from(sequence) / WINDOW;
-        self.windows[window as usize] -= 1;
-        if self.windows[window as usize] == 0 {
-            self.used &= !(1 << window);
+        if let Some(commands) = self.windows.get_mut(window as usize) {
+            *commands = commands.saturating_sub(1);
+            if *commands == 0 {
+                self.used &= !(1 << window);
+            }
         }
         Some(command)
     }

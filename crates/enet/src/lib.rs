@@ -36,6 +36,7 @@
 //! see [`host`] for the bounds, and [`WireProfile`] for the freedom that is taken. It needs an allocator, and nothing else.
 #![no_std]
 #![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
 
 extern crate alloc;
 #[cfg(test)]

@@ -276,7 +276,7 @@ impl Sender {
         if bytes > limit {
             return Err(SendError::TooLong { bytes, limit });
         }
-        let numbers = self.channels[usize::from(channel)].get_or_insert_default();
+        let numbers = self.channel(channel)?;
         if bytes > piece {
             let are_reliable = reliable || !fragments_unreliable || numbers.unreliable == u16::MAX;
             let start = if are_reliable { numbers.reliable } else { numbers.unreliable }.wrapping_add(1);
@@ -284,13 +284,14 @@ impl Sender {
             for number in 0..count {
                 let offset = number as usize * piece;
                 let fragment = Fragment { start, count, number, total: bytes as u32, offset: offset as u32 };
-                let numbered = self.number_fragment(channel, fragment, are_reliable);
+                let numbered = self.number_fragment(channel, fragment, are_reliable)?;
                 let length = piece.min(bytes - offset) as u16;
                 self.push(slab, numbered, Some(payload.clone()), offset as u32, length);
             }
             return Ok(());
         }
         let numbered = if unsequenced && !reliable {
+            // No number of the channel is used up.
             self.group = self.group.wrapping_add(1);
             Numbered { kind: Kind::Unsequenced(self.group), flags: UNSEQUENCED, channel, sequence: 0 }
         } else if reliable || numbers.unreliable == u16::MAX {
@@ -305,17 +306,25 @@ impl Sender {
         Ok(())
     }
 
-    fn number_fragment(&mut self, channel: u8, fragment: Fragment, is_reliable: bool) -> Numbered {
-        let numbers = self.channels[usize::from(channel)].get_or_insert_default();
+    /// The sending half of `channel`.
+    fn channel(&mut self, channel: u8) -> Result<&mut Channel, SendError> {
+        let channels = self.channels.len();
+        let place =
+            self.channels.get_mut(usize::from(channel)).ok_or(SendError::NoSuchChannel { channel, channels })?;
+        Ok(place.get_or_insert_default())
+    }
+
+    fn number_fragment(&mut self, channel: u8, fragment: Fragment, is_reliable: bool) -> Result<Numbered, SendError> {
+        let numbers = self.channel(channel)?;
         let fragment = Box::new(fragment);
         if is_reliable {
             numbers.reliable = numbers.reliable.wrapping_add(1);
             numbers.unreliable = 0;
             let kind = Kind::ReliableFragment(fragment);
-            return Numbered { kind, flags: MUST_ACKNOWLEDGE, channel, sequence: numbers.reliable };
+            return Ok(Numbered { kind, flags: MUST_ACKNOWLEDGE, channel, sequence: numbers.reliable });
         }
         numbers.unreliable = fragment.start;
-        Numbered { kind: Kind::UnreliableFragment(fragment), flags: 0, channel, sequence: numbers.reliable }
+        Ok(Numbered { kind: Kind::UnreliableFragment(fragment), flags: 0, channel, sequence: numbers.reliable })
     }
 
     fn push(

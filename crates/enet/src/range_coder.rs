@@ -17,6 +17,7 @@ const BOTTOM: u32 = 1 << 16;
 
 /// Symbols and contexts that a model holds; a symbol is also the context of what follows it.
 const POOL: usize = 4096;
+const _: () = assert!(POOL.is_power_of_two());
 
 /// Symbols that the longest context consists of.
 const ORDER: usize = 2;
@@ -95,6 +96,18 @@ impl RangeCoder {
         RangeCoder { nodes: vec![Node::new(0, 0); POOL].into(), used: 0, context: ROOT, order: 0 }
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the pool is a power of two, and the mask one less")]
+    #[inline]
+    fn node(&self, at: u16) -> &Node {
+        &self.nodes[usize::from(at) & (POOL - 1)]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `node`")]
+    #[inline]
+    fn node_mut(&mut self, at: u16) -> &mut Node {
+        &mut self.nodes[usize::from(at) & (POOL - 1)]
+    }
+
     /// Appends `input`, compressed, to `output`, if that takes at most `limit` bytes.
     ///
     /// Returns the number of bytes appended; `None`, and `output` as it was, where they would be more.
@@ -140,8 +153,7 @@ impl RangeCoder {
     }
 
     fn empty(&mut self) {
-        self.nodes[usize::from(ROOT)] =
-            Node { escapes: ROOT_ESCAPES, total: ROOT_ESCAPES + 256 * ROOT_BASE, ..Node::new(0, 0) };
+        *self.node_mut(ROOT) = Node { escapes: ROOT_ESCAPES, total: ROOT_ESCAPES + 256 * ROOT_BASE, ..Node::new(0, 0) };
         self.used = 1;
         self.context = ROOT;
         self.order = 0;
@@ -153,7 +165,7 @@ impl RangeCoder {
         while context != ROOT {
             let seen = self.count(context, value, INCREMENT, 0);
             self.link(&mut chain, seen.node);
-            let Node { escapes, total, .. } = self.nodes[usize::from(context)];
+            let Node { escapes, total, .. } = *self.node(context);
             if seen.count > 0 {
                 encoder.put(escapes + seen.under, seen.count, total)?;
             } else if escapes > 0 && escapes < total {
@@ -164,9 +176,9 @@ impl RangeCoder {
                 self.advance(chain.longest);
                 return Some(());
             }
-            context = self.nodes[usize::from(context)].shorter;
+            context = self.node(context).shorter;
         }
-        let Node { escapes, total, .. } = self.nodes[usize::from(ROOT)];
+        let Node { escapes, total, .. } = *self.node(ROOT);
         let seen = self.count(ROOT, value, ROOT_INCREMENT, ROOT_BASE);
         self.link(&mut chain, seen.node);
         encoder.put(escapes + seen.under, seen.count, total)?;
@@ -179,9 +191,9 @@ impl RangeCoder {
     fn decode(&mut self, decoder: &mut Decoder) -> Option<Option<u8>> {
         let mut context = self.context;
         let found = loop {
-            let Node { escapes, total, .. } = self.nodes[usize::from(context)];
+            let Node { escapes, total, .. } = *self.node(context);
             if context != ROOT && (escapes == 0 || escapes >= total) {
-                context = self.nodes[usize::from(context)].shorter;
+                context = self.node(context).shorter;
                 continue;
             }
             let code = decoder.peek(total);
@@ -190,7 +202,7 @@ impl RangeCoder {
                 if context == ROOT {
                     return Some(None);
                 }
-                context = self.nodes[usize::from(context)].shorter;
+                context = self.node(context).shorter;
                 continue;
             }
             let code = code - escapes;
@@ -209,7 +221,7 @@ impl RangeCoder {
             let seen = self.count(longer, value, INCREMENT, 0);
             self.link(&mut chain, seen.node);
             self.counted(longer, seen.count);
-            longer = self.nodes[usize::from(longer)].shorter;
+            longer = self.node(longer).shorter;
         }
         self.link(&mut chain, node);
         self.advance(chain.longest);
@@ -219,10 +231,10 @@ impl RangeCoder {
     /// Counts `value` in `context`, and tells where it lay before.
     fn count(&mut self, context: u16, value: u8, increment: u8, base: u16) -> Seen {
         let mut under = u16::from(value) * base;
-        let mut at = self.nodes[usize::from(context)].followers;
+        let mut at = self.node(context).followers;
         let mut above = None;
         while at != NONE {
-            let node = &mut self.nodes[usize::from(at)];
+            let node = self.node_mut(at);
             if value == node.value {
                 let count = base + u16::from(node.count);
                 under += node.under - u16::from(node.count);
@@ -240,12 +252,12 @@ impl RangeCoder {
             at = if left { node.left } else { node.right };
         }
         let new = self.used as u16;
-        self.nodes[self.used] = Node::new(value, increment);
+        *self.node_mut(new) = Node::new(value, increment);
         self.used += 1;
         match above {
-            None => self.nodes[usize::from(context)].followers = new,
-            Some((parent, true)) => self.nodes[usize::from(parent)].left = new,
-            Some((parent, false)) => self.nodes[usize::from(parent)].right = new,
+            None => self.node_mut(context).followers = new,
+            Some((parent, true)) => self.node_mut(parent).left = new,
+            Some((parent, false)) => self.node_mut(parent).right = new,
         }
         Seen { node: new, under, count: base }
     }
@@ -253,7 +265,7 @@ impl RangeCoder {
     /// Takes what was counted into the totals of `context`, and halves them when they grow too large.
     fn counted(&mut self, context: u16, count: u16) {
         let (increment, base) = if context == ROOT { (ROOT_INCREMENT, ROOT_BASE) } else { (INCREMENT, 0) };
-        let node = &mut self.nodes[usize::from(context)];
+        let node = self.node_mut(context);
         if count == 0 {
             node.escapes += ESCAPE_INCREMENT;
             node.total += ESCAPE_INCREMENT;
@@ -262,7 +274,7 @@ impl RangeCoder {
         if count > 0xff - 2 * u16::from(increment) + base || u32::from(node.total) > TOTAL_LIMIT {
             let followers = node.followers;
             let sum = self.halve(followers);
-            let node = &mut self.nodes[usize::from(context)];
+            let node = self.node_mut(context);
             node.escapes -= node.escapes >> 1;
             node.total = sum + node.escapes + 256 * base;
         }
@@ -273,10 +285,10 @@ impl RangeCoder {
         let mut sum = 0;
         let mut at = tree;
         while at != NONE {
-            let Node { left, right, count, .. } = self.nodes[usize::from(at)];
+            let Node { left, right, count, .. } = *self.node(at);
             let count = count - (count >> 1);
             let under = u16::from(count) + self.halve(left);
-            let node = &mut self.nodes[usize::from(at)];
+            let node = self.node_mut(at);
             (node.count, node.under) = (count, under);
             sum += under;
             at = right;
@@ -286,9 +298,9 @@ impl RangeCoder {
 
     /// The symbol of a sub-context whose counts hold `code`.
     fn value_at(&self, context: u16, mut code: u16) -> Option<u8> {
-        let mut at = self.nodes[usize::from(context)].followers;
+        let mut at = self.node(context).followers;
         while at != NONE {
-            let node = &self.nodes[usize::from(at)];
+            let node = self.node(at);
             if code >= node.under {
                 code -= node.under;
                 at = node.right;
@@ -306,9 +318,9 @@ impl RangeCoder {
         // First value that the tree at hand may hold, and the counts below it.
         let (mut first, mut below) = (0u16, 0u16);
         let mut last = 255u16;
-        let mut at = self.nodes[usize::from(ROOT)].followers;
+        let mut at = self.node(ROOT).followers;
         while at != NONE {
-            let node = &self.nodes[usize::from(at)];
+            let node = self.node(at);
             let value = u16::from(node.value);
             let start = below + (value - first) * ROOT_BASE + node.under - u16::from(node.count);
             let end = start + ROOT_BASE + u16::from(node.count);
@@ -330,7 +342,7 @@ impl RangeCoder {
     fn link(&mut self, chain: &mut Chain, node: u16) {
         match chain.last {
             None => chain.longest = node,
-            Some(longer) => self.nodes[usize::from(longer)].shorter = node,
+            Some(longer) => self.node_mut(longer).shorter = node,
         }
         chain.last = Some(node);
     }
@@ -339,7 +351,7 @@ impl RangeCoder {
     fn advance(&mut self, longest: u16) {
         self.context = longest;
         if self.order >= ORDER {
-            self.context = self.nodes[usize::from(longest)].shorter;
+            self.context = self.node(longest).shorter;
         } else {
             self.order += 1;
         }

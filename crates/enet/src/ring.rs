@@ -25,6 +25,19 @@ impl Ring {
         Ring { links: alloc::vec![Links { next: OUTSIDE, previous: NONE }; slots], head: NONE, tail: NONE, length: 0 }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "slots come from the host, which has as many as the row; peers name none: they have tokens"
+    )]
+    fn links(&self, slot: u32) -> &Links {
+        &self.links[slot as usize]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `links`")]
+    fn links_mut(&mut self, slot: u32) -> &mut Links {
+        &mut self.links[slot as usize]
+    }
+
     #[inline]
     pub fn len(&self) -> usize {
         self.length
@@ -32,12 +45,12 @@ impl Ring {
 
     /// Address of the links of `slot`, for prefetching.
     pub fn place(&self, slot: u32) -> *const u8 {
-        core::ptr::from_ref(&self.links[slot as usize]).cast()
+        core::ptr::from_ref(self.links(slot)).cast()
     }
 
     pub fn contains(&self, slot: u32) -> bool {
         // That nobody is in it is known without a look at the slot, whose links are rarely in the cache.
-        self.length > 0 && self.links[slot as usize].next != OUTSIDE
+        self.length > 0 && self.links(slot).next != OUTSIDE
     }
 
     pub fn front(&self) -> Option<u32> {
@@ -49,14 +62,14 @@ impl Ring {
         let mut at = self.head;
         core::iter::from_fn(move || {
             let slot = (at != NONE).then_some(at)?;
-            at = self.links[slot as usize].next;
+            at = self.links(slot).next;
             Some(slot)
         })
     }
 
     /// The slot behind `slot`, which must be in the row.
     pub fn after(&self, slot: u32) -> Option<u32> {
-        let next = self.links[slot as usize].next;
+        let next = self.links(slot).next;
         (next < OUTSIDE).then_some(next)
     }
 
@@ -65,10 +78,10 @@ impl Ring {
         if self.contains(slot) {
             return;
         }
-        self.links[slot as usize] = Links { next: NONE, previous: self.tail };
+        *self.links_mut(slot) = Links { next: NONE, previous: self.tail };
         match self.tail {
             NONE => self.head = slot,
-            tail => self.links[tail as usize].next = slot,
+            tail => self.links_mut(tail).next = slot,
         }
         self.tail = slot;
         self.length += 1;
@@ -85,16 +98,16 @@ impl Ring {
         if !self.contains(slot) {
             return;
         }
-        let Links { next, previous } = self.links[slot as usize];
+        let Links { next, previous } = *self.links(slot);
         match previous {
             NONE => self.head = next,
-            previous => self.links[previous as usize].next = next,
+            previous => self.links_mut(previous).next = next,
         }
         match next {
             NONE => self.tail = previous,
-            next => self.links[next as usize].previous = previous,
+            next => self.links_mut(next).previous = previous,
         }
-        self.links[slot as usize].next = OUTSIDE;
+        self.links_mut(slot).next = OUTSIDE;
         self.length -= 1;
     }
 }

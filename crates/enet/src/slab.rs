@@ -28,6 +28,19 @@ impl<T> Slab<T> {
         self.used
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "numbers come from `insert` and the links between pieces; peers name commands by sequence numbers only"
+    )]
+    fn piece(&self, at: u32) -> &Piece<T> {
+        &self.pieces[at as usize]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `piece`")]
+    fn piece_mut(&mut self, at: u32) -> &mut Piece<T> {
+        &mut self.pieces[at as usize]
+    }
+
     pub fn insert(&mut self, value: T) -> u32 {
         self.used += 1;
         let piece = Piece { value: Some(value), next: NONE, previous: NONE };
@@ -36,16 +49,17 @@ impl<T> Slab<T> {
             return (self.pieces.len() - 1) as u32;
         }
         let at = self.free;
-        self.free = self.pieces[at as usize].next;
-        self.pieces[at as usize] = piece;
+        self.free = self.piece(at).next;
+        *self.piece_mut(at) = piece;
         at
     }
 
     /// Takes a piece out that is in no list.
     pub fn take(&mut self, at: u32) -> T {
-        let piece = &mut self.pieces[at as usize];
+        let free = self.free;
+        let piece = self.piece_mut(at);
         let value = piece.value.take().expect("a number is used once");
-        piece.next = self.free;
+        piece.next = free;
         self.free = at;
         self.used -= 1;
         value
@@ -56,13 +70,13 @@ impl<T> core::ops::Index<u32> for Slab<T> {
     type Output = T;
 
     fn index(&self, at: u32) -> &T {
-        self.pieces[at as usize].value.as_ref().expect("a number in a list is in use")
+        self.piece(at).value.as_ref().expect("a number in a list is in use")
     }
 }
 
 impl<T> core::ops::IndexMut<u32> for Slab<T> {
     fn index_mut(&mut self, at: u32) -> &mut T {
-        self.pieces[at as usize].value.as_mut().expect("a number in a list is in use")
+        self.piece_mut(at).value.as_mut().expect("a number in a list is in use")
     }
 }
 
@@ -86,7 +100,7 @@ impl List {
 
     /// Index of the piece after `at`; `None` at the end.
     pub fn after<T>(&self, slab: &Slab<T>, at: u32) -> Option<u32> {
-        let next = slab.pieces[at as usize].next;
+        let next = slab.piece(at).next;
         (next != NONE).then_some(next)
     }
 
@@ -96,31 +110,31 @@ impl List {
 
     /// Puts `at` behind `anchor`, or in front of all where that is [`NONE`].
     pub fn insert_after<T>(&mut self, slab: &mut Slab<T>, anchor: u32, at: u32) {
-        let next = if anchor == NONE { self.head } else { slab.pieces[anchor as usize].next };
-        let piece = &mut slab.pieces[at as usize];
+        let next = if anchor == NONE { self.head } else { slab.piece(anchor).next };
+        let piece = slab.piece_mut(at);
         (piece.previous, piece.next) = (anchor, next);
         match anchor {
             NONE => self.head = at,
-            anchor => slab.pieces[anchor as usize].next = at,
+            anchor => slab.piece_mut(anchor).next = at,
         }
         match next {
             NONE => self.tail = at,
-            next => slab.pieces[next as usize].previous = at,
+            next => slab.piece_mut(next).previous = at,
         }
     }
 
     /// Takes `at` out of the row; it stays in the slab.
     pub fn unlink<T>(&mut self, slab: &mut Slab<T>, at: u32) {
-        let piece = &mut slab.pieces[at as usize];
+        let piece = slab.piece_mut(at);
         let (previous, next) = (piece.previous, piece.next);
         (piece.previous, piece.next) = (NONE, NONE);
         match previous {
             NONE => self.head = next,
-            previous => slab.pieces[previous as usize].next = next,
+            previous => slab.piece_mut(previous).next = next,
         }
         match next {
             NONE => self.tail = previous,
-            next => slab.pieces[next as usize].previous = previous,
+            next => slab.piece_mut(next).previous = previous,
         }
     }
 

@@ -98,7 +98,7 @@ pub struct Statistics {
 impl Statistics {
     /// Datagrams, or rests of them, dropped for `reason`.
     pub fn dropped(&self, reason: Dropped) -> u64 {
-        self.dropped[reason as usize]
+        self.dropped.get(reason as usize).copied().unwrap_or(0)
     }
 
     /// Every count with its name, those of [`Dropped`] by their reasons: for exports.
@@ -119,7 +119,9 @@ impl Statistics {
     }
 
     pub(crate) fn drop_for(&mut self, reason: Dropped) {
-        self.dropped[reason as usize] += 1;
+        if let Some(count) = self.dropped.get_mut(reason as usize) {
+            *count += 1;
+        }
     }
 }
 

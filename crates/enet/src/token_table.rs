@@ -84,19 +84,30 @@ impl TokenTable {
         tag as usize & (self.entries.len() - 1)
     }
 
+    #[expect(clippy::indexing_slicing, reason = "the length is a power of two, and the mask one less")]
+    #[inline]
+    fn entry(&self, at: usize) -> Entry {
+        self.entries[at & (self.entries.len() - 1)]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `entry`")]
+    fn entry_mut(&mut self, at: usize) -> &mut Entry {
+        let mask = self.entries.len() - 1;
+        &mut self.entries[at & mask]
+    }
+
     /// Address at which the search for a key begins, for prefetching.
     pub fn place(&self, tag: Tag) -> *const u8 {
-        core::ptr::from_ref(&self.entries[self.home(tag.0)]).cast()
+        self.entries.as_ptr().wrapping_add(self.home(tag.0)).cast()
     }
 
     /// Targets of all entries with this hash.
     #[inline]
     fn candidates(&self, tag: Tag) -> impl Iterator<Item = Target> {
-        let mask = self.entries.len() - 1;
         let mut at = self.home(tag.0);
         core::iter::from_fn(move || {
             loop {
-                let entry = self.entries[at & mask];
+                let entry = self.entry(at);
                 if entry.is_free() {
                     return None;
                 }
@@ -137,10 +148,10 @@ impl TokenTable {
     fn put(&mut self, entry: Entry) {
         let mask = self.entries.len() - 1;
         let mut at = self.home(entry.tag);
-        while !self.entries[at].is_free() {
+        while !self.entry(at).is_free() {
             at = (at + 1) & mask;
         }
-        self.entries[at] = entry;
+        *self.entry_mut(at) = entry;
     }
 
     /// Takes a key out, if it is there.
@@ -149,7 +160,7 @@ impl TokenTable {
         let removed = Entry::new(tag, target);
         let mut gap = self.home(tag.0);
         loop {
-            let entry = self.entries[gap];
+            let entry = self.entry(gap);
             if entry.is_free() {
                 return;
             }
@@ -163,17 +174,17 @@ impl TokenTable {
         let mut at = gap;
         loop {
             at = (at + 1) & mask;
-            let entry = self.entries[at];
+            let entry = self.entry(at);
             if entry.is_free() {
                 break;
             }
             let from_home = at.wrapping_sub(self.home(entry.tag)) & mask;
             if from_home >= (at.wrapping_sub(gap) & mask) {
-                self.entries[gap] = entry;
+                *self.entry_mut(gap) = entry;
                 gap = at;
             }
         }
-        self.entries[gap] = FREE;
+        *self.entry_mut(gap) = FREE;
     }
 }
 

@@ -28,10 +28,11 @@ impl Unsequenced {
         if base != self.base {
             *self = Unsequenced { base, ..Unsequenced::new() };
         }
-        let (word, bit) = (index as usize / 64, 1 << (index % 64));
-        let new = self.seen[word] & bit == 0;
-        self.seen[word] |= bit;
-        new
+        let Some(seen) = self.seen.get_mut(index as usize / 64) else { return false };
+        let bit = 1 << (index % 64);
+        let is_new = *seen & bit == 0;
+        *seen |= bit;
+        is_new
     }
 }
 

@@ -50,14 +50,45 @@ impl Wheel {
         }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "slots come from the host, which has as many as the wheel; peers name none: they have tokens"
+    )]
+    fn entry(&self, slot: u32) -> &Entry {
+        &self.entries[slot as usize]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `entry`")]
+    fn entry_mut(&mut self, slot: u32) -> &mut Entry {
+        &mut self.entries[slot as usize]
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "levels are below `LEVELS` and buckets below `BUCKETS`, where `link` computes them from a deadline"
+    )]
+    fn head(&self, level: usize, at: usize) -> u32 {
+        self.heads[level][at]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `head`")]
+    fn head_mut(&mut self, level: usize, at: usize) -> &mut u32 {
+        &mut self.heads[level][at]
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "as in `head`")]
+    fn occupied_mut(&mut self, level: usize) -> &mut u64 {
+        &mut self.occupied[level]
+    }
+
     /// Address of the entry of `slot`, for prefetching.
     pub fn place(&self, slot: u32) -> *const u8 {
-        core::ptr::from_ref(&self.entries[slot as usize]).cast()
+        core::ptr::from_ref(self.entry(slot)).cast()
     }
 
     /// Deadline of `slot`, if it has one.
     pub fn deadline(&self, slot: u32) -> Option<u64> {
-        let entry = &self.entries[slot as usize];
+        let entry = self.entry(slot);
         (entry.bucket != NONE).then_some(entry.deadline)
     }
 
@@ -75,22 +106,22 @@ impl Wheel {
     }
 
     pub fn remove(&mut self, slot: u32) {
-        let Entry { next, previous, bucket, .. } = self.entries[slot as usize];
+        let Entry { next, previous, bucket, .. } = *self.entry(slot);
         if bucket == NONE {
             return;
         }
         let (level, at) = (bucket as usize / BUCKETS, bucket as usize % BUCKETS);
         match previous {
-            NONE => self.heads[level][at] = next,
-            previous => self.entries[previous as usize].next = next,
+            NONE => *self.head_mut(level, at) = next,
+            previous => self.entry_mut(previous).next = next,
         }
         if next != NONE {
-            self.entries[next as usize].previous = previous;
+            self.entry_mut(next).previous = previous;
         }
-        if self.heads[level][at] == NONE {
-            self.occupied[level] &= !(1 << at);
+        if self.head(level, at) == NONE {
+            *self.occupied_mut(level) &= !(1 << at);
         }
-        self.entries[slot as usize].bucket = NONE;
+        self.entry_mut(slot).bucket = NONE;
     }
 
     fn link(&mut self, slot: u32, deadline: u64) {
@@ -105,14 +136,13 @@ impl Wheel {
         // Past the reach of the highest level the deadline waits in its last bucket and is linked anew there.
         let level = (level as usize).min(LEVELS - 1);
         let at = (tick >> (BITS * level as u32)) as usize % BUCKETS;
-        let head = self.heads[level][at];
+        let head = self.head(level, at);
         if head != NONE {
-            self.entries[head as usize].previous = slot;
+            self.entry_mut(head).previous = slot;
         }
-        self.heads[level][at] = slot;
-        self.occupied[level] |= 1 << at;
-        self.entries[slot as usize] =
-            Entry { deadline, next: head, previous: NONE, bucket: (level * BUCKETS + at) as u32 };
+        *self.head_mut(level, at) = slot;
+        *self.occupied_mut(level) |= 1 << at;
+        *self.entry_mut(slot) = Entry { deadline, next: head, previous: NONE, bucket: (level * BUCKETS + at) as u32 };
     }
 
     /// Lets time pass until `now` if nothing is due until then: one look, where [`Wheel::pop`] takes one a level. False if
@@ -133,12 +163,10 @@ impl Wheel {
 
     /// Start of the next occupied bucket of `level`.
     fn next_of(&self, level: usize) -> Option<u64> {
-        if self.occupied[level] == 0 {
-            return None;
-        }
+        let occupied = self.occupied.get(level).copied().filter(|&occupied| occupied != 0)?;
         let shift = BITS * level as u32;
         let here = (self.now >> shift) as usize % BUCKETS;
-        let ahead = u64::from(self.occupied[level].rotate_right(here as u32).trailing_zeros());
+        let ahead = u64::from(occupied.rotate_right(here as u32).trailing_zeros());
         let start = ((self.now >> shift) + ahead) << shift;
         Some(start.max(self.now))
     }
@@ -159,8 +187,8 @@ impl Wheel {
             }
             self.now = start;
             let at = (start >> (BITS * level as u32)) as usize % BUCKETS;
-            let slot = self.heads[level][at];
-            let deadline = self.entries[slot as usize].deadline;
+            let slot = self.head(level, at);
+            let deadline = self.entry(slot).deadline;
             self.remove(slot);
             self.work += 1;
             if deadline <= now {

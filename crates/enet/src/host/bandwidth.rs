@@ -79,7 +79,7 @@ impl Host {
         let Host { slots, connected, statistics, .. } = self;
         for slot in connected.iter() {
             statistics.work += 1;
-            if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+            if let Some(connection) = connection_at(slots, slot) {
                 look(connection);
             }
         }
@@ -153,7 +153,7 @@ impl Host {
         while let Some(slot) = next {
             next = self.connected.after(slot);
             let Host { slots, commands, .. } = self;
-            let Some(peer) = slots[slot as usize].connection.as_deref_mut() else { continue };
+            let Some(peer) = connection_at(slots, slot) else { continue };
             let incoming = if peer.settled.1 == round { peer.outgoing_bandwidth } else { share };
             if peer.announced_bandwidth != (incoming, outgoing) || repeats {
                 peer.announced_bandwidth = (incoming, outgoing);

@@ -70,9 +70,7 @@ impl Host {
         connection.local_id = token;
         connection.connect_id = connect_id;
         connection.window = window(self.bandwidth.outgoing);
-        let place = &self.slots[slot as usize];
-        connection.incoming_session = place.incoming_session;
-        connection.outgoing_session = place.outgoing_session;
+        (connection.outgoing_session, connection.incoming_session) = self.last_sessions(slot);
         connection.announced_bandwidth = (self.bandwidth.incoming, self.bandwidth.outgoing);
         let parameters = ConnectParameters {
             peer: token,
@@ -98,8 +96,15 @@ impl Host {
 
     fn occupy(&mut self, slot: u32, connection: Connection) {
         self.free.remove(slot);
-        self.slots[slot as usize].connection = Some(Box::new(connection));
+        if let Some(place) = self.slots.get_mut(slot as usize) {
+            place.connection = Some(Box::new(connection));
+        }
         self.ready.push_back(slot);
+    }
+
+    /// Sessions of the last use of `slot`, outgoing and incoming.
+    fn last_sessions(&self, slot: u32) -> (u8, u8) {
+        self.slots.get(slot as usize).map_or((0xff, 0xff), |place| (place.outgoing_session, place.incoming_session))
     }
 
     /// A token for `slot` that no other peer at `address` has: its number if that is free, else one of at most `tries`.
@@ -172,8 +177,7 @@ impl Host {
         let proof = self.random.next();
         let (sequence, sent_time) =
             if is_hardened { (proof as u16, (proof >> 16) as u16) } else { (FIRST_SEQUENCE, self.now as u16) };
-        let place = &self.slots[slot as usize];
-        let (ours, theirs) = (place.outgoing_session, place.incoming_session);
+        let (ours, theirs) = self.last_sessions(slot);
         let settings = &self.settings;
         let limit = window(self.bandwidth.incoming).min(connect.window);
         let slower = match (self.bandwidth.outgoing, connect.incoming_bandwidth) {

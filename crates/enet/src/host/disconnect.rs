@@ -19,7 +19,7 @@ impl Host {
                 self.empty(slot);
                 self.enter(slot, State::Disconnecting);
                 let Host { slots, commands, .. } = self;
-                if let Some(connection) = slots[slot as usize].connection.as_deref_mut() {
+                if let Some(connection) = connection_at(slots, slot) {
                     connection.sender.control(commands, Kind::Disconnect(data), MUST_ACKNOWLEDGE);
                 }
                 self.wake(slot);

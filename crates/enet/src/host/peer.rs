@@ -172,7 +172,7 @@ impl Host {
     /// Queues a command for a connected peer.
     fn queue_control(&mut self, slot: u32, kind: Kind) {
         let Host { slots, commands, .. } = self;
-        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        let Some(connection) = connection_at(slots, slot) else { return };
         if connection.state == State::Connected {
             connection.sender.control(commands, kind, MUST_ACKNOWLEDGE);
             self.wake(slot);

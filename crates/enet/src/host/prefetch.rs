@@ -22,27 +22,31 @@ impl Host {
         mut fetch: impl FnMut(*const u8, usize),
         mut also: impl FnMut(usize),
     ) {
-        let (mut tags, mut tagged) = ([Tag::NONE; DATAGRAMS_MAX], 0);
-        for (from, datagram) in datagrams.take(DATAGRAMS_MAX) {
-            let Some((header, _)) = Header::decode(datagram) else { continue };
-            tags[tagged] = self.tokens.tag(&from.into(), header.peer);
-            fetch(self.tokens.place(tags[tagged]), 1);
+        let mut tags = [Tag::NONE; DATAGRAMS_MAX];
+        let headers = datagrams.filter_map(|(from, datagram)| Some((from, Header::decode(datagram)?.0)));
+        let mut tagged = 0;
+        for (tag, (from, header)) in tags.iter_mut().zip(headers) {
+            *tag = self.tokens.tag(&from.into(), header.peer);
+            fetch(self.tokens.place(*tag), 1);
             tagged += 1;
         }
-        let (mut slots, mut found) = ([0; DATAGRAMS_MAX], 0);
-        for &tag in &tags[..tagged] {
-            if let Some(Target::Slot(slot)) = self.tokens.guess(tag) {
-                slots[found] = slot;
-                found += 1;
-                fetch(from_ref(&self.slots[slot as usize]).cast(), size_of::<Slot>());
-                for row in [&self.ready, &self.dispatch] {
-                    fetch(row.place(slot), 1);
-                }
-                fetch(self.wheel.place(slot), 1);
-                also(slot as usize);
+        let mut slots = [0; DATAGRAMS_MAX];
+        let targets = tags.iter().take(tagged).filter_map(|&tag| match self.tokens.guess(tag) {
+            Some(Target::Slot(slot)) => Some((slot, self.slots.get(slot as usize)?)),
+            _ => None,
+        });
+        let mut found = 0;
+        for (place, (slot, of_slot)) in slots.iter_mut().zip(targets) {
+            *place = slot;
+            found += 1;
+            fetch(from_ref(of_slot).cast(), size_of::<Slot>());
+            for row in [&self.ready, &self.dispatch] {
+                fetch(row.place(slot), 1);
             }
+            fetch(self.wheel.place(slot), 1);
+            also(slot as usize);
         }
-        let connections = || slots[..found].iter().filter_map(|&slot| self.peer_of(slot));
+        let connections = || slots.iter().take(found).filter_map(|&slot| self.peer_of(slot));
         // Each round reads what the round before named.
         for connection in connections() {
             fetch(from_ref(connection).cast(), size_of::<Connection>());

@@ -42,7 +42,7 @@ impl Host {
         }
         let (header, rest) = Header::decode(datagram).ok_or(Dropped::Short)?;
         let (target, seed) = self.address(from, &header)?;
-        let head = &datagram[..header.length()];
+        let head = datagram.get(..header.length()).ok_or(Dropped::Short)?;
         let mut plain = core::mem::take(&mut self.plain);
         let opened = open(&mut self.settings, &header, head, rest, seed, &mut plain);
         let envelope = Envelope { from, header, bytes: datagram.len() };
@@ -198,7 +198,7 @@ impl Host {
 
     fn receive_packet(&mut self, slot: u32, channel: u8, sequence: u16, body: &Body) -> Result<(), Dropped> {
         let Host { slots, settings, budget, statistics, .. } = self;
-        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
+        let connection = connection_at(slots, slot).ok_or(Dropped::UnknownPeer)?;
         if usize::from(channel) >= connection.incoming.len() {
             return Err(Dropped::Malformed);
         }
@@ -252,7 +252,7 @@ impl Host {
     fn acknowledged(&mut self, slot: u32, channel: u8, sequence: u16, sent_time: u16) {
         let now = self.now;
         let Host { slots, commands, wheel, .. } = self;
-        let Some(connection) = slots[slot as usize].connection.as_deref_mut() else { return };
+        let Some(connection) = connection_at(slots, slot) else { return };
         let Some(sent) = widen(sent_time, now) else { return };
         connection.sampled((now - sent).max(1) as u32, now);
         let acknowledged = connection.sender.acknowledge(commands, channel, sequence);
@@ -280,7 +280,7 @@ impl Host {
         verify_connect: &ConnectParameters,
     ) -> Result<(), Dropped> {
         let Host { slots, commands, tokens, .. } = self;
-        let connection = slots[slot as usize].connection.as_deref_mut().ok_or(Dropped::UnknownPeer)?;
+        let connection = connection_at(slots, slot).ok_or(Dropped::UnknownPeer)?;
         if connection.state != State::Connecting {
             return Ok(());
         }
@@ -371,5 +371,5 @@ fn open<'a>(
     {
         return Err(Dropped::Checksum);
     }
-    Ok(&plain[start..])
+    plain.get(start..).ok_or(Dropped::Compression)
 }

@@ -51,7 +51,7 @@ impl Host {
     fn write(&mut self, slot: u32, datagram: &mut Vec<u8>) -> Option<SocketAddr> {
         let now = self.now;
         let Host { slots, commands, settings, body, statistics, .. } = self;
-        let connection = slots[slot as usize].connection.as_deref_mut()?;
+        let connection = connection_at(slots, slot)?;
         body.clear();
         let mut filled = Filled::default();
         let mut has_ended = false;
