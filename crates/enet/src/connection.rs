@@ -1,5 +1,7 @@
 //! State of a peer, as long as it has a slot.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -231,19 +233,20 @@ impl Connection {
         if !self.sender.has_nothing_in_flight() {
             return Some(self.sender.next_timeout);
         }
-        (self.state == State::Connected).then(|| self.ping_due() + self.ping_grace_ms())
+        (self.state == State::Connected).then(|| self.ping_due().saturating_add(self.ping_grace_ms()))
     }
 
     /// Time from which a ping may leave with a packet.
     pub fn ping_due(&self) -> u64 {
-        self.last_receive.map_or(0, |last| last + u64::from(self.ping_interval_ms))
+        self.last_receive.map_or(0, |last| last.saturating_add(self.ping_interval_ms.into()))
     }
 
     /// Delay after that before it leaves separately, in milliseconds: none, unless packets left around the time of the
     /// last acknowledgement, or since, so that one may be expected.
     pub fn ping_grace_ms(&self) -> u64 {
         let grace_ms = u64::from(self.ping_interval_ms / LATE_PING_PART);
-        let are_packets_sent = self.last_packet.zip(self.last_receive).is_some_and(|(at, last)| at + grace_ms >= last);
+        let are_packets_sent =
+            self.last_packet.zip(self.last_receive).is_some_and(|(at, last)| at.saturating_add(grace_ms) >= last);
         if are_packets_sent { grace_ms } else { 0 }
     }
 }
@@ -252,6 +255,6 @@ impl Connection {
 pub(crate) fn window(bandwidth: u32) -> u32 {
     match bandwidth {
         0 => WINDOW_MAX,
-        bandwidth => (bandwidth / WINDOW_MAX * WINDOW_MIN).clamp(WINDOW_MIN, WINDOW_MAX),
+        bandwidth => (bandwidth / WINDOW_MAX).saturating_mul(WINDOW_MIN).clamp(WINDOW_MIN, WINDOW_MAX),
     }
 }

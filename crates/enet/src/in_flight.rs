@@ -1,5 +1,7 @@
 //! The numbers of a channel that are not acknowledged yet.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use alloc::collections::VecDeque;
 
 use crate::incoming::{WINDOW, WINDOWS};
@@ -31,7 +33,7 @@ impl InFlight {
             return false;
         }
         let window = u32::from(sequence) / WINDOW;
-        let before = (window + WINDOWS - 1) % WINDOWS;
+        let before = window.wrapping_sub(1) % WINDOWS;
         let ahead = ((1u16 << FREE_WINDOWS) - 1).rotate_left(window);
         self.windows.get(before as usize).is_some_and(|&commands| u32::from(commands) >= WINDOW)
             || self.used & ahead != 0

@@ -1,6 +1,9 @@
 //! Arriving packets of a channel, brought into order.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use alloc::boxed::Box;
+use core::ops::RangeInclusive;
 
 use crate::budget::{Exemption, ReceiveQuota};
 use crate::packet::Kind;
@@ -17,6 +20,8 @@ pub(crate) const WINDOW: u32 = 4096;
 pub(crate) const WINDOWS: u32 = 16;
 /// Windows, from that of the last number delivered on, whose numbers are taken.
 const OPEN_WINDOWS: u32 = 7;
+/// Windows ahead of that, whose numbers came too early and are not acknowledged.
+const TOO_EARLY: RangeInclusive<u32> = OPEN_WINDOWS..=OPEN_WINDOWS + 1;
 /// Unreliable packets of a channel that may lack a piece at a time: when one more begins, the oldest is given up.
 const PARTIALS_MAX: usize = 256;
 
@@ -57,12 +62,17 @@ impl Incoming {
     fn place(&self, sequence: u16) -> Place {
         let last = self.delivered as u16;
         let here = u32::from(last) / WINDOW;
-        let there = u32::from(sequence) / WINDOW + if sequence < last { WINDOWS } else { 0 };
-        if (here..here + OPEN_WINDOWS).contains(&there) {
-            return Place::Open { number: self.delivered + u64::from(sequence.wrapping_sub(last)) };
+        let there = (u32::from(sequence) / WINDOW).wrapping_add(if sequence < last { WINDOWS } else { 0 });
+        // Numbers that are not behind the last one are in its window or a later one.
+        match there.checked_sub(here) {
+            Some(..OPEN_WINDOWS) => Place::Open { number: self.after(sequence.wrapping_sub(last).into()) },
+            ahead => Place::Closed { is_acknowledged: !ahead.is_some_and(|ahead| TOO_EARLY.contains(&ahead)) },
         }
-        let too_early = here + OPEN_WINDOWS..=here + OPEN_WINDOWS + 1;
-        Place::Closed { is_acknowledged: !too_early.contains(&there) }
+    }
+
+    /// The number that is `ahead` of the last one delivered.
+    fn after(&self, ahead: u64) -> u64 {
+        self.delivered.saturating_add(ahead)
     }
 
     /// True if a command with this number is acknowledged after it was handled.
@@ -85,13 +95,13 @@ impl Incoming {
         if payload.len() > quota.packet_limit {
             return Err(Refused::Malformed);
         }
-        let is_next = number == self.delivered + 1;
+        let is_next = number == self.after(1);
         if quota.is_behind() || !is_next && quota.is_full() {
             return Err(Refused::NoRoom);
         }
         if is_next {
             quota.deliver(channel, Kind::Reliable, payload.into());
-            self.delivered += 1;
+            self.delivered = self.after(1);
             self.deliver_held(channel, quota);
             return Ok(());
         }
@@ -114,7 +124,7 @@ impl Incoming {
             // A late piece of a packet begins before the last number delivered, so this is none. Stock hosts refuse it too.
             return Err(Refused::Malformed);
         }
-        let is_next = number == self.delivered + 1;
+        let is_next = number == self.after(1);
         let exemption = is_next.then_some(Exemption::Reliable);
         match self.reliable_held.get_mut(number) {
             Some(Held::Whole(_)) => return Err(Refused::Malformed),
@@ -237,13 +247,13 @@ impl Incoming {
         while let Some((number, held)) = self.reliable_held.first() {
             // A number that was passed is that of a packet in pieces, too: one of the two is forged.
             let is_forged = number <= self.delivered;
-            if !is_forged && (number > self.delivered + 1 || !held.is_complete()) {
+            if !is_forged && (number > self.after(1) || !held.is_complete()) {
                 break;
             }
-            let Some(mut held) = self.reliable_held.pop_below(number + 1, quota) else { break };
+            let Some(mut held) = self.reliable_held.pop_below(number.saturating_add(1), quota) else { break };
             quota.discharge(held.charge());
             if !is_forged {
-                self.delivered += held.numbers();
+                self.delivered = self.after(held.numbers());
                 quota.deliver(channel, Kind::Reliable, held.into_packet());
             }
         }
@@ -262,7 +272,7 @@ impl Incoming {
             self.drop_partials(last, quota);
             self.unreliable = last.1;
         }
-        while let Some(mut whole) = self.unreliable_held.pop_below((self.delivered + 1, 0), quota) {
+        while let Some(mut whole) = self.unreliable_held.pop_below((self.after(1), 0), quota) {
             quota.discharge(whole.charge());
             quota.deliver(channel, whole.kind, whole.into_packet());
         }
@@ -270,11 +280,7 @@ impl Incoming {
 
     /// Gives up what lacks a piece and is older than `key`; returns how many packets that were.
     fn drop_partials(&mut self, key: (u64, u16), quota: &mut ReceiveQuota) -> usize {
-        let mut dropped = 0;
-        while self.drop_partial(key, quota) {
-            dropped += 1;
-        }
-        dropped
+        core::iter::from_fn(|| self.drop_partial(key, quota).then_some(())).count()
     }
 
     /// Gives up the oldest packet that lacks a piece, if it is older than `key`.

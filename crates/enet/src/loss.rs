@@ -1,5 +1,7 @@
 //! Packet loss: share of commands that had to be sent again.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 /// Scale of shares: the value of 1.
 pub const SCALE: u32 = 1 << 16;
 /// Interval between recomputations of the shares, in milliseconds.
@@ -23,16 +25,19 @@ impl Loss {
     /// Ends an interval that is over; called when something is sent.
     pub(crate) fn look(&mut self, now: u64) {
         let epoch = *self.epoch.get_or_insert(now);
-        if now - epoch < INTERVAL_MS || self.sent == 0 {
+        if now.saturating_sub(epoch) < INTERVAL_MS {
             return;
         }
-        let share = (u64::from(self.lost) * u64::from(SCALE) / u64::from(self.sent)) as u32;
+        let lost = u64::from(self.lost).saturating_mul(SCALE.into());
+        let Some(share) = lost.checked_div(self.sent.into()) else { return };
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
         // 64 bits: a command lost many times in an interval makes shares above 1.
-        let smooth = |old: u32, new: u32, weight: u64| {
-            ((u64::from(old) * (weight - 1) + u64::from(new)) / weight).min(u32::MAX.into()) as u32
-        };
-        self.variance = smooth(self.variance, share.abs_diff(self.mean), 4);
-        self.mean = smooth(self.mean, share, 8);
+        fn smooth<const WEIGHT: u64>(old: u32, new: u32) -> u32 {
+            let sum = u64::from(old).saturating_mul(const { WEIGHT - 1 }).saturating_add(new.into());
+            u32::try_from(sum.checked_div(WEIGHT).unwrap_or(sum)).unwrap_or(u32::MAX)
+        }
+        self.variance = smooth::<4>(self.variance, share.abs_diff(self.mean));
+        self.mean = smooth::<8>(self.mean, share);
         (self.sent, self.lost, self.epoch) = (0, 0, Some(now));
     }
 }

@@ -1,5 +1,7 @@
 //! Drops unreliable packets before they are sent, when round trips grow.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use crate::wire::ThrottleParameters;
 
 /// Value at which nothing is dropped.
@@ -30,7 +32,7 @@ impl PacketThrottle {
             self.value = self.limit;
         } else if sample_ms <= last_ms {
             self.value = self.value.saturating_add(self.parameters.acceleration).min(self.limit);
-        } else if u64::from(sample_ms) > u64::from(last_ms) + 2 * u64::from(last_variance_ms) {
+        } else if u64::from(sample_ms) > u64::from(last_variance_ms).saturating_mul(2).saturating_add(last_ms.into()) {
             self.value = self.value.saturating_sub(self.parameters.deceleration);
         }
     }
@@ -43,7 +45,7 @@ impl PacketThrottle {
 
     /// True if the next unreliable packet is sent.
     pub(crate) fn admits(&mut self) -> bool {
-        self.counter = (self.counter + STEP) % SCALE;
+        self.counter = self.counter.wrapping_add(STEP) % SCALE;
         self.counter <= self.value
     }
 }

@@ -4,6 +4,8 @@
 //! those that come early wait beside it. Where that would take more than the whole packet, the whole packet is made, and
 //! pieces go to their places.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -61,6 +63,10 @@ impl Seen {
         count.div_ceil(Seen::BITS) as usize
     }
 
+    fn bytes(count: u32) -> usize {
+        Seen::words(count).saturating_mul(size_of::<u64>())
+    }
+
     /// Word and mask of a piece.
     fn place(number: u32) -> (usize, u64) {
         ((number / Seen::BITS) as usize, 1 << (number % Seen::BITS))
@@ -97,20 +103,16 @@ fn piece_bytes(fragment: &Fragment, bytes: u32, maximum: u32) -> Option<u32> {
     if bytes == 0 || count > FRAGMENTS_MAX || number >= count || total > maximum || total < count {
         return None;
     }
-    let is_last = number == count - 1;
-    let piece = if !is_last {
-        bytes
-    } else if count == 1 {
-        total
-    } else {
-        offset / (count - 1)
-    };
-    let start = u64::from(piece) * u64::from(number);
-    let end_of_others = u64::from(piece) * u64::from(count - 1);
-    let tiles = u64::from(offset) == start
-        && end_of_others < u64::from(total)
-        && u64::from(total) <= end_of_others + u64::from(piece)
-        && (!is_last || u64::from(offset) + u64::from(bytes) == u64::from(total));
+    let last = count.checked_sub(1)?;
+    let is_last = number == last;
+    // All but the last begin at multiples of their length; where it is the only one, it is as long as the packet.
+    let piece = if is_last { offset.checked_div(last).unwrap_or(total) } else { bytes };
+    // A sum or a product beyond 32 bits is longer than any packet.
+    let end_of_others = piece.checked_mul(last)?;
+    let rest = total.checked_sub(end_of_others)?;
+    let tiles = piece.checked_mul(number) == Some(offset)
+        && (1..=piece).contains(&rest)
+        && (!is_last || offset.checked_add(bytes) == Some(total));
     tiles.then_some(piece)
 }
 
@@ -163,7 +165,7 @@ impl Reassembly {
     }
 
     fn bytes_placed(&self) -> usize {
-        allocated(self.total as usize) + allocated(size_of::<u64>() * Seen::words(self.count))
+        allocated(self.total as usize).saturating_add(allocated(Seen::bytes(self.count)))
     }
 
     /// Takes a piece that [`Reassembly::look`] called new.
@@ -202,47 +204,54 @@ impl Ordered {
     const ENTRY_BYTES: usize = tree_entry(size_of::<(u32, Box<[u8]>)>());
 
     fn bytes(&self) -> usize {
-        allocated(self.buffer.capacity()) + Ordered::early_bytes(self.early.len(), self.early_allocated)
+        allocated(self.buffer.capacity()).saturating_add(Ordered::early_bytes(self.early.len(), self.early_allocated))
     }
 
     fn early_bytes(pieces: usize, allocated: usize) -> usize {
-        if pieces == 0 { 0 } else { Ordered::NODE_BYTES + pieces * Ordered::ENTRY_BYTES + allocated }
+        if pieces == 0 {
+            return 0;
+        }
+        pieces.saturating_mul(Ordered::ENTRY_BYTES).saturating_add(Ordered::NODE_BYTES).saturating_add(allocated)
     }
 
     fn bytes_with(&self, number: u32, bytes: usize, total: u32) -> usize {
         let early = self.early.len();
         if number != self.next {
-            let early = Ordered::early_bytes(early + 1, self.early_allocated + allocated(bytes));
-            return allocated(self.buffer.capacity()) + early;
+            let allocated_early = self.early_allocated.saturating_add(allocated(bytes));
+            let early = Ordered::early_bytes(early.saturating_add(1), allocated_early);
+            return allocated(self.buffer.capacity()).saturating_add(early);
         }
         let capacity = match early {
             0 => self.grown(bytes, total),
             // The early pieces behind it may follow, and the buffer doubles.
-            _ => self.buffer.capacity().max(2 * (self.buffer.len() + bytes + self.early_bytes)).min(total as usize),
+            _ => {
+                let in_order = self.buffer.len().saturating_add(bytes).saturating_add(self.early_bytes);
+                self.buffer.capacity().max(in_order.saturating_mul(2)).min(total as usize)
+            }
         };
-        allocated(capacity) + Ordered::early_bytes(early, self.early_allocated)
+        allocated(capacity).saturating_add(Ordered::early_bytes(early, self.early_allocated))
     }
 
     /// Capacity once `bytes` more are in the buffer: doubling as usual, but never past the end of the packet.
     fn grown(&self, bytes: usize, total: u32) -> usize {
-        let length = self.buffer.len() + bytes;
+        let length = self.buffer.len().saturating_add(bytes);
         if length <= self.buffer.capacity() {
             return self.buffer.capacity();
         }
-        (2 * self.buffer.len()).clamp(length, total as usize)
+        self.buffer.len().saturating_mul(2).min(total as usize).max(length)
     }
 
     fn insert(&mut self, number: u32, payload: &[u8], total: u32) {
         if number != self.next {
             self.early.insert(number, payload.into());
-            self.early_bytes += payload.len();
-            self.early_allocated += allocated(payload.len());
+            self.early_bytes = self.early_bytes.saturating_add(payload.len());
+            self.early_allocated = self.early_allocated.saturating_add(allocated(payload.len()));
             return;
         }
         self.append(payload, total);
         while let Some(piece) = self.early.remove(&self.next) {
-            self.early_bytes -= piece.len();
-            self.early_allocated -= allocated(piece.len());
+            self.early_bytes = self.early_bytes.saturating_sub(piece.len());
+            self.early_allocated = self.early_allocated.saturating_sub(allocated(piece.len()));
             self.append(&piece, total);
         }
         if self.early.is_empty() {
@@ -253,9 +262,9 @@ impl Ordered {
 
     fn append(&mut self, payload: &[u8], total: u32) {
         let capacity = self.grown(payload.len(), total);
-        self.buffer.reserve_exact(capacity - self.buffer.len());
+        self.buffer.reserve_exact(capacity.saturating_sub(self.buffer.len()));
         self.buffer.extend_from_slice(payload);
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
     }
 
     /// The same pieces at their places; those in order are the first bytes of the packet.

@@ -1,5 +1,7 @@
 //! Round-trip time of a command and its acknowledgement.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 /// Until a first sample is there, in milliseconds.
 const INITIAL_MS: u32 = 500;
 
@@ -41,17 +43,16 @@ impl RoundTrip {
             self.variance_ms = sample_ms.div_ceil(2);
         } else {
             let distance = sample_ms.abs_diff(self.mean_ms);
-            self.variance_ms -= self.variance_ms / 4;
-            self.variance_ms += distance / 4;
-            if sample_ms >= self.mean_ms {
-                self.mean_ms += distance / 8;
+            self.variance_ms = self.variance_ms.saturating_sub(self.variance_ms / 4).saturating_add(distance / 4);
+            self.mean_ms = if sample_ms >= self.mean_ms {
+                self.mean_ms.saturating_add(distance / 8)
             } else {
-                self.mean_ms -= distance / 8;
-            }
+                self.mean_ms.saturating_sub(distance / 8)
+            };
         }
         self.lowest_ms = self.lowest_ms.min(self.mean_ms);
         self.highest_variance_ms = self.highest_variance_ms.max(self.variance_ms);
-        if self.epoch.is_none_or(|epoch| now - epoch >= u64::from(interval_ms)) {
+        if self.epoch.is_none_or(|epoch| now.saturating_sub(epoch) >= u64::from(interval_ms)) {
             self.last_ms = self.lowest_ms;
             self.last_variance_ms = self.highest_variance_ms.max(1);
             self.lowest_ms = self.mean_ms;
@@ -62,8 +63,13 @@ impl RoundTrip {
 
     /// Time before a command without acknowledgement is sent again, in milliseconds.
     pub(crate) fn timeout_ms(&self) -> u64 {
-        u64::from(self.mean_ms) + 4 * u64::from(self.variance_ms)
+        u64::from(self.variance_ms).saturating_mul(4).saturating_add(self.mean_ms.into())
     }
+}
+
+/// Round trip of what was sent at `sent` and is acknowledged at `now`: at least 1.
+pub(crate) fn sample_ms(sent: u64, now: u64) -> u32 {
+    u32::try_from(now.saturating_sub(sent)).unwrap_or(u32::MAX).max(1)
 }
 
 /// Send time of a command whose acknowledgement carries the low half of that time, or `None` if that is in the future:

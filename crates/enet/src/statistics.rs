@@ -118,9 +118,23 @@ impl Statistics {
             .chain(Dropped::ALL.into_iter().zip(self.dropped).map(|(reason, count)| (reason.name(), count)))
     }
 
+    /// Counts a datagram that came.
+    #[inline]
+    pub(crate) fn received(&mut self, bytes: usize) {
+        self.worked(1);
+        self.datagrams_received = self.datagrams_received.wrapping_add(1);
+        self.bytes_received = self.bytes_received.wrapping_add(bytes as u64);
+    }
+
+    /// Counts steps of work.
+    #[inline]
+    pub(crate) fn worked(&mut self, steps: u64) {
+        self.work = self.work.wrapping_add(steps);
+    }
+
     pub(crate) fn drop_for(&mut self, reason: Dropped) {
         if let Some(count) = self.dropped.get_mut(reason as usize) {
-            *count += 1;
+            *count = count.wrapping_add(1);
         }
     }
 }

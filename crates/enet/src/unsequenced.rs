@@ -1,5 +1,7 @@
 //! Set of unsequenced packets that were already received.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 /// Groups that are told apart.
 const WINDOW: u32 = 1024;
 /// Windows ahead that are followed; what is farther is older than the base.
@@ -20,11 +22,11 @@ impl Unsequenced {
     /// True for a group that is new; it is not from then on.
     pub fn admits(&mut self, group: u16) -> bool {
         let index = u32::from(group) % WINDOW;
-        let ahead = u32::from(group) + if group < self.base { 1 << 16 } else { 0 };
-        if ahead >= u32::from(self.base) + AHEAD * WINDOW {
+        let ahead = u32::from(group).wrapping_add(if group < self.base { 1 << 16 } else { 0 });
+        if ahead >= u32::from(self.base).wrapping_add(AHEAD * WINDOW) {
             return false;
         }
-        let base = group - index as u16;
+        let base = group.wrapping_sub(index as u16);
         if base != self.base {
             *self = Unsequenced { base, ..Unsequenced::new() };
         }

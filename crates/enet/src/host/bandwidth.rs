@@ -3,9 +3,14 @@
 //! Both are looked at once a second at most, and only where a bandwidth is set on either side: this is the one place
 //! that walks over the connected peers.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use super::*;
 use crate::packet_throttle::SCALE;
 
+/// What `SCALE` is a power of two by.
+const SCALE_BITS: u32 = SCALE.trailing_zeros();
+const _: () = assert!(SCALE.is_power_of_two());
 /// Time between two looks, in milliseconds.
 const INTERVAL_MS: u64 = 1000;
 
@@ -28,7 +33,7 @@ impl Bandwidth {
     /// True if bandwidths must be recomputed.
     #[inline]
     pub fn is_to_be_looked_at(&self, now: u64) -> bool {
-        now - self.looked_at >= INTERVAL_MS
+        now.saturating_sub(self.looked_at) >= INTERVAL_MS
     }
 }
 
@@ -54,20 +59,20 @@ impl Host {
     pub(super) fn bandwidth_due(&self) -> Option<u64> {
         let Bandwidth { outgoing, limited_peers, is_changed, looked_at, .. } = self.bandwidth;
         let is_needed = is_changed || outgoing != 0 || limited_peers > 0;
-        (is_needed && self.connected.len() > 0).then_some(looked_at + INTERVAL_MS)
+        (is_needed && self.connected.len() > 0).then_some(looked_at.saturating_add(INTERVAL_MS))
     }
 
     pub(super) fn throttle_bandwidth(&mut self) {
         if !self.bandwidth.is_to_be_looked_at(self.now) {
             return;
         }
-        let elapsed_ms = self.now - self.bandwidth.looked_at;
+        let elapsed_ms = self.now.saturating_sub(self.bandwidth.looked_at);
         let is_needed = self.bandwidth_due().is_some();
         self.bandwidth.looked_at = self.now;
         if !is_needed {
             return;
         }
-        self.bandwidth.round += 1;
+        self.bandwidth.round = self.bandwidth.round.wrapping_add(1);
         self.share_outgoing(elapsed_ms);
         if core::mem::take(&mut self.bandwidth.is_changed) {
             self.share_incoming();
@@ -78,7 +83,7 @@ impl Host {
     fn each_connected(&mut self, mut look: impl FnMut(&mut Connection)) {
         let Host { slots, connected, statistics, .. } = self;
         for slot in connected.iter() {
-            statistics.work += 1;
+            statistics.work = statistics.work.wrapping_add(1);
             if let Some(connection) = connection_at(slots, slot) {
                 look(connection);
             }
@@ -89,15 +94,17 @@ impl Host {
     /// together more than the host can send.
     fn share_outgoing(&mut self, elapsed_ms: u64) {
         let round = self.bandwidth.round;
-        let bytes = |bandwidth: u32| u64::from(bandwidth) * elapsed_ms / 1000;
+        // A host may count its time from 1970: what a peer says that it takes, times that, is beyond 64 bits.
+        let bytes = |bandwidth: u32| u64::from(bandwidth).saturating_mul(elapsed_ms) / 1000;
         // Both unlimited: any share of nothing is all of it.
         let (mut total, mut budget) = (0, u64::MAX);
         if self.bandwidth.outgoing != 0 {
             budget = bytes(self.bandwidth.outgoing);
-            self.each_connected(|peer| total += u64::from(peer.sender.data_total));
+            self.each_connected(|peer| total = u64::saturating_add(total, peer.sender.data_total.into()));
         }
+        let scaled = |bytes: u64| bytes.saturating_mul(SCALE.into());
         let share = |total: u64, budget: u64| {
-            if total <= budget { u64::from(SCALE) } else { budget * u64::from(SCALE) / total }
+            if total <= budget { u64::from(SCALE) } else { scaled(budget).checked_div(total).unwrap_or(0) }
         };
         let mut rest = self.connected.len();
         let mut is_settling = self.bandwidth.limited_peers > 0;
@@ -107,14 +114,15 @@ impl Host {
                 let limit = bytes(peer.incoming_bandwidth);
                 let sent = u64::from(peer.sender.data_total);
                 let is_settled = peer.incoming_bandwidth == 0 || peer.settled.0 == round;
-                if is_settled || all * sent / u64::from(SCALE) <= limit {
+                if is_settled || all.saturating_mul(sent) >> SCALE_BITS <= limit {
                     return;
                 }
-                peer.throttle.set_limit((limit * u64::from(SCALE) / sent).clamp(1, SCALE.into()) as u32);
+                let value = scaled(limit).checked_div(sent).unwrap_or(u64::MAX);
+                peer.throttle.set_limit(value.clamp(1, SCALE.into()) as u32);
                 peer.settle_outgoing(round);
                 budget = budget.saturating_sub(limit);
                 total = total.saturating_sub(limit);
-                rest -= 1;
+                rest = rest.saturating_sub(1);
                 is_settling = true;
             });
         }
@@ -135,14 +143,14 @@ impl Host {
         let mut share = 0;
         let mut is_settling = budget != 0;
         while rest > 0 && core::mem::take(&mut is_settling) {
-            share = budget / rest;
+            share = budget.checked_div(rest).unwrap_or(0);
             self.each_connected(|peer| {
                 let wants = peer.outgoing_bandwidth;
                 if peer.settled.1 == round || wants > 0 && wants >= share {
                     return;
                 }
                 peer.settled.1 = round;
-                rest -= 1;
+                rest = rest.saturating_sub(1);
                 budget = budget.saturating_sub(wants);
                 is_settling = true;
             });
@@ -171,8 +179,8 @@ impl Host {
         peer.incoming_bandwidth = incoming;
         peer.outgoing_bandwidth = outgoing;
         peer.fit_window(ours);
-        self.bandwidth.limited_peers -= usize::from(was_limited);
-        self.bandwidth.limited_peers += usize::from(incoming != 0);
+        let others = self.bandwidth.limited_peers.saturating_sub(usize::from(was_limited));
+        self.bandwidth.limited_peers = others.saturating_add(usize::from(incoming != 0));
         if self.blocked.contains(slot) {
             self.wake(slot);
         }

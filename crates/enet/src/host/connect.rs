@@ -1,12 +1,14 @@
 //! Start of connections: requested here, or by the other end.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use super::receive::Envelope;
 use super::*;
 use crate::connection::window;
 use crate::half_open::HalfOpen;
-use crate::round_trip::widen;
+use crate::round_trip::{sample_ms, widen};
 use crate::statistics::Dropped;
 use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
 
@@ -118,9 +120,11 @@ impl Host {
             return Some(token);
         }
         let start = self.random.below(NO_PEER.into()) as u16;
-        let found = (0..tries).find(|&step| is_free(self, (start + step) % NO_PEER));
-        self.statistics.work += u64::from(found.unwrap_or(tries));
-        found.map(|step| (start + step) % NO_PEER)
+        // Twice the number of tokens is below 2^16: nothing wraps.
+        let token = |step: u16| start.wrapping_add(step) % NO_PEER;
+        let found = (0..tries).find(|&step| is_free(self, token(step)));
+        self.statistics.worked(found.unwrap_or(tries).into());
+        found.map(token)
     }
 
     /// A connection is asked for.
@@ -147,7 +151,7 @@ impl Host {
         let token = self.tokens.tag(&envelope.from.into(), entry.verify_connect.peer);
         let (at, evicted) = self.half_open.insert(entry, &mut self.random);
         if let Some(evicted) = evicted {
-            self.statistics.evicted += 1;
+            self.statistics.evicted = self.statistics.evicted.wrapping_add(1);
             self.forget(at, &evicted);
         }
         self.tokens.insert(token, Target::HalfOpen(at));
@@ -215,7 +219,7 @@ impl Host {
     pub(super) fn answer(&mut self, at: u32, bytes_received: usize, answer: Answer) -> Result<(), Dropped> {
         let Host { half_open, settings, short, statistics, now, body, .. } = self;
         let entry = half_open.entry(at).ok_or(Dropped::UnknownPeer)?;
-        entry.bytes_received += bytes_received as u64;
+        entry.bytes_received = entry.bytes_received.saturating_add(bytes_received as u64);
         if short.len() >= SHORT_MAX {
             return Err(Dropped::NoRoom);
         }
@@ -237,12 +241,13 @@ impl Host {
         };
         let mut bytes = Vec::new();
         Host::seal(settings, header, entry.connect.connect_id, body, &mut bytes);
-        if entry.bytes_sent + bytes.len() as u64 > entry.bytes_received {
+        let bytes_sent = entry.bytes_sent.saturating_add(bytes.len() as u64);
+        if bytes_sent > entry.bytes_received {
             statistics.drop_for(Dropped::WouldAmplify);
             return Ok(());
         }
-        entry.bytes_sent += bytes.len() as u64;
-        entry.answers += 1;
+        entry.bytes_sent = bytes_sent;
+        entry.answers = entry.answers.saturating_add(1);
         entry.answered_at = *now;
         short.push_back(Short { to: entry.address, bytes });
         Ok(())
@@ -298,7 +303,7 @@ impl Host {
         connection.arrival = Some(entry.data);
         connection.last_receive = Some(self.now);
         if let Some(answered_at) = answered_at {
-            connection.sampled((self.now - answered_at).max(1) as u32, self.now);
+            connection.sampled(sample_ms(answered_at, self.now), self.now);
         }
         if self.settings.wire_profile == WireProfile::Hardened {
             // Clients that came together are not pinged together.

@@ -1,5 +1,7 @@
 //! Handling of datagrams that arrive.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use core::net::SocketAddr;
 use core::time::Duration;
 
@@ -7,7 +9,7 @@ use super::*;
 use crate::connection::{ACKS_MAX, Ack};
 use crate::incoming::Refused;
 use crate::packet::Kind as PacketKind;
-use crate::round_trip::widen;
+use crate::round_trip::{sample_ms, widen};
 use crate::statistics::Dropped;
 use crate::unsequenced::Unsequenced;
 use crate::wire::{ConnectParameters, MTU_MAX, MTU_MIN, WINDOW_MAX, WINDOW_MIN};
@@ -25,9 +27,7 @@ impl Host {
     /// and dropped.
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
         self.advance(now);
-        self.statistics.work += 1;
-        self.statistics.datagrams_received += 1;
-        self.statistics.bytes_received += datagram.len() as u64;
+        self.statistics.received(datagram.len());
         let mut peer = None;
         if let Err(reason) = self.take_in(from, datagram, &mut peer) {
             self.statistics.drop_for(reason);
@@ -104,7 +104,7 @@ impl Host {
         while !rest.is_empty() {
             let (command, behind) = Command::decode(rest).ok_or(Dropped::Malformed)?;
             rest = behind;
-            self.statistics.work += 1;
+            self.statistics.worked(1);
             match target {
                 None => {
                     let Body::Connect(connect, data) = command.body else { return Err(Dropped::Malformed) };
@@ -254,7 +254,7 @@ impl Host {
         let Host { slots, commands, wheel, .. } = self;
         let Some(connection) = connection_at(slots, slot) else { return };
         let Some(sent) = widen(sent_time, now) else { return };
-        connection.sampled((now - sent).max(1) as u32, now);
+        connection.sampled(sample_ms(sent, now), now);
         let acknowledged = connection.sender.acknowledge(commands, channel, sequence);
         let is_done = connection.sender.is_done();
         let data = connection.reason.0;
@@ -358,9 +358,9 @@ fn open<'a>(
     let start = plain.len();
     if header.compressed {
         let compressor = settings.compressor.as_mut().ok_or(Dropped::Compression)?;
-        let limit = MTU_MAX as usize - start;
+        let limit = (MTU_MAX as usize).saturating_sub(start);
         let bytes = compressor.expand(body, limit, plain).ok_or(Dropped::Compression)?;
-        if plain.len() - start != bytes || bytes > limit {
+        if start.checked_add(bytes) != Some(plain.len()) || bytes > limit {
             return Err(Dropped::Compression);
         }
     } else {

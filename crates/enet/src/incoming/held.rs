@@ -1,5 +1,7 @@
 //! Packets that cannot be delivered yet, in trees that are charged for what they take.
 
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
+
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -96,14 +98,14 @@ impl Partial {
             Piece::Known => return Ok(false),
             Piece::New => {}
         }
-        let beside = self.charge.bytes - self.pieces.bytes();
-        let wanted = beside + self.pieces.bytes_with(fragment.number, payload.len());
+        let beside = self.charge.bytes.saturating_sub(self.pieces.bytes());
+        let wanted = beside.saturating_add(self.pieces.bytes_with(fragment.number, payload.len()));
         if !quota.charge(&mut self.charge, wanted, exemption) {
             return Err(Refused::NoRoom);
         }
         self.pieces.insert(fragment.number, payload);
         // Pieces that came early need no place of their own once they are in order.
-        quota.charge(&mut self.charge, beside + self.pieces.bytes(), None);
+        quota.charge(&mut self.charge, beside.saturating_add(self.pieces.bytes()), None);
         Ok(true)
     }
 }
@@ -173,7 +175,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
         exemption: Option<Exemption>,
         make: impl FnOnce(Charge) -> V,
     ) -> Result<(), Refused> {
-        *quota.work += STEPS;
+        *quota.work = quota.work.wrapping_add(STEPS);
         if self.entries.is_empty() {
             let exemption = exemption.filter(|&exemption| quota.may_exempt(Some(exemption))).map(|_| Exemption::Node);
             if !quota.charge(&mut self.node, Self::NODE_BYTES, exemption) {
@@ -181,7 +183,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
             }
         }
         let mut charge = Charge::default();
-        if !quota.charge(&mut charge, Self::ENTRY_BYTES + bytes, exemption) {
+        if !quota.charge(&mut charge, Self::ENTRY_BYTES.saturating_add(bytes), exemption) {
             self.settle(quota);
             return Err(Refused::NoRoom);
         }
@@ -191,7 +193,7 @@ impl<K: Ord + Copy, V> Tree<K, V> {
 
     /// An empty tree keeps a node, unless it is made anew.
     fn settle(&mut self, quota: &mut ReceiveQuota) {
-        *quota.work += STEPS;
+        *quota.work = quota.work.wrapping_add(STEPS);
         if self.entries.is_empty() {
             self.entries = BTreeMap::new();
             quota.discharge(&mut self.node);
@@ -217,7 +219,7 @@ pub(super) fn insert_whole<K: Ord + Copy, V>(
     quota: &mut ReceiveQuota,
     wrap: impl FnOnce(Box<Whole>) -> V,
 ) -> Result<(), Refused> {
-    let bytes = allocated(size_of::<Whole>()) + allocated(payload.len());
+    let bytes = const { allocated(size_of::<Whole>()) }.saturating_add(allocated(payload.len()));
     tree.insert(key, bytes, quota, None, |charge| wrap(Box::new(Whole { kind, payload, charge })))
 }
 
@@ -232,7 +234,8 @@ pub(super) fn insert_partial<K: Ord + Copy, V>(
     wrap: impl FnOnce(Box<Partial>) -> V,
 ) -> Result<(), Refused> {
     // Only one piece is in it: what it takes with that is what it takes.
-    let bytes = allocated(size_of::<Partial>()) + fresh.bytes_with(fragment.number, payload.len());
+    let bytes =
+        const { allocated(size_of::<Partial>()) }.saturating_add(fresh.bytes_with(fragment.number, payload.len()));
     tree.insert(key, bytes, quota, exemption, |charge| {
         fresh.insert(fragment.number, payload);
         wrap(Box::new(Partial { pieces: fresh, charge }))

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
-use prony_enet::wire::NO_PEER;
+use prony_enet::wire::{Body, CONTROL, Command, MUST_ACKNOWLEDGE, NO_PEER};
 use prony_enet::{
     DisconnectReason, Dropped, Event, Host, Packet, RangeCoder, SendError, Settings, State, WireProfile, crc32,
     crc32_checksum,
@@ -12,7 +12,7 @@ use prony_enet::{
 
 use crate::link::{Faults, Link, address};
 use prony_testing::enet::dice::Dice;
-use prony_testing::enet::raw::{acknowledgement, connect_datagram};
+use prony_testing::enet::raw::{RawPeer, acknowledgement, connect_datagram};
 
 fn forged(number: u64) -> SocketAddr {
     SocketAddr::from((Ipv4Addr::from_bits(0x5000_0000 + (number / 60_000) as u32), 1 + (number % 60_000) as u16))
@@ -367,4 +367,23 @@ fn a_connection_that_nobody_answers_is_given_up_after_half_a_minute() {
     // 0.5, 1, 2, 4, 8 and 16 s after one another.
     assert_eq!(link.now_ms / 500, 63);
     assert_eq!(link.hosts[0].statistics().datagrams_sent, 6);
+}
+
+#[test]
+fn a_bandwidth_of_a_peer_is_no_matter_to_a_host_that_counts_its_time_from_1970() {
+    let now = Duration::from_secs(1_700_000_000);
+    let from = forged(0);
+    let mut server = Host::new(8, Settings::default(), &[1; 16]);
+    server.set_bandwidth(u32::MAX, u32::MAX);
+    server.handle_datagram(now, from, &connect_datagram(7, 1));
+    let mut answer = Vec::new();
+    server.poll_transmit(now, &mut answer).expect("a VERIFY_CONNECT");
+    let (peer, proof) = RawPeer::granted(&answer).expect("a VERIFY_CONNECT");
+    server.handle_datagram(now, from, &proof);
+    let limits = Body::BandwidthLimit { incoming: u32::MAX, outgoing: u32::MAX };
+    let command = Command { flags: MUST_ACKNOWLEDGE, channel: CONTROL, sequence: 1, body: limits };
+    server.handle_datagram(now, from, &peer.datagram(Some(1), &[command]));
+    server.handle_timeout(now + Duration::from_secs(2));
+    let peer = server.connected().next().expect("it is connected");
+    assert_eq!(server.peer(peer).expect("it has a slot").throttle().limit, 32, "nothing was sent: nothing is dropped");
 }
