@@ -14,6 +14,7 @@ use core::net::IpAddr;
 use hashbrown::HashMap;
 
 use crate::endpoint::words;
+use crate::invariant::{InvariantError, agree, holds};
 use crate::keyed::Keyed;
 use crate::packet::{Kind, Received};
 
@@ -38,6 +39,13 @@ pub(crate) struct Charge {
     exemption: Option<Exemption>,
 }
 
+impl Charge {
+    /// True if no budget pays for it.
+    pub fn is_exempt(&self) -> bool {
+        self.exemption.is_some()
+    }
+}
+
 /// Memory held by a peer.
 #[derive(Debug, Default)]
 pub(crate) struct Account {
@@ -48,6 +56,13 @@ pub(crate) struct Account {
     has_reliable: bool,
     has_unreliable: bool,
     share: Option<u32>,
+}
+
+impl Account {
+    /// True between [`Budget::open`] and [`Budget::close`].
+    pub fn is_open(&self) -> bool {
+        self.share.is_some()
+    }
 }
 
 /// Memory held by the peers of one network.
@@ -81,6 +96,40 @@ fn network(address: IpAddr) -> (u64, u64) {
 impl Budget {
     pub fn new(keyed: Keyed) -> Budget {
         Budget { held: 0, exempt: 0, shares: Vec::new(), free: Vec::new(), networks: HashMap::with_hasher(keyed) }
+    }
+
+    /// Forgets all accounts.
+    pub fn clear(&mut self) {
+        *self = Budget::new(*self.networks.hasher());
+    }
+
+    /// Checks that sums and shares are those of `accounts`, which are all that are open, with their addresses.
+    pub fn check<'a>(&self, accounts: impl Iterator<Item = (&'a Account, IpAddr)>) -> Result<(), InvariantError> {
+        let (mut held, mut exempt) = (0, 0);
+        let mut shares: Vec<(u32, usize)> = alloc::vec![(0, 0); self.shares.len()];
+        for (account, address) in accounts {
+            held += account.held;
+            exempt += account.exempt;
+            let Some(at) = account.share else {
+                agree("account without a share, bytes", 0, account.held + account.exempt)?;
+                continue;
+            };
+            let is_its_own = self.shares.get(at as usize).is_some_and(|share| share.network == network(address));
+            holds("budget, share of an account", at as usize, is_its_own)?;
+            if let Some((peers, held)) = shares.get_mut(at as usize) {
+                *peers += 1;
+                *held += account.held;
+            }
+        }
+        agree("budget, bytes held", held, self.held)?;
+        agree("budget, bytes exempt", exempt, self.exempt)?;
+        for (at, (&(peers, held), share)) in (0..).zip(shares.iter().zip(&self.shares)) {
+            agree("share, peers", peers, share.peers)?;
+            agree("share, bytes held", held, share.held)?;
+            let is_named = self.networks.get(&share.network) == Some(&at);
+            holds("budget, share of a network", at as usize, is_named == (peers > 0))?;
+        }
+        agree("budget, free shares", shares.len().saturating_sub(self.networks.len()), self.free.len())
     }
 
     /// Opens the account of a peer at `address`.

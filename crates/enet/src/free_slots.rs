@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::invariant::{InvariantError, agree, holds};
+
 const BITS: usize = 64;
 
 /// A set of numbers below a fixed end; the lowest is found in a look a level.
@@ -43,6 +45,23 @@ impl FreeSlots {
         Some(at as u32)
     }
 
+    pub fn contains(&self, slot: u32) -> bool {
+        let word = self.levels.first().and_then(|level| level.get(slot as usize / BITS));
+        word.is_some_and(|word| word >> (slot as usize % BITS) & 1 != 0)
+    }
+
+    /// Checks that each level says which words below it are not 0.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        for (below, above) in self.levels.iter().zip(self.levels.iter().skip(1)) {
+            for (at, &word) in below.iter().enumerate() {
+                let bit = above.get(at / BITS).is_some_and(|mask| mask >> (at % BITS) & 1 != 0);
+                holds("free slots, mask of word", at, bit == (word != 0))?;
+            }
+        }
+        let slots = self.levels.iter().take(1).flatten().map(|word| word.count_ones() as usize).sum();
+        agree("free slots", slots, self.length)
+    }
+
     pub fn insert(&mut self, slot: u32) {
         let mut at = slot as usize;
         self.length += 1;
@@ -79,12 +98,15 @@ mod tests {
             for expected in 0..slots as u32 {
                 assert_eq!(free.lowest(), Some(expected));
                 free.remove(expected);
+                assert!(!free.contains(expected));
             }
+            assert_eq!(free.check(), Ok(()));
             assert_eq!((free.lowest(), free.len()), (None, 0));
             let last = slots as u32 - 1;
             free.insert(last);
             assert_eq!(free.lowest(), Some(last));
             free.insert(last / 2);
+            assert_eq!(free.check(), if last > 0 { Ok(()) } else { free.check() });
             assert_eq!(free.lowest(), Some(last / 2));
         }
     }

@@ -7,6 +7,7 @@
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
+use crate::invariant::{InvariantError, agree, holds};
 use crate::keyed::Random;
 use crate::wire::ConnectParameters;
 
@@ -70,6 +71,19 @@ impl HalfOpenTable {
             .min_by_key(|&at| self.get(at as u32).map_or(0, |entry| entry.answered_at))
             .unwrap_or_default();
         (at as u32, self.entries.get_mut(at).and_then(|place| place.replace(entry)))
+    }
+
+    /// All entries with their places.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &HalfOpen)> {
+        (0..).zip(&self.entries).filter_map(|(at, entry)| Some((at, entry.as_ref()?)))
+    }
+
+    /// Checks that the places that have no entry are those that are free.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        for &at in &self.free {
+            holds("half-open connections, free place", at as usize, self.get(at).is_none())?;
+        }
+        agree("half-open connections", self.iter().count(), self.entries.len().saturating_sub(self.free.len()))
     }
 
     pub fn remove(&mut self, at: u32) -> Option<HalfOpen> {

@@ -42,13 +42,16 @@ use crate::wire::{Body, CONTROL, Command, Header, MUST_ACKNOWLEDGE, NO_PEER, UNS
 mod bandwidth;
 mod connect;
 mod disconnect;
+mod invariants;
 mod peer;
 mod prefetch;
 mod receive;
+mod recover;
 mod transmit;
 
 pub use connect::ConnectError;
 pub use peer::{Peer, PeerSettings};
+pub use recover::Recovered;
 pub use transmit::Transmit;
 
 /// A peer, in one use of its slot.
@@ -130,6 +133,8 @@ pub struct Host {
     wheel: Wheel,
     blocked: Ring,
     slots: Vec<Slot>,
+    /// Slot of the peer whose data is handled: the one that a panic costs its connection.
+    works_for: Option<u32>,
     free: FreeSlots,
     commands: Slab<Outgoing>,
     settings: Settings,
@@ -174,6 +179,7 @@ impl Host {
             slots: (0..slots)
                 .map(|_| Slot { generation: 0, outgoing_session: 0xff, incoming_session: 0xff, connection: None })
                 .collect(),
+            works_for: None,
             free: FreeSlots::all(slots),
             commands: Slab::new(),
             ready: Ring::new(slots),
@@ -355,17 +361,26 @@ impl Host {
     /// as is convenient.
     #[inline]
     pub fn handle_timeout(&mut self, now: Duration) {
-        self.advance(now);
-        if !self.wheel.passes(self.now) || self.bandwidth.is_to_be_looked_at(self.now) {
+        if self.is_due(now) {
             self.handle_due();
         }
     }
 
+    /// Lets time pass until `now`; true if [`Host::handle_timeout`] may have something to do.
+    #[inline]
+    pub fn is_due(&mut self, now: Duration) -> bool {
+        self.advance(now);
+        !self.wheel.passes(self.now) || self.bandwidth.is_to_be_looked_at(self.now)
+    }
+
     fn handle_due(&mut self) {
+        self.works_for = None;
         while let Some(slot) = self.wheel.pop(self.now) {
+            self.works_for = Some(slot);
             self.statistics.work += 1;
             self.fire(slot);
         }
+        self.works_for = None;
         self.throttle_bandwidth();
     }
 

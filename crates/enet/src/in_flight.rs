@@ -5,6 +5,7 @@
 use alloc::collections::VecDeque;
 
 use crate::incoming::{WINDOW, WINDOWS};
+use crate::invariant::{InvariantError, agree};
 use crate::slab::NONE;
 
 /// Windows, from a number's own on, in which nothing may be in flight when its window is begun: receivers that
@@ -25,6 +26,27 @@ pub(crate) struct InFlight {
 impl InFlight {
     pub fn len(&self) -> usize {
         self.commands.len()
+    }
+
+    /// The commands in flight.
+    pub fn commands(&self) -> impl Iterator<Item = u32> {
+        self.commands.iter().copied().filter(|&command| command != NONE)
+    }
+
+    /// Checks that the counts of the windows are those of the commands.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        let mut windows = [0u16; WINDOWS as usize];
+        for (ahead, _) in (0u16..).zip(&self.commands).filter(|(_, command)| **command != NONE) {
+            let window = u32::from(self.first.wrapping_add(ahead)) / WINDOW;
+            if let Some(commands) = windows.get_mut(window as usize) {
+                *commands = commands.saturating_add(1);
+            }
+        }
+        for (window, (expected, &found)) in windows.into_iter().zip(&self.windows).enumerate() {
+            agree("window, commands in flight", expected, found)?;
+            agree("window, in use", u16::from(expected > 0), self.used >> window & 1)?;
+        }
+        Ok(())
     }
 
     /// True if `sequence`, never sent before, would begin a window that must wait.

@@ -80,6 +80,17 @@ impl Incoming {
         self.place(sequence) != Place::Closed { is_acknowledged: false }
     }
 
+    /// Bytes that are charged for what waits: those that count for the budgets, and those that are exempt.
+    pub fn charged(&self) -> (usize, usize) {
+        let charges = self.reliable_held.charges().chain(self.unreliable_held.charges());
+        charges.chain(self.unreliable_partial.charges()).fold((0, 0), |(held, exempt): (usize, usize), charge| {
+            match charge.is_exempt() {
+                true => (held, exempt.saturating_add(charge.bytes)),
+                false => (held.saturating_add(charge.bytes), exempt),
+            }
+        })
+    }
+
     /// Accepts a reliable packet and delivers those that are in order.
     pub fn reliable(
         &mut self,

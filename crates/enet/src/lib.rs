@@ -52,6 +52,7 @@ mod endpoint;
 mod half_open;
 mod in_flight;
 mod incoming;
+mod invariant;
 mod loss;
 mod outgoing;
 mod packet;
@@ -73,7 +74,8 @@ mod wheel;
 
 pub use connection::{DisconnectReason, State};
 pub use crc32::crc32;
-pub use host::{ConnectError, Event, Host, Peer, PeerId, PeerSettings, Transmit};
+pub use host::{ConnectError, Event, Host, Peer, PeerId, PeerSettings, Recovered, Transmit};
+pub use invariant::InvariantError;
 pub use keyed::Seed;
 pub use loss::Loss;
 pub use outgoing::{PeerTimeout, SendError};

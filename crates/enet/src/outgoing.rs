@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use crate::in_flight::InFlight;
+use crate::invariant::{InvariantError, agree, holds};
 use crate::loss::Loss;
 use crate::packet::{Packet, Payload};
 use crate::packet_throttle::{self, PacketThrottle};
@@ -247,6 +248,30 @@ impl Sender {
         for channel in &mut self.channels {
             *channel = None;
         }
+    }
+
+    /// Checks the lists, whose commands get their marks in `seen`, and what is in flight.
+    pub fn check(&self, slab: &Slab<Outgoing>, seen: &mut [bool]) -> Result<(), InvariantError> {
+        let (mut in_transit, mut in_flight) = (0, 0);
+        for (list, is_sent) in [(&self.reliable, false), (&self.other, false), (&self.sent, true)] {
+            list.check(slab, seen, |at, command| {
+                in_transit += if is_sent { u64::from(command.length) } else { 0 };
+                in_flight += usize::from(command.attempts > 0);
+                holds("list, command that is sent", at as usize, command.is_sent == is_sent)
+            })?;
+        }
+        agree("peer, bytes in transit", in_transit, self.in_transit.into())?;
+        let channels = self.channels.iter().flatten().map(|channel| &channel.in_flight);
+        let mut found = 0;
+        for commands in channels.chain([&self.control]) {
+            commands.check()?;
+            for at in commands.commands() {
+                let is_in_use = seen.get(at as usize).is_some_and(|&seen| seen) && slab[at].attempts > 0;
+                holds("window, command in flight", at as usize, is_in_use)?;
+                found += 1;
+            }
+        }
+        agree("peer, commands in flight", in_flight, found)
     }
 
     /// Queues a command that controls the connection.

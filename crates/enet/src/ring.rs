@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::invariant::{InvariantError, agree, holds};
+
 const NONE: u32 = u32::MAX;
 /// Mark in `next` of a slot that is in no row.
 const OUTSIDE: u32 = u32::MAX - 1;
@@ -112,6 +114,27 @@ impl Ring {
     }
 }
 
+impl Ring {
+    /// Number of slots that may be part of the row.
+    pub fn slots(&self) -> usize {
+        self.links.len()
+    }
+
+    /// Checks that the row leads from head to tail and back, and that nothing else is marked as part of it.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        let (mut at, mut previous, mut length) = (self.head, NONE, 0);
+        while let Some(links) = self.links.get(at as usize) {
+            holds("row, link back of slot", at as usize, links.previous == previous && length < self.length)?;
+            (previous, at) = (at, links.next);
+            length += 1;
+        }
+        agree("row, last slot", previous, self.tail)?;
+        agree("row, end", NONE, at)?;
+        agree("row, length", length, self.length)?;
+        agree("row, slots marked", length, self.links.iter().filter(|links| links.next != OUTSIDE).count())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,6 +161,7 @@ mod tests {
                     _ => prop_assert_eq!(ring.pop_front(), queue.pop_front()),
                 }
                 prop_assert!(ring.iter().eq(queue.iter().copied()));
+                prop_assert_eq!(ring.check(), Ok(()));
                 prop_assert_eq!(ring.len(), queue.len());
                 prop_assert_eq!(ring.contains(slot), queue.contains(&slot));
             }

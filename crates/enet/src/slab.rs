@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use crate::invariant::{InvariantError, agree, holds};
+
 /// Index that stands for no piece.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -63,6 +65,22 @@ impl<T> Slab<T> {
         self.free = at;
         self.used -= 1;
         value
+    }
+}
+
+impl<T> Slab<T> {
+    /// Checks that pieces are in use, or in the list of free ones. Returns a mark for each, none of which is set.
+    pub fn check(&self) -> Result<Vec<bool>, InvariantError> {
+        agree("slab, pieces in use", self.pieces.iter().filter(|piece| piece.value.is_some()).count(), self.used)?;
+        let (mut at, mut free) = (self.free, 0);
+        while let Some(piece) = self.pieces.get(at as usize) {
+            free += 1;
+            holds("slab, free piece", at as usize, piece.value.is_none() && free <= self.pieces.len())?;
+            at = piece.next;
+        }
+        agree("slab, end of the free list", NONE, at)?;
+        agree("slab, free pieces", self.pieces.len() - self.used, free)?;
+        Ok(alloc::vec![false; self.pieces.len()])
     }
 }
 
@@ -136,6 +154,26 @@ impl List {
             NONE => self.tail = previous,
             next => slab.piece_mut(next).previous = previous,
         }
+    }
+
+    /// Checks that the row leads from head to tail and back over pieces that no other list has, calls `each` for them, and
+    /// sets their marks.
+    pub fn check<T>(
+        &self,
+        slab: &Slab<T>,
+        seen: &mut [bool],
+        mut each: impl FnMut(u32, &T) -> Result<(), InvariantError>,
+    ) -> Result<(), InvariantError> {
+        let (mut at, mut previous) = (self.head, NONE);
+        while let (Some(piece), Some(seen)) = (slab.pieces.get(at as usize), seen.get_mut(at as usize)) {
+            holds("list, piece in one list", at as usize, !core::mem::replace(seen, true))?;
+            holds("list, link back of piece", at as usize, piece.previous == previous)?;
+            let Some(value) = &piece.value else { return holds("list, piece in use", at as usize, false) };
+            each(at, value)?;
+            (previous, at) = (at, piece.next);
+        }
+        agree("list, last piece", previous, self.tail)?;
+        agree("list, end", NONE, at)
     }
 
     /// Takes the whole row out of the slab.

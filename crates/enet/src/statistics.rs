@@ -92,6 +92,9 @@ pub struct Statistics {
     pub evicted: u64,
     /// Slots looked at, timers moved and commands handled: what the host did, whatever machine it ran on.
     pub work: u64,
+    /// Panics that were caught while a peer's data was handled: each is a fault of this host, or of its checksum or
+    /// compressor. See [`Host::recover`](crate::Host::recover).
+    pub panics: u64,
     dropped: [u64; Dropped::ALL.len()],
 }
 
@@ -112,6 +115,7 @@ impl Statistics {
             ("throttled", self.throttled),
             ("evicted", self.evicted),
             ("work", self.work),
+            ("panics", self.panics),
         ];
         counts
             .into_iter()
@@ -148,7 +152,7 @@ mod tests {
         let mut statistics = Statistics { resent: 3, ..Statistics::default() };
         statistics.drop_for(Dropped::NoSlot);
         let named: std::collections::BTreeMap<_, _> = statistics.named().collect();
-        assert_eq!((named.len(), named["resent"], named["no_slot"], named["short"]), (8 + 14, 3, 1, 0));
+        assert_eq!((named.len(), named["resent"], named["no_slot"], named["short"]), (9 + 14, 3, 1, 0));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 use core::hash::{BuildHasher, Hasher};
 
 use crate::endpoint::Endpoint;
+use crate::invariant::{InvariantError, agree, holds};
 use crate::keyed::Keyed;
 
 /// Target of an entry: a slot, or a half-open connection. Two bits less than a `u32` has.
@@ -131,6 +132,28 @@ impl TokenTable {
         self.candidates(tag).find(|&target| is(target))
     }
 
+    /// Checks that each entry is found from its home on.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        let mut used = 0;
+        for (at, entry) in self.entries.iter().enumerate().filter(|(_, entry)| !entry.is_free()) {
+            used += 1;
+            let found = self.candidates(Tag(entry.tag)).any(|target| target == entry.target());
+            holds("token table, entry", at, found)?;
+        }
+        holds("token table, free entries", used, 2 * used <= self.entries.len())?;
+        agree("token table, entries", used, self.used)
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        self.used
+    }
+
+    /// Forgets all keys.
+    pub fn clear(&mut self) {
+        *self = TokenTable::new(self.keyed);
+    }
+
     /// Puts a key in that is not there.
     pub fn insert(&mut self, tag: Tag, target: Target) {
         if 2 * (self.used + 1) > self.entries.len() {
@@ -241,6 +264,7 @@ mod tests {
                     (true, Some(_)) => {}
                 }
                 prop_assert_eq!(table.used, map.len());
+                prop_assert_eq!(table.check(), Ok(()));
                 prop_assert!(2 * table.used <= table.entries.len());
                 for at in 0..40 {
                     let target = if at % 2 == 0 { Target::Slot(at) } else { Target::HalfOpen(at) };

@@ -5,6 +5,8 @@
 
 use alloc::vec::Vec;
 
+use crate::invariant::{InvariantError, agree, holds};
+
 /// Bits of a level's number: a level has 64 buckets, as its mask has bits.
 const BITS: u32 = 6;
 const BUCKETS: usize = 1 << BITS;
@@ -199,6 +201,33 @@ impl Wheel {
     }
 }
 
+impl Wheel {
+    /// Number of slots that may have a deadline.
+    pub fn slots(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Checks that each slot with a deadline is in its bucket, and that the masks say which buckets have any.
+    pub fn check(&self) -> Result<(), InvariantError> {
+        let mut linked = 0;
+        for (level, (heads, &occupied)) in self.heads.iter().zip(&self.occupied).enumerate() {
+            for (at, &head) in heads.iter().enumerate() {
+                let bucket = level * BUCKETS + at;
+                holds("wheel, mask of bucket", bucket, (head != NONE) == (occupied >> at & 1 != 0))?;
+                let (mut slot, mut previous) = (head, NONE);
+                while let Some(entry) = self.entries.get(slot as usize) {
+                    linked += 1;
+                    let is_linked = entry.previous == previous && entry.bucket as usize == bucket;
+                    holds("wheel, link back of slot", slot as usize, is_linked && linked <= self.entries.len())?;
+                    (previous, slot) = (slot, entry.next);
+                }
+                agree("wheel, end of a bucket", NONE, slot)?;
+            }
+        }
+        agree("wheel, deadlines", linked, self.entries.iter().filter(|entry| entry.bucket != NONE).count())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -230,6 +259,7 @@ mod tests {
                     wheel.remove(slot);
                     set.remove(&slot);
                 }
+                prop_assert_eq!(wheel.check(), Ok(()));
                 if let Some(next) = wheel.next() {
                     prop_assert!(set.values().all(|&deadline| deadline >= next));
                 }

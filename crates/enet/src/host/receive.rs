@@ -28,6 +28,7 @@ impl Host {
     pub fn handle_datagram(&mut self, now: Duration, from: SocketAddr, datagram: &[u8]) -> Option<PeerId> {
         self.advance(now);
         self.statistics.received(datagram.len());
+        self.works_for = None;
         let mut peer = None;
         if let Err(reason) = self.take_in(from, datagram, &mut peer) {
             self.statistics.drop_for(reason);
@@ -42,6 +43,9 @@ impl Host {
         }
         let (header, rest) = Header::decode(datagram).ok_or(Dropped::Short)?;
         let (target, seed) = self.address(from, &header)?;
+        if let Some(Target::Slot(slot)) = target {
+            self.works_for = Some(slot);
+        }
         let head = datagram.get(..header.length()).ok_or(Dropped::Short)?;
         let mut plain = core::mem::take(&mut self.plain);
         let opened = open(&mut self.settings, &header, head, rest, seed, &mut plain);
@@ -115,6 +119,7 @@ impl Host {
                     Some(proven) => {
                         let slot = proven?;
                         target = Some(Target::Slot(slot));
+                        self.works_for = Some(slot);
                         *peer = Some(self.id(slot));
                     }
                     None => is_unproven = true,

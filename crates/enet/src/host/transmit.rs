@@ -22,6 +22,7 @@ impl Host {
     /// A datagram that cannot be sent is lost like any other; what must arrive is sent again.
     pub fn poll_transmit(&mut self, now: Duration, datagram: &mut Vec<u8>) -> Option<Transmit> {
         self.advance(now);
+        self.works_for = None;
         let transmit = match self.short.pop_front() {
             Some(Short { to, bytes }) => {
                 *datagram = bytes;
@@ -38,6 +39,7 @@ impl Host {
 
     fn next_of_ready(&mut self, datagram: &mut Vec<u8>) -> Option<Transmit> {
         while let Some(slot) = self.ready.pop_front() {
+            self.works_for = Some(slot);
             self.statistics.work += 1;
             let peer = self.id(slot);
             if let Some(to) = self.write(slot, datagram) {

@@ -211,6 +211,39 @@ impl<K: Ord + Copy, V> Tree<K, V> {
     }
 }
 
+/// What is charged for its memory.
+pub(super) trait Charged {
+    fn charged(&self) -> &Charge;
+}
+
+impl Charged for Held {
+    fn charged(&self) -> &Charge {
+        match self {
+            Held::Whole(whole) => &whole.charge,
+            Held::Pieces(partial) => &partial.charge,
+        }
+    }
+}
+
+impl Charged for Box<Whole> {
+    fn charged(&self) -> &Charge {
+        &self.charge
+    }
+}
+
+impl Charged for Box<Partial> {
+    fn charged(&self) -> &Charge {
+        &self.charge
+    }
+}
+
+impl<K, V: Charged> Tree<K, V> {
+    /// Charges of the entries, and of the tree itself.
+    pub fn charges(&self) -> impl Iterator<Item = &Charge> {
+        self.entries.values().map(V::charged).chain([&self.node])
+    }
+}
+
 /// A packet that came whole, charged.
 pub(super) fn insert_whole<K: Ord + Copy, V>(
     tree: &mut Tree<K, V>,

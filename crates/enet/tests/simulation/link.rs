@@ -34,7 +34,11 @@ pub struct Link {
     pub dice: Dice,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     sent: u64,
+    steps: u64,
 }
+
+/// Steps after which hosts are checked.
+const CHECKED_EVERY: u64 = 16;
 
 /// Where host number `host` is.
 pub fn address(host: usize) -> SocketAddr {
@@ -44,7 +48,7 @@ pub fn address(host: usize) -> SocketAddr {
 
 impl Link {
     pub fn new(hosts: Vec<Host>, faults: Faults, seed: u64) -> Link {
-        Link { now_ms: 1, hosts, faults, dice: Dice::new(seed), under_way: BinaryHeap::new(), sent: 0 }
+        Link { now_ms: 1, hosts, faults, dice: Dice::new(seed), under_way: BinaryHeap::new(), sent: 0, steps: 0 }
     }
 
     pub fn now(&self) -> Duration {
@@ -67,6 +71,12 @@ impl Link {
         for (number, host) in self.hosts.iter_mut().enumerate() {
             host.handle_timeout(now);
             events.extend(std::iter::from_fn(|| host.poll_event()).map(|event| (number, event)));
+        }
+        self.steps += 1;
+        if self.steps.is_multiple_of(CHECKED_EVERY) {
+            for host in &self.hosts {
+                host.check_invariants().unwrap_or_else(|broken| panic!("{} ms: {broken}", self.now_ms));
+            }
         }
         events
     }
