@@ -40,18 +40,18 @@ impl Name {
 
     /// The address, if its first `length` bytes are one.
     pub fn decode(&self, length: usize) -> Option<SocketAddr> {
-        let array =
-            |at: usize| -> [u8; 4] { [self.bytes[at], self.bytes[at + 1], self.bytes[at + 2], self.bytes[at + 3]] };
-        let [family_0, family_1, port_0, port_1] = array(0);
+        let (&[family_0, family_1, port_0, port_1], rest) = self.bytes.split_first_chunk()?;
+        let (&v4_or_flow, rest) = rest.split_first_chunk::<4>()?;
+        let (&v6, rest) = rest.split_first_chunk::<16>()?;
+        let (&scope, _) = rest.split_first_chunk::<4>()?;
         let port = u16::from_be_bytes([port_0, port_1]);
         match i32::from(u16::from_ne_bytes([family_0, family_1])) {
             libc::AF_INET if length >= V4_BYTES => {
-                Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::from(array(4)), port)))
+                Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::from(v4_or_flow), port)))
             }
             libc::AF_INET6 if length >= V6_BYTES => {
-                let ip: [u8; 16] = self.bytes[8..24].try_into().expect("16 bytes");
-                let (flow, scope) = (u32::from_be_bytes(array(4)), u32::from_ne_bytes(array(24)));
-                Some(SocketAddr::V6(SocketAddrV6::new(Ipv6Addr::from(ip), port, flow, scope)))
+                let (flow, scope) = (u32::from_be_bytes(v4_or_flow), u32::from_ne_bytes(scope));
+                Some(SocketAddr::V6(SocketAddrV6::new(Ipv6Addr::from(v6), port, flow, scope)))
             }
             _ => None,
         }

@@ -50,6 +50,7 @@ pub(crate) struct Received {
 unsafe impl Send for Received {}
 
 impl Received {
+    #[expect(clippy::indexing_slicing, reason = "entries are below `BATCH`, of which the arena has as many")]
     pub fn new() -> Received {
         let layout = Layout::new::<Arena>();
         // SAFETY: the layout is not empty. All fields are integers, or pointers that may be null: zeros are valid.
@@ -78,6 +79,7 @@ impl Received {
 
     /// Reads one datagram, behind those that were read: the cheapest look, where nothing is expected. Fails with `EAGAIN`
     /// where nothing is there.
+    #[expect(clippy::indexing_slicing, reason = "the entry is below `BATCH`, as was just asserted")]
     #[inline]
     pub fn read_one(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Errno> {
         let (at, entry) = (self.arena.as_ptr(), self.count);
@@ -104,6 +106,7 @@ impl Received {
 
     /// Reads what is there, behind what was read, until the batch is full, and returns how many that were. Fails with
     /// `EAGAIN` where nothing is there.
+    #[expect(clippy::indexing_slicing, reason = "`used` is at most `BATCH`, of which the arena has as many")]
     pub fn read(&mut self, socket: BorrowedFd<'_>) -> Result<usize, Errno> {
         let (at, first) = (self.arena.as_ptr(), self.count);
         for entry in first..self.used {
@@ -128,6 +131,10 @@ impl Received {
     }
 
     /// Datagram `entry` of those read last, and its sender; `None` if that is of a family that is unknown here.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "the entry is below `count`, as was just asserted, and that at most `BATCH`"
+    )]
     pub fn datagram(&self, entry: usize) -> Option<(SocketAddr, &[u8])> {
         assert!(entry < self.count, "{} datagrams were read", self.count);
         let at = self.arena.as_ptr();
@@ -135,7 +142,7 @@ impl Received {
         let (header, name, bytes) =
             unsafe { (&(*at).headers[entry], &*addr_of!((*at).names[entry]), &*addr_of!((*at).bytes[entry])) };
         let length = (header.msg_len as usize).min(DATAGRAM_BYTES);
-        Some((name.decode(header.msg_hdr.msg_namelen as usize)?, &bytes.0[..length]))
+        Some((name.decode(header.msg_hdr.msg_namelen as usize)?, bytes.0.get(..length)?))
     }
 }
 
@@ -223,6 +230,10 @@ impl Sending {
     }
 
     /// Sorts a batch into trains, most of which are one datagram long.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "`taken` has an entry for each datagram, and no number comes from outside"
+    )]
     fn lay_out(&mut self, datagrams: &[Datagram]) {
         self.taken.clear();
         self.taken.resize(datagrams.len(), false);
@@ -266,6 +277,10 @@ impl Sending {
     }
 
     /// Makes the headers of what is laid out; from here on the vectors must not move.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "`lay_out` made a name and a control area for each train, and counted its vectors"
+    )]
     fn point(&mut self) {
         for (entry, &(start, count)) in self.trains.iter().enumerate() {
             // SAFETY: a header of zeros is one without name, bytes and control messages.
@@ -292,6 +307,10 @@ impl Sending {
         }
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "`done` is below the number of headers, of which each has a train and a name"
+    )]
     fn write_batch(&mut self, socket: BorrowedFd<'_>, datagrams: &[Datagram], sent: &mut Sent) {
         self.lay_out(datagrams);
         self.point();

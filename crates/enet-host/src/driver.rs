@@ -1,13 +1,14 @@
 //! A host with its socket and its clock.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use prony_enet::{Event, Host, Seed, Settings, Transmit};
+use prony_enet::{Event, Host, Recovered, Seed, Settings, Transmit};
 
 use crate::batch::{BATCH, Datagram};
 use crate::clock;
+use crate::guard::guarded;
 use crate::prefetch::prefetch;
 use crate::socket::{OpenError, Socket, SocketOptions};
 
@@ -129,15 +130,28 @@ impl Driver {
     /// Sends what is due, and takes in a batch of what arrived. Returns the time, and how many datagrams there were.
     fn pass(&mut self) -> io::Result<(Duration, usize)> {
         let now = self.now();
-        self.host.handle_timeout(now);
+        self.handle_timeout(now);
         self.transmit(now, |_, _, _| {});
         let count = self.receive(|_| {})?;
-        for entry in 0..count {
-            if let Some((from, bytes)) = self.socket.datagram(entry) {
-                self.host.handle_datagram(now, from, bytes);
+        let socket = &self.socket;
+        let mut entries = 0..count;
+        // After a panic, the rest of the batch follows.
+        while guarded(&mut self.host, |host| {
+            for entry in &mut entries {
+                if let Some((from, bytes)) = socket.datagram(entry) {
+                    host.handle_datagram(now, from, bytes);
+                }
             }
-        }
+        })
+        .is_some()
+        {}
         Ok((now, count))
+    }
+
+    /// Does what is due at `now`; a part of [`Driver::service`]. After a panic the rest is due with the next call.
+    #[inline]
+    pub fn handle_timeout(&mut self, now: Duration) -> Option<Recovered> {
+        if self.host.is_due(now) { guarded(&mut self.host, |host| host.handle_timeout(now)) } else { None }
     }
 
     /// Reads datagrams into the socket's batch; a part of [`Driver::service`] for those who look at each. `also` is told
@@ -159,36 +173,28 @@ impl Driver {
         self.host.prefetch(datagrams, prefetch, also);
     }
 
-    /// Sends what there is to send at `now`, and shows each datagram to `look`; a part of [`Driver::service`].
+    /// Sends what there is to send at `now`, and shows each datagram to `look`; a part of [`Driver::service`]. Returns what
+    /// the last panic cost, if there was one.
     #[inline]
-    pub fn transmit(&mut self, now: Duration, look: impl FnMut(&mut Host, Transmit, &[u8])) {
-        if self.host.may_transmit() {
-            self.transmit_all(now, look);
-        }
+    pub fn transmit(&mut self, now: Duration, look: impl FnMut(&mut Host, Transmit, &[u8])) -> Option<Recovered> {
+        if self.host.may_transmit() { self.transmit_all(now, look) } else { None }
     }
 
-    fn transmit_all(&mut self, now: Duration, mut look: impl FnMut(&mut Host, Transmit, &[u8])) {
-        let nobody = SocketAddr::from(([0, 0, 0, 0], 0));
-        let mut filled = 0;
-        loop {
-            if filled == self.outbox.len() {
-                self.outbox.push(Datagram { to: nobody, bytes: Vec::new() });
-            }
-            let datagram = &mut self.outbox[filled];
-            let transmit = self.host.poll_transmit(now, &mut datagram.bytes);
-            if let Some(transmit) = transmit {
-                datagram.to = transmit.to;
-                look(&mut self.host, transmit, &datagram.bytes);
-                filled += 1;
-            }
-            if filled == BATCH || transmit.is_none() && filled > 0 {
-                self.socket.send(&self.outbox[..filled]);
+    fn transmit_all(&mut self, now: Duration, mut look: impl FnMut(&mut Host, Transmit, &[u8])) -> Option<Recovered> {
+        let (mut filled, mut is_done, mut recovered) = (0, false, None);
+        while !is_done {
+            let outbox = &mut self.outbox;
+            let panicked = guarded(&mut self.host, |host| {
+                is_done = fill(host, now, outbox, &mut filled, &mut look);
+            });
+            recovered = panicked.or(recovered);
+            // A datagram that was not finished is not sent.
+            if filled > 0 && (is_done || filled == BATCH) {
+                self.socket.send(self.outbox.get(..filled).unwrap_or_default());
                 filled = 0;
             }
-            if transmit.is_none() {
-                return;
-            }
         }
+        recovered
     }
 
     /// Duration until something is due; `None`: not before something arrives or is sent.
@@ -209,6 +215,28 @@ impl Driver {
         // The host counts in milliseconds, rounded down: waiting for less than one would be spinning.
         self.host.poll_timeout().map(|due| due.saturating_sub(now).max(Duration::from_millis(1)))
     }
+}
+
+/// Writes what `host` has to send to the batch `outbox`, of which `filled` are written; true if there is no more.
+fn fill(
+    host: &mut Host,
+    now: Duration,
+    outbox: &mut Vec<Datagram>,
+    filled: &mut usize,
+    look: &mut impl FnMut(&mut Host, Transmit, &[u8]),
+) -> bool {
+    const NOWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
+    while *filled < BATCH {
+        if *filled >= outbox.len() {
+            outbox.push(Datagram { to: NOWHERE, bytes: Vec::new() });
+        }
+        let Some(datagram) = outbox.get_mut(*filled) else { return true };
+        let Some(transmit) = host.poll_transmit(now, &mut datagram.bytes) else { return true };
+        datagram.to = transmit.to;
+        look(host, transmit, &datagram.bytes);
+        *filled += 1;
+    }
+    false
 }
 
 /// Numbers that nobody outside can guess.

@@ -26,12 +26,15 @@
 //! trains that the kernel cuts. One host a core takes [`SocketOptions::shares_port`] and a thread each. With the feature
 //! `tokio` a host is served by a task: see `AsyncDriver`.
 
+#![deny(clippy::indexing_slicing)]
+
 mod address;
 #[cfg(feature = "tokio")]
 mod async_driver;
 mod batch;
 mod clock;
 mod driver;
+mod guard;
 mod prefetch;
 mod socket;
 
@@ -39,5 +42,6 @@ mod socket;
 pub use async_driver::AsyncDriver;
 pub use batch::{BATCH, Datagram};
 pub use driver::{Driver, RECEIVED_A_CALL, random_seed};
+pub use guard::{guarded, limit_panic_messages};
 pub use prefetch::prefetch;
 pub use socket::{BufferSize, OpenError, Socket, SocketOptions, Traffic};

@@ -14,7 +14,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::time::{Duration, Instant};
 
 use prony_enet::{Event, Host, Kind, Packet, PeerId, RangeCoder, Received, Settings, crc32_checksum};
-use prony_enet_host::{Driver, SocketOptions};
+use prony_enet_host::{Driver, SocketOptions, limit_panic_messages};
 use prony_load::{STAMP_BYTES, Stamp};
 
 /// A packet asks for what it likes: no answer is longer.
@@ -91,6 +91,7 @@ fn answer(host: &mut Host, peer: PeerId, packet: &Received, reply: Reply) {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
+    limit_panic_messages();
     let flags = flags()?;
     let at = (flags.address, flags.port).into();
     let mut driver = Driver::bind(at, flags.slots, flags.settings, &SocketOptions::default())?;

@@ -13,11 +13,14 @@ pub enum Reason {
     ByServer,
     /// The server's answer did not fit what was asked for.
     Unfit,
+    /// Handling what the server sent failed here: a fault of this program, which it survived.
+    Failed,
 }
 
 impl Reason {
     /// Every reason, in the order of reports.
-    pub const ALL: [Reason; 4] = [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit];
+    pub const ALL: [Reason; 5] =
+        [Reason::TimedOut, Reason::NobodyListens, Reason::ByServer, Reason::Unfit, Reason::Failed];
 
     /// The reason as a word for exports.
     pub fn name(self) -> &'static str {
@@ -26,6 +29,7 @@ impl Reason {
             Reason::NobodyListens => "nobody_listens",
             Reason::ByServer => "by_server",
             Reason::Unfit => "unfit",
+            Reason::Failed => "failed",
         }
     }
 }
@@ -36,6 +40,7 @@ impl From<DisconnectReason> for Reason {
             DisconnectReason::TimedOut => Reason::TimedOut,
             DisconnectReason::ByPeer | DisconnectReason::ByUs => Reason::ByServer,
             DisconnectReason::Refused => Reason::Unfit,
+            DisconnectReason::Failed => Reason::Failed,
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use prony_enet::wire::ThrottleParameters;
 use prony_enet::{Compressor, ConnectError, Event, Host, Packet, PeerId, RangeCoder, Settings, crc32_checksum};
-use prony_enet_host::random_seed;
+use prony_enet_host::{guarded, random_seed};
 use prony_machine::Tree;
 use rustix::event::{Timespec, epoll};
 
@@ -192,7 +192,9 @@ impl<'a> Generator<'a> {
             self.advance()?;
             self.send_due();
             self.give_up_connecting();
-            self.host.handle_timeout(Duration::from_nanos(self.run_state.now_ns()));
+            let now = Duration::from_nanos(self.run_state.now_ns());
+            // After a panic the rest is due with the next turn.
+            guarded(&mut self.host, |host| host.handle_timeout(now));
             self.flush();
             let timeout = Timespec::try_from(self.time_left()).expect("it is at most a tenth of a second");
             events.clear();

@@ -1,5 +1,7 @@
 //! Fate of each packet: pure, times come in as arguments.
 
+#![deny(clippy::indexing_slicing)]
+
 use hdrhistogram::Histogram;
 
 use crate::stamp::Stamp;
@@ -157,7 +159,7 @@ impl Meter {
 
     /// A number for the next packet of `client`, which is about to be sent.
     pub fn next_number(&mut self, client: usize) -> u32 {
-        let sender = &mut self.senders[client];
+        let Some(sender) = self.senders.get_mut(client) else { return 0 };
         let number = sender.sent;
         sender.sent = number.wrapping_add(1);
         number
@@ -165,14 +167,16 @@ impl Meter {
 
     /// `client` sent packet `number` at `now_ns`, which it should have done at `intended_ns`.
     pub fn sent(&mut self, client: usize, number: u32, intended_ns: u64, now_ns: u64) {
-        let sender = &mut self.senders[client];
+        let Some(sender) = self.senders.get_mut(client) else { return };
         let Some(span) = self.span.filter(|span| span.contains(intended_ns)) else { return };
         let place = number.wrapping_sub(*sender.first.get_or_insert(number)) as usize;
         if sender.answered.len() <= place / 64 {
             sender.answered.resize(place / 64 + 1, 0);
         }
         self.counts.sent += 1;
-        self.windows[span.window_of(intended_ns)].sent += 1;
+        if let Some(window) = self.windows.get_mut(span.window_of(intended_ns)) {
+            window.sent += 1;
+        }
         record(&mut self.lateness, now_ns.saturating_sub(intended_ns));
     }
 
@@ -192,7 +196,7 @@ impl Meter {
 
     /// `client` received a packet at `now_ns`.
     pub fn received(&mut self, client: usize, packet: &[u8], now_ns: u64) {
-        let sender = &mut self.senders[client];
+        let Some(sender) = self.senders.get_mut(client) else { return };
         let stamp = Stamp::read(packet).filter(|stamp| stamp.number < sender.sent && stamp.intended_ns <= now_ns);
         let Some(stamp) = stamp else {
             self.counts.strange += 1;
@@ -217,7 +221,9 @@ impl Meter {
             self.counts.late += 1;
         }
         self.counts.answer_bytes += packet.len() as u64;
-        record(&mut self.windows[span.window_of(stamp.intended_ns)].latency, took_ns);
+        if let Some(window) = self.windows.get_mut(span.window_of(stamp.intended_ns)) {
+            record(&mut window.latency, took_ns);
+        }
     }
 
     /// Packets that count and wait for their answer.

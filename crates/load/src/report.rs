@@ -74,6 +74,8 @@ pub struct Wire {
     pub overflowed: u64,
     /// Times that the server's machine said that nobody listens.
     pub nobody_listens: u64,
+    /// Panics that were caught while datagrams of the server were handled: faults of this program.
+    pub panics: u64,
 }
 
 impl Wire {
@@ -89,6 +91,7 @@ impl Wire {
             would_block: errors.would_block,
             overflowed: errors.overflowed,
             nobody_listens: errors.nobody_listens,
+            panics: statistics.panics,
         }
     }
 
@@ -112,6 +115,7 @@ impl Wire {
             would_block: f(self.would_block, other.would_block),
             overflowed: f(self.overflowed, other.overflowed),
             nobody_listens: f(self.nobody_listens, other.nobody_listens),
+            panics: f(self.panics, other.panics),
         }
     }
 }

@@ -10,7 +10,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use prony_enet::Host;
-use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions};
+use prony_enet_host::{BATCH, Datagram, OpenError, Socket, SocketOptions, guarded};
 use rustix::event::epoll;
 
 use crate::options::{Options, Sharing};
@@ -130,6 +130,11 @@ impl Sockets {
 
     /// Sends what `host` has to send.
     pub fn transmit(&mut self, host: &mut Host, now: Duration) {
+        // After a panic, what others have to send follows.
+        while guarded(host, |host| self.transmit_all(host, now)).is_some() {}
+    }
+
+    fn transmit_all(&mut self, host: &mut Host, now: Duration) {
         match &mut self.kind {
             Kind::Own(sockets) => {
                 while let Some(transmit) = host.poll_transmit(now, &mut self.datagram) {
@@ -173,7 +178,8 @@ impl Sockets {
         match &mut self.kind {
             Kind::Own(sockets) => match sockets[place].recv(&mut self.inbox[..]) {
                 Ok(bytes) => {
-                    host.handle_datagram(now, from, &self.inbox[..bytes]);
+                    let datagram = self.inbox.get(..bytes).unwrap_or_default();
+                    guarded(host, |host| host.handle_datagram(now, from, datagram));
                 }
                 Err(error) => match error.kind() {
                     io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => {}
@@ -190,11 +196,17 @@ impl Sockets {
             Kind::Shared(sockets) => {
                 let socket = &mut sockets[place].socket;
                 let errors = socket.receive_errors();
-                for entry in 0..socket.receive()? {
-                    if let Some((_, bytes)) = socket.datagram(entry) {
-                        host.handle_datagram(now, from, bytes);
+                let mut entries = 0..socket.receive()?;
+                // After a panic, the rest of the batch follows.
+                while guarded(host, |host| {
+                    for entry in &mut entries {
+                        if let Some((_, bytes)) = socket.datagram(entry) {
+                            host.handle_datagram(now, from, bytes);
+                        }
                     }
-                }
+                })
+                .is_some()
+                {}
                 if socket.receive_errors() > errors {
                     self.closed.push(place);
                 }

@@ -1,5 +1,7 @@
 //! First bytes of every packet; an answer repeats them.
 
+#![deny(clippy::indexing_slicing)]
+
 /// Bytes of a stamp, and of the shortest packet.
 pub const STAMP_BYTES: usize = 16;
 
@@ -23,10 +25,11 @@ pub struct Stamp {
 impl Stamp {
     /// A packet of `bytes`, at least [`STAMP_BYTES`]; what follows the stamp is zero.
     pub fn packet(self, bytes: usize) -> Vec<u8> {
-        let mut packet = vec![0; bytes.max(STAMP_BYTES)];
-        packet[..8].copy_from_slice(&self.intended_ns.to_le_bytes());
-        packet[8..12].copy_from_slice(&self.number.to_le_bytes());
-        packet[12..16].copy_from_slice(&self.reply_bytes.to_le_bytes());
+        let mut packet = Vec::with_capacity(bytes.max(STAMP_BYTES));
+        packet.extend_from_slice(&self.intended_ns.to_le_bytes());
+        packet.extend_from_slice(&self.number.to_le_bytes());
+        packet.extend_from_slice(&self.reply_bytes.to_le_bytes());
+        packet.resize(bytes.max(STAMP_BYTES), 0);
         packet
     }
 

@@ -25,6 +25,8 @@ pub fn enet(args: &EnetArgs) -> Result<Exit, Failure> {
     // Made before anything is measured: a place that cannot be written is told at once.
     let mut file = args.output.as_deref().map(|path| NewFile::create(path, args.force)).transpose()?;
     let interrupt = Interrupt::catch().map_err(|error| Failure::new(format!("cannot catch signals: {error}")))?;
+    // A server is a stranger: what it makes fail here must not flood the terminal.
+    prony_load::limit_panic_messages();
     let mut line = ProgressLine::new(true);
     let report = prony_load::load(&options, || interrupt.is_asked(), &mut |progress| {
         line.show_text(&human::progress(&options, progress));

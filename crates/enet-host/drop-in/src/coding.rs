@@ -33,7 +33,7 @@ impl Foreign {
 fn append(output: &mut Vec<u8>, limit: usize, fill: impl FnOnce(*mut u8) -> usize) -> Option<usize> {
     let start = output.len();
     output.resize(start + limit, 0);
-    let written = fill(output[start..].as_mut_ptr());
+    let written = fill(output.get_mut(start..)?.as_mut_ptr());
     let fits = (1..=limit).contains(&written);
     output.truncate(if fits { start + written } else { start });
     fits.then_some(written)

@@ -7,8 +7,10 @@ use std::ptr::{addr_of_mut, null_mut};
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_enet::{Event, PeerId, Settings};
-use prony_enet_host::{BATCH, Driver, RECEIVED_A_CALL, Socket, SocketOptions, random_seed};
+use prony_enet::{Event, PeerId, Recovered, Settings};
+use prony_enet_host::{
+    BATCH, Driver, RECEIVED_A_CALL, Socket, SocketOptions, guarded, limit_panic_messages, random_seed,
+};
 
 use crate::coding::{
     Foreign, checksum, enet_range_coder_compress, enet_range_coder_create, enet_range_coder_decompress,
@@ -150,7 +152,7 @@ impl Host {
     unsafe fn transmit_all(host: *mut Host, now: Duration) {
         // SAFETY: as above.
         let Host { seen, driver, mirror, .. } = unsafe { &mut *host };
-        driver.transmit(now, |host, transmit, bytes| {
+        let recovered = driver.transmit(now, |host, transmit, bytes| {
             seen.total_sent_packets = seen.total_sent_packets.wrapping_add(1);
             seen.total_sent_data = seen.total_sent_data.wrapping_add(bytes.len() as u32);
             if let Some(peer) = transmit.peer {
@@ -158,6 +160,21 @@ impl Host {
                 unsafe { mirror.bring_up_to_date(host, peer.slot()) };
             }
         });
+        // SAFETY: as above; the borrows have ended.
+        unsafe { Host::show_recovered(host, recovered) };
+    }
+
+    /// Shows what a panic cost. Its peer may not be the only one that the struct of a peer was not written for.
+    #[inline]
+    unsafe fn show_recovered(host: *mut Host, recovered: Option<Recovered>) {
+        if recovered.is_some() {
+            // SAFETY: as above.
+            let Host { driver, mirror, .. } = unsafe { &mut *host };
+            for slot in 0..mirror.shown.len() {
+                // SAFETY: there are as many slots.
+                unsafe { mirror.bring_up_to_date(driver.host_mut(), slot) };
+            }
+        }
     }
 
     /// Takes in a datagram that was read; `Err` if the program's `intercept` wants that.
@@ -196,9 +213,12 @@ impl Host {
             let bytes = std::slice::from_raw_parts(data, length);
             let Host { driver, mirror, .. } = &mut *host;
             let hub = driver.host_mut();
-            if let Some(peer) = hub.handle_datagram(now, from, bytes) {
-                mirror.bring_up_to_date(hub, peer.slot());
-            }
+            let recovered = guarded(hub, |hub| {
+                if let Some(peer) = hub.handle_datagram(now, from, bytes) {
+                    mirror.bring_up_to_date(hub, peer.slot());
+                }
+            });
+            Host::show_recovered(host, recovered);
             Ok(())
         }
     }
@@ -210,7 +230,8 @@ impl Host {
         unsafe {
             let now = (*host).driver.now();
             Host::show_time(host, now);
-            (*host).driver.host_mut().handle_timeout(now);
+            let recovered = (*host).driver.handle_timeout(now);
+            Host::show_recovered(host, recovered);
             Host::transmit(host, now);
             let Host { driver, mirror, .. } = &mut *host;
             let count = driver.receive(|slot| mirror.prefetch(slot)).map_err(|_| ())?;
@@ -326,6 +347,8 @@ exported! {
         if peer_count > PEERS_MAX {
             return null_mut();
         }
+        // The library has a hook of its own, as it has a copy of the standard library: the program's is another.
+        limit_panic_messages();
         // Before the host's own, so that the one never runs ahead of the other.
         clock::started();
         let options = SocketOptions::default();
@@ -531,5 +554,91 @@ pub unsafe fn meant(peer: *mut layout::Peer) -> (*mut Host, usize, Option<PeerId
         let host = behind((*peer).host);
         let slot = peer.offset_from((*host).mirror.peers) as usize;
         (host, slot, (*host).driver.host().peer_at(slot))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use prony_enet::{Packet, RangeCoder};
+    use prony_enet_host::Driver;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// A range coder that panics when a datagram expands to one with the word in it.
+    struct Fragile(RangeCoder);
+
+    const WORD: &[u8] = b"the word at which it panics";
+
+    impl prony_enet::Compressor for Fragile {
+        fn compress(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize> {
+            self.0.compress(input, limit, output)
+        }
+
+        fn expand(&mut self, input: &[u8], limit: usize, output: &mut Vec<u8>) -> Option<usize> {
+            let start = output.len();
+            let bytes = self.0.expand(input, limit, output);
+            assert!(!output[start..].windows(WORD.len()).any(|word| word == WORD), "as the test wants it");
+            bytes
+        }
+    }
+
+    #[test]
+    fn a_panic_costs_one_peer_its_connection_and_the_program_sees_that() {
+        const CLIENTS: usize = 6;
+        let at = Address { host: u32::from_ne_bytes([127, 0, 0, 1]), port: 0 };
+        // SAFETY: the host is used by this thread alone, and destroyed last; its peers are its own.
+        unsafe {
+            let host = enet_host_create(&at, 8, 1, 0, 0);
+            assert!(!host.is_null());
+            let server = std::net::SocketAddr::from(([127, 0, 0, 1], (*host).address.port));
+            let mut clients: Vec<_> = (0..CLIENTS)
+                .map(|_| {
+                    let any = "127.0.0.1:0".parse().expect("an address");
+                    let driver = Driver::bind(any, 1, Settings::default(), &SocketOptions::default());
+                    let mut client = driver.expect("a free port");
+                    let peer = client.host_mut().connect(server, 1, 0).expect("a free slot");
+                    (client, peer)
+                })
+                .collect();
+            let started = Instant::now();
+            let (mut here, mut there) = (0, 0);
+            let mut event = NOTHING;
+            while (here, there) != (CLIENTS, CLIENTS) {
+                assert!(started.elapsed() < Duration::from_secs(30), "{here} and {there} are connected");
+                here += usize::from(enet_host_service(host, &mut event, 1) == 1 && event.kind == CONNECT);
+                for (client, _) in &mut clients {
+                    there += usize::from(client.service(Duration::ZERO).expect("sockets work").is_some());
+                }
+            }
+            let settings = (*behind(host)).driver.host_mut().settings_mut();
+            settings.compressor = Some(Box::new(Fragile(RangeCoder::new())));
+            for (number, (client, peer)) in clients.iter_mut().enumerate() {
+                client.host_mut().settings_mut().compressor = Some(Box::new(RangeCoder::new()));
+                let text: &[u8] = if number == 2 { WORD } else { b"an ordinary packet, that is an ordinary packet" };
+                client.host_mut().send(*peer, 0, Packet::reliable(&text.repeat(2)[..])).expect("it is connected");
+                client.flush();
+            }
+            let (mut received, mut ended) = (0, 0);
+            while received + ended < CLIENTS {
+                assert!(started.elapsed() < Duration::from_secs(60), "{received} packets, {ended} ends");
+                match enet_host_service(host, &mut event, 10) {
+                    1 if event.kind == RECEIVE => {
+                        received += 1;
+                        enet_packet_destroy(event.packet);
+                    }
+                    1 if event.kind == DISCONNECT => {
+                        ended += 1;
+                        assert_eq!((*event.peer).state, 0);
+                    }
+                    result => assert_eq!(result, 0),
+                }
+            }
+            assert_eq!((received, ended, (*host).connected_peers), (CLIENTS - 1, 1, CLIENTS - 1));
+            let driver = &(*behind(host)).driver;
+            assert_eq!(driver.host().statistics().panics, 1);
+            driver.host().check_invariants().expect("what is left agrees");
+            enet_host_destroy(host);
+        }
     }
 }

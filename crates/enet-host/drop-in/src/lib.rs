@@ -12,6 +12,7 @@
 //! **What callers uphold**, as with the stock library: pointers are null where that is allowed, or lead to what the
 //! header says; a host and its peers are used by one thread at a time. Panics do not cross into C: the call fails.
 #![allow(clippy::missing_safety_doc)]
+#![deny(clippy::indexing_slicing)]
 
 mod address;
 mod clock;

@@ -1,7 +1,7 @@
 //! Structs of peers that programs see: written when the host changes them, and read again where programs may write.
 
 use std::mem::offset_of;
-use std::ptr::{addr_of_mut, from_ref, null_mut};
+use std::ptr::{addr_of_mut, null_mut};
 
 use prony_enet::{Host, PeerSettings, PeerTimeout};
 use prony_enet_host::prefetch;
@@ -87,7 +87,7 @@ impl Mirror {
         // What changes with a datagram lies in front, but for one field.
         prefetch(peer, offset_of!(layout::Peer, reliable_data_in_transit) + 4);
         prefetch(peer.wrapping_add(offset_of!(layout::Peer, total_waiting_data)), 8);
-        prefetch(from_ref(&self.shown[slot]).cast(), size_of::<Shown>());
+        prefetch(self.shown.as_ptr().wrapping_add(slot).cast(), size_of::<Shown>());
     }
 
     /// Brings the peer at `slot` up to date, both ways.
@@ -98,7 +98,7 @@ impl Mirror {
         };
         // SAFETY: the slot is one of the host's, and the program does not touch peers during a call.
         let seen = unsafe { &mut *self.peers.add(slot) };
-        let shown = &mut self.shown[slot];
+        let Some(shown) = self.shown.get_mut(slot) else { return };
         let settings = PeerSettings {
             ping_interval_ms: seen.ping_interval,
             timeout: PeerTimeout {
@@ -147,7 +147,8 @@ impl Mirror {
         seen.reliable_data_in_transit = peer.in_transit_bytes();
         seen.total_waiting_data = peer.waiting_bytes();
         let is_limited = seen.incoming_bandwidth != 0;
-        self.limited_peers = self.limited_peers + usize::from(is_limited) - usize::from(shown.is_limited);
+        let others = self.limited_peers.saturating_sub(usize::from(shown.is_limited));
+        self.limited_peers = others.saturating_add(usize::from(is_limited));
         *shown = Shown { settings, throttle: (throttle.value, throttle.limit), is_limited };
     }
 
@@ -173,7 +174,8 @@ impl Mirror {
         (seen.round_trip_time, seen.round_trip_time_variance) = (ROUND_TRIP_MS, 0);
         (seen.mtu, seen.window_size) = (self.mtu, WINDOW);
         (seen.reliable_data_in_transit, seen.total_waiting_data) = (0, 0);
-        let shown = std::mem::replace(&mut self.shown[slot], Shown::NOTHING);
-        self.limited_peers -= usize::from(shown.is_limited);
+        let Some(shown) = self.shown.get_mut(slot) else { return };
+        let was_limited = std::mem::replace(shown, Shown::NOTHING).is_limited;
+        self.limited_peers = self.limited_peers.saturating_sub(usize::from(was_limited));
     }
 }

@@ -38,6 +38,7 @@ pub fn failures(failures: &Failures) -> String {
             Reason::NobodyListens => "nothing listens on the port",
             Reason::ByServer => "disconnected by the server",
             Reason::Unfit => "unexpected answer from the server",
+            Reason::Failed => "internal error in prony",
         };
         format!("{} × {why}", thousands(failures.of(reason)))
     });
@@ -149,6 +150,7 @@ fn ends(report: &Report, line: &mut impl FnMut(&str, String)) {
         (wire.nobody_listens, "port closed"),
         (wire.would_block, "refused by our kernel"),
         (wire.overflowed, "dropped by our sockets"),
+        (wire.panics, "internal errors (please report)"),
     ];
     let odd: Vec<String> = odd
         .into_iter()

@@ -112,6 +112,7 @@ struct Wire {
     would_block: u64,
     overflowed: u64,
     nobody_listens: u64,
+    panics: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -208,6 +209,7 @@ pub fn answer(report: &Report, loss_max: f64, warnings: &[String]) -> Answer {
             would_block: wire.would_block,
             overflowed: wire.overflowed,
             nobody_listens: wire.nobody_listens,
+            panics: wire.panics,
         },
         server: report.server.as_ref().map(|server| {
             let (length_ns, usage) = server.total();
