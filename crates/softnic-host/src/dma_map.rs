@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "memory that another process writes to is reached through raw pointers")]
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileExt;
@@ -19,12 +19,11 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
 use crate::guard;
 use crate::iommu::{Iommu, Refusal};
+use crate::mapped_file::{MappedFile, Mapping, mappings};
 
 /// Granularity of the map: the smallest huge page of x86-64 and aarch64.
 const PIECE_BITS: u32 = 21;
 const PIECE_BYTES: u64 = 1 << PIECE_BITS;
-/// Type of hugetlbfs, as statfs(2) returns it.
-pub(crate) const HUGETLBFS_MAGIC: i64 = 0x9584_58f6;
 /// Pages of the direct-mapped table: those of 2 GiB, as long as no two have the same place.
 const SLOTS: usize = 1024;
 /// Shortest time between two searches for memory that a driver may have added.
@@ -61,6 +60,8 @@ pub(crate) struct DmaMap {
     /// What drivers have given by VFIO, in the place of what is found at physical addresses.
     iommu: Option<Iommu>,
     drivers: Vec<u32>,
+    /// Files of the registers, one of which each driver has mapped.
+    registers: Vec<(u64, u64)>,
     searched_ns: u64,
     now_ns: u64,
     error: Option<MapError>,
@@ -77,10 +78,19 @@ const NO_SLOT: Slot = Slot { piece: u64::MAX, start: ptr::null_mut() };
 /// A mapping of a driver's huge pages in this process.
 #[derive(Debug)]
 struct Region {
-    /// Device and inode of the file, first byte in it, length.
-    of: (String, u64, u64, u64),
+    /// Device and inode of the file.
+    file: (u64, u64),
+    /// First byte in the file.
+    offset: u64,
     start: *mut u8,
     bytes: usize,
+}
+
+impl Region {
+    fn is_of(&self, mapping: &Mapping) -> bool {
+        let bytes = mapping.end - mapping.start;
+        (self.file, self.offset, self.bytes as u64) == (mapping.file, mapping.offset, bytes)
+    }
 }
 
 impl Drop for Region {
@@ -103,6 +113,7 @@ impl DmaMap {
             regions: Vec::new(),
             iommu: None,
             drivers: Vec::new(),
+            registers: Vec::new(),
             searched_ns: 0,
             now_ns: 0,
             error: None,
@@ -136,12 +147,14 @@ impl DmaMap {
         }
     }
 
-    /// The processes whose memory this is. Memory of others is let go, if it was not given by VFIO.
-    pub(crate) fn set_drivers(&mut self, drivers: Vec<u32>) {
+    /// The processes whose memory this is, each of which has mapped one of the files of `registers`. Memory of others is let go, if it was
+    /// not given by VFIO.
+    pub(crate) fn set_drivers(&mut self, drivers: Vec<u32>, registers: &[(u64, u64)]) {
         if drivers.is_empty() && self.iommu.is_none() {
             self.clear();
         }
         self.drivers = drivers;
+        self.registers = registers.to_vec();
         self.search();
     }
 
@@ -206,20 +219,29 @@ impl DmaMap {
         pieces: &mut BTreeMap<u64, *mut u8>,
     ) -> Result<(), MapError> {
         let failed = |error: io::Error| MapError::Io { pid, error };
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).map_err(failed)?;
         let pagemap = File::open(format!("/proc/{pid}/pagemap")).map_err(failed)?;
-        for mapping in maps.lines().filter_map(Mapping::parse) {
-            let (length, of) = (mapping.end - mapping.start, mapping.identity());
-            let start = if let Some(region) = kept.iter().find(|region| region.of == of) {
+        let mut maps = mappings(pid).map_err(failed)?;
+        maps.retain(|mapping| {
+            let is_whole = |address: u64| address.is_multiple_of(PIECE_BYTES);
+            mapping.is_shared && is_whole(mapping.start) && is_whole(mapping.end)
+        });
+        let is_known = |mapping: &Mapping| kept.iter().chain(&self.regions).any(|region| region.is_of(mapping));
+        let mut opened =
+            open_new(pid, maps.iter().filter(|mapping| !is_known(mapping)), &self.registers).map_err(failed)?;
+        for mapping in maps {
+            let length = mapping.end - mapping.start;
+            let start = if let Some(region) = kept.iter().find(|region| region.is_of(&mapping)) {
                 region.start
-            } else if let Some(place) = self.regions.iter().position(|region| region.of == of) {
-                kept.push(self.regions.swap_remove(place));
-                kept[kept.len() - 1].start
+            } else if let Some(place) = self.regions.iter().position(|region| region.is_of(&mapping)) {
+                let region = self.regions.swap_remove(place);
+                let start = region.start;
+                kept.push(region);
+                start
             } else {
-                let path = format!("/proc/{pid}/map_files/{:x}-{:x}", mapping.start, mapping.end);
-                let Some(start) = map_huge_pages(&path, &mapping).map_err(failed)? else { continue };
-                guard::remember(start, length as usize, PIECE_BYTES as usize);
-                kept.push(Region { of, start, bytes: length as usize });
+                let Some(place) = opened.iter().position(|file| file.mapping == mapping) else { continue };
+                let bytes = length as usize;
+                let Some(start) = map_huge_pages(&opened.swap_remove(place), bytes).map_err(failed)? else { continue };
+                kept.push(Region { file: mapping.file, offset: mapping.offset, start, bytes });
                 start
             };
             for at in (0..length).step_by(PIECE_BYTES as usize) {
@@ -523,85 +545,55 @@ unsafe fn copy(from: *const u8, to: *mut u8, bytes: usize) {
     }
 }
 
-/// A line of `/proc/PID/maps` that may be huge pages: writable, shared, of a file, and of whole pieces.
-#[derive(Debug, PartialEq, Eq)]
-struct Mapping {
-    start: u64,
-    end: u64,
-    offset: u64,
-    device: String,
-    inode: u64,
+/// Opens the files of mappings, as far as they are of huge pages and the process still has them mapped when they are open. It has one of
+/// the files of `registers` mapped then, too: a process that has another program now, or the PID of another one, has not.
+fn open_new<'a>(
+    pid: u32,
+    maps: impl Iterator<Item = &'a Mapping>,
+    registers: &[(u64, u64)],
+) -> io::Result<Vec<MappedFile>> {
+    let mut opened = Vec::new();
+    for mapping in maps {
+        match MappedFile::open(pid, mapping) {
+            Ok(file) => opened.extend(file.filter(MappedFile::is_huge)),
+            // It was unmapped meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    if !opened.is_empty() {
+        let now = mappings(pid)?;
+        let is_driver = maps_one_of(&now, registers);
+        opened.retain(|file| is_driver && file.is_confirmed(&now, 0, u64::MAX));
+    }
+    Ok(opened)
 }
 
-impl Mapping {
-    fn parse(line: &str) -> Option<Mapping> {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-        let (start, end) = (hex(start)?, hex(end)?);
-        let permissions = fields.next()?;
-        let mapping = Mapping {
-            start,
-            end,
-            offset: hex(fields.next()?)?,
-            device: fields.next()?.to_owned(),
-            inode: fields.next()?.parse().ok()?,
-        };
-        let is_whole = start < end && start.is_multiple_of(PIECE_BYTES) && end.is_multiple_of(PIECE_BYTES);
-        (permissions == "rw-s" && mapping.inode != 0 && is_whole).then_some(mapping)
-    }
-
-    fn identity(&self) -> (String, u64, u64, u64) {
-        (self.device.clone(), self.inode, self.offset, self.end - self.start)
-    }
-}
-
-/// Maps the file of a mapping; `None` if it is not of huge pages.
-fn map_huge_pages(path: &str, mapping: &Mapping) -> io::Result<Option<*mut u8>> {
-    let file = OpenOptions::new().read(true).write(true).open(path)?;
-    if rustix::fs::fstatfs(&file)?.f_type as i64 != HUGETLBFS_MAGIC {
-        return Ok(None);
-    }
-    let bytes = (mapping.end - mapping.start) as usize;
-    let protection = ProtFlags::READ | ProtFlags::WRITE;
+/// Maps the huge pages of a file; `None` if they cannot be guarded.
+fn map_huge_pages(opened: &MappedFile, bytes: usize) -> io::Result<Option<*mut u8>> {
+    let (protection, offset) = (ProtFlags::READ | ProtFlags::WRITE, opened.mapping.offset);
     // SAFETY: a fresh mapping at an address of the kernel's choice.
-    let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, file.as_fd(), mapping.offset)? };
-    Ok(Some(start.cast()))
+    let start = unsafe { mmap(ptr::null_mut(), bytes, protection, MapFlags::SHARED, opened.file.as_fd(), offset)? };
+    if guard::remember(start.cast(), bytes, PIECE_BYTES as usize) {
+        return Ok(Some(start.cast()));
+    }
+    // SAFETY: it was just mapped, and nothing refers to it. That it cannot be unmapped would only leave it mapped.
+    let _ = unsafe { munmap(start, bytes) };
+    Ok(None)
 }
 
 /// Processes that have mapped one of these files, given by device and inode, among `candidates`.
 pub(crate) fn who_maps(files: &[(u64, u64)], candidates: impl IntoIterator<Item = u32>) -> Vec<u32> {
-    let name = |&(device, inode): &(u64, u64)| {
-        format!(" {:02x}:{:02x} {inode} ", rustix::fs::major(device), rustix::fs::minor(device))
-    };
-    let names: Vec<String> = files.iter().map(name).collect();
-    let maps_one = |pid: &u32| {
-        let Ok(maps) = fs::read_to_string(format!("/proc/{pid}/maps")) else { return false };
-        maps.lines().any(|line| names.iter().any(|name| line.contains(name)))
-    };
-    candidates.into_iter().filter(maps_one).collect()
+    candidates.into_iter().filter(|&pid| mappings(pid).is_ok_and(|maps| maps_one_of(&maps, files))).collect()
+}
+
+fn maps_one_of(maps: &[Mapping], files: &[(u64, u64)]) -> bool {
+    maps.iter().any(|mapping| files.contains(&mapping.file))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_shared_writable_whole_pieces_of_files_may_be_huge_pages() {
-        let line = "7f0000000000-7f0000200000 rw-s 00000000 00:31 1042    /mnt/huge/ixy-12-0 (deleted)";
-        let mapping = Mapping::parse(line).expect("a mapping of a huge page");
-        assert_eq!((mapping.end - mapping.start, mapping.inode, &mapping.device[..]), (PIECE_BYTES, 1042, "00:31"));
-        for other in [
-            "7f0000000000-7f0000200000 rw-p 00000000 00:31 1042 /mnt/huge/x",
-            "7f0000000000-7f0000200000 r--s 00000000 00:31 1042 /mnt/huge/x",
-            "7f0000000000-7f0000201000 rw-s 00000000 00:31 1042 /mnt/huge/x",
-            "7f0000000000-7f0000200000 rw-s 00000000 00:00 0",
-            "",
-            "x",
-        ] {
-            assert_eq!(Mapping::parse(other), None, "{other}");
-        }
-    }
 
     #[test]
     fn bytes_are_copied_whole_whatever_their_number() {

@@ -6,7 +6,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::fd::AsFd;
 use std::ptr;
@@ -14,8 +13,8 @@ use std::ptr;
 use rustix::io::Errno;
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
-use crate::dma_map::HUGETLBFS_MAGIC;
 use crate::guard;
+use crate::mapped_file::{MappedFile, Mapping as Area, mappings};
 
 const PAGE_BITS: u32 = 12;
 const PAGE_BYTES: u64 = 1 << PAGE_BITS;
@@ -24,6 +23,8 @@ const HUGE_BYTES_MAX: u64 = 1 << 30;
 /// Mappings in this process for all drivers. The kernel allows a process 65,530; of a driver with huge pages of 2 MiB, each in a
 /// file of its own, these are 8 GiB.
 const PARTS_MAX: usize = 4096;
+/// Times that memory is opened whose mapping changes meanwhile, as it may by what another thread of the driver does.
+const TRIES: u32 = 8;
 /// Places of the table of pages that were used last.
 const SLOTS: usize = 1024;
 
@@ -169,31 +170,9 @@ impl Iommu {
     }
 }
 
-/// A mapping of a process.
-#[derive(Debug, PartialEq, Eq)]
-struct Area {
-    start: u64,
-    end: u64,
-    offset: u64,
-    is_shared: bool,
-}
-
-impl Area {
-    fn parse(line: &str) -> Option<Area> {
-        let mut fields = line.split_ascii_whitespace();
-        let (start, end) = fields.next()?.split_once('-')?;
-        let hex = |text: &str| u64::from_str_radix(text, 16).ok();
-        let permissions = fields.next()?;
-        let offset = hex(fields.next()?)?;
-        let is_shared = permissions.starts_with("rw") && permissions.ends_with('s');
-        Some(Area { start: hex(start)?, end: hex(end)?, offset, is_shared })
-    }
-}
-
-/// The areas that hold a range without a gap, in their order.
-fn areas(maps: &str, address: u64, end: u64) -> Result<Vec<Area>, Refusal> {
-    let all = maps.lines().filter_map(Area::parse);
-    let areas: Vec<Area> = all.filter(|area| area.start < end && area.end > address).collect();
+/// The mappings that hold a range without a gap, in their order.
+fn areas(maps: Vec<Area>, address: u64, end: u64) -> Result<Vec<Area>, Refusal> {
+    let areas: Vec<Area> = maps.into_iter().filter(|area| area.start < end && area.end > address).collect();
     let mut at = address;
     for area in &areas {
         if area.start > at {
@@ -207,31 +186,38 @@ fn areas(maps: &str, address: u64, end: u64) -> Result<Vec<Area>, Refusal> {
     if at < end { Err(Refusal::Errno(Errno::FAULT)) } else { Ok(areas) }
 }
 
+/// Opens the files that hold a range of a process's memory, in their order: as many as `parts_max`.
+fn open_memory(process: u32, address: u64, end: u64, parts_max: usize) -> Result<Vec<MappedFile>, Refusal> {
+    let mut refusal = Refusal::NotShared;
+    for _ in 0..TRIES {
+        let areas = areas(mappings(process)?, address, end)?;
+        if areas.len() > parts_max {
+            return Err(Refusal::Errno(Errno::NOSPC));
+        }
+        let files = areas.iter().map(|area| MappedFile::open(process, area)).collect::<io::Result<Option<Vec<_>>>>();
+        refusal = match files {
+            Ok(Some(files)) => {
+                let now = mappings(process)?;
+                if files.iter().all(|file| file.is_confirmed(&now, address, end)) {
+                    return Ok(files);
+                }
+                Refusal::NotShared
+            }
+            Ok(None) => Refusal::NotShared,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Refusal::Errno(Errno::FAULT),
+            Err(error) => return Err(error.into()),
+        };
+    }
+    Err(refusal)
+}
+
 /// Maps memory of a process here, in at most `parts_max` parts. Returns what keeps it, and where its first byte is.
 fn map_memory(process: u32, address: u64, bytes: u64, parts_max: usize) -> Result<(Reserved, *mut u8), Refusal> {
-    let end = address + bytes;
-    let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
-    let areas = areas(&maps, address, end)?;
-    if areas.len() > parts_max {
-        return Err(Refusal::Errno(Errno::NOSPC));
-    }
-    let mut files = Vec::with_capacity(areas.len());
-    let mut unit = PAGE_BYTES;
-    for area in &areas {
-        let path = format!("/proc/{process}/map_files/{:x}-{:x}", area.start, area.end);
-        // Opening a device would do something.
-        if !fs::metadata(&path)?.is_file() {
-            return Err(Refusal::NotShared);
-        }
-        let file = OpenOptions::new().read(true).write(true).open(&path)?;
-        let system = rustix::fs::fstatfs(&file).map_err(Refusal::Errno)?;
-        let is_huge = system.f_type as i64 == HUGETLBFS_MAGIC;
-        let page_bytes = if is_huge { system.f_bsize as u64 } else { PAGE_BYTES };
-        if !page_bytes.is_power_of_two() || page_bytes > HUGE_BYTES_MAX {
-            return Err(Refusal::NotShared);
-        }
-        unit = unit.max(page_bytes);
-        files.push((file, page_bytes));
+    let end = address.checked_add(bytes).ok_or(Refusal::Errno(Errno::INVAL))?;
+    let files = open_memory(process, address, end, parts_max)?;
+    let unit = files.iter().map(|file| file.page_bytes).fold(PAGE_BYTES, u64::max);
+    if files.iter().any(|file| !file.page_bytes.is_power_of_two()) || unit > HUGE_BYTES_MAX {
+        return Err(Refusal::NotShared);
     }
     // A huge page is mapped as a whole, at a multiple of its size, whatever part of it the driver gives.
     let low = address / unit * unit;
@@ -241,10 +227,10 @@ fn map_memory(process: u32, address: u64, bytes: u64, parts_max: usize) -> Resul
     let start =
         unsafe { mmap_anonymous(ptr::null_mut(), room, ProtFlags::empty(), MapFlags::PRIVATE | MapFlags::NORESERVE) };
     let start = start.map_err(Refusal::Errno)?.cast::<u8>();
-    let mut reserved = Reserved { start, bytes: room, parts: Vec::with_capacity(areas.len()) };
+    let mut reserved = Reserved { start, bytes: room, parts: Vec::with_capacity(files.len()) };
     let aligned = (start as u64).next_multiple_of(unit);
     let here = |there: u64| (aligned + (there - low)) as *mut u8;
-    for (area, (file, page_bytes)) in areas.iter().zip(&files) {
+    for MappedFile { file, page_bytes, mapping: area } in &files {
         let from = area.start.max(address) / page_bytes * page_bytes;
         let to = area.end.min(end).next_multiple_of(*page_bytes);
         let (place, length) = (here(from), (to - from) as usize);
@@ -262,6 +248,9 @@ fn map_memory(process: u32, address: u64, bytes: u64, parts_max: usize) -> Resul
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::{AsRawFd, BorrowedFd};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 
     use super::*;
@@ -331,6 +320,42 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_a_driver_may_only_read_is_not_written_however_it_swaps_its_mappings() {
+        let (start, own) = shared(0x1000);
+        let (_, other) = shared(0x1000);
+        let read_only = std::fs::File::open(format!("/proc/self/fd/{}", other.as_raw_fd())).expect("it is ours");
+        let at = start as u64;
+        let replace = |protection, file: BorrowedFd| {
+            // SAFETY: the page is that of this test, and nothing refers to it.
+            unsafe { mmap(at as *mut _, 0x1000, protection, MapFlags::SHARED | MapFlags::FIXED, file, 0) }
+                .expect("the file is open for this")
+        };
+        let is_over = AtomicBool::new(false);
+        let mut iommu = Iommu::new();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    replace(ProtFlags::READ, read_only.as_fd());
+                    replace(ProtFlags::READ | ProtFlags::WRITE, own.as_fd());
+                }
+            });
+            for _ in 0..2000 {
+                if map(&mut iommu, IOVA, at as *mut u8, 0x1000).is_ok() {
+                    let (place, _) = iommu.place(IOVA).expect("it is mapped");
+                    // SAFETY: it was just mapped.
+                    unsafe { place.write_volatile(0xee) };
+                    iommu.unmap(std::process::id(), None).expect("all is always whole");
+                }
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        let mut byte = [0];
+        rustix::io::pread(&other, &mut byte, 0).expect("it is ours");
+        assert_eq!(byte, [0], "the file that is only read was written");
+        map(&mut iommu, IOVA, at as *mut u8, 0x1000).expect("the last mapping is writable");
+    }
+
+    #[test]
     fn memory_that_its_driver_cuts_reads_zeros() {
         let (start, file) = shared(0x2000);
         let mut iommu = Iommu::new();
@@ -353,9 +378,11 @@ mod tests {
     #[test]
     fn areas_without_a_gap_hold_a_range() {
         let maps = "1000-3000 rw-s 00005000 00:01 7 /a\n3000-4000 rw-s 00000000 00:01 8 /b\n5000-6000 rw-p 0 00:00 0\n";
-        assert_eq!(areas(maps, 0x2000, 0x4000).map(|areas| areas.len()), Ok(2));
-        assert_eq!(areas(maps, 0x2000, 0x5000), Err(Refusal::Errno(Errno::FAULT)));
-        assert_eq!(areas(maps, 0x5000, 0x6000), Err(Refusal::NotShared));
-        assert_eq!(areas(maps, 0x7000, 0x8000), Err(Refusal::Errno(Errno::FAULT)));
+        let lines = || maps.lines().filter_map(Area::parse).collect();
+        assert_eq!(areas(lines(), 0x2000, 0x4000).map(|areas| areas.len()), Ok(2));
+        let lines = || maps.lines().filter_map(Area::parse).collect();
+        assert_eq!(areas(lines(), 0x2000, 0x5000), Err(Refusal::Errno(Errno::FAULT)));
+        assert_eq!(areas(lines(), 0x5000, 0x6000), Err(Refusal::NotShared));
+        assert_eq!(areas(lines(), 0x7000, 0x8000), Err(Refusal::Errno(Errno::FAULT)));
     }
 }

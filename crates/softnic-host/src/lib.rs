@@ -11,6 +11,7 @@ mod dma_map;
 mod driver;
 mod guard;
 mod iommu;
+mod mapped_file;
 mod namespace;
 mod nic;
 mod options;

@@ -243,7 +243,7 @@ impl Nic {
         let drivers = who_maps(&files, candidates);
         let is_changed = drivers != self.memory.drivers();
         if is_changed {
-            self.memory.set_drivers(drivers);
+            self.memory.set_drivers(drivers, &files);
         }
         is_changed
     }
