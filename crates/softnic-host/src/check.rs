@@ -149,7 +149,7 @@ impl<'a> Bench<'a> {
             driver_cpu: None,
             show_output: self.options.show_output,
         };
-        self.nic.notices.clear();
+        self.nic.notices.take();
         let started = Driver::start(&run).map_err(|error| {
             let program = run.command.first().map(|program| program.to_string_lossy().into_owned());
             RunError::Start { program: program.unwrap_or_default(), error }
@@ -164,10 +164,12 @@ impl<'a> Bench<'a> {
             let is_reset = |port: usize, notices: &[Notice]| {
                 notices.iter().any(|notice| notice.port == port && notice.event == Event::Reset)
             };
-            let unready = (0..ports).find(|&port| !(is_reset(port, &self.nic.notices) && self.nic.is_ready(port)));
+            let unready =
+                (0..ports).find(|&port| !(is_reset(port, self.nic.notices.latest()) && self.nic.is_ready(port)));
             let Some(port) = unready else {
                 self.nic.end_set_up();
-                self.forget_before_reset();
+                // What a port did before its driver reset it is a matter of the driver before.
+                self.nic.notices.forget_before_resets();
                 return Ok(());
             };
             if Instant::now() >= until {
@@ -186,19 +188,6 @@ impl<'a> Bench<'a> {
             }
             self.nic.pause_in_set_up();
         }
-    }
-
-    /// What a port does before its driver resets it is a matter of the driver before.
-    fn forget_before_reset(&mut self) {
-        let resets = (0..self.ports()).map(|port| {
-            self.nic.notices.iter().rposition(|notice| notice.port == port && notice.event == Event::Reset)
-        });
-        let resets: Vec<Option<usize>> = resets.collect();
-        let mut place = 0;
-        self.nic.notices.retain(|notice| {
-            place += 1;
-            resets[notice.port].is_none_or(|reset| place > reset)
-        });
     }
 
     fn ports(&self) -> usize {
@@ -363,7 +352,7 @@ impl<'a> Bench<'a> {
 
     /// Everything that the device saw since the last start: no mistake of the driver, no frame that is wrong.
     fn expect_no_mistakes(&mut self) -> Step {
-        if let Some((_, notice)) = self.nic.tally().into_values().next() {
+        if let Some((_, notice)) = self.nic.notices.tally().into_values().next() {
             return Err(Stop::Found(Finding::Mistake(notice)));
         }
         for (stream, address) in self.nic.streams.iter().zip(&self.options.addresses) {

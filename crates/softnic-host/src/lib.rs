@@ -14,6 +14,7 @@ mod iommu;
 mod mapped_file;
 mod namespace;
 mod nic;
+mod notices;
 mod options;
 mod port;
 mod report;

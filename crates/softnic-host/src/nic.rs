@@ -1,6 +1,5 @@
 //! All ports, the wire between them, and the memory of their driver.
 
-use std::collections::BTreeMap;
 use std::thread;
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use crate::clock::Clock;
 use crate::dma_map::{DmaMap, who_maps};
 use crate::guard;
 use crate::namespace::{self, Binding, Devices};
+use crate::notices::Notices;
 use crate::port::{Port, Written};
 use crate::run::RunError;
 use crate::serve::Frame;
@@ -69,7 +69,7 @@ pub(crate) struct Nic {
     pub(crate) ports: Vec<Port>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) memory: DmaMap,
-    pub(crate) notices: Vec<Notice>,
+    pub(crate) notices: Notices,
     /// Times that a driver cut a file that the device used.
     pub(crate) memory_taken: u64,
     /// Frames that are of no stream.
@@ -119,7 +119,7 @@ impl Nic {
             ports,
             streams,
             memory,
-            notices: Vec::new(),
+            notices: Notices::default(),
             memory_taken: 0,
             foreign: 0,
             transmit_queues,
@@ -454,23 +454,5 @@ impl Nic {
             && device.enabled_queues(Direction::Receive) & 1 != 0
             && device.enabled_queues(Direction::Transmit) != 0
             && device.receive_room(0) > 0
-    }
-
-    /// Events by their kind, without those of a driver at work, for a report: what is shown of them and how often each came.
-    pub(crate) fn tally(&self) -> BTreeMap<(usize, &'static str), (u64, Notice)> {
-        let mut tally = BTreeMap::new();
-        for notice in &self.notices {
-            let name = match notice.event {
-                Event::BadRing { .. } => "ring",
-                Event::BadTail { .. } => "tail",
-                Event::Fault { .. } => "fault",
-                Event::Malformed { .. } => "malformed",
-                Event::UnknownRegister { .. } => "register",
-                Event::PrivateMemory { .. } => "memory",
-                _ => continue,
-            };
-            tally.entry((notice.port, name)).or_insert((0, *notice)).0 += 1;
-        }
-        tally
     }
 }

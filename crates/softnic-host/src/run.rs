@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
             slices: measured.slices,
             tsc_hz: self.nic.clock.hz(),
             foreign,
-            notices: self.nic.tally().into_values().collect(),
+            notices: self.nic.notices.tally().into_values().collect(),
             huge_pages_changed: self.huge_pages_changed,
             dma_bytes: self.nic.memory.bytes(),
             memory_taken: self.nic.memory_taken,

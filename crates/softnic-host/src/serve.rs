@@ -153,7 +153,7 @@ fn serve_here(
                 nic.start_ready(options.rate);
             }
         }
-        for notice in std::mem::take(&mut nic.notices) {
+        for notice in nic.notices.take() {
             watch(Happening::Notice(notice));
         }
         if now >= search && !nic.is_urgent() {

@@ -78,7 +78,7 @@ pub(crate) fn measure(run: &mut Run, interval: Duration) -> Result<Measured, Run
         }
     }
     if measured.windows.is_empty() && !measured.is_interrupted {
-        let mistakes = run.nic().tally().into_values().collect();
+        let mistakes = run.nic().notices.tally().into_values().collect();
         return Err(RunError::NoSlice { all, mistakes, output: run.driver_output() });
     }
     measured.slices = Some((dry, all));

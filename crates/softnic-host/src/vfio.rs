@@ -248,7 +248,10 @@ impl Caller for Driver<'_> {
 
     fn map(&mut self, iova: u64, address: u64, bytes: u64) -> Result<(), Errno> {
         match self.memory.map(self.process, iova, address, bytes) {
-            Ok(()) => Ok(()),
+            // Until here, the PID may have become that of another process, or of another program.
+            Ok(()) => self.if_waiting(()).inspect_err(|_| {
+                let _ = self.memory.unmap(self.process, Some((iova, iova.saturating_add(bytes))));
+            }),
             Err(Refusal::Errno(error)) => Err(error),
             Err(Refusal::NotShared) => {
                 self.deeds.push(Deed::NotShared(self.port, address, bytes));
