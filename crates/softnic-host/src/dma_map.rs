@@ -142,7 +142,8 @@ impl DmaMap {
 
     fn fill_slots(&mut self) {
         self.slots.fill(NO_SLOT);
-        for (piece, start) in self.iommu.iter().flat_map(|iommu| iommu.whole_pieces(PIECE_BITS)) {
+        // More of one mapping would take the places of its first pieces. A driver may give terabytes that it has never touched.
+        for (piece, start) in self.iommu.iter().flat_map(|iommu| iommu.whole_pieces(PIECE_BITS, SLOTS)) {
             self.slots[piece as usize % SLOTS] = Slot { piece, start };
         }
     }

@@ -160,12 +160,14 @@ impl Iommu {
         Some((unsafe { found.start.add((address % PAGE_BYTES) as usize) }, found.end - address))
     }
 
-    /// Each piece of `1 << bits` bytes that a mapping has as a whole: its number, and where it is here.
-    pub(crate) fn whole_pieces(&self, bits: u32) -> impl Iterator<Item = (u64, *mut u8)> {
+    /// Pieces of `1 << bits` bytes that a mapping has as a whole, the first `pieces_max` of each: number, and where it is here.
+    pub(crate) fn whole_pieces(&self, bits: u32, pieces_max: usize) -> impl Iterator<Item = (u64, *mut u8)> {
         self.mappings.iter().flat_map(move |(&iova, mapping)| {
             let pieces = iova.div_ceil(1 << bits)..mapping.end >> bits;
             // SAFETY: the piece begins in the mapping.
-            pieces.map(move |piece| (piece, unsafe { mapping.start.add(((piece << bits) - iova) as usize) }))
+            pieces
+                .take(pieces_max)
+                .map(move |piece| (piece, unsafe { mapping.start.add(((piece << bits) - iova) as usize) }))
         })
     }
 }
@@ -371,8 +373,17 @@ mod tests {
         let (start, _file) = shared(0x8000);
         let mut iommu = Iommu::new();
         map(&mut iommu, 0x3000, start, 0x8000).expect("it is shared");
-        let pieces: Vec<u64> = iommu.whole_pieces(14).map(|(piece, _)| piece).collect();
+        let pieces: Vec<u64> = iommu.whole_pieces(14, 8).map(|(piece, _)| piece).collect();
         assert_eq!(pieces, [1]);
+    }
+
+    #[test]
+    fn a_mapping_of_terabytes_has_no_more_pieces_than_there_is_room_for() {
+        let (start, _file) = shared(4 << 40);
+        let mut iommu = Iommu::new();
+        map(&mut iommu, 0x3000, start, 4 << 40).expect("it is shared");
+        let pieces: Vec<u64> = iommu.whole_pieces(21, 1024).map(|(piece, _)| piece).collect();
+        assert_eq!(pieces, (1..=1024).collect::<Vec<u64>>());
     }
 
     #[test]
