@@ -11,6 +11,7 @@ use prony_ixgbe_regs as regs;
 use crate::device::Device;
 use crate::dma::DmaMemory;
 use crate::event::{Direction, Event, Target};
+use crate::numbered::Queues;
 use crate::offload::ASKS;
 use crate::receive::{DD, EOP, Receipt};
 use crate::transmit::PADDED_BYTES;
@@ -87,10 +88,10 @@ impl Device {
             return 0;
         }
         // Parts of `self`, and no copy of the ring: it would wait until all that was written before the ring is written.
-        let Device { receive: [queue, ..], filter, vlan, statistics, events, .. } = self;
+        let Device { receive: Queues([queue, ..]), filter, vlan, statistics, events, .. } = self;
         let number = frames.len().min(BURST).min(queue.ring.owned() as usize);
         let mut descriptors = [[0; 2]; BURST];
-        let descriptors = &mut descriptors[..number];
+        let Some(descriptors) = descriptors.get_mut(..number) else { return 0 };
         if queue.ring.read(memory, descriptors).is_err() {
             return 0;
         }
@@ -109,7 +110,8 @@ impl Device {
             statistics.count_received(0, frame.len(), frame);
             filled += 1;
         }
-        let written = match queue.ring.write(memory, queue.ring.head(), &descriptors[..filled]) {
+        let used = descriptors.get(..filled).unwrap_or_default();
+        let written = match queue.ring.write(memory, queue.ring.head(), used) {
             Ok(()) => filled,
             Err((index, fault)) => {
                 queue.halt();
@@ -144,15 +146,16 @@ impl Device {
         let mut number = 0;
         for (&[address, words], into) in descriptors.iter().zip(self.burst.chunks_exact_mut(STRIDE)) {
             let Some(bytes) = plain_bytes(words) else { break };
-            if memory.read(address, &mut into[..bytes]).is_err() {
+            let Some(into) = into.get_mut(..bytes) else { break };
+            if memory.read(address, into).is_err() {
                 break;
             }
             number += 1;
         }
-        let sent = &descriptors[..number];
+        let sent = descriptors.get(..number).unwrap_or_default();
         if self.link.is_up {
             for (&[_, words], frame) in sent.iter().zip(self.burst.chunks_exact(STRIDE)) {
-                let frame = &frame[..(words as u32 & regs::TXD_DTALEN_MASK) as usize];
+                let Some(frame) = frame.get(..(words as u32 & regs::TXD_DTALEN_MASK) as usize) else { continue };
                 self.statistics.count_transmitted(index, frame);
                 wire(frame);
             }

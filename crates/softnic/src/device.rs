@@ -8,6 +8,7 @@ use crate::burst;
 use crate::event::{Direction, Event};
 use crate::frame::FRAME_BYTES_MAX;
 use crate::interrupts::Interrupts;
+use crate::numbered::{Queues, Registers};
 use crate::receive::{Filter, ReceiveQueue, Vlan};
 use crate::ring::Ring;
 use crate::rss::Rss;
@@ -45,14 +46,14 @@ const TXDCTL: u32 = regs::txdctl(0);
 #[derive(Debug, Clone)]
 pub struct Device {
     /// Registers by word of the BAR, each at its first place.
-    pub(crate) registers: Box<[u32]>,
+    pub(crate) registers: Registers,
     /// What was written to words of the BAR at which there is no register, since the last reset.
     elsewhere: BTreeMap<u32, u32>,
     mac: [u8; 6],
     pub(crate) link: Link,
     pub(crate) interrupts: Interrupts,
-    pub(crate) receive: [ReceiveQueue; QUEUES],
-    pub(crate) transmit: [TransmitQueue; QUEUES],
+    pub(crate) receive: Queues<ReceiveQueue>,
+    pub(crate) transmit: Queues<TransmitQueue>,
     pub(crate) filter: Filter,
     pub(crate) vlan: Vlan,
     pub(crate) rss: Rss,
@@ -70,7 +71,7 @@ pub struct Device {
     pub(crate) events: Events,
     pub(crate) is_tracing: bool,
     /// By transmit queue: the frame that is being read, maybe from several descriptors.
-    pub(crate) frames: Box<[Box<[u8]>]>,
+    pub(crate) frames: Queues<Box<[u8]>>,
     /// Frames of a burst that is being sent.
     pub(crate) burst: Box<[u8]>,
 }
@@ -103,7 +104,7 @@ impl Device {
     /// A port as it is after power-on, with a cable, at time `now_ns`.
     pub fn new(mac: [u8; 6], now_ns: u64) -> Device {
         let mut device = Device {
-            registers: vec![0; BAR_BYTES / 4].into_boxed_slice(),
+            registers: Registers::new(),
             elsewhere: BTreeMap::new(),
             mac,
             link: Link { is_plugged: true, is_up: false, up_at: None },
@@ -121,7 +122,7 @@ impl Device {
             statistics: Statistics::default(),
             events: Events::default(),
             is_tracing: false,
-            frames: vec![vec![0; FRAME_BYTES_MAX].into_boxed_slice(); QUEUES].into_boxed_slice(),
+            frames: Queues(std::array::from_fn(|_| vec![0; FRAME_BYTES_MAX].into_boxed_slice())),
             burst: burst::memory(),
         };
         device.reset(now_ns);
@@ -160,7 +161,7 @@ impl Device {
             }
             return;
         };
-        let place = (register.offset + index * register.stride) as usize / 4;
+        let place = register.offset + index * register.stride;
         let before = self.registers[place];
         let value = match (register.access, register.offset) {
             (Access::ReadOnly | Access::ReadClear, _) => return,
@@ -170,12 +171,12 @@ impl Device {
                 0
             }
             (Access::WriteSet, regs::EIMS) => {
-                self.registers[regs::EICR as usize / 4] &= !self.interrupts.enable(value);
+                self.registers[regs::EICR] &= !self.interrupts.enable(value);
                 before | value
             }
             (Access::WriteSet, _) => before | value,
             (Access::WriteOnly, _) => {
-                self.registers[regs::EIMS as usize / 4] &= !value;
+                self.registers[regs::EIMS] &= !value;
                 0
             }
             // The device says that it has read its EEPROM and cleared its memories; no write takes that back.
@@ -185,7 +186,7 @@ impl Device {
             // There is no PHY: nobody pulls the lines of the management bus down, and all bits that it reads are 1.
             (_, regs::MSCA) if value & regs::MSCA_MDICMD != 0 => {
                 if value & regs::MSCA_READ != 0 {
-                    self.registers[regs::MSRWD as usize / 4] |= regs::MSRWD_READ_DATA_MASK;
+                    self.registers[regs::MSRWD] |= regs::MSRWD_READ_DATA_MASK;
                 }
                 value & !regs::MSCA_MDICMD
             }
@@ -204,17 +205,17 @@ impl Device {
             }
             // 5.2.5.3.2: a driver asks for the end of all DMA before a reset, and waits until there is none.
             regs::CTRL => {
-                let status = &mut self.registers[regs::STATUS as usize / 4];
+                let status = &mut self.registers[regs::STATUS];
                 *status |= regs::STATUS_MASTER_ENABLE;
                 if value & regs::CTRL_GIO_MASTER_DISABLE != 0 {
                     *status &= !regs::STATUS_MASTER_ENABLE;
                 }
             }
             regs::AUTOC if value & regs::AUTOC_RESTART_AN != 0 => {
-                self.registers[regs::AUTOC as usize / 4] &= !regs::AUTOC_RESTART_AN;
+                self.registers[regs::AUTOC] &= !regs::AUTOC_RESTART_AN;
                 let negotiates = value & regs::AUTOC_LMS_NEGOTIATES != 0;
                 let state = if negotiates { ANLP1_BEGUN << regs::ANLP1_STATE_SHIFT } else { 0 };
-                self.registers[regs::ANLP1 as usize / 4] = state;
+                self.registers[regs::ANLP1] = state;
                 self.set_link(false);
                 self.link.up_at = Some(now_ns.saturating_add(LINK_NS));
             }
@@ -230,7 +231,7 @@ impl Device {
             TXDCTL => {
                 self.transmit[index].set_control(value);
                 // 8.2.3.9.10: it asks once.
-                self.registers[regs::txdctl(index as u32) as usize / 4] &= !regs::TXDCTL_SWFLSH;
+                self.registers[regs::txdctl(index as u32)] &= !regs::TXDCTL_SWFLSH;
                 self.update_queue(Direction::Transmit, index, value & regs::TXDCTL_ENABLE != 0);
             }
             regs::VLNCTRL => self.vlan.set_control(value),
@@ -255,7 +256,7 @@ impl Device {
     /// A driver has written RDT of a queue: as [`Device::write`], without looking the register up.
     #[inline]
     pub fn set_receive_tail(&mut self, queue: usize, tail: u32) {
-        self.registers[regs::rdt(queue as u32) as usize / 4] = tail;
+        self.registers[regs::rdt(queue as u32)] = tail;
         let receive = &mut self.receive[queue];
         if receive.is_enabled && !receive.ring.set_tail(tail) {
             let descriptors = receive.ring.descriptors();
@@ -267,7 +268,7 @@ impl Device {
     /// A driver has written TDT of a queue: as [`Device::write`], without looking the register up.
     #[inline]
     pub fn set_transmit_tail(&mut self, queue: usize, tail: u32) {
-        self.registers[regs::tdt(queue as u32) as usize / 4] = tail;
+        self.registers[regs::tdt(queue as u32)] = tail;
         let transmit = &mut self.transmit[queue];
         if transmit.is_enabled && !transmit.ring.set_tail(tail) {
             let descriptors = transmit.ring.descriptors();
@@ -292,7 +293,7 @@ impl Device {
             RDH if self.receive[queue].is_enabled => self.receive[queue].ring.head(),
             TDH if self.transmit[queue].is_enabled => self.transmit[queue].ring.head(),
             first => {
-                let stored = self.registers[(first + index * register.stride) as usize / 4];
+                let stored = self.registers[first + index * register.stride];
                 // All statistics, and nothing else, are cleared by a read alone.
                 match register.access {
                     Access::ReadClear => self.statistics.value(first, index).unwrap_or(stored),
@@ -308,7 +309,7 @@ impl Device {
         if let Some((register, index)) = find(offset) {
             match register.access {
                 Access::ReadClear => self.statistics.clear(register.offset, index),
-                Access::WriteClear => self.registers[register.offset as usize / 4] = 0,
+                Access::WriteClear => self.registers[register.offset] = 0,
                 _ => {}
             }
         }
@@ -326,7 +327,7 @@ impl Device {
 
     /// Time at which [`Device::handle_timeout`] has something to do.
     pub fn poll_timeout(&self) -> Option<u64> {
-        self.transmit.iter().filter_map(TransmitQueue::poll_timeout).chain(self.link.up_at).min()
+        self.transmit.0.iter().filter_map(TransmitQueue::poll_timeout).chain(self.link.up_at).min()
     }
 
     /// Does what is due by now.
@@ -356,8 +357,8 @@ impl Device {
 
     fn set_link(&mut self, is_up: bool) {
         let links = if is_up { regs::LINKS_UP | regs::LINKS_SPEED_10G } else { 0 };
-        self.registers[regs::LINKS as usize / 4] = links;
-        let status = &mut self.registers[regs::STATUS as usize / 4];
+        self.registers[regs::LINKS] = links;
+        let status = &mut self.registers[regs::STATUS];
         *status = if is_up { *status | regs::STATUS_LINK_UP } else { *status & !regs::STATUS_LINK_UP };
         if self.link.is_up != is_up {
             self.link.is_up = is_up;
@@ -396,22 +397,22 @@ impl Device {
         self.elsewhere.clear();
         for register in REGISTERS {
             for index in 0..register.count {
-                self.registers[(register.offset + index * register.stride) as usize / 4] = register.reset;
+                self.registers[register.offset + index * register.stride] = register.reset;
             }
         }
         let [a, b, c, d, e, f] = self.mac;
-        self.registers[RAL as usize / 4] = u32::from_le_bytes([a, b, c, d]);
-        self.registers[RAH as usize / 4] = u32::from_le_bytes([e, f, 0, 0]) | regs::RAH_AV;
+        self.registers[RAL] = u32::from_le_bytes([a, b, c, d]);
+        self.registers[RAH] = u32::from_le_bytes([e, f, 0, 0]) | regs::RAH_AV;
         for queue in 0..QUEUES {
             self.update_queue(Direction::Receive, queue, false);
             self.update_queue(Direction::Transmit, queue, false);
-            self.receive[queue].configure(self.registers[regs::srrctl(queue as u32) as usize / 4]);
+            self.receive[queue].configure(self.registers[regs::srrctl(queue as u32)]);
             self.receive[queue].set_control(0);
             self.transmit[queue].set_control(0);
         }
         self.statistics.reset();
         self.rss = Rss::default();
-        self.vlan.set_control(self.registers[regs::VLNCTRL as usize / 4]);
+        self.vlan.set_control(self.registers[regs::VLNCTRL]);
         self.update_transmitting();
         self.set_link(false);
         self.interrupts = Interrupts::default();
@@ -422,18 +423,18 @@ impl Device {
     }
 
     fn update_receiving(&mut self) {
-        let is_enabled = self.registers[regs::RXCTRL as usize / 4] & regs::RXCTRL_RXEN != 0;
+        let is_enabled = self.registers[regs::RXCTRL] & regs::RXCTRL_RXEN != 0;
         self.is_receiving = is_enabled && self.link.is_up;
     }
 
     fn update_transmitting(&mut self) {
-        let dmatxctl = self.registers[regs::DMATXCTL as usize / 4];
+        let dmatxctl = self.registers[regs::DMATXCTL];
         self.is_transmitting = dmatxctl & regs::DMATXCTL_TE != 0;
         self.tag_ethertype = (dmatxctl >> regs::DMATXCTL_VT_SHIFT) as u16;
     }
 
     fn update_frames(&mut self) {
-        let (hlreg0, maxfrs) = (self.registers[regs::HLREG0 as usize / 4], self.registers[regs::MAXFRS as usize / 4]);
+        let (hlreg0, maxfrs) = (self.registers[regs::HLREG0], self.registers[regs::MAXFRS]);
         self.pads = hlreg0 & regs::HLREG0_TXPADEN != 0;
         // With the frame check sequence, and room for a VLAN tag whether there is one or not; MAXFRS counts only for jumbo frames
         // (8.2.3.22.13).
@@ -445,14 +446,14 @@ impl Device {
     }
 
     fn update_filter(&mut self) {
-        let fctrl = self.registers[regs::FCTRL as usize / 4];
+        let fctrl = self.registers[regs::FCTRL];
         self.filter.all_unicast = fctrl & regs::FCTRL_UPE != 0;
         self.filter.all_multicast = fctrl & regs::FCTRL_MPE != 0;
         self.filter.broadcast = fctrl & regs::FCTRL_BAM != 0;
         self.filter.addresses.clear();
         for index in 0..QUEUES as u32 {
-            let low = self.registers[regs::ral(index) as usize / 4];
-            let high = self.registers[regs::rah(index) as usize / 4];
+            let low = self.registers[regs::ral(index)];
+            let high = self.registers[regs::rah(index)];
             if high & regs::RAH_AV != 0 {
                 self.filter.addresses.push(u64::from(low) | u64::from(high & regs::RAH_RAH_MASK) << 32);
             }
@@ -475,7 +476,7 @@ impl Device {
         if was_enabled == is_wanted {
             return;
         }
-        let register = |offset: u32| self.registers[offset as usize / 4];
+        let register = |offset: u32| self.registers[offset];
         let base = u64::from(register(low)) | u64::from(register(high)) << 32;
         let (length, tail) = (register(bytes), register(tail));
         let ring = Ring::new(base, length, register(head)).filter(|_| is_wanted);
@@ -489,7 +490,7 @@ impl Device {
             Direction::Transmit => self.transmit[index].ring.head(),
         };
         if was_enabled {
-            self.registers[head as usize / 4] = found;
+            self.registers[head] = found;
         }
         let mut ring = ring.unwrap_or_default();
         // A driver may write the tail before or after it enables the queue; a register file that is looked at now and then

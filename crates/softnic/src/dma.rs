@@ -1,6 +1,7 @@
 //! The memory of a driver, as a device sees it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::ring::DESCRIPTOR_BYTES;
 
@@ -85,6 +86,18 @@ pub struct PagedMemory {
 
 const PAGE_BYTES: u64 = 4096;
 
+/// The parts of an access, in their order: number of the page, and the bytes in it. The access does not go round all addresses.
+fn pages(address: u64, bytes: usize) -> impl Iterator<Item = (u64, Range<usize>)> {
+    let (mut at, mut left) = (address, bytes as u64);
+    std::iter::from_fn(move || {
+        let first = at % PAGE_BYTES;
+        let number = left.min(PAGE_BYTES.wrapping_sub(first));
+        let part = (at / PAGE_BYTES, first as usize..first.wrapping_add(number) as usize);
+        (at, left) = (at.wrapping_add(number), left.wrapping_sub(number));
+        (number > 0).then_some(part)
+    })
+}
+
 impl PagedMemory {
     /// Memory in which no page is mapped.
     pub fn new() -> PagedMemory {
@@ -93,31 +106,22 @@ impl PagedMemory {
 
     /// Maps zeroed pages, so that all of these bytes are DMA memory.
     pub fn map(&mut self, address: u64, bytes: u64) {
-        let end = address.saturating_add(bytes);
-        let mut page = address / PAGE_BYTES;
-        while page * PAGE_BYTES < end {
+        let Some(last) = bytes.checked_sub(1).map(|bytes| address.saturating_add(bytes)) else { return };
+        for page in address / PAGE_BYTES..=last / PAGE_BYTES {
             self.pages.entry(page).or_insert_with(|| vec![0; PAGE_BYTES as usize].into_boxed_slice());
-            page += 1;
         }
     }
 
     /// Takes the pages away that hold these bytes.
     pub fn unmap(&mut self, address: u64, bytes: u64) {
-        let end = address.saturating_add(bytes);
-        self.pages.retain(|page, _| !(page * PAGE_BYTES < end && (page + 1) * PAGE_BYTES > address));
+        let Some(last) = bytes.checked_sub(1).map(|bytes| address.saturating_add(bytes)) else { return };
+        self.pages.retain(|page, _| !(address / PAGE_BYTES..=last / PAGE_BYTES).contains(page));
     }
 
     /// True if all of these bytes are DMA memory.
     fn has(&self, address: u64, bytes: usize) -> bool {
-        let Some(end) = address.checked_add(bytes as u64) else { return false };
-        let mut page = address / PAGE_BYTES;
-        while page * PAGE_BYTES < end {
-            if !self.pages.contains_key(&page) {
-                return false;
-            }
-            page += 1;
-        }
-        true
+        address.checked_add(bytes as u64).is_some()
+            && pages(address, bytes).all(|(page, _)| self.pages.contains_key(&page))
     }
 
     fn check(&self, address: u64, bytes: usize) -> Result<(), DmaFault> {
@@ -128,33 +132,36 @@ impl PagedMemory {
 impl DmaMemory for PagedMemory {
     fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), DmaFault> {
         self.check(address, into.len())?;
-        for (place, byte) in (address..).zip(into) {
-            *byte = self.pages[&(place / PAGE_BYTES)][(place % PAGE_BYTES) as usize];
+        let mut rest = into;
+        for (page, range) in pages(address, rest.len()) {
+            let found = self.pages.get(&page).and_then(|page| page.get(range.clone()));
+            if let Some((into, from)) = rest.split_off_mut(..range.len()).zip(found) {
+                into.copy_from_slice(from);
+            }
         }
         Ok(())
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> Result<(), DmaFault> {
         self.check(address, bytes.len())?;
-        for (place, byte) in (address..).zip(bytes) {
-            let page = self.pages.get_mut(&(place / PAGE_BYTES)).expect("all pages were just found");
-            page[(place % PAGE_BYTES) as usize] = *byte;
+        let mut rest = bytes;
+        for (page, range) in pages(address, bytes.len()) {
+            let found = self.pages.get_mut(&page).and_then(|page| page.get_mut(range.clone()));
+            if let Some((from, into)) = rest.split_off(..range.len()).zip(found) {
+                into.copy_from_slice(from);
+            }
         }
         Ok(())
     }
 
     fn read_descriptor(&mut self, address: u64) -> Result<[u64; 2], DmaFault> {
-        let mut bytes = [0; 16];
-        self.read(address, &mut bytes)?;
-        let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-        Ok([word(0), word(8)])
+        let mut words = [[0; 8]; 2];
+        self.read(address, words.as_flattened_mut())?;
+        Ok(words.map(u64::from_le_bytes))
     }
 
     fn write_descriptor(&mut self, address: u64, words: [u64; 2]) -> Result<(), DmaFault> {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&words[0].to_le_bytes());
-        bytes[8..].copy_from_slice(&words[1].to_le_bytes());
-        self.write(address, &bytes)
+        self.write(address, words.map(u64::to_le_bytes).as_flattened())
     }
 }
 

@@ -31,11 +31,10 @@ const VERSION: u8 = 1;
 /// A frame of the longest kind, without sequence number, time and checksum.
 pub(crate) fn template(stream: u8, to: [u8; 6]) -> Box<[u8]> {
     let mut frame: Box<[u8]> = (0..FRAME_BYTES_MAX).map(|place| (place % 251) as u8).collect();
-    frame[..6].copy_from_slice(&to);
-    frame[6..12].copy_from_slice(&[0x02, b'p', b'r', b'o', b'n', stream]);
-    frame[12..14].copy_from_slice(&ETHERTYPE);
-    frame[STREAM_AT] = stream;
-    frame[STREAM_AT + 1] = VERSION;
+    put(&mut frame, 0, to);
+    put(&mut frame, 6, [0x02, b'p', b'r', b'o', b'n', stream]);
+    put(&mut frame, 12, ETHERTYPE);
+    put(&mut frame, STREAM_AT, [stream, VERSION]);
     frame
 }
 
@@ -43,15 +42,23 @@ pub(crate) fn template(stream: u8, to: [u8; 6]) -> Box<[u8]> {
 #[inline]
 pub(crate) fn stamp(frame: &mut [u8], stream: u8, sequence: u64, time_ns: u64) {
     let sum = checksum(stream, frame.len(), sequence, time_ns);
-    frame[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&sequence.to_le_bytes());
-    frame[TIME_AT..TIME_AT + 8].copy_from_slice(&time_ns.to_le_bytes());
-    frame[CHECKSUM_AT..CHECKSUM_AT + 8].copy_from_slice(&sum.to_le_bytes());
+    put(frame, SEQUENCE_AT, sequence.to_le_bytes());
+    put(frame, TIME_AT, time_ns.to_le_bytes());
+    put(frame, CHECKSUM_AT, sum.to_le_bytes());
 }
 
-/// The eight bytes at a place, as a number. `frame`: at least [`FRAME_BYTES_MIN`] bytes.
+/// Writes bytes at a place, if the frame has all of them.
+#[inline]
+fn put<const N: usize>(frame: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(place) = frame.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = bytes;
+    }
+}
+
+/// The eight bytes at a place, as a number; 0 if the frame has not all of them.
 #[inline]
 pub(crate) fn word(frame: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(frame[at..at + 8].try_into().expect("eight bytes"))
+    frame.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u64::from_le_bytes)
 }
 
 /// Mixes by a multiplication of which both halves count, as wyhash does (Wang Yi): every bit of the input changes about half of

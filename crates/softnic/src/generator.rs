@@ -25,7 +25,9 @@ impl Generator {
     pub fn new(stream: u8, to: [u8; 6], sizes: Sizes) -> Generator {
         let mut frames = vec![0; FRAMES_MAX * STRIDE].into_boxed_slice();
         let template = template(stream, to);
-        frames.chunks_exact_mut(STRIDE).for_each(|frame| frame[..FRAME_BYTES_MAX].copy_from_slice(&template));
+        for frame in frames.chunks_exact_mut(STRIDE) {
+            frame.iter_mut().zip(&template).for_each(|(byte, &value)| *byte = value);
+        }
         Generator { stream, sequence: 0, sizes, frames, bytes: [0; FRAMES_MAX] }
     }
 
@@ -54,11 +56,12 @@ impl Generator {
             times_ns.into_iter().zip(self.frames.chunks_exact_mut(STRIDE)).zip(&mut self.bytes)
         {
             *bytes = self.sizes.next_bytes();
-            stamp(&mut frame[..*bytes], self.stream, self.sequence, time_ns);
+            *bytes = (*bytes).min(frame.len());
+            stamp(frame.get_mut(..*bytes).unwrap_or_default(), self.stream, self.sequence, time_ns);
             self.sequence += 1;
             number += 1;
         }
-        let frames = self.frames.chunks_exact(STRIDE).zip(&self.bytes[..number]);
-        frames.map(|(frame, &bytes)| &frame[..bytes])
+        let frames = self.frames.chunks_exact(STRIDE).zip(&self.bytes).take(number);
+        frames.map(|(frame, &bytes)| frame.get(..bytes).unwrap_or_default())
     }
 }

@@ -11,6 +11,7 @@ use prony_ixgbe_regs as regs;
 
 use crate::device::{Device, QUEUES};
 use crate::event::Direction;
+use crate::numbered::Queues;
 
 /// Vectors of MSI-X (9.3.8.2).
 const VECTORS: usize = 64;
@@ -27,14 +28,14 @@ pub(crate) struct Interrupts {
     /// Bits of EICR that were signalled and may still be set in it.
     signalled: u32,
     /// Heads of the rings of each direction when they were looked at last.
-    heads: [[u32; QUEUES]; 2],
+    heads: [Queues<u32>; 2],
     /// Earliest time of the next interrupt of each vector.
     free_at: [u64; VECTORS],
 }
 
 impl Default for Interrupts {
     fn default() -> Interrupts {
-        Interrupts { pending: 0, signalled: 0, heads: [[0; QUEUES]; 2], free_at: [0; VECTORS] }
+        Interrupts { pending: 0, signalled: 0, heads: Default::default(), free_at: [0; VECTORS] }
     }
 }
 
@@ -50,14 +51,14 @@ impl Interrupts {
 impl Device {
     /// Something other than a frame happened, which may interrupt the driver.
     pub(crate) fn raise(&mut self, causes: u32) {
-        self.registers[regs::EICR as usize / 4] |= causes;
+        self.registers[regs::EICR] |= causes;
         self.interrupts.pending |= causes;
     }
 
     /// The vectors that interrupt the driver now, as bits. Each of them is signalled once.
     #[inline]
     pub fn take_interrupts(&mut self, now_ns: u64) -> u64 {
-        match self.registers[regs::EIMS as usize / 4] {
+        match self.registers[regs::EIMS] {
             0 => 0,
             enabled => self.take_enabled(now_ns, enabled),
         }
@@ -78,10 +79,13 @@ impl Device {
             let bits = (0..32).map(|bit| 1 << bit).filter(|&bit| due & bit != 0 && self.vector(bit) == Some(vector));
             let causes = bits.fold(0, |causes, bit| causes | bit);
             due &= !causes;
-            if self.interrupts.free_at[vector as usize] > now_ns {
+            let interval_ns = self.interval_ns(vector);
+            // IVAR_MISC has six bits for a vector, and EICR 16 for those of queues.
+            let Some(free_at) = self.interrupts.free_at.get_mut(vector as usize) else { continue };
+            if *free_at > now_ns {
                 continue;
             }
-            self.interrupts.free_at[vector as usize] = now_ns.saturating_add(self.interval_ns(vector));
+            *free_at = now_ns.saturating_add(interval_ns);
             self.interrupts.pending &= !causes;
             vectors |= 1 << vector;
             self.signal(causes);
@@ -91,19 +95,17 @@ impl Device {
 
     /// What an interrupt clears and masks by itself.
     fn signal(&mut self, causes: u32) {
-        let [eicr, eims, eiac, eiam, gpie] =
-            [regs::EICR, regs::EIMS, regs::EIAC, regs::EIAM, regs::GPIE].map(|offset| offset as usize / 4);
-        let gpie = self.registers[gpie];
+        let gpie = self.registers[regs::GPIE];
         // 8.2.3.5.5: causes of queues only, by messages of several vectors only.
         let cleared = match gpie & regs::GPIE_MULTIPLE_MSIX != 0 {
-            true => causes & self.registers[eiac] & regs::EICR_RTXQ_MASK,
+            true => causes & self.registers[regs::EIAC] & regs::EICR_RTXQ_MASK,
             false => 0,
         };
-        self.registers[eicr] &= !cleared;
+        self.registers[regs::EICR] &= !cleared;
         self.interrupts.signalled |= causes & !cleared;
         // 7.3.1.5: with EIAME when a message is sent; without it when EICR is read.
         if gpie & regs::GPIE_EIAME != 0 {
-            self.registers[eims] &= !(causes & self.registers[eiam]);
+            self.registers[regs::EIMS] &= !(causes & self.registers[regs::EIAM]);
         }
     }
 
@@ -115,7 +117,11 @@ impl Device {
                     Direction::Receive => (self.receive[queue].is_enabled, self.receive[queue].ring.head()),
                     Direction::Transmit => (self.transmit[queue].is_enabled, self.transmit[queue].ring.head()),
                 };
-                let before = &mut self.interrupts.heads[usize::from(direction == Direction::Transmit)][queue];
+                let [received, transmitted] = &mut self.interrupts.heads;
+                let before = match direction {
+                    Direction::Receive => &mut received[queue],
+                    Direction::Transmit => &mut transmitted[queue],
+                };
                 if !is_enabled || *before == head {
                     continue;
                 }
@@ -131,20 +137,20 @@ impl Device {
     /// 8.2.3.5.16: what a queue is mapped to. A byte each for receive queue 2n, transmit queue 2n, and the same of 2n + 1.
     pub(crate) fn allocation(&self, direction: Direction, queue: u32) -> Option<u32> {
         let shift = 16 * (queue % 2) + if direction == Direction::Transmit { 8 } else { 0 };
-        let allocation = self.registers[regs::ivar(queue / 2) as usize / 4] >> shift;
+        let allocation = self.registers[regs::ivar(queue / 2)] >> shift;
         (allocation & regs::IVAR_VALID != 0).then_some(allocation & regs::IVAR_ALLOC_MASK)
     }
 
     /// The vector that signals a cause.
     fn vector(&self, cause: u32) -> Option<u32> {
         // 8.2.3.5.18: without several messages, all causes have the first.
-        if self.registers[regs::GPIE as usize / 4] & regs::GPIE_MULTIPLE_MSIX == 0 {
+        if self.registers[regs::GPIE] & regs::GPIE_MULTIPLE_MSIX == 0 {
             return Some(0);
         }
         if cause & regs::EICR_RTXQ_MASK != 0 {
             return Some(cause.trailing_zeros());
         }
-        let other = self.registers[regs::IVAR_MISC as usize / 4];
+        let other = self.registers[regs::IVAR_MISC];
         let number = (other & regs::IVAR_MISC_OTHER_MASK) >> regs::IVAR_MISC_OTHER_SHIFT;
         (other & regs::IVAR_MISC_OTHER_VALID != 0).then_some(number)
     }
@@ -154,7 +160,7 @@ impl Device {
         if vector >= THROTTLED {
             return 0;
         }
-        let eitr = self.registers[regs::eitr(vector) as usize / 4];
+        let eitr = self.registers[regs::eitr(vector)];
         u64::from((eitr & regs::EITR_INTERVAL_MASK) >> regs::EITR_INTERVAL_SHIFT) * EITR_NS
     }
 }

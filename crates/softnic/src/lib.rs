@@ -6,12 +6,14 @@
 //!
 //! [`Generator`] and [`Validator`] are the two ends of the wire: numbered frames with a checksum, and what became of them.
 #![forbid(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
 
 mod burst;
 mod device;
 mod dma;
 mod event;
 mod interrupts;
+mod numbered;
 mod offload;
 mod packet;
 mod receive;

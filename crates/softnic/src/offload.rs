@@ -26,9 +26,9 @@ impl Context {
         Context { lengths: first as u32, command: second as u32, index: (second >> 32) as u32 }
     }
 
-    /// Which of the contexts of its queue it is: 0 or 1.
-    pub(crate) fn index(&self) -> usize {
-        usize::from(self.index & regs::TXC_IDX_IDX != 0)
+    /// True for the second of the two contexts of its queue.
+    pub(crate) fn is_second(&self) -> bool {
+        self.index & regs::TXC_IDX_IDX != 0
     }
 
     fn mac_bytes(&self) -> usize {
@@ -59,11 +59,13 @@ impl Device {
     /// `asked`: bits of all of them; `words`: the last one.
     #[inline(never)]
     pub(crate) fn offload(&mut self, index: usize, bytes: usize, asked: u64, words: u64) -> Result<usize, Malformed> {
-        let frame = &mut self.frames[index][..];
+        let frame = &mut *self.frames[index];
+        let sent = frame.get_mut(..bytes).ok_or(Malformed::TooLong)?;
         let (command, above) = (asked as u32, (asked >> 32) as u32);
         let tag = if words as u32 & regs::TXD_DEXT != 0 {
-            let context = &self.transmit[index].contexts[usize::from(above & regs::TXD_OLINFO_IDX != 0)];
-            insert_sums(context, above, &mut frame[..bytes])?;
+            let [first, second] = &self.transmit[index].contexts;
+            let context = if above & regs::TXD_OLINFO_IDX == 0 { first } else { second };
+            insert_sums(context, above, sent)?;
             context.tag()
         } else {
             // 7.2.3.2.2: from CSS to the end, put at CSO.
@@ -71,9 +73,9 @@ impl Device {
             let [start, place] =
                 [start >> regs::TXL_TAG_CSS_SHIFT, (words as u32 & regs::TXL_CSO_MASK) >> regs::TXL_CSO_SHIFT];
             if command & regs::TXL_IC != 0 {
-                let sum = frame[..bytes].get(start as usize..).map(internet_checksum).ok_or(Malformed::BadOffload)?;
-                let place = frame[..bytes].get_mut(place as usize..place as usize + 2).ok_or(Malformed::BadOffload)?;
-                place.copy_from_slice(&sum.to_be_bytes());
+                let sum = sent.get(start as usize..).map(internet_checksum).ok_or(Malformed::BadOffload)?;
+                let place = sent.get_mut(place as usize..).and_then(<[u8]>::first_chunk_mut);
+                *place.ok_or(Malformed::BadOffload)? = sum.to_be_bytes();
             }
             (words >> 48) as u16
         };
@@ -87,8 +89,9 @@ impl Device {
             return Err(Malformed::TooLong);
         }
         frame.copy_within(TYPE_AT..bytes, TYPE_AT + TAG_BYTES);
-        frame[TYPE_AT..TYPE_AT + 2].copy_from_slice(&self.tag_ethertype.to_be_bytes());
-        frame[TYPE_AT + 2..TYPE_AT + TAG_BYTES].copy_from_slice(&tag.to_be_bytes());
+        let [[a, b], [c, d]] = [self.tag_ethertype, tag].map(u16::to_be_bytes);
+        let place = frame.get_mut(TYPE_AT..).and_then(<[u8]>::first_chunk_mut::<TAG_BYTES>);
+        *place.ok_or(Malformed::TooShort)? = [a, b, c, d];
         Ok(longer)
     }
 }

@@ -2,8 +2,6 @@
 //!
 //! Any bytes are a frame: what is cut, or says of itself what cannot be, is taken for less than it may have been meant to be.
 
-use std::ops::Range;
-
 /// Ethernet types.
 pub(crate) const IPV4: u16 = 0x0800;
 pub(crate) const IPV6: u16 = 0x86dd;
@@ -16,6 +14,8 @@ const ROUTING: u8 = 43;
 const FRAGMENT: u8 = 44;
 const DESTINATION_OPTIONS: u8 = 60;
 const SCTP: u8 = 132;
+
+const SCTP_SUM_AT: usize = 8;
 
 /// Transport protocols that the card knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +36,11 @@ impl Transport {
     }
 
     /// Length of the shortest header, and where its checksum is.
-    fn header(self) -> (usize, Range<usize>) {
+    fn header(self) -> (usize, usize) {
         match self {
-            Transport::Tcp => (20, 16..18),
-            Transport::Udp => (8, 6..8),
-            Transport::Sctp => (12, 8..12),
+            Transport::Tcp => (20, 16),
+            Transport::Udp => (8, 6),
+            Transport::Sctp => (12, SCTP_SUM_AT),
         }
     }
 }
@@ -87,21 +87,21 @@ impl<'a> Packet<'a> {
         // More fragments, or not the first one.
         let is_fragment = be16(header, 6) & 0x3fff != 0;
         let body = bytes.get(length..usize::from(be16(header, 2)));
-        let transport = Transport::of(header[9]).filter(|_| !is_fragment).zip(body).and_then(whole);
+        let transport = Transport::of(byte(header, 9)).filter(|_| !is_fragment).zip(body).and_then(whole);
         Some(Packet { is_ipv4: true, has_options: length > 20, header, transport })
     }
 
     /// RFC 8200, 3 and 4. Behind a routing header the destination is not the one that checksums are over: RFC 8200, 8.1.
     fn parse_ipv6(bytes: &'a [u8]) -> Option<Packet<'a>> {
-        let header = bytes.get(..40).filter(|header| header[0] >> 4 == 6)?;
+        let header = bytes.get(..40).filter(|header| byte(header, 0) >> 4 == 6)?;
         let mut rest = bytes.get(40..40 + usize::from(be16(header, 4))).unwrap_or_default();
-        let (mut next, mut is_known) = (header[6], true);
+        let (mut next, mut is_known) = (byte(header, 6), true);
         // Each turn takes at least eight bytes.
         while let HOP_BY_HOP | DESTINATION_OPTIONS | ROUTING | FRAGMENT = next {
             is_known &= !matches!(next, ROUTING | FRAGMENT);
-            let after = rest.get(..8).and_then(|extension| {
-                let units = if next == FRAGMENT { 0 } else { usize::from(extension[1]) };
-                Some((extension[0], rest.get(8 * (units + 1)..)?))
+            let after = rest.first_chunk::<8>().and_then(|&[protocol, units, ..]| {
+                let units = if next == FRAGMENT { 0 } else { usize::from(units) };
+                Some((protocol, rest.get(8 * (units + 1)..)?))
             });
             let Some((protocol, after)) = after else {
                 is_known = false;
@@ -110,7 +110,7 @@ impl<'a> Packet<'a> {
             (next, rest) = (protocol, after);
         }
         let transport = Transport::of(next).filter(|_| is_known).map(|transport| (transport, rest)).and_then(whole);
-        Some(Packet { is_ipv4: false, has_options: next != header[6] || !is_known, header, transport })
+        Some(Packet { is_ipv4: false, has_options: next != byte(header, 6) || !is_known, header, transport })
     }
 
     /// Transport protocol of a packet that is no fragment.
@@ -120,12 +120,12 @@ impl<'a> Packet<'a> {
 
     /// Source and destination address.
     pub(crate) fn addresses(&self) -> &'a [u8] {
-        if self.is_ipv4 { &self.header[12..20] } else { &self.header[8..40] }
+        self.header.get(if self.is_ipv4 { 12..20 } else { 8..40 }).unwrap_or_default()
     }
 
     /// Source and destination port.
     pub(crate) fn ports(&self) -> Option<&'a [u8]> {
-        self.transport.map(|(_, bytes)| &bytes[..4])
+        self.transport.and_then(|(_, bytes)| bytes.get(..4))
     }
 
     /// Identification of an IPv4 packet.
@@ -147,8 +147,9 @@ impl<'a> Packet<'a> {
         let Some((transport, bytes)) = self.transport else { return Sum::Unknown };
         let is_right = match transport {
             Transport::Sctp => {
-                let found = [bytes[8], bytes[9], bytes[10], bytes[11]];
-                u32::from_le_bytes(found) == crc32c([&bytes[..8], &[0; 4], &bytes[12..]].into_iter().flatten())
+                let Some((before, rest)) = bytes.split_at_checked(SCTP_SUM_AT) else { return Sum::Unknown };
+                let Some((&found, after)) = rest.split_first_chunk::<4>() else { return Sum::Unknown };
+                u32::from_le_bytes(found) == crc32c([before, &[0; 4], after].into_iter().flatten())
             }
             Transport::Tcp => fold(self.pseudo_header(TCP, bytes.len()) + sum(bytes)) == 0xffff,
             Transport::Udp => {
@@ -182,18 +183,16 @@ pub(crate) fn insert_transport_sum(transport: Transport, bytes: &mut [u8]) -> bo
         return false;
     }
     if transport == Transport::Sctp {
-        bytes[place.clone()].fill(0);
+        put(bytes, place, [0; 4]);
         let crc = crc32c(bytes.iter()).to_le_bytes();
-        bytes[place].copy_from_slice(&crc);
-        return true;
+        return put(bytes, place, crc);
     }
     let found = match (transport, !fold(sum(bytes))) {
         // RFC 768: 0 would say that there is none.
         (Transport::Udp, 0) => 0xffff,
         (_, found) => found,
     };
-    bytes[place].copy_from_slice(&found.to_be_bytes());
-    true
+    put(bytes, place, found.to_be_bytes())
 }
 
 /// Writes the checksum of an IPv4 header. False if there is no room for it.
@@ -201,10 +200,15 @@ pub(crate) fn insert_header_sum(header: &mut [u8]) -> bool {
     if header.len() < 20 {
         return false;
     }
-    header[10..12].fill(0);
+    put(header, 10, [0; 2]);
     let found = !fold(sum(header));
-    header[10..12].copy_from_slice(&found.to_be_bytes());
-    true
+    put(header, 10, found.to_be_bytes())
+}
+
+/// Writes bytes at a place. False, and nothing is written, if there is no room for all of them.
+fn put<const N: usize>(bytes: &mut [u8], at: usize, value: [u8; N]) -> bool {
+    let place = bytes.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+    place.map(|place| *place = value).is_some()
 }
 
 /// The ones' complement of the sum of 16-bit words, in which a last odd byte is the upper half of one (RFC 1071).
@@ -233,8 +237,15 @@ fn crc32c<'a>(bytes: impl Iterator<Item = &'a u8>) -> u32 {
     })
 }
 
+/// A number of 16 bits; 0 where the bytes end before it.
+#[inline]
 pub(crate) fn be16(bytes: &[u8], at: usize) -> u16 {
-    u16::from_be_bytes([bytes[at], bytes[at + 1]])
+    bytes.get(at..).and_then(<[u8]>::first_chunk).copied().map_or(0, u16::from_be_bytes)
+}
+
+/// A byte; 0 where there is none.
+fn byte(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -284,7 +295,7 @@ mod tests {
                     let seed = Packet::parse(ethertype, &packet).expect("it is IP").pseudo_header(protocol, length);
                     if transport != Transport::Sctp {
                         let place = transport.header().1;
-                        packet[at + place.start..at + place.end].copy_from_slice(&fold(seed).to_be_bytes());
+                        packet[at + place..at + place + 2].copy_from_slice(&fold(seed).to_be_bytes());
                     }
                     assert!(insert_transport_sum(transport, &mut packet[at..]));
                     let sum = |packet: &[u8]| Packet::parse(ethertype, packet).expect("it is IP").transport_sum();

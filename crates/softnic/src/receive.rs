@@ -174,7 +174,7 @@ impl Device {
         }
         let type_at = if is_tagged { TYPE_AT + TAG_BYTES } else { TYPE_AT };
         let (mut marks, mut index) = (Marks::default(), 0);
-        if let Some(packet) = Packet::parse(be16(frame, type_at), &frame[type_at + 2..]) {
+        if let Some(packet) = Packet::parse(be16(frame, type_at), frame.get(type_at + 2..).unwrap_or_default()) {
             marks = self.check(&packet);
             let shows_hash = self.value(regs::RXCSUM) & regs::RXCSUM_PCSD != 0;
             let mut shown = if shows_hash { 0 } else { u32::from(packet.identification()) };
@@ -191,10 +191,14 @@ impl Device {
         let mut delivered = frame;
         if let Some(tag) = tag.filter(|_| self.receive[index].strips) {
             marks.status |= u64::from(regs::RXD_VP) | u64::from(tag) << 48;
-            let bytes = frame.len() - TAG_BYTES;
-            stripped[..TYPE_AT].copy_from_slice(&frame[..TYPE_AT]);
-            stripped[TYPE_AT..bytes].copy_from_slice(&frame[TYPE_AT + TAG_BYTES..]);
-            delivered = &stripped[..bytes];
+            let (addresses, rest) = frame.split_at_checked(TYPE_AT).unwrap_or((frame, &[]));
+            let rest = rest.get(TAG_BYTES..).unwrap_or_default();
+            let kept = stripped.get_mut(..addresses.len() + rest.len()).unwrap_or_default();
+            if let Some((front, back)) = kept.split_at_mut_checked(addresses.len()) {
+                front.copy_from_slice(addresses);
+                back.copy_from_slice(rest);
+            }
+            delivered = kept;
         }
         let receipt = self.deliver(memory, index, delivered, frame.len(), marks);
         self.stripped = stripped;
@@ -268,7 +272,7 @@ impl Device {
         }
         let mut rest = frame;
         for _ in 0..buffers {
-            let (part, after) = rest.split_at(rest.len().min(queue.buffer_bytes));
+            let (part, after) = rest.split_at_checked(queue.buffer_bytes).unwrap_or((rest, &[]));
             rest = after;
             let place = queue.ring.head();
             let end = rest.is_empty();
@@ -307,7 +311,7 @@ impl Device {
             return Receipt::Missed;
         }
         let index = queue.ring.head();
-        let bytes = &bytes[..bytes.len().min(queue.buffer_bytes)];
+        let bytes = bytes.get(..queue.buffer_bytes).unwrap_or(bytes);
         match fill(memory, queue, bytes, length, is_end, Marks::default()) {
             Ok(_) => Receipt::Delivered { queue: 0 },
             Err((target, fault)) => {

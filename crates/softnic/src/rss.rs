@@ -31,13 +31,17 @@ impl Rss {
 
     /// Takes over one of the registers RSSRK.
     pub(crate) fn set_key(&mut self, index: usize, value: u32) {
-        self.key[4 * index..4 * index + 4].copy_from_slice(&value.to_le_bytes());
+        let (words, _) = self.key.as_chunks_mut::<4>();
+        if let Some(word) = words.get_mut(index) {
+            *word = value.to_le_bytes();
+        }
     }
 
     /// Takes over one of the registers RETA.
     pub(crate) fn set_queues(&mut self, index: usize, value: u32) {
-        for (queue, byte) in self.queues[4 * index..4 * index + 4].iter_mut().zip(value.to_le_bytes()) {
-            *queue = byte & regs::RETA_QUEUE_MASK as u8;
+        let (words, _) = self.queues.as_chunks_mut::<4>();
+        if let Some(word) = words.get_mut(index) {
+            *word = value.to_le_bytes().map(|byte| byte & regs::RETA_QUEUE_MASK as u8);
         }
     }
 
@@ -66,7 +70,7 @@ impl Rss {
 
     /// Queue of a hash.
     pub(crate) fn queue(&self, hash: u32) -> usize {
-        self.queues[hash as usize % TABLE_ENTRIES].into()
+        self.queues.get(hash as usize % TABLE_ENTRIES).copied().unwrap_or(0).into()
     }
 }
 

@@ -6,6 +6,7 @@
 use prony_ixgbe_regs as regs;
 
 use crate::device::QUEUES;
+use crate::numbered::Queues;
 
 /// Bytes of the frame check sequence: the byte counters include it (datasheet 8.2.3.23.22).
 const FCS_BYTES: usize = 4;
@@ -22,8 +23,8 @@ fn size_class(bytes: usize) -> usize {
 /// Frames and bytes of one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
-    frames_by: [u64; QUEUES],
-    bytes_by: [u64; QUEUES],
+    frames_by: Queues<u64>,
+    bytes_by: Queues<u64>,
     /// Frames by size, but for the smallest ones that are to a single address: these are all others.
     sizes: [u64; SIZES],
     multicasts: u64,
@@ -39,31 +40,33 @@ impl Traffic {
         let bytes = bytes + FCS_BYTES;
         self.frames_by[queue] += 1;
         self.bytes_by[queue] += bytes as u64;
-        if (bytes > 64) | (frame[0] & 1 != 0) {
+        if (bytes > 64) | is_group(frame) {
             self.count_special(bytes, frame);
         }
     }
 
     #[inline(never)]
     fn count_special(&mut self, bytes: usize, frame: &[u8]) {
-        self.sizes[size_class(bytes)] += 1;
+        if let Some(frames) = self.sizes.get_mut(size_class(bytes)) {
+            *frames += 1;
+        }
         self.sized += 1;
         let is_broadcast = frame.starts_with(&[0xff; 6]);
         self.broadcasts += u64::from(is_broadcast);
-        self.multicasts += u64::from(!is_broadcast && frame[0] & 1 != 0);
+        self.multicasts += u64::from(!is_broadcast && is_group(frame));
     }
 
     fn of_size(&self, size: usize) -> u64 {
         let others = if size == 0 { self.frames() - self.sized } else { 0 };
-        self.sizes[size] + others
+        self.sizes.get(size).map_or(0, |frames| frames + others)
     }
 
     pub(crate) fn frames(&self) -> u64 {
-        self.frames_by.iter().sum()
+        self.frames_by.0.iter().sum()
     }
 
     fn bytes(&self) -> u64 {
-        self.bytes_by.iter().sum()
+        self.bytes_by.0.iter().sum()
     }
 }
 
@@ -75,7 +78,7 @@ pub(crate) struct Totals {
     /// Frames that found no room in the packet buffer.
     missed: u64,
     /// Frames that a queue dropped.
-    dropped_by: [u64; QUEUES],
+    dropped_by: Queues<u64>,
     dropped_bytes: u64,
     /// Frames that no filter took, and their bytes.
     filtered: u64,
@@ -86,12 +89,12 @@ pub(crate) struct Totals {
 impl Totals {
     /// Frames that were lost for want of a descriptor, or of a queue.
     pub(crate) fn lost(&self) -> u64 {
-        self.missed + self.dropped_by.iter().sum::<u64>()
+        self.missed + self.dropped_by.0.iter().sum::<u64>()
     }
 
     /// 8.2.3.23: good frames are those that reached the packet buffer, whether they reach the host or not.
     fn good_received(&self) -> u64 {
-        self.received.frames() + self.dropped_by.iter().sum::<u64>()
+        self.received.frames() + self.dropped_by.0.iter().sum::<u64>()
     }
 
     fn good_received_bytes(&self) -> u64 {
@@ -130,7 +133,7 @@ impl Totals {
             QBTC_L | QBTC_H => &self.transmitted.bytes_by,
             _ => return None,
         };
-        counters.get(queue).copied()
+        counters.0.get(queue).copied()
     }
 }
 
@@ -138,7 +141,7 @@ impl Totals {
 #[derive(Debug, Clone)]
 struct Cleared {
     port: [u64; PORT.len()],
-    queues: [[u64; QUEUES]; QUEUE.len()],
+    queues: [Queues<u64>; QUEUE.len()],
 }
 
 /// The statistics of a port.
@@ -147,14 +150,14 @@ pub(crate) struct Statistics {
     now: Totals,
     cleared: Cleared,
     /// By queue: the counter of each direction that counts it (RQSMR, TQSM).
-    receive_counters: [u8; QUEUES],
-    transmit_counters: [u8; QUEUES],
+    receive_counters: Queues<u8>,
+    transmit_counters: Queues<u8>,
 }
 
 impl Default for Statistics {
     fn default() -> Statistics {
-        let cleared = Cleared { port: [0; PORT.len()], queues: [[0; QUEUES]; QUEUE.len()] };
-        let counters = [0; QUEUES];
+        let cleared = Cleared { port: [0; PORT.len()], queues: Default::default() };
+        let counters = Queues::default();
         Statistics { now: Totals::default(), cleared, receive_counters: counters, transmit_counters: counters }
     }
 }
@@ -210,9 +213,9 @@ impl Statistics {
             *cleared = self.now.of_port(first).unwrap_or(0);
         }
         for (cleared, &first) in self.cleared.queues.iter_mut().zip(QUEUE) {
-            *cleared = std::array::from_fn(|queue| self.now.of_queue(first, queue).unwrap_or(0));
+            *cleared = Queues(std::array::from_fn(|queue| self.now.of_queue(first, queue).unwrap_or(0)));
         }
-        (self.receive_counters, self.transmit_counters) = ([0; QUEUES], [0; QUEUES]);
+        (self.receive_counters, self.transmit_counters) = Default::default();
     }
 
     /// What a register shows; `None` for one that is no statistic.
@@ -220,12 +223,11 @@ impl Statistics {
         let number = match self.now.of_port(first) {
             // All frames use the first packet buffer: there are no traffic classes.
             Some(_) if index > 0 => return Some(0),
-            Some(now) => now - self.cleared.port[port_place(first)?],
+            Some(now) => now.saturating_sub(*self.cleared.port.get(port_place(first)?)?),
             None => {
-                let place = queue_place(first)?;
+                let cleared = self.cleared.queues.get(queue_place(first)?)?;
                 let counters = self.counters(first);
-                let of =
-                    |queue: usize| self.now.of_queue(first, queue).unwrap_or(0) - self.cleared.queues[place][queue];
+                let of = |queue: usize| self.now.of_queue(first, queue).unwrap_or(0).saturating_sub(cleared[queue]);
                 (0..QUEUES).filter(|&queue| u32::from(counters[queue]) == index).map(of).sum()
             }
         };
@@ -266,17 +268,19 @@ impl Statistics {
             _ => [first, first],
         };
         for first in both {
-            if let (Some(place), Some(now)) = (port_place(first), self.now.of_port(first)) {
-                self.cleared.port[place] = now;
+            let port = port_place(first).and_then(|place| self.cleared.port.get_mut(place));
+            if let (Some(cleared), Some(now)) = (port, self.now.of_port(first)) {
+                *cleared = now;
             }
-            if let (Some(place), Some(now)) = (queue_place(first), self.now.of_queue(first, queue as usize)) {
-                self.cleared.queues[place][queue as usize] = now;
+            let queues = queue_place(first).and_then(|place| self.cleared.queues.get_mut(place));
+            if let (Some(cleared), Some(now)) = (queues, self.now.of_queue(first, queue as usize)) {
+                cleared[queue as usize] = now;
             }
         }
     }
 
     /// Which counter counts each queue, in the direction of a register.
-    fn counters(&self, first: u32) -> &[u8; QUEUES] {
+    fn counters(&self, first: u32) -> &Queues<u8> {
         match first {
             QPTC | QBTC_L | QBTC_H => &self.transmit_counters,
             _ => &self.receive_counters,
@@ -284,8 +288,14 @@ impl Statistics {
     }
 }
 
-fn map(counters: &mut [u8; QUEUES], index: usize, value: u32) {
-    for (counter, shift) in counters.iter_mut().skip(4 * index).take(4).zip((0..).step_by(8)) {
+/// True for frames to several: the bit of a destination that says so.
+#[inline]
+fn is_group(frame: &[u8]) -> bool {
+    frame.first().is_some_and(|first| first & 1 != 0)
+}
+
+fn map(counters: &mut Queues<u8>, index: usize, value: u32) {
+    for (counter, shift) in counters.0.iter_mut().skip(4 * index).take(4).zip((0..).step_by(8)) {
         *counter = (value >> shift & regs::RQSMR_COUNTER_MASK) as u8;
     }
 }

@@ -6,7 +6,6 @@ use crate::burst::BURST;
 use crate::device::Device;
 use crate::dma::{DmaFault, DmaMemory};
 use crate::event::{Direction, Event, Malformed, Target};
-use crate::frame::FRAME_BYTES_MAX;
 use crate::offload::{ASKS, Context};
 use crate::receive::HEADER_BYTES;
 use crate::ring::Ring;
@@ -120,7 +119,8 @@ impl TransmitQueue {
         let mut behind = unwritten;
         while behind > kept {
             let number = (behind - kept).min(BURST as u32);
-            self.ring.write(memory, self.ring.index(descriptors - behind), &WRITTEN_BACK[..number as usize])?;
+            let words = WRITTEN_BACK.get(..number as usize).unwrap_or(&WRITTEN_BACK);
+            self.ring.write(memory, self.ring.index(descriptors - behind), words)?;
             behind -= number;
         }
         Ok(())
@@ -156,7 +156,8 @@ impl Device {
         let mut used = 0;
         let mut descriptors = [[0; 2]; BURST];
         while left > 0 {
-            let descriptors = &mut descriptors[..left.min(BURST as u32) as usize];
+            let number = (left as usize).min(BURST);
+            let Some(descriptors) = descriptors.get_mut(..number) else { return used };
             // No copy of it, which would wait until all that was written before it is written.
             let ring = &self.transmit[index].ring;
             if ring.read(memory, descriptors).is_err() {
@@ -172,10 +173,11 @@ impl Device {
                 }
             }
             descriptors.iter().for_each(|&[address, _]| memory.prefetch(address));
-            let mut rest = &descriptors[..];
+            let mut rest = &*descriptors;
             while !rest.is_empty() {
                 let number = self.send_plain(memory, index, rest, &mut wire);
-                (used, left, rest) = (used + number as u32, left - number as u32, &rest[number..]);
+                rest = rest.get(number..).unwrap_or_default();
+                (used, left) = (used + number as u32, left - number as u32);
                 if self.transmit[index].is_halted {
                     return used;
                 }
@@ -211,21 +213,29 @@ impl Device {
         let is_context = command & (regs::TXD_DEXT | regs::TXD_DTYP_MASK) == regs::TXD_DEXT | regs::TXD_DTYP_CONTEXT;
         if is_context {
             let context = Context::of([address, words]);
-            queue.contexts[context.index()] = context;
+            let [first, second] = &mut queue.contexts;
+            *if context.is_second() { second } else { first } = context;
         } else {
             let bytes = (command & regs::TXD_DTALEN_MASK) as usize;
             let end = command & regs::TXD_EOP != 0;
-            if bytes == 0 {
-                self.malformed(index, place, Malformed::ZeroLength);
-            } else if self.transmit[index].filled + bytes > FRAME_BYTES_MAX {
-                self.malformed(index, place, Malformed::TooLong);
-            }
-            let queue = &mut self.transmit[index];
-            if queue.asked & SKIPPING == 0 {
-                if words & ASKS != 0 {
-                    queue.asked |= words & ASKS;
+            let (filled, asked) = (queue.filled, queue.asked);
+            // What is left of the longest frame, as far as this descriptor fills it.
+            let into = self.frames[index].get_mut(filled..).and_then(|rest| rest.get_mut(..bytes));
+            let into = match into {
+                _ if asked & SKIPPING != 0 => None,
+                Some([]) => {
+                    self.malformed(index, place, Malformed::ZeroLength);
+                    None
                 }
-                let into = &mut self.frames[index][queue.filled..queue.filled + bytes];
+                None => {
+                    self.malformed(index, place, Malformed::TooLong);
+                    None
+                }
+                into => into,
+            };
+            if let Some(into) = into {
+                let queue = &mut self.transmit[index];
+                queue.asked |= words & ASKS;
                 if let Err(fault) = memory.read(address, into) {
                     self.halt(index, place, Target::Buffer, fault);
                     return false;
@@ -281,7 +291,7 @@ impl Device {
             }
         }
         if bytes < PADDED_BYTES && self.pads {
-            self.frames[index][bytes..PADDED_BYTES].fill(0);
+            self.frames[index].get_mut(bytes..PADDED_BYTES).unwrap_or_default().fill(0);
             bytes = PADDED_BYTES;
         }
         if bytes < HEADER_BYTES {
@@ -290,7 +300,7 @@ impl Device {
             return;
         }
         if self.is_link_up() {
-            let frame = &self.frames[index][..bytes];
+            let frame = self.frames[index].get(..bytes).unwrap_or_default();
             self.statistics.count_transmitted(index, frame);
             wire(frame);
         }

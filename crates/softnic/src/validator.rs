@@ -1,5 +1,7 @@
 //! The other end of the wire: what became of the frames.
 
+use std::ops::Range;
+
 use hdrhistogram::Histogram;
 
 use crate::frame::{CHECKSUM_AT, FILL_AT, FRAME_BYTES_MIN, SEQUENCE_AT, STREAM_AT, TIME_AT, checksum, template, word};
@@ -8,6 +10,9 @@ use crate::missing::Missing;
 /// Latencies are resolved to 0.1 %, up to 10 s.
 const LATENCY_DIGITS: u8 = 3;
 const LATENCY_NS_MAX: u64 = 10_000_000_000;
+
+/// Ethernet type, stream and version: what tells a frame of the stream from others.
+const KIND: Range<usize> = 12..STREAM_AT + 2;
 
 /// Frames by what became of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -162,7 +167,7 @@ impl Validator {
         self.counts.bytes += frame.len() as u64;
         self.counts.reordered += u64::from(place == Place::Late);
         match touched {
-            Some(place) => self.touched[place] += 1,
+            Some(place) => self.touched.get_mut(place).into_iter().for_each(|frames| *frames += 1),
             None => self.counts.untouched += 1,
         }
         let latency_ns = now_ns.saturating_sub(time_ns).max(1);
@@ -200,16 +205,17 @@ impl Validator {
     #[cold]
     fn examine(&mut self, frame: &[u8]) -> Examined {
         let is_varying = |place: usize| (SEQUENCE_AT..FILL_AT).contains(&place);
-        let differing = |place: &usize| !is_varying(*place) && frame[*place] != self.template[*place];
-        let mut changed = (0..frame.len()).filter(differing);
+        // Place, byte found, byte expected.
+        let bytes =
+            frame.iter().zip(&self.template).enumerate().map(|(place, (&found, &expected))| (place, found, expected));
+        let mut changed = bytes.filter(|&(place, found, expected)| !is_varying(place) && found != expected);
         let (first, second) = (changed.next(), changed.next());
-        let is_touched = |place: usize| frame[place] == self.template[place].wrapping_add(1);
         let (sequence, time_ns) = (word(frame, SEQUENCE_AT), word(frame, TIME_AT));
         let has_number = word(frame, CHECKSUM_AT) == checksum(self.stream, frame.len(), sequence, time_ns);
         let touched = match (first, second) {
             (None, _) => None,
-            (Some(place), None) if is_touched(place) => Some(place),
-            _ if frame[12..STREAM_AT + 2] != self.template[12..STREAM_AT + 2] => return Examined::Foreign,
+            (Some((place, found, expected)), None) if found == expected.wrapping_add(1) => Some(place),
+            _ if frame.get(KIND) != self.template.get(KIND) => return Examined::Foreign,
             _ => return Examined::Corrupted { has_number },
         };
         if !has_number {
@@ -229,7 +235,7 @@ fn is_filled(frame: &[u8], template: &[u8]) -> bool {
     const SHORT: usize = 128;
     let bytes = frame.len();
     if bytes > SHORT {
-        return frame[FILL_AT..] == template[FILL_AT..bytes];
+        return frame.get(FILL_AT..) == template.get(FILL_AT..bytes);
     }
     // The last eight bytes, part of them maybe for the second time, are those that the steps do not reach.
     let is_same = |at: usize| word(frame, at) == word(template, at);
