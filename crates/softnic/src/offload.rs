@@ -1,4 +1,5 @@
 //! What a driver has the device do to a frame before it is sent: checksums, and a VLAN tag (datasheet 7.2.4, 7.2.5).
+#![deny(clippy::arithmetic_side_effects)]
 
 use prony_ixgbe_regs as regs;
 
@@ -82,7 +83,7 @@ impl Device {
         if command & regs::TXD_VLE == 0 {
             return Ok(bytes);
         }
-        let longer = bytes + TAG_BYTES;
+        let longer = bytes.saturating_add(TAG_BYTES);
         if bytes < TYPE_AT {
             return Err(Malformed::TooShort);
         } else if longer > FRAME_BYTES_MAX {
@@ -98,7 +99,7 @@ impl Device {
 
 /// Writes the checksums that a data descriptor asks for.
 fn insert_sums(context: &Context, asked: u32, frame: &mut [u8]) -> Result<(), Malformed> {
-    let (ip, transport) = (context.mac_bytes(), context.mac_bytes() + context.ip_bytes());
+    let (ip, transport) = (context.mac_bytes(), context.mac_bytes().saturating_add(context.ip_bytes()));
     // A header of IPv6 has no checksum.
     if asked & regs::TXD_OLINFO_IXSM != 0 && context.command & regs::TXC_IPV4 != 0 {
         let header = frame.get_mut(ip..transport).ok_or(Malformed::BadOffload)?;

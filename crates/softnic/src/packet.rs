@@ -1,6 +1,7 @@
 //! What a card finds in a frame by itself: IPv4 and IPv6, TCP, UDP and SCTP, and their checksums.
 //!
 //! Any bytes are a frame: what is cut, or says of itself what cannot be, is taken for less than it may have been meant to be.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 /// Ethernet types.
 pub(crate) const IPV4: u16 = 0x0800;
@@ -94,14 +95,14 @@ impl<'a> Packet<'a> {
     /// RFC 8200, 3 and 4. Behind a routing header the destination is not the one that checksums are over: RFC 8200, 8.1.
     fn parse_ipv6(bytes: &'a [u8]) -> Option<Packet<'a>> {
         let header = bytes.get(..40).filter(|header| byte(header, 0) >> 4 == 6)?;
-        let mut rest = bytes.get(40..40 + usize::from(be16(header, 4))).unwrap_or_default();
+        let mut rest = bytes.get(40..).and_then(|rest| rest.get(..be16(header, 4).into())).unwrap_or_default();
         let (mut next, mut is_known) = (byte(header, 6), true);
         // Each turn takes at least eight bytes.
         while let HOP_BY_HOP | DESTINATION_OPTIONS | ROUTING | FRAGMENT = next {
             is_known &= !matches!(next, ROUTING | FRAGMENT);
             let after = rest.first_chunk::<8>().and_then(|&[protocol, units, ..]| {
                 let units = if next == FRAGMENT { 0 } else { usize::from(units) };
-                Some((protocol, rest.get(8 * (units + 1)..)?))
+                Some((protocol, rest.get(units.saturating_add(1).saturating_mul(8)..)?))
             });
             let Some((protocol, after)) = after else {
                 is_known = false;
@@ -151,7 +152,7 @@ impl<'a> Packet<'a> {
                 let Some((&found, after)) = rest.split_first_chunk::<4>() else { return Sum::Unknown };
                 u32::from_le_bytes(found) == crc32c([before, &[0; 4], after].into_iter().flatten())
             }
-            Transport::Tcp => fold(self.pseudo_header(TCP, bytes.len()) + sum(bytes)) == 0xffff,
+            Transport::Tcp => fold(self.pseudo_header(TCP, bytes.len()).saturating_add(sum(bytes))) == 0xffff,
             Transport::Udp => {
                 // 0 means that there is none, which only IPv4 allows.
                 if be16(bytes, 6) == 0 && self.is_ipv4 {
@@ -159,14 +160,14 @@ impl<'a> Packet<'a> {
                 }
                 let length = usize::from(be16(bytes, 4));
                 let Some(bytes) = bytes.get(..length).filter(|_| length >= 8) else { return Sum::Unknown };
-                be16(bytes, 6) != 0 && fold(self.pseudo_header(UDP, length) + sum(bytes)) == 0xffff
+                be16(bytes, 6) != 0 && fold(self.pseudo_header(UDP, length).saturating_add(sum(bytes))) == 0xffff
             }
         };
         if is_right { Sum::Right } else { Sum::Wrong }
     }
 
     fn pseudo_header(&self, protocol: u8, length: usize) -> u64 {
-        sum(self.addresses()) + u64::from(protocol) + length as u64
+        sum(self.addresses()).saturating_add(protocol.into()).saturating_add(length as u64)
     }
 }
 
@@ -219,13 +220,13 @@ pub(crate) fn internet_checksum(bytes: &[u8]) -> u16 {
 fn sum(bytes: &[u8]) -> u64 {
     let (pairs, odd) = bytes.as_chunks::<2>();
     let pairs: u64 = pairs.iter().map(|&pair| u64::from(u16::from_be_bytes(pair))).sum();
-    pairs + odd.first().map_or(0, |&byte| u64::from(byte) << 8)
+    pairs.saturating_add(odd.first().map_or(0, |&byte| u64::from(byte) << 8))
 }
 
 /// Adds the carries: RFC 1071.
 fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
+        sum = (sum & 0xffff).saturating_add(sum >> 16);
     }
     sum as u16
 }

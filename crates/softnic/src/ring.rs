@@ -1,4 +1,8 @@
 //! A ring of descriptors: which of them the device owns.
+//!
+//! Base, length, head and tail are a driver's. [`Ring::new`] takes only what does not wrap, [`Ring::set_tail`] and [`Ring::set_head`] only what lies
+//! in the ring; so nothing here overflows, and where a number could it would wrap and not panic.
+#![cfg_attr(not(test), deny(clippy::arithmetic_side_effects))]
 
 use crate::burst::BURST;
 use crate::dma::{DmaFault, DmaMemory};
@@ -22,7 +26,7 @@ impl Ring {
     /// A ring as the registers describe it; `None` if its length is not one that a device takes.
     pub(crate) fn new(base: u64, bytes: u32, head: u32) -> Option<Ring> {
         let is_taken = bytes > 0 && bytes <= RING_BYTES_MAX && bytes.is_multiple_of(RING_BYTES_STEP);
-        let descriptors = bytes / DESCRIPTOR_BYTES as u32;
+        let descriptors = bytes >> DESCRIPTOR_BYTES.trailing_zeros();
         // 8.2.3.8.1: the base is aligned to 128 bytes, the bits below read 0.
         let base = base & !u64::from(RING_BYTES_STEP - 1);
         let fits = base.checked_add(u64::from(bytes)).is_some();
@@ -65,34 +69,37 @@ impl Ring {
     #[inline]
     pub(crate) fn owned(&self) -> u32 {
         match self.tail >= self.head {
-            true => self.tail - self.head,
-            false => self.descriptors - self.head + self.tail,
+            true => self.tail.wrapping_sub(self.head),
+            false => self.descriptors.wrapping_sub(self.head).wrapping_add(self.tail),
         }
     }
 
     /// Index of the descriptor `ahead` of the head. `ahead`: at most the number of descriptors.
     #[inline]
     pub(crate) fn index(&self, ahead: u32) -> u32 {
-        let index = self.head + ahead;
-        if index >= self.descriptors { index - self.descriptors } else { index }
+        let index = self.head.wrapping_add(ahead);
+        if index >= self.descriptors { index.wrapping_sub(self.descriptors) } else { index }
     }
 
     /// Index of the descriptor behind another one.
     #[inline]
     pub(crate) fn after(&self, index: u32) -> u32 {
-        let next = index + 1;
+        let next = index.wrapping_add(1);
         if next >= self.descriptors { 0 } else { next }
     }
 
     /// Bus address of a descriptor.
     #[inline]
     pub(crate) fn address(&self, index: u32) -> u64 {
-        self.base + u64::from(index) * DESCRIPTOR_BYTES
+        self.base.wrapping_add(u64::from(index).wrapping_mul(DESCRIPTOR_BYTES))
     }
 
     /// Number of descriptors from the head to another one.
     pub(crate) fn ahead(&self, index: u32) -> u32 {
-        if index >= self.head { index - self.head } else { self.descriptors - self.head + index }
+        match index >= self.head {
+            true => index.wrapping_sub(self.head),
+            false => self.descriptors.wrapping_sub(self.head).wrapping_add(index),
+        }
     }
 
     /// Gives the first owned descriptor back.
@@ -121,7 +128,7 @@ impl Ring {
     /// [`DmaFault`], of which descriptor is not told.
     #[inline]
     pub(crate) fn read<M: DmaMemory>(&self, memory: &mut M, into: &mut [[u64; 2]]) -> Result<(), DmaFault> {
-        let (first, second) = into.split_at_mut(into.len().min((self.descriptors - self.head) as usize));
+        let (first, second) = into.split_at_mut(into.len().min(self.descriptors.saturating_sub(self.head) as usize));
         for (address, part) in [(self.address(self.head), first), (self.base, second)] {
             memory.read_descriptors(address, part)?;
         }
@@ -139,7 +146,7 @@ impl Ring {
         from: u32,
         words: &[[u64; 2]],
     ) -> Result<(), (u32, DmaFault)> {
-        let (first, second) = words.split_at(words.len().min((self.descriptors - from) as usize));
+        let (first, second) = words.split_at(words.len().min(self.descriptors.saturating_sub(from) as usize));
         for (index, part) in [(from, first), (0, second)] {
             if memory.write_descriptors(self.address(index), part).is_err() {
                 for (index, words) in (index..).zip(part) {

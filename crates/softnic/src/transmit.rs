@@ -1,4 +1,5 @@
 //! From the driver to the wire.
+#![deny(clippy::arithmetic_side_effects)]
 
 use prony_ixgbe_regs as regs;
 
@@ -86,26 +87,24 @@ impl TransmitQueue {
         let is_one_by_one = match self.write_threshold {
             0 => !words.iter().all(asks),
             // More than a ring is not written back at once.
-            _ => number > 1 && self.unwritten + number > self.ring.descriptors(),
+            _ => number > 1 && self.unwritten.saturating_add(number) > self.ring.descriptors(),
         };
         if is_one_by_one && let [first, rest @ ..] = words {
             self.ring.advance();
-            self.unwritten += u32::from(self.write_threshold > 0 || asks(first));
+            self.unwritten = self.unwritten.saturating_add(u32::from(self.write_threshold > 0 || asks(first)));
             self.write_back_due(memory)?;
             return self.complete(memory, rest);
         }
         self.ring.advance_by(number);
-        self.unwritten += number;
+        self.unwritten = self.unwritten.saturating_add(number);
         self.write_back_due(memory)
     }
 
     /// Writes back what is due of that which was used.
     #[inline]
     fn write_back_due<M: DmaMemory>(&mut self, memory: &mut M) -> Result<(), (u32, DmaFault)> {
-        let kept = match self.write_threshold {
-            0 => 0,
-            threshold => self.unwritten % threshold,
-        };
+        // Without a threshold, none.
+        let kept = self.unwritten.checked_rem(self.write_threshold).unwrap_or(0);
         self.write_back(memory, kept)
     }
 
@@ -118,10 +117,10 @@ impl TransmitQueue {
         self.unwritten = kept;
         let mut behind = unwritten;
         while behind > kept {
-            let number = (behind - kept).min(BURST as u32);
+            let number = behind.saturating_sub(kept).min(BURST as u32);
             let words = WRITTEN_BACK.get(..number as usize).unwrap_or(&WRITTEN_BACK);
-            self.ring.write(memory, self.ring.index(descriptors - behind), words)?;
-            behind -= number;
+            self.ring.write(memory, self.ring.index(descriptors.saturating_sub(behind)), words)?;
+            behind = behind.saturating_sub(number);
         }
         Ok(())
     }
@@ -177,7 +176,7 @@ impl Device {
             while !rest.is_empty() {
                 let number = self.send_plain(memory, index, rest, &mut wire);
                 rest = rest.get(number..).unwrap_or_default();
-                (used, left) = (used + number as u32, left - number as u32);
+                (used, left) = (used.saturating_add(number as u32), left.saturating_sub(number as u32));
                 if self.transmit[index].is_halted {
                     return used;
                 }
@@ -185,7 +184,7 @@ impl Device {
                     if !self.send(memory, index, *first, &mut wire) {
                         return used;
                     }
-                    (used, left, rest) = (used + 1, left - 1, others);
+                    (used, left, rest) = (used.saturating_add(1), left.saturating_sub(1), others);
                 }
             }
         }
@@ -240,7 +239,7 @@ impl Device {
                     self.halt(index, place, Target::Buffer, fault);
                     return false;
                 }
-                queue.filled += bytes;
+                queue.filled = queue.filled.saturating_add(bytes);
                 if self.is_tracing {
                     self.events.push(Event::Descriptor {
                         direction: Direction::Transmit,
