@@ -25,6 +25,7 @@ fn broken(what: &'static str) -> ! {
 
 /// An element, whose index the driver keeps within bounds.
 #[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "the line above has compared the index with the length")]
 pub(crate) fn at<T>(slice: &[T], index: usize) -> &T {
     hold(index < slice.len(), "indices lie in their table");
     &slice[index]
@@ -32,6 +33,7 @@ pub(crate) fn at<T>(slice: &[T], index: usize) -> &T {
 
 /// As [`at`], to change it.
 #[inline(always)]
+#[expect(clippy::indexing_slicing, reason = "the line above has compared the index with the length")]
 pub(crate) fn at_mut<T>(slice: &mut [T], index: usize) -> &mut T {
     hold(index < slice.len(), "indices lie in their table");
     &mut slice[index]

@@ -334,7 +334,7 @@ impl Ring {
     }
 
     pub(crate) fn address(&self) -> u64 {
-        self.memory.pages[0]
+        *crate::checks::at(&self.memory.pages, 0)
     }
 
     pub(crate) fn entries(&self) -> usize {

@@ -12,6 +12,7 @@
 //!
 //! Source: Intel 82599 10 GbE Controller Datasheet, 331520-003.
 #![deny(unsafe_code)]
+#![deny(clippy::indexing_slicing)]
 
 mod bpf;
 mod checks;

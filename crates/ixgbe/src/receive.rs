@@ -60,7 +60,7 @@ impl ReceiveQueue {
         // Room for all of them at once: what is pushed one by one is compared with the capacity one by one.
         let first = packets.len();
         packets.resize_with(first + max.min(mask + 1), || all.packet(0, 0));
-        let places = &mut packets[first..];
+        let places = packets.get_mut(first..).unwrap_or_default();
         let received = match free {
             FreeList::Stack(indices) => self.fill(places, indices, all),
             other => self.fill(places, other, all),
@@ -108,7 +108,7 @@ impl ReceiveQueue {
             }
             ring.write(index, all.address(next), 0);
             index += 1;
-            places[received] = all.packet(buffer, length);
+            *at_mut(places, received) = all.packet(buffer, length);
             received += 1;
         }
         (self.index, self.is_inside) = (index & mask, is_inside);

@@ -47,6 +47,10 @@ impl TransmitQueue {
             match end <= self.buffers.len() {
                 true => {
                     hold(self.clean <= end, "a batch is a range");
+                    #[expect(
+                        clippy::indexing_slicing,
+                        reason = "start and end were just compared, by a match and by `hold`"
+                    )]
                     pool.give_indices(self.buffers[self.clean..end].iter().copied());
                 }
                 false => pool.give_indices((self.clean..end).map(|index| *at(&self.buffers, index & mask))),

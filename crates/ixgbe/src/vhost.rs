@@ -232,14 +232,26 @@ impl VhostUser {
 
     /// Keeps the first mistake, and notifies the peer where it asks for that.
     #[inline]
-    fn finish(&mut self, queue: usize, result: Result<bool, RingMistake>) {
+    fn finish(&mut self, queue: Queue, result: Result<bool, RingMistake>) {
+        let [receive, transmit] = &self.kicks;
+        let (kick, name) = match queue {
+            Queue::Receive => (receive, "receive"),
+            Queue::Transmit => (transmit, "transmit"),
+        };
         match result {
             Ok(false) => {}
             // A counter that is full says the same: EAGAIN.
-            Ok(true) => drop(rustix::io::write(&self.kicks[queue], &1u64.to_ne_bytes())),
-            Err(mistake) => self.broken = Some((["receive", "transmit"][queue], mistake)),
+            Ok(true) => drop(rustix::io::write(kick, &1u64.to_ne_bytes())),
+            Err(mistake) => self.broken = Some((name, mistake)),
         }
     }
+}
+
+/// The queues of a port.
+#[derive(Debug, Clone, Copy)]
+enum Queue {
+    Receive,
+    Transmit,
 }
 
 /// Frames and their bytes on a wire.
@@ -256,8 +268,8 @@ impl Port for VhostUser {
         }
         let before = packets.len();
         let result = self.receive.batch(pool, packets, max);
-        self.finish(0, result);
-        let (frames, bytes) = count(&packets[before..]);
+        self.finish(Queue::Receive, result);
+        let (frames, bytes) = count(packets.get(before..).unwrap_or_default());
         self.statistics.received += frames;
         self.statistics.received_bytes += bytes;
         packets.len() - before
@@ -270,7 +282,7 @@ impl Port for VhostUser {
         }
         let (frames, bytes) = count(packets);
         let result = self.transmit.batch(pool, packets);
-        self.finish(1, result);
+        self.finish(Queue::Transmit, result);
         let (frames_left, bytes_left) = count(packets);
         self.statistics.transmitted += frames - frames_left;
         self.statistics.transmitted_bytes += bytes - bytes_left;
@@ -281,7 +293,7 @@ impl Port for VhostUser {
     fn clean_up(&mut self, pool: &mut Pool) {
         if self.broken.is_none() {
             let result = self.transmit.clean_up(pool).map(|()| false);
-            self.finish(1, result);
+            self.finish(Queue::Transmit, result);
         }
     }
 
@@ -339,7 +351,7 @@ impl Connection {
         let table = regions.iter().flat_map(|&(at, (_, bytes))| [at, bytes, at, 0]);
         let table: Vec<u64> = std::iter::once(regions.len() as u64).chain(table).collect();
         self.tell(SET_MEM_TABLE, &words(&table), &regions.map(|(_, (file, _))| file))?;
-        for (queue, layout) in layouts.iter().enumerate() {
+        for (queue, (layout, kick)) in layouts.iter().zip(kicks).enumerate() {
             let state = |value: u64| words(&[queue as u64 | value << 32]);
             let at = |offset: usize| RINGS_AT + offset as u64;
             self.tell(SET_VRING_NUM, &state(entries as u64), &[])?;
@@ -347,7 +359,7 @@ impl Connection {
             let places = [at(layout.descriptors), at(layout.used), at(layout.available), 0];
             self.tell(SET_VRING_ADDR, &[state(0), words(&places)].concat(), &[])?;
             self.tell(SET_VRING_CALL, &words(&[queue as u64 | NO_FILE]), &[])?;
-            self.tell(SET_VRING_KICK, &words(&[queue as u64]), &[kicks[queue].as_fd()])?;
+            self.tell(SET_VRING_KICK, &words(&[queue as u64]), &[kick.as_fd()])?;
         }
         if has_protocol {
             for queue in 0..layouts.len() as u64 {
@@ -396,10 +408,9 @@ impl Connection {
     /// Files that come with an answer are not received: the kernel closes them.
     fn answer(&mut self, request: Request) -> Result<u64, VhostError> {
         let until = Instant::now() + PATIENCE;
-        let mut header = [0; 12];
-        self.receive(&mut header, until, request)?;
-        let [number, flags, bytes] =
-            [0, 4, 8].map(|at| header[at..].first_chunk().map_or(0, |word| u32::from_ne_bytes(*word)));
+        let mut header = [[0; 4]; 3];
+        self.receive(header.as_flattened_mut(), until, request)?;
+        let [number, flags, bytes] = header.map(u32::from_ne_bytes);
         if number != request.0 || flags & (VERSION_MASK | REPLY) != VERSION | REPLY || bytes != 8 {
             let (path, message) = (self.path.clone(), request.1);
             return Err(VhostError::Answer { path, message, request: number, flags, bytes });
@@ -419,7 +430,7 @@ impl Connection {
             self.socket.set_read_timeout(Some(left)).map_err(failed("set up", &self.path))?;
             match self.socket.read(bytes) {
                 Ok(0) => return Err(VhostError::Closed { path: self.path.clone() }),
-                Ok(read) => bytes = &mut bytes[read..],
+                Ok(read) => bytes = bytes.get_mut(read..).unwrap_or_default(),
                 Err(error) => match error.kind() {
                     ErrorKind::Interrupted => {}
                     ErrorKind::WouldBlock | ErrorKind::TimedOut => return Err(timed_out()),

@@ -194,7 +194,9 @@ impl ReceiveVirtqueue {
     #[inline]
     fn refill(&mut self) -> bool {
         for (descriptor, buffer) in self.returned.drain(..) {
-            self.buffers[usize::from(descriptor)] = buffer;
+            if let Some(place) = self.buffers.get_mut(usize::from(descriptor)) {
+                *place = buffer;
+            }
             let length = HEADER_BYTES + FRAME_BYTES_MAX;
             self.queue.post(descriptor, address(self.pool_at, buffer), length, DESCRIPTOR_WRITE);
         }
@@ -291,7 +293,9 @@ impl TransmitVirtqueue {
             // What a peer wrote there for a received frame is none of the next one's.
             pool.header_mut(&packet, HEADER_BYTES).fill(0);
             self.queue.post(descriptor, address(self.pool_at, packet.index()), HEADER_BYTES + packet.len(), 0);
-            self.buffers[usize::from(descriptor)] = packet.index();
+            if let Some(place) = self.buffers.get_mut(usize::from(descriptor)) {
+                *place = packet.index();
+            }
         }
         Ok(self.queue.publish())
     }

@@ -1,4 +1,5 @@
 //! The register file that a driver maps: BAR 0 as a file in memory.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "the file is mapped, and written by another process")]
 
 use std::fs::File;

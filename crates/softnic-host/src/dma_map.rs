@@ -3,6 +3,7 @@
 //! A driver without an IOMMU uses physical addresses as bus addresses. It finds those of its huge pages in
 //! `/proc/self/pagemap`; so does the device, for each mapping of huge pages in `/proc/PID/maps`, and maps the same file
 //! through `/proc/PID/map_files`, which works for files without a name, too.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "memory that another process writes to is reached through raw pointers")]
 
 use std::collections::BTreeMap;
@@ -71,6 +72,12 @@ pub(crate) struct DmaMap {
 struct Slot {
     piece: u64,
     start: *mut u8,
+}
+
+fn set_slot(slots: &mut [Slot; SLOTS], piece: u64, start: *mut u8) {
+    if let Some(slot) = slots.get_mut(piece as usize % SLOTS) {
+        *slot = Slot { piece, start };
+    }
 }
 
 const NO_SLOT: Slot = Slot { piece: u64::MAX, start: ptr::null_mut() };
@@ -144,7 +151,7 @@ impl DmaMap {
         self.slots.fill(NO_SLOT);
         // More of one mapping would take the places of its first pieces. A driver may give terabytes that it has never touched.
         for (piece, start) in self.iommu.iter().flat_map(|iommu| iommu.whole_pieces(PIECE_BITS, SLOTS)) {
-            self.slots[piece as usize % SLOTS] = Slot { piece, start };
+            set_slot(&mut self.slots, piece, start);
         }
     }
 
@@ -207,7 +214,7 @@ impl DmaMap {
         }
         self.slots.fill(NO_SLOT);
         for (&piece, &start) in &pieces {
-            self.slots[piece as usize % SLOTS] = Slot { piece, start };
+            set_slot(&mut self.slots, piece, start);
         }
         // What is in neither is unmapped now.
         (self.pieces, self.regions) = (pieces, kept);
@@ -271,7 +278,7 @@ impl DmaMap {
     #[inline]
     fn piece(&self, address: u64) -> Option<(*mut u8, u64)> {
         let piece = address >> PIECE_BITS;
-        let slot = &self.slots[piece as usize % SLOTS];
+        let slot = self.slots.get(piece as usize % SLOTS)?;
         let start = if slot.piece == piece { slot.start } else { return self.elsewhere(address) };
         let at = address % PIECE_BYTES;
         // SAFETY: the piece is mapped as a whole, and `at` lies in it.

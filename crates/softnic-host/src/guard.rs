@@ -2,6 +2,7 @@
 //!
 //! Whoever has a file open can cut it, and an access behind its new end ends the process with SIGBUS. Here, zeroed pages
 //! take the place of what is gone, and the device is told.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "a signal handler")]
 
 use std::io;
@@ -25,10 +26,10 @@ pub(crate) fn remember(start: *mut u8, bytes: usize, piece_bytes: usize) -> bool
         // Without it a hostile driver ends this process, and nothing worse.
         let _ = install();
     });
-    for (n, place) in REGION_STARTS.iter().enumerate() {
+    for ((place, room), piece) in REGION_STARTS.iter().zip(&REGION_BYTES).zip(&PIECE_BYTES) {
         if place.compare_exchange(0, start as usize, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
-            PIECE_BYTES[n].store(piece_bytes, Ordering::Release);
-            REGION_BYTES[n].store(bytes, Ordering::Release);
+            piece.store(piece_bytes, Ordering::Release);
+            room.store(bytes, Ordering::Release);
             return true;
         }
     }
@@ -65,9 +66,9 @@ fn install() -> io::Result<()> {
 extern "C" fn on_bus_error(_signal: i32, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel gives a valid record to a handler with SA_SIGINFO; for SIGBUS it has an address.
     let address = unsafe { (*info).si_addr() } as usize;
-    for (n, place) in REGION_STARTS.iter().enumerate() {
-        let (start, bytes) = (place.load(Ordering::Acquire), REGION_BYTES[n].load(Ordering::Acquire));
-        let piece_bytes = PIECE_BYTES[n].load(Ordering::Acquire);
+    for ((place, room), piece) in REGION_STARTS.iter().zip(&REGION_BYTES).zip(&PIECE_BYTES) {
+        let (start, bytes) = (place.load(Ordering::Acquire), room.load(Ordering::Acquire));
+        let piece_bytes = piece.load(Ordering::Acquire);
         if start == 0 || !(start..start + bytes).contains(&address) {
             continue;
         }

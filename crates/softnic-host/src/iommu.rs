@@ -2,6 +2,7 @@
 //!
 //! The device maps the same files, so that only memory that is shared can be given: huge pages, memory files, shared anonymous
 //! memory. The pages of a private mapping are reached by nobody else.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "memory of another process is mapped")]
 
 use std::cell::Cell;
@@ -146,7 +147,7 @@ impl Iommu {
     #[inline]
     pub(crate) fn place(&self, address: u64) -> Option<(*mut u8, u64)> {
         let page = address >> PAGE_BITS;
-        let slot = &self.recent[page as usize % SLOTS];
+        let slot = self.recent.get(page as usize % SLOTS)?;
         let mut found = slot.get();
         if found.page != page {
             let (&iova, mapping) =

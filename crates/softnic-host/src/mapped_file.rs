@@ -4,6 +4,7 @@
 //! replace the mapping after its line of `/proc/PID/maps` was read, by a file that it may only read. Therefore a file is used only if
 //! the mapping is read once more after the open, and is still of this file, shared and writable: the kernel maps a file so only for
 //! a process that has it open for writing, and gives the number of an inode to no other file while one is open.
+#![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File, OpenOptions};
 use std::io;

@@ -330,14 +330,15 @@ fn bind_to_uio(directory: &Path, number: usize) -> Result<Uio, NamespaceError> {
 fn config_space(binding: Binding) -> Vec<u8> {
     let device = binding.device();
     let mut space = vec![0; CONFIG_BYTES];
-    space[0x00..0x02].copy_from_slice(&VENDOR.to_le_bytes());
-    space[0x02..0x04].copy_from_slice(&device.to_le_bytes());
+    let mut put = |at: u8, bytes: &[u8]| config::put(&mut space, at, bytes);
+    put(0x00, &VENDOR.to_le_bytes());
+    put(0x02, &device.to_le_bytes());
     // Command: memory space. Drivers set bit 2, bus master.
-    space[0x04] = 0x02;
-    space[0x08] = 0x01;
-    space[0x0a..0x0c].copy_from_slice(&CLASS);
+    put(0x04, &[0x02]);
+    put(0x08, &[0x01]);
+    put(0x0a, &CLASS);
     // BAR 0: memory, 64 bits.
-    space[0x10..0x14].copy_from_slice(&(BAR_AT | 4).to_le_bytes());
+    put(0x10, &(BAR_AT | 4).to_le_bytes());
     if binding == Binding::Vfio {
         config::add_capabilities(&mut space);
     }

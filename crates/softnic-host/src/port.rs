@@ -3,6 +3,7 @@
 //! The register file is plain shared memory, so that a write is noticed when the device looks, and not when it is made: of
 //! two writes to one register between two looks, only the second is seen; a write of the value that is there already is not
 //! seen at all; and a read has no effect.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
 
@@ -90,7 +91,7 @@ impl Port {
         watched.sort_by_key(
             |watch| if watch.register.offset == regs::EIMC { regs::EIMS - 1 } else { watch.register.offset },
         );
-        debug_assert_eq!(watched[0].register.offset, regs::CTRL);
+        debug_assert!(watched.first().is_some_and(|first| first.register.offset == regs::CTRL));
         let elsewhere = (0..BAR_BYTES as u32).step_by(4).filter(|&offset| regs::find(offset).is_none());
         let elsewhere = elsewhere.map(|offset| (offset, 0)).collect();
         let mut port = Port {
@@ -122,9 +123,10 @@ impl Port {
             self.bar.write32(watched.offset, watched.seen);
         }
         while let Some(place) = self.elsewhere_set.pop_first() {
-            let (offset, seen) = &mut self.elsewhere[place];
-            *seen = 0;
-            self.bar.write32(*offset, 0);
+            if let Some((offset, seen)) = self.elsewhere.get_mut(place) {
+                *seen = 0;
+                self.bar.write32(*offset, 0);
+            }
         }
         self.receive_tail = self.device.value(regs::rdt(0));
         self.transmit_tail = self.device.value(regs::tdt(0));
@@ -246,7 +248,8 @@ impl Port {
                 is_new |= value != watched.found && !watched.is_tail;
                 watched.found = value;
             }
-            let is_reset = self.watched[0].found & (regs::CTRL_RST | regs::CTRL_LRST) != 0;
+            let ctrl = self.watched.first().map_or(0, |ctrl| ctrl.found);
+            let is_reset = ctrl & (regs::CTRL_RST | regs::CTRL_LRST) != 0;
             if !is_new || is_reset {
                 break;
             }

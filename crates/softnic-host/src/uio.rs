@@ -7,6 +7,7 @@
 //! A read of EICR, which clears it, is not seen. Drivers read it before they enable the interrupt again, so that is when it is
 //! cleared; and between an interrupt and that write, there is no other one. EIMC is not asked: of a mask that is cleared
 //! and set again within moments, a device that looks now and then sees nothing, or only that it was cleared.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "pseudo-terminals")]
 
 use std::ffi::{CStr, OsStr};
@@ -119,7 +120,7 @@ impl Uio {
         let mut bytes = [0; 64];
         // Nothing to read is an error, too.
         let read = (&self.device).read(&mut bytes).unwrap_or(0);
-        for &byte in &bytes[..read] {
+        for &byte in bytes.iter().take(read) {
             self.begun.push(byte);
             if let Ok(number) = <[u8; 4]>::try_from(&self.begun[..]) {
                 self.begun.clear();

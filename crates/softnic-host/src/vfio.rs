@@ -85,7 +85,7 @@ impl Vfio {
 
     /// Signals the vector of a port, if a driver waits for it.
     pub(crate) fn signal(&mut self, port: usize, vector: u32) {
-        if let Some(eventfd) = self.machine.signals(port).of(vector) {
+        if let Some(eventfd) = self.machine.signal(port, vector) {
             self.signaller.signal(eventfd);
         }
     }

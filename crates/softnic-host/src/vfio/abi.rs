@@ -1,4 +1,5 @@
 //! Requests and structures of VFIO (`linux/vfio.h`): as bytes, because they come from the memory of another process.
+#![deny(clippy::indexing_slicing)]
 
 /// Requests: `_IO(';', 100 + n)`, which has neither size nor direction.
 pub(crate) const GET_API_VERSION: u32 = 0x3b64;
@@ -43,6 +44,7 @@ pub(crate) const REGION_SHIFT: u32 = 40;
 pub(crate) const IRQ_INTX: u32 = 0;
 pub(crate) const IRQ_MSI: u32 = 1;
 pub(crate) const IRQ_MSIX: u32 = 2;
+pub(crate) const IRQ_ERROR: u32 = 3;
 pub(crate) const IRQS: u32 = 5;
 pub(crate) const IRQ_EVENTFD: u32 = 1;
 pub(crate) const IRQ_MASKABLE: u32 = 2;
@@ -77,18 +79,30 @@ pub(crate) struct Fields<const N: usize>(pub(crate) [u8; N]);
 
 impl<const N: usize> Fields<N> {
     pub(crate) fn u32(&self, at: usize) -> u32 {
-        self.0[at..].first_chunk().copied().map_or(0, u32::from_ne_bytes)
+        self.field(at).map_or(0, u32::from_ne_bytes)
     }
 
     pub(crate) fn u64(&self, at: usize) -> u64 {
-        self.0[at..].first_chunk().copied().map_or(0, u64::from_ne_bytes)
+        self.field(at).map_or(0, u64::from_ne_bytes)
     }
 
     pub(crate) fn set_u32(&mut self, at: usize, value: u32) {
-        self.0[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        self.set(at, value.to_ne_bytes());
     }
 
     pub(crate) fn set_u64(&mut self, at: usize, value: u64) {
-        self.0[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+        self.set(at, value.to_ne_bytes());
+    }
+
+    fn field<const B: usize>(&self, at: usize) -> Option<[u8; B]> {
+        self.0.get(at..)?.first_chunk().copied()
+    }
+
+    fn set<const B: usize>(&mut self, at: usize, bytes: [u8; B]) {
+        let place = self.0.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+        debug_assert!(place.is_some(), "offsets of fields are constants, and lie in their structures");
+        if let Some(place) = place {
+            *place = bytes;
+        }
     }
 }

@@ -1,4 +1,5 @@
 //! What a driver reads of the configuration space beside its header: interrupts by message.
+#![deny(clippy::indexing_slicing)]
 
 /// Bytes of the configuration space of PCI Express.
 pub(crate) const CONFIG_BYTES: usize = 4096;
@@ -16,18 +17,14 @@ const MSIX_BAR_AT: u32 = 0xc010_0000;
 
 /// Adds MSI, MSI-X and PCI Express to a configuration space (PCI Local Bus Specification 3.0, 6.7 and 6.8).
 pub(crate) fn add_capabilities(space: &mut [u8]) {
-    // Status: there is a list of capabilities.
-    space[0x06] |= 0x10;
-    space[0x34] = MSI_AT;
+    // Status: there is a list of capabilities, and nothing else is set.
+    put(space, 0x06, &[0x10]);
+    put(space, 0x34, &[MSI_AT]);
     // BAR 4: memory, 64 bits.
-    space[0x20..0x24].copy_from_slice(&(MSIX_BAR_AT | 4).to_le_bytes());
+    put(space, 0x20, &(MSIX_BAR_AT | 4).to_le_bytes());
     // An interrupt pin, for INTx.
-    space[0x3d] = 1;
-    let mut capability = |at: u8, id: u8, next: u8, rest: &[u8]| {
-        let at = usize::from(at);
-        space[at..at + 2].copy_from_slice(&[id, next]);
-        space[at + 2..at + 2 + rest.len()].copy_from_slice(rest);
-    };
+    put(space, 0x3d, &[1]);
+    let mut capability = |at: u8, id: u8, next: u8, rest: &[u8]| put(space, at, &[&[id, next], rest].concat());
     // 64-bit addresses and a mask for each vector; one vector.
     capability(MSI_AT, 0x05, MSIX_AT, &[0x80, 0x01]);
     let last = (MSIX_VECTORS - 1) as u8;
@@ -35,6 +32,12 @@ pub(crate) fn add_capabilities(space: &mut [u8]) {
     capability(MSIX_AT, 0x11, EXPRESS_AT, &[last, 0, 4, 0, 0, 0, 4, 0x20, 0, 0]);
     // An endpoint, version 2; with reset.
     capability(EXPRESS_AT, 0x10, 0, &[0x02, 0, 0xc2, 0x8c, 0, 0x10]);
+}
+
+/// Writes bytes at an offset in the header, or in a capability.
+pub(crate) fn put(space: &mut [u8], at: u8, bytes: &[u8]) {
+    let place = space.get_mut(at.into()..);
+    place.into_iter().flatten().zip(bytes).for_each(|(place, &byte)| *place = byte);
 }
 
 #[cfg(test)]

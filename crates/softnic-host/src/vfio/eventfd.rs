@@ -1,4 +1,5 @@
 //! Interrupts as eventfds of another process.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "asynchronous I/O of the kernel")]
 
 use std::fs::File;

@@ -2,6 +2,7 @@
 //! outside goes through [`Caller`], so that the machine itself is tried without a process.
 //!
 //! A container is that of a process, however often it opens `/dev/vfio/vfio`; a group has one device, a port.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -123,14 +124,19 @@ impl<S> Signals<S> {
             abi::IRQ_MSI => self.msi = signal,
             abi::IRQ_MSIX => {
                 if self.msix.len() <= vector {
-                    self.msix.resize_with(vector + 1, || None);
+                    self.msix.resize_with(vector.saturating_add(1), || None);
                 }
-                self.msix[vector] = signal;
+                if let Some(place) = self.msix.get_mut(vector) {
+                    *place = signal;
+                }
                 while matches!(self.msix.last(), Some(None)) {
                     self.msix.pop();
                 }
             }
-            _ => self.others[usize::from(index != 3)] = signal,
+            _ => {
+                let [errors, requests] = &mut self.others;
+                *if index == abi::IRQ_ERROR { errors } else { requests } = signal;
+            }
         }
     }
 
@@ -159,11 +165,17 @@ impl<S> Machine<S> {
 
     /// True if an interrupt of a port would reach somebody.
     pub(crate) fn has_signals(&self, port: usize) -> bool {
-        self.ports[port].signals.has_any()
+        self.ports.get(port).is_some_and(|port| port.signals.has_any())
     }
 
-    pub(crate) fn signals(&mut self, port: usize) -> &mut Signals<S> {
-        &mut self.ports[port].signals
+    /// What is to be signalled for a vector of a port.
+    pub(crate) fn signal(&mut self, port: usize, vector: u32) -> Option<&S> {
+        self.ports.get_mut(port)?.signals.of(vector)
+    }
+
+    /// The port of a group or of a device. Their numbers are those that this machine was made with.
+    fn port(&mut self, port: usize) -> Result<&mut Port<S>, Errno> {
+        self.ports.get_mut(port).ok_or(Errno::NODEV)
     }
 
     /// A port of a process; the first one if it has none.
@@ -203,7 +215,7 @@ impl<S> Machine<S> {
                 if !self.is_usable(port, caller) {
                     return Err(Errno::INVAL);
                 }
-                let is_it = name == self.ports[port].address.as_bytes();
+                let is_it = name == self.port(port)?.address.as_bytes();
                 return if is_it { Ok(Answer::Device(port)) } else { Err(Errno::NODEV) };
             }
             (FileKind::Device(_), abi::DEVICE_GET_INFO) => device_info(argument, caller)?,
@@ -224,7 +236,8 @@ impl<S> Machine<S> {
 
     /// The group is in the container of the caller, which has an IOMMU.
     fn is_usable<C: Caller<Signal = S>>(&self, port: usize, caller: &C) -> bool {
-        self.ports[port].owner == Some(caller.process()) && self.containers.get(&caller.process()) == Some(&true)
+        let is_owner = self.ports.get(port).is_some_and(|port| port.owner == Some(caller.process()));
+        is_owner && self.containers.get(&caller.process()) == Some(&true)
     }
 
     fn set_iommu<C: Caller<Signal = S>>(&mut self, kind: u64, caller: &C) -> Result<i64, Errno> {
@@ -289,9 +302,9 @@ impl<S> Machine<S> {
         Ok(0)
     }
 
-    fn group_status<C: Caller<Signal = S>>(&self, port: usize, argument: u64, caller: &C) -> Result<i64, Errno> {
+    fn group_status<C: Caller<Signal = S>>(&mut self, port: usize, argument: u64, caller: &C) -> Result<i64, Errno> {
         let mut status = structure::<{ abi::GROUP_STATUS_BYTES }, C>(argument, caller)?;
-        let set = if self.ports[port].owner.is_some() { abi::GROUP_CONTAINER_SET } else { 0 };
+        let set = if self.port(port)?.owner.is_some() { abi::GROUP_CONTAINER_SET } else { 0 };
         status.set_u32(4, abi::GROUP_VIABLE | set);
         caller.write(argument, &status.0)?;
         Ok(0)
@@ -300,7 +313,7 @@ impl<S> Machine<S> {
     fn set_container<C: Caller<Signal = S>>(&mut self, port: usize, argument: u64, caller: &C) -> Result<i64, Errno> {
         let mut descriptor = [0; 4];
         caller.read(argument, &mut descriptor)?;
-        let port = &mut self.ports[port];
+        let port = self.port(port)?;
         match port.owner {
             Some(owner) if owner != caller.process() => return Err(Errno::BUSY),
             Some(_) => return Err(Errno::INVAL),
@@ -318,11 +331,11 @@ impl<S> Machine<S> {
 
     fn unset_container<C: Caller<Signal = S>>(&mut self, port: usize, caller: &mut C) -> Result<i64, Errno> {
         let process = caller.process();
-        if self.ports[port].owner != Some(process) {
+        let left = self.port(port)?;
+        if left.owner != Some(process) {
             return Err(Errno::INVAL);
         }
-        self.ports[port].owner = None;
-        self.ports[port].signals = Signals::default();
+        (left.owner, left.signals) = (None, Signals::default());
         // The device can no longer reach memory, so it must not go on.
         caller.reset(port);
         if self.ports.iter().all(|port| port.owner != Some(process)) {
@@ -338,7 +351,7 @@ impl<S> Machine<S> {
         let (bytes, flags, index, start, count) = (set.u32(0), set.u32(4), set.u32(8), set.u32(12), set.u32(16));
         let (data, action) = (flags & 7, flags & 0x38);
         let all = vectors(index).ok_or(Errno::INVAL)?;
-        if flags & !0x3f != 0 || start >= all || count > all - start {
+        if flags & !0x3f != 0 || start >= all || count > all.saturating_sub(start) {
             return Err(Errno::INVAL);
         }
         let unit = match data {
@@ -347,13 +360,15 @@ impl<S> Machine<S> {
             abi::SET_EVENTFD => 4,
             _ => return Err(Errno::INVAL),
         };
-        let room = bytes as usize - abi::IRQ_SET_BYTES;
-        let mut values = vec![0; count as usize * unit];
+        let room = (bytes as usize).saturating_sub(abi::IRQ_SET_BYTES);
+        let mut values = vec![0; (count as usize).saturating_mul(unit)];
         if values.len() > room || (count == 0 && (data, action) != (abi::SET_NONE, abi::SET_TRIGGER)) {
             return Err(Errno::INVAL);
         }
-        caller.read(argument + abi::IRQ_SET_BYTES as u64, &mut values)?;
-        let signals = &mut self.ports[port].signals;
+        caller.read(argument.checked_add(abi::IRQ_SET_BYTES as u64).ok_or(Errno::FAULT)?, &mut values)?;
+        let signals = &mut self.port(port)?.signals;
+        // A single flag, or none: then all are meant.
+        let is_meant = values.first().is_none_or(|&flag| flag != 0);
         match (action, data) {
             (abi::SET_TRIGGER, abi::SET_NONE) if count == 0 => signals.clear(index),
             (abi::SET_TRIGGER, abi::SET_EVENTFD) => {
@@ -368,12 +383,10 @@ impl<S> Machine<S> {
                 }
             }
             (abi::SET_MASK, abi::SET_NONE | abi::SET_BOOL) if index == abi::IRQ_INTX => {
-                signals.is_intx_masked |= data == abi::SET_NONE || values[0] != 0;
+                signals.is_intx_masked |= is_meant;
             }
             (abi::SET_UNMASK, abi::SET_NONE | abi::SET_BOOL) if index == abi::IRQ_INTX => {
-                if data == abi::SET_NONE || values[0] != 0 {
-                    signals.is_intx_masked = false;
-                }
+                signals.is_intx_masked &= !is_meant;
             }
             // The kernel has no more for messages either.
             _ => return Err(Errno::NOTTY),
@@ -383,7 +396,7 @@ impl<S> Machine<S> {
 
     /// An INTx that came while it was masked, if it is not any more.
     pub(crate) fn take_unmasked(&mut self, port: usize) -> bool {
-        let signals = &mut self.ports[port].signals;
+        let Ok(Port { signals, .. }) = self.port(port) else { return false };
         let is_due = signals.is_intx_pending && !signals.is_intx_masked;
         signals.is_intx_pending &= !is_due;
         is_due

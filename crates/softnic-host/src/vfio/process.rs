@@ -1,4 +1,5 @@
 //! The process that made a call: its memory, its descriptors, and whether it is still there.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "system calls on another process")]
 
 use std::fs::{self, File};
@@ -85,7 +86,7 @@ pub(crate) fn read_text(process: u32, address: u64, bytes_max: usize) -> Result<
         read(process, at, &mut part)?;
         match part.iter().position(|&byte| byte == 0) {
             Some(end) => {
-                text.extend(&part[..end]);
+                text.extend(part.into_iter().take(end));
                 return Ok(text);
             }
             None => text.extend(part),

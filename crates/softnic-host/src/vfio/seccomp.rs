@@ -1,6 +1,7 @@
 //! The kernel hands `ioctl`s of a driver to the device: a filter of seccomp with a listener (seccomp_unotify(2)).
 //!
 //! The filter lets everything pass but the requests of VFIO, so that a driver that works makes no call that is any slower.
+#![deny(clippy::indexing_slicing)]
 #![allow(unsafe_code, reason = "system calls that no crate has, some of them between fork and exec")]
 
 use std::io;

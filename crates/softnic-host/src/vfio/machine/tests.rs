@@ -196,11 +196,13 @@ fn a_vector_signals_what_was_set_for_it() {
     set(&[32, TRIGGER, abi::IRQ_MSIX, 1, 3, 101, u32::MAX, 103]).expect("valid");
     // More room than descriptors, as ixy gives.
     set(&[152, TRIGGER, abi::IRQ_MSI, 0, 1, 200]).expect("valid");
-    let signals = machine.signals(0);
-    assert_eq!([0, 1, 2, 3, 64].map(|vector| signals.of(vector).copied()), [None, Some(101), None, Some(103), None]);
+    assert_eq!(
+        [0, 1, 2, 3, 64].map(|vector| machine.signal(0, vector).copied()),
+        [None, Some(101), None, Some(103), None]
+    );
     let none = abi::SET_NONE | abi::SET_TRIGGER;
     driver.ask(&mut machine, device, abi::DEVICE_SET_IRQS, &[20, none, abi::IRQ_MSIX, 0, 0]).expect("valid");
-    assert_eq!(machine.signals(0).of(5), Some(&200), "MSI has one for all vectors");
+    assert_eq!(machine.signal(0, 5), Some(&200), "MSI has one for all vectors");
     assert!(machine.has_signals(0) && !machine.has_signals(1));
 }
 
@@ -210,8 +212,8 @@ fn an_intx_is_masked_until_its_driver_unmasks_it() {
     driver.set_up(&mut machine);
     let device = FileKind::Device(0);
     driver.ask(&mut machine, device, abi::DEVICE_SET_IRQS, &[24, TRIGGER, 0, 0, 1, 100]).expect("valid");
-    assert_eq!(machine.signals(0).of(0), Some(&100));
-    assert_eq!(machine.signals(0).of(0), None);
+    assert_eq!(machine.signal(0, 0), Some(&100));
+    assert_eq!(machine.signal(0, 0), None);
     assert!(!machine.take_unmasked(0));
     let unmask = abi::SET_NONE | abi::SET_UNMASK;
     driver.ask(&mut machine, device, abi::DEVICE_SET_IRQS, &[20, unmask, 0, 0, 1]).expect("valid");
