@@ -1,5 +1,7 @@
 //! A driver that writes anything anywhere: the device stays within its memory, and goes on.
 
+mod conversation;
+
 use prony_ixgbe_regs::{self as regs, BAR_BYTES, REGISTERS};
 use prony_softnic::{Device, DmaMemory, FRAME_BYTES_MAX, PagedMemory};
 
@@ -12,16 +14,16 @@ const QUEUES: u64 = 6;
 /// Steps of the test; `PRONY_SOFTNIC_STEPS` has it take more.
 const STEPS: u64 = 300_000;
 
-struct Random(u64);
+fn steps() -> u64 {
+    std::env::var("PRONY_SOFTNIC_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(STEPS)
+}
+
+/// Random numbers of the first of the tests.
+struct Random(conversation::Random);
 
 impl Random {
-    /// Steele, Lea and Flood 2014, SplitMix64.
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
+        self.0.next()
     }
 
     fn below(&mut self, limit: u64) -> u64 {
@@ -45,8 +47,8 @@ impl Random {
 
 #[test]
 fn no_register_and_no_descriptor_makes_the_device_panic_or_run_without_end() {
-    let steps = std::env::var("PRONY_SOFTNIC_STEPS").ok().and_then(|steps| steps.parse().ok()).unwrap_or(STEPS);
-    let mut random = Random(82_599);
+    let steps = steps();
+    let mut random = Random(conversation::Random(82_599));
     let mut memory = PagedMemory::new();
     memory.map(MEMORY, MEMORY_BYTES);
     let mut device = Device::new([0, 1, 2, 3, 4, 5], 0);
@@ -183,4 +185,20 @@ fn set_up(device: &mut Device, memory: &mut PagedMemory, now_ns: u64, random: &m
         }
     }
     device.handle_timeout(now_ns + 10_000_000);
+}
+
+#[test]
+fn no_conversation_of_numbers_near_earlier_ones_makes_the_device_panic_or_run_without_end() {
+    let (mut sent, mut delivered) = (0, 0);
+    for seed in 0..20 {
+        let mut conversation = conversation::Conversation::new(conversation::Random(seed));
+        for _ in 0..steps() / 20 {
+            conversation.step();
+        }
+        let moved = conversation.moved();
+        sent += moved.sent;
+        delivered += moved.delivered;
+    }
+    // Otherwise nothing was tried that matters.
+    assert!(sent > steps() / 100 && delivered > steps() / 100, "{sent} sent, {delivered} delivered");
 }
