@@ -395,6 +395,11 @@ impl Device {
     /// Puts the device into its state after a software reset (datasheet 4.2.1.6.1).
     fn reset(&mut self, now_ns: u64) {
         self.elsewhere.clear();
+        // A queue that stops shows its head, which a reset then clears.
+        for queue in 0..QUEUES {
+            self.update_queue(Direction::Receive, queue, false);
+            self.update_queue(Direction::Transmit, queue, false);
+        }
         for register in REGISTERS {
             for index in 0..register.count {
                 self.registers[register.offset + index * register.stride] = register.reset;
@@ -404,8 +409,6 @@ impl Device {
         self.registers[RAL] = u32::from_le_bytes([a, b, c, d]);
         self.registers[RAH] = u32::from_le_bytes([e, f, 0, 0]) | regs::RAH_AV;
         for queue in 0..QUEUES {
-            self.update_queue(Direction::Receive, queue, false);
-            self.update_queue(Direction::Transmit, queue, false);
             self.receive[queue].configure(self.registers[regs::srrctl(queue as u32)]);
             self.receive[queue].set_control(0);
             self.transmit[queue].set_control(0);
