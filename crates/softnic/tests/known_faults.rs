@@ -144,7 +144,9 @@ fn a_header_checksum_over_no_header_or_half_of_one_is_refused() {
 #[test]
 fn a_checksum_of_a_legacy_descriptor_lies_in_its_frame_or_nowhere() {
     // e1000: `css` and `cso` behind the frame.
-    for (start, place, is_sent) in [(0u32, 58u32, true), (0, 59, false), (60, 0, true), (61, 0, false), (255, 255, false)] {
+    for (start, place, is_sent) in
+        [(0u32, 58u32, true), (0, 59, false), (60, 0, true), (61, 0, false), (255, 255, false)]
+    {
         let mut port = Port::new();
         let command = regs::TXD_EOP | regs::TXL_IC | place << regs::TXL_CSO_SHIFT | 60;
         port.send(&[[BUFFERS, u64::from(command) | u64::from(start << regs::TXL_TAG_CSS_SHIFT) << 32]]);
@@ -273,7 +275,7 @@ fn the_last_addresses_that_there_are_hold_no_ring_and_no_buffer_beyond_them() {
         port.send(&[data(address, bytes, regs::TXD_EOP, 0)]);
         assert!(port.sent.is_empty(), "{address:#x}");
     }
-    let (low, high) = (u32::MAX & !127, u32::MAX);
+    let (low, high) = (!127, u32::MAX);
     for (offset, value) in [(regs::txdctl(0), 0), (regs::tdbal(0), low), (regs::tdbah(0), high), (regs::tdlen(0), 128)]
     {
         port.device.write(0, offset, value);
