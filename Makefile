@@ -1,7 +1,7 @@
 # What people and the CI run. `make setup` installs what is missing when run as root, and otherwise
 # prints the line that does; `demo`, `test`, `fleet` and `servers` do so by themselves.
 
-.PHONY: demo quick test test-i386 check-aarch64 release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
+.PHONY: demo quick test test-i386 check-aarch64 licences release fleet servers fuzz bench bench-accuracy bench-enet bench-limits check setup
 
 # rust-toolchain.toml names a version; without a network, an installed `stable` of that version will do.
 toolchain := $(shell scripts/toolchain)
@@ -35,6 +35,10 @@ test-i386:
 check-aarch64:
 	@scripts/check-aarch64
 
+# Licences and sources of all dependencies against deny.toml. Installs cargo-deny into target/tools.
+licences:
+	@scripts/licences
+
 # What is published: target/dist/prony without symbols, and target/dist/prony.debug, where gdb, perf and `prony profile` look
 # for its names and lines. Needs `objcopy` of binutils.
 release:
@@ -42,7 +46,8 @@ release:
 	mkdir -p $(target)/dist
 	objcopy --only-keep-debug --compress-debug-sections $(target)/profiling/prony $(target)/dist/prony.debug
 	objcopy --strip-all --add-gnu-debuglink=$(target)/dist/prony.debug $(target)/profiling/prony $(target)/dist/prony
-	@ls -l $(target)/dist/prony $(target)/dist/prony.debug
+	cp LICENSE-APACHE LICENSE-MIT THIRD-PARTY-NOTICES $(target)/dist/
+	@ls -l $(target)/dist
 
 # A study over a Slurm cluster on this machine, one of whose nodes dies. Under a minute.
 fleet:

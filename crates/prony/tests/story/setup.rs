@@ -1,5 +1,7 @@
-//! `scripts/apt-get` on a machine where another program installs packages, with Debian's apt on a root of its own.
+//! What sets a machine up and what is shipped: `scripts/apt-get` while another program installs packages, with Debian's apt on a
+//! root of its own, and the notices of third parties.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -93,4 +95,41 @@ fn setting_up_waits_for_another_installation() {
     let stays = stays.expect("the script is in the tree");
     assert_eq!(stays.status.code(), Some(100), "{stays:?}");
     assert!(String::from_utf8_lossy(&stays.stdout).contains("Could not get lock"), "{stays:?}");
+}
+
+/// The program's third parties, as cargo resolves them for it.
+#[test]
+fn the_notices_name_all_that_the_program_contains() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["tree", "--locked", "--package", "prony", "--edges", "normal,build", "--prefix", "none"]);
+    cargo.args(["--target", "x86_64-unknown-linux-gnu", "--format", "{p}"]).current_dir(&root);
+    let tree = cargo.output().expect("cargo runs this test");
+    assert!(tree.status.success(), "{tree:?}");
+    let tree = String::from_utf8(tree.stdout).expect("names of crates are ASCII");
+    // Those of the workspace have their path behind the version.
+    let crates: BTreeSet<&str> = tree.lines().filter(|line| !line.contains("(/")).collect();
+    assert!(crates.len() > 100, "{crates:?}");
+    let notices = read("THIRD-PARTY-NOTICES");
+    let named: BTreeSet<&str> = notices.lines().filter(|line| line.contains("  https://crates.io/")).collect();
+    let is_named = |item: &str| {
+        let mut words = item.split([' ', '\n']);
+        let (name, version) = (words.next().unwrap_or(""), words.next().unwrap_or("").trim_start_matches('v'));
+        named.contains(format!("  {name} {version}  https://crates.io/crates/{name}/{version}").as_str())
+    };
+    let missing: Vec<_> = crates.iter().filter(|item| !is_named(item)).collect();
+    assert!(missing.is_empty(), "not in THIRD-PARTY-NOTICES, which scripts/notices writes: {missing:?}");
+
+    // What may be in the notices is what is checked.
+    let names = |file: &str, key: &str| -> BTreeSet<String> {
+        let table: toml::Table = read(file).parse().unwrap_or_else(|error| panic!("{file}: {error}"));
+        let table = table.get("licenses").and_then(|value| value.as_table()).unwrap_or(&table).clone();
+        let mut lists = vec![table[key].clone()];
+        let exceptions = table.get("exceptions").and_then(|value| value.as_array().cloned()).unwrap_or_default();
+        lists.extend(exceptions.iter().map(|exception| exception[key].clone()));
+        let names = lists.iter().flat_map(|list| list.as_array().expect("a list of licences").clone());
+        names.map(|name| name.as_str().expect("an SPDX identifier").to_owned()).collect()
+    };
+    assert_eq!(names("deny.toml", "allow"), names("about.toml", "accepted"));
 }
