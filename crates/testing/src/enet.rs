@@ -1,5 +1,7 @@
 //! ENet servers as processes, and hostile peers.
 
+#[cfg(feature = "enet")]
+pub mod attacker;
 pub mod conversation;
 #[cfg(feature = "enet")]
 pub mod dice;

@@ -1,6 +1,7 @@
 //! Hosts on a network of virtual time, which loses, doubles, delays, reorders and corrupts as a seed says.
 
 mod abuse;
+mod attacker;
 mod cost;
 mod fairness;
 mod hostile;
