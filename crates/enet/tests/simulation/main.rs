@@ -5,6 +5,7 @@ mod attacker;
 mod cost;
 mod fairness;
 mod hostile;
+mod known_faults;
 mod link;
 mod lossy;
 mod peers;
