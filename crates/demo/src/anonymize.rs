@@ -15,6 +15,7 @@ mod addresses;
 mod archive;
 mod check;
 mod copy;
+mod hexadecimal;
 mod needles;
 mod places;
 mod replacements;
@@ -222,6 +223,13 @@ impl Learner {
     fn text_from(&mut self, text: &[u8], start: usize, last: bool) -> usize {
         let mut at = start;
         while at < text.len() && (last || at + spelling::LONGEST <= text.len()) {
+            if let Some((addresses, end)) = hexadecimal::proc_net(text, at) {
+                for address in addresses {
+                    self.address(address.to_canonical());
+                }
+                at = end;
+                continue;
+            }
             at = match spelling::address_at(text, at) {
                 Some(spelled) if self.spelled(&spelled) => spelled.end(),
                 _ => at + 1,
@@ -386,6 +394,11 @@ fn add_raw(
                 replacements.add_raw(&back, &new_back);
             }
             _ => {}
+        }
+        if hexadecimal::is_searched(old) {
+            for (old, new) in hexadecimal::digits(old).iter().zip(&hexadecimal::digits(new)) {
+                replacements.add_hexadecimal(old, new);
+            }
         }
         if let (IpAddr::V4(old), IpAddr::V4(new)) = (old, new) {
             replacements.add_raw(&old.to_ipv6_mapped().octets(), &new.to_ipv6_mapped().octets());

@@ -1,8 +1,8 @@
 //! The third pass: searches the result for everything that was learned, in more spellings than are
 //! replaced, and names what it finds.
 //!
-//! Searched are all texts, the bytes of addresses in either order, and strings as base64, as
-//! hexadecimal digits and in UTF-16. What a server read or sent through one descriptor is searched
+//! Searched are all texts, the bytes of addresses in either order, addresses in hexadecimal and as decimal
+//! numbers, and strings as base64, as hexadecimal digits and in UTF-16. What a server read or sent through one descriptor is searched
 //! as one stream, so that a string that two calls share is found, too.
 
 use std::collections::HashMap;
@@ -12,6 +12,7 @@ use std::net::IpAddr;
 use serde::Serialize;
 
 use super::archive::{self, Event};
+use super::hexadecimal;
 use super::needles::Needles;
 use super::replacements::{self, Edge};
 use super::spelling::{self, Spelled};
@@ -122,8 +123,10 @@ pub enum Form {
     BytesReversed,
     /// Text in base64, at any of its three alignments.
     Base64,
-    /// Text of hexadecimal digits, two for each byte.
+    /// Hexadecimal digits, two for each byte, of a text or of an address.
     Hexadecimal,
+    /// IPv4 address as one decimal number.
+    Decimal,
     /// Text in UTF-16, little-endian, two bytes a character.
     Utf16,
 }
@@ -135,6 +138,8 @@ enum Beside {
     NoWord,
     NoDecimal,
     NoHexadecimal,
+    /// No digit of the same number.
+    NoHexDigit,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -215,6 +220,7 @@ impl<'a> Search<'a> {
             search.by_address.insert(old, secret);
             let beside = if old.is_ipv4() { Beside::NoDecimal } else { Beside::NoHexadecimal };
             search.text(secret, old.to_string().as_bytes(), beside);
+            search.other_digits(secret, old);
             match old {
                 IpAddr::V4(old) if is_distinct(old.octets()) => search.raw(secret, &old.octets()),
                 // The bytes of these are the bytes of the IPv4 address.
@@ -257,6 +263,25 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// An address in hexadecimal, and as one number.
+    fn other_digits(&mut self, secret: u32, old: IpAddr) {
+        if !hexadecimal::is_searched(old) {
+            return;
+        }
+        let hexadecimal = Needle { secret, form: Form::Hexadecimal, beside: Beside::NoHexDigit };
+        for spelling in hexadecimal::digits(old) {
+            self.needles.add_folded(&spelling, hexadecimal);
+        }
+        for spelling in hexadecimal::separate(old) {
+            // With colons it may be a part of another address.
+            let beside = if spelling.contains(&b':') { Beside::NoHexadecimal } else { Beside::NoHexDigit };
+            self.needles.add_folded(&spelling, Needle { beside, ..hexadecimal });
+        }
+        for spelling in hexadecimal::decimal(old) {
+            self.needles.add_exact(&spelling, Needle { secret, form: Form::Decimal, beside: Beside::NoDecimal });
+        }
+    }
+
     fn raw(&mut self, secret: u32, bytes: &[u8]) {
         self.needles.add_exact(bytes, Needle { secret, form: Form::Bytes, beside: Beside::Any });
         let reversed: Vec<u8> = bytes.iter().rev().copied().collect();
@@ -266,7 +291,11 @@ impl<'a> Search<'a> {
     /// Leaves out secrets that are parts of replacements: they are in the result anyway and reveal nothing.
     fn leave_out_replacements(&mut self) {
         let replacements = self.anonymizer.replacements.iter().map(|word| word.new.clone());
-        let addresses = self.anonymizer.map.replaced().map(|(_, new)| new.to_string().into_bytes());
+        let addresses = self
+            .anonymizer
+            .map
+            .replaced()
+            .flat_map(|(_, new)| [vec![new.to_string().into_bytes()], hexadecimal::digits(new)].concat());
         let hardware = self.anonymizer.hardware.values().map(|new| hardware_text(new).into_bytes());
         let mut ambiguous = std::mem::take(&mut self.ambiguous);
         for replacement in replacements.chain(addresses).chain(hardware) {
@@ -474,6 +503,7 @@ fn stands_alone(text: &[u8], at: usize, length: usize, beside: Beside) -> bool {
         Beside::NoDecimal => {
             !before.is_some_and(|byte| byte.is_ascii_digit()) && !rest.first().is_some_and(u8::is_ascii_digit)
         }
+        Beside::NoHexDigit => replacements::stands_alone(Edge::Hexadecimal, before, rest.first()),
         Beside::NoHexadecimal => {
             let joined = |one: Option<u8>, other: Option<u8>| {
                 one.is_some_and(|byte| byte.is_ascii_hexdigit())

@@ -10,6 +10,8 @@ pub(super) enum Edge {
     Any,
     /// The neighbours are no letters or digits.
     Word,
+    /// The neighbours are no hexadecimal digits.
+    Hexadecimal,
 }
 
 /// A string and what stands for it.
@@ -67,6 +69,11 @@ impl Replacements {
         if self.needles.add_exact(old, self.entries.len()) {
             self.entries.push(Replacement { old: old.to_vec(), new: new.to_vec(), edge: Edge::Any });
         }
+    }
+
+    /// Adds hexadecimal digits, to be found in capitals and small letters.
+    pub(super) fn add_hexadecimal(&mut self, old: &[u8], new: &[u8]) {
+        self.put(old, new, Edge::Hexadecimal);
     }
 
     fn put(&mut self, old: &[u8], new: &[u8], edge: Edge) -> bool {
@@ -155,7 +162,14 @@ impl Replacements {
             let word = &self.entries[word];
             let fits = stands_alone(word.edge, spelling::before(text, at), text.get(at + length));
             if fits {
-                found = Some((length, cased(&word.new, &word.old, &text[at..at + length])));
+                let found_text = &text[at..at + length];
+                let new = match word.edge {
+                    // All digits are in one case, whichever of them are letters.
+                    Edge::Hexadecimal if found_text.iter().any(u8::is_ascii_uppercase) => word.new.to_ascii_uppercase(),
+                    Edge::Hexadecimal => word.new.clone(),
+                    Edge::Any | Edge::Word => cased(&word.new, &word.old, found_text),
+                };
+                found = Some((length, new));
             }
             fits
         });
@@ -204,8 +218,12 @@ fn in_packets(name: &[u8]) -> Option<Vec<u8>> {
 }
 
 pub(super) fn stands_alone(edge: Edge, before: Option<u8>, after: Option<&u8>) -> bool {
-    let joins = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
-    edge == Edge::Any || !(joins(before) || joins(after.copied()))
+    let joins: fn(&u8) -> bool = match edge {
+        Edge::Any => return true,
+        Edge::Word => u8::is_ascii_alphanumeric,
+        Edge::Hexadecimal => u8::is_ascii_hexdigit,
+    };
+    !(before.is_some_and(|byte| joins(&byte)) || after.is_some_and(joins))
 }
 
 #[cfg(test)]

@@ -214,6 +214,7 @@ fn what(finding: &Finding) -> String {
         Form::BytesReversed => " as bytes in reverse",
         Form::Base64 => " in base64",
         Form::Hexadecimal => " in hexadecimal",
+        Form::Decimal => " as a decimal number",
         Form::Utf16 => " in UTF-16",
     };
     format!("{kind}{form}, elsewhere `{}`", finding.replacement.escape_debug())

@@ -207,6 +207,75 @@ fn what_cannot_be_replaced_is_named_with_its_place() {
 }
 
 #[test]
+fn addresses_in_hexadecimal_are_replaced_in_either_byte_order() {
+    let tcp = b"0: 0302010A:1F90 0D02010A:C350 01";
+    let tcp6 = b"B80D01200000000000000000C1000000:0050 0000000000000000FFFF00000302010A:0050";
+    let records = vec![
+        record(Op::Bind).with_part(PartKind::Addr, &sockaddr("10.1.2.3:80")),
+        record(Op::Recv)
+            .with_part(PartKind::In, b"id=0a010203 0x0A010203,0x0302010AUL 20010db80000000000000000000000c1"),
+    ];
+    // The peers of these tables stand nowhere else.
+    let files = vec![(b"tcp".to_vec(), tcp.to_vec()), (b"tcp6".to_vec(), tcp6.to_vec())];
+    let plan = Plan { records, files, ..Plan::default() };
+    let (mut result, check) = anonymize(plan, AnonymizeOptions::default());
+    assert_eq!(check, Check::default());
+    let all = unpacked(&mut result);
+    for old in ["0a010203", "0302010a", "0d02010a", "20010db8", "b80d0120", "c1000000"] {
+        assert!(!contains(&all, old.as_bytes()), "{old} is left");
+    }
+    // The same address everywhere, in the case in which it stood.
+    let texts: Vec<_> = all.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect();
+    let line = texts.iter().find(|text| text.starts_with("id=")).expect("the record");
+    let (big, little) = (&line[3..11], &line[25..33]);
+    let reversed: String = (0..4).rev().map(|byte| &big[2 * byte..2 * byte + 2]).collect();
+    assert_eq!((&line[14..22], little), (&*big.to_uppercase(), &*reversed.to_uppercase()));
+    assert_eq!((&line[11..14], &line[22..25], &line[33..36]), (" 0x", ",0x", "UL "));
+    assert!(texts.iter().any(|text| text.contains(&format!("0: {little}:1F90 "))), "{texts:?}");
+    assert!(texts.iter().any(|text| text.contains(&format!("FFFF0000{little}:0050"))), "{texts:?}");
+}
+
+#[test]
+fn a_number_that_holds_the_digits_of_an_address_stays() {
+    let text = b"0a0102034 f0a010203 a01020 sum 0x0a01020304";
+    let records = vec![
+        record(Op::Bind).with_part(PartKind::Addr, &sockaddr("10.1.2.3:80")),
+        record(Op::Recv).with_part(PartKind::In, text),
+    ];
+    let plan = Plan { records, ..Plan::default() };
+    let (mut result, check) = anonymize(plan, AnonymizeOptions::default());
+    assert_eq!(check, Check::default());
+    assert!(contains(&unpacked(&mut result), text));
+}
+
+#[test]
+fn an_address_as_one_number_or_as_separate_bytes_is_named() {
+    let mut records = vec![record(Op::Bind).with_part(PartKind::Addr, &sockaddr("10.1.2.3:80"))];
+    let spellings: [&[u8]; 9] = [
+        b"http://167838211/",
+        b"int 50462986;",
+        b"0a 01 02 03",
+        b"0A:01:02:03",
+        b"\\x0a\\x01\\x02\\x03",
+        b"%0A%01%02%03",
+        b"0x0a.0x01.0x02.0x03",
+        b"0xa.0x1.0x2.0x3",
+        b"0x0a, 0x01, 0x02, 0x03",
+    ];
+    records.extend(spellings.map(|text| record(Op::Recv).with_part(PartKind::In, text)));
+    let found: Vec<(u64, Form)> = left(Plan { records, ..Plan::default() }, &[])
+        .into_iter()
+        .filter_map(|(place, form)| match place {
+            Where::Record { record, .. } => Some((record, form)),
+            _ => None,
+        })
+        .collect();
+    let expected: Vec<(u64, Form)> =
+        (1..=9).map(|record| (record, if record <= 2 { Form::Decimal } else { Form::Hexadecimal })).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn a_secret_that_two_calls_or_parts_share_is_named() {
     let records = vec![
         record(Op::Recv).with_part(PartKind::In, b"I am hun"),
