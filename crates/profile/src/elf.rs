@@ -40,7 +40,7 @@ pub struct Bulky {
     pub found: u64,
 }
 
-fn within(what: &'static str, most: u64, found: u64) -> Result<(), Bulky> {
+pub(crate) fn within(what: &'static str, most: u64, found: u64) -> Result<(), Bulky> {
     if found <= most { Ok(()) } else { Err(Bulky { what, most, found }) }
 }
 
@@ -197,19 +197,71 @@ pub(crate) fn read(object: &Object) -> io::Result<Vec<u8>> {
 /// # Errors
 /// The system's; [`Bulky`] as a cause for a file that is too long or mostly a hole.
 pub(crate) fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    // Not even opened unless it is a file: opening a device may do something. Nor is a pipe waited for that took its place.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::other("expected a file"));
+    read_opened(open_regular(path)?)
+}
+
+/// Opens a regular file, and nothing else: opening a device may do something, and a pipe would be waited for.
+///
+/// # Errors
+/// The system's; [`NotOpened::Kind`] as a cause.
+pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    // Only its name is looked up at first, so nothing can take its place between the look and the opening.
+    let found = File::from(rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?);
+    if !found.metadata()?.is_file() {
+        return Err(io::Error::other(NotOpened::Kind));
     }
-    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
-    read_opened(OpenOptions::new().read(true).custom_flags(flags).open(path)?)
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(flags).open(format!("/proc/self/fd/{}", found.as_raw_fd()))
+}
+
+/// Opens a regular file that a program's file names, if it is of nobody's but those who run here: our own or root's, or the
+/// owner's of the program's file. Another user's program leads only to what that user may read, too.
+///
+/// # Errors
+/// As [`open_regular`]; [`NotOpened::Owner`] and [`NotOpened::Unreadable`] as causes.
+pub(crate) fn open_named(path: &Path, owner: u32) -> io::Result<File> {
+    let file = open_regular(path)?;
+    let facts = file.metadata()?;
+    let ours = rustix::process::geteuid().as_raw();
+    let is_trusted = |user: u32| user == 0 || user == ours;
+    if facts.uid() == owner {
+        return Ok(file);
+    }
+    if !is_trusted(facts.uid()) {
+        return Err(io::Error::other(NotOpened::Owner { found: facts.uid() }));
+    }
+    if !is_trusted(owner) && facts.mode() & 0o004 == 0 {
+        return Err(io::Error::other(NotOpened::Unreadable { owner }));
+    }
+    Ok(file)
+}
+
+/// Reasons why a file that is there was not opened.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotOpened {
+    /// A pipe, a device, a directory.
+    #[error("expected a regular file")]
+    Kind,
+    /// A file of a third user.
+    #[error("expected a file of this user, of root or of the program's owner, found one of user {found}")]
+    Owner {
+        /// Owner of the file.
+        found: u32,
+    },
+    /// A private file that another user's program names.
+    #[error("expected a file that user {owner}, who owns the program, can read")]
+    Unreadable {
+        /// Owner of the program's file.
+        owner: u32,
+    },
 }
 
 /// Reads an open file, as [`read_file`] does.
 pub(crate) fn read_opened(file: File) -> io::Result<Vec<u8>> {
     let facts = file.metadata()?;
     if !facts.is_file() {
-        return Err(io::Error::other("expected a file"));
+        return Err(io::Error::other(NotOpened::Kind));
     }
     // Blocks of 512 bytes, whatever the file system's own are (stat(2)).
     let on_disk = facts.blocks().saturating_mul(512);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
 
+use crate::elf::open_regular;
 use crate::records::{Identity, Map};
 
 /// A place of code, the same for all processes that map it.
@@ -209,12 +210,12 @@ fn held(pid: i32, start: u64, length: u64, path: &[u8]) -> Option<File> {
         return None;
     }
     let mapped = format!("/proc/{pid}/map_files/{start:x}-{:x}", start.checked_add(length)?);
-    File::open(Path::new(&mapped)).ok().or_else(|| {
+    open_regular(Path::new(&mapped)).ok().or_else(|| {
         let ours = std::fs::read_dir("/proc/self/fd").ok()?.flatten();
         let mut same = ours.filter(|entry| {
             std::fs::read_link(entry.path()).is_ok_and(|target| target.as_os_str().as_encoded_bytes() == path)
         });
-        File::open(same.next()?.path()).ok()
+        open_regular(&same.next()?.path()).ok()
     })
 }
 

@@ -1,5 +1,6 @@
 //! Names for places of code.
 
+mod debug_info;
 mod demangle;
 mod jit;
 mod kernel;
@@ -18,6 +19,7 @@ pub use readable::shortened;
 
 use crate::elf::Bulky;
 use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
+use debug_info::Refused;
 use object_file::ObjectFile;
 
 /// Ends the names of code that a process has generated.
@@ -37,6 +39,13 @@ pub enum NoSymbols {
     },
     /// Debug information that would fill the memory: inlined calls have no names.
     Bulky(Bulky),
+    /// Split debug information that is no regular file, another user's or too long: inlined calls have no names.
+    Split {
+        /// Path of the split debug information, which the file names.
+        path: PathBuf,
+        /// Reason why it is not read.
+        why: String,
+    },
     /// The file has no symbol table beyond its exported symbols.
     Stripped,
     /// The kernel hides its addresses: `kernel.kptr_restrict` is not 0, or it has no list.
@@ -53,6 +62,9 @@ impl fmt::Display for NoSymbols {
                 write!(f, "is not the file that ran: expected {expected}, found {found}")
             }
             NoSymbols::Bulky(bulky) => write!(f, "is read without its debug information: {bulky}"),
+            NoSymbols::Split { path, why } => {
+                write!(f, "is read without its split debug information {}: {why}", path.display())
+            }
             NoSymbols::Stripped => write!(f, "is stripped: only exported functions have names"),
             NoSymbols::Hidden => write!(f, "hides its symbols"),
             NoSymbols::NoMap(pid) => write!(f, "generated code in memory but wrote no /tmp/perf-{pid}.map"),
@@ -77,6 +89,12 @@ enum Source {
     Kernel(kernel::Kernel),
     Jit(JitMap),
     Nothing,
+}
+
+impl Source {
+    fn refused(&self) -> Option<Refused> {
+        if let Source::File(file) = self { file.refused() } else { None }
+    }
 }
 
 /// Names of all objects of a recording, read when they are first asked for.
@@ -115,7 +133,16 @@ impl<'a> Symbols<'a> {
     }
 
     /// Objects that lack names, in the order in which they were asked for.
-    pub(crate) fn missing_symbols(self) -> Vec<(ObjectId, MissingSymbols)> {
+    pub(crate) fn missing_symbols(mut self) -> Vec<(ObjectId, MissingSymbols)> {
+        let mut refused: Vec<_> =
+            self.sources.iter().filter_map(|(&id, source)| Some((id, source.refused()?))).collect();
+        refused.sort_by_key(|&(id, _)| id);
+        for (id, Refused { path: split, why }) in refused {
+            let kind = &self.objects[id as usize].kind;
+            let path = if let ObjectKind::File(path) = kind { Some(path.clone()) } else { None };
+            let why = NoSymbols::Split { path: split, why };
+            self.missing_symbols.push((id, MissingSymbols { object: shown(kind), path, why }));
+        }
         self.missing_symbols
     }
 }

@@ -3,23 +3,20 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use addr2line::Loader;
 use object::{Object as _, ObjectSection as _};
 
 use super::NoSymbols;
+use super::debug_info::{DebugInfo, Refused};
 use super::demangle::demangle;
-use crate::elf::{self, Functions, Segments, read_file};
+use crate::elf::{self, Functions, Segments, open_regular, read_opened};
 use crate::space::{FileIdentity, Object};
-
-/// Deeper, calls that were inlined into each other are cut.
-const INLINED_MOST: usize = 256;
 
 /// Symbols and lines of one file.
 pub(super) struct ObjectFile {
     segments: Segments,
     functions: Functions,
     /// Debug information, for lines and inlined calls.
-    debug: Option<Loader>,
+    debug: Option<DebugInfo>,
 }
 
 impl ObjectFile {
@@ -32,30 +29,34 @@ impl ObjectFile {
             FileIdentity::BuildId(id) => Some(id.as_slice()),
             FileIdentity::Inode(_) | FileIdentity::None => None,
         };
-        let bytes = match read_file(&path) {
-            Ok(bytes) => bytes,
-            Err(error) => return debug_alone(expected, &path).ok_or_else(|| unreadable(&error)),
+        let opened = open_regular(&path).and_then(|file| Ok((file.metadata()?.uid(), read_opened(file)?)));
+        let (owner, bytes) = match opened {
+            Ok(opened) => opened,
+            Err(error) => return debug_alone(expected, &path, None).ok_or_else(|| unreadable(&error)),
         };
         let file = object::File::parse(&*bytes).map_err(|error| unreadable(&error))?;
         let id = file.build_id().ok().flatten();
         if let Err(replaced) = same(object, id, &path) {
-            return debug_alone(expected, &path).ok_or(replaced);
+            return debug_alone(expected, &path, Some(owner)).ok_or(replaced);
         }
         let mut functions = Functions::of(&file, bytes.len() as u64);
         let mut stripped = file.symbols().next().is_none();
-        let mut debug_path = file.section_by_name(".debug_info").map(|_| path.clone());
         let mut bulky = elf::check_debug(&file, bytes.len() as u64).err();
-        if debug_path.is_none()
-            && let Some(found) = debug_file(id, &path, &file)
-            && let Ok(bytes) = read_file(&found)
+        let mut debug = None;
+        if file.section_by_name(".debug_info").is_some() {
+            if bulky.is_none() {
+                debug = DebugInfo::of(&file, bytes.len() as u64, &path, owner);
+            }
+        } else if let Some((found, owner, bytes)) = debug_file(id, &path, owner, &file)
             && let Ok(file) = object::File::parse(&*bytes)
         {
             functions = Functions::of(&file, bytes.len() as u64);
             stripped = false;
-            debug_path = Some(found);
             bulky = elf::check_debug(&file, bytes.len() as u64).err();
+            if bulky.is_none() {
+                debug = DebugInfo::of(&file, bytes.len() as u64, &found, owner);
+            }
         }
-        let debug = debug_path.filter(|_| bulky.is_none()).and_then(|path| Loader::new(path).ok());
         let file = ObjectFile { segments: Segments::of(&file), functions, debug };
         Ok((file, bulky.map(NoSymbols::Bulky).or(stripped.then_some(NoSymbols::Stripped))))
     }
@@ -63,7 +64,7 @@ impl ObjectFile {
     /// The functions at an offset of the file, innermost first.
     pub(super) fn names(&self, offset: u64) -> Vec<String> {
         let Some(address) = self.segments.address(offset) else { return Vec::new() };
-        let mut names = self.debug.as_ref().map_or_else(Vec::new, |debug| inlined(debug, address));
+        let mut names = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.inlined(address));
         if let Some(function) = self.functions.at(address) {
             // The symbol is the function that was compiled, whatever was inlined into it.
             names.pop();
@@ -71,22 +72,11 @@ impl ObjectFile {
         }
         names
     }
-}
 
-/// Functions at an address as the debug information has them, innermost first; none if it is silent on one.
-fn inlined(debug: &Loader, address: u64) -> Vec<String> {
-    let mut names = Vec::new();
-    let Ok(mut frames) = debug.find_frames(address) else { return names };
-    while names.len() < INLINED_MOST
-        && let Ok(Some(frame)) = frames.next()
-    {
-        let Some(function) = frame.function else { return Vec::new() };
-        match function.raw_name() {
-            Ok(name) => names.push(demangle(&name)),
-            Err(_) => return Vec::new(),
-        }
+    /// Split debug information that is there and was not read, so far.
+    pub(super) fn refused(&self) -> Option<Refused> {
+        self.debug.as_ref()?.refused()
     }
-    names
 }
 
 /// Checks that the file is the one that was mapped.
@@ -108,20 +98,23 @@ fn same(object: &Object, id: Option<&[u8]>, path: &Path) -> Result<(), NoSymbols
 }
 
 /// The file itself is gone or another, but a distribution's debug information of it is there.
-fn debug_alone(id: Option<&[u8]>, path: &Path) -> Option<(ObjectFile, Option<NoSymbols>)> {
-    let found = by_build_id(id?).into_iter().find(|found| found != path && found.is_file())?;
-    let bytes = read_file(&found).ok()?;
+///
+/// `owner`: of what is at the path by now; without it, only our own files and root's are read.
+fn debug_alone(id: Option<&[u8]>, path: &Path, owner: Option<u32>) -> Option<(ObjectFile, Option<NoSymbols>)> {
+    let owner = owner.unwrap_or_else(|| rustix::process::geteuid().as_raw());
+    let (found, owner, bytes) = first_file(by_build_id(id?), path, owner)?;
     let file = object::File::parse(&*bytes).ok()?;
     // Such a file has the addresses of the original, but not its bytes: offsets mean nothing, unless the segments were
     // kept as they were.
     let (segments, functions) = (Segments::of(&file), Functions::of(&file, bytes.len() as u64));
     let bulky = elf::check_debug(&file, bytes.len() as u64).err();
-    let debug = if bulky.is_none() { Loader::new(&found).ok() } else { None };
+    let debug = bulky.is_none().then(|| DebugInfo::of(&file, bytes.len() as u64, &found, owner)).flatten();
     Some((ObjectFile { segments, functions, debug }, bulky.map(NoSymbols::Bulky)))
 }
 
-/// Path of separate debug information: by build ID (including debuginfod's cache), or by the name in `.gnu_debuglink`.
-fn debug_file(id: Option<&[u8]>, path: &Path, file: &object::File<'_>) -> Option<PathBuf> {
+/// Separate debug information, with its path and owner: by build ID (including debuginfod's cache), or by the name in
+/// `.gnu_debuglink`.
+fn debug_file(id: Option<&[u8]>, path: &Path, owner: u32, file: &object::File<'_>) -> Option<(PathBuf, u32, Vec<u8>)> {
     let by_id = id.map(by_build_id).unwrap_or_default();
     let by_name = file.gnu_debuglink().ok().flatten().and_then(|(name, _checksum)| {
         let name = Path::new(std::str::from_utf8(name).ok()?);
@@ -134,13 +127,20 @@ fn debug_file(id: Option<&[u8]>, path: &Path, file: &object::File<'_>) -> Option
             Path::new("/usr/lib/debug").join(below).join(name),
         ])
     });
-    let found =
-        by_id.into_iter().chain(by_name.into_iter().flatten()).find(|found| found != path && found.is_file())?;
+    let (found, owner, bytes) = first_file(by_id.into_iter().chain(by_name.into_iter().flatten()), path, owner)?;
     // A name may lead to the debug information of another build.
-    let bytes = read_file(&found).ok()?;
     let debug = object::File::parse(&*bytes).ok()?;
     let has_names = debug.section_by_name(".symtab").is_some_and(|symbols| symbols.size() > 0);
-    (has_names && debug.build_id().ok().flatten() == id).then_some(found)
+    let is_same = has_names && debug.build_id().ok().flatten() == id;
+    is_same.then_some((found, owner, bytes))
+}
+
+/// The first of these files that may be read for a program of this user, with its owner.
+fn first_file(paths: impl IntoIterator<Item = PathBuf>, path: &Path, owner: u32) -> Option<(PathBuf, u32, Vec<u8>)> {
+    let mut others = paths.into_iter().filter(|found| found != path);
+    let (found, file) = others.find_map(|found| elf::open_named(&found, owner).ok().map(|file| (found, file)))?;
+    let owner = file.metadata().ok()?.uid();
+    Some((found, owner, read_opened(file).ok()?))
 }
 
 fn by_build_id(id: &[u8]) -> Vec<PathBuf> {

@@ -120,7 +120,7 @@ fn percent(share: &Interval) -> [String; 2] {
 /// Next step that would give an object its symbols; `None` if none is known.
 pub fn hint(missing_symbols: &MissingSymbols) -> Option<String> {
     Some(match &missing_symbols.why {
-        NoSymbols::Bulky(_) => "functions have names, inlined calls do not".to_owned(),
+        NoSymbols::Bulky(_) | NoSymbols::Split { .. } => "functions have names, inlined calls do not".to_owned(),
         NoSymbols::Stripped => {
             "build it without -s and strip, or install its debug symbols (in Debian, NAME-dbgsym)".to_owned()
         }
