@@ -1,15 +1,33 @@
-//! Reads arbitrary bytes as a datagram, and writes what was read:
+//! Reads datagrams and writes what was read: arbitrary bytes, and those that an attacker makes field by field of them:
 //! `cargo +nightly fuzz run enet_datagram fuzz/corpus/enet_datagram fuzz/seeds/enet_datagram`.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use prony_enet::RangeCoder;
 use prony_enet::wire::{Command, Header};
+use prony_testing::enet::attacker::{Attacker, Bytes, Coding, Role};
+use prony_testing::enet::raw::RawPeer;
 
 /// Longest datagram that is looked at.
 const LONGEST: usize = 4096;
 
+/// Datagrams of an attacker that are looked at.
+const DATAGRAMS: u64 = 16;
+
 fuzz_target!(|bytes: &[u8]| {
+    look(bytes);
+    let mut attacker = Attacker::new(Bytes(bytes), Role::Client, Coding { checksum: false, range_coder: true });
+    for now_ms in (0..DATAGRAMS).map(|number| 1000 * number) {
+        let Some(datagram) = attacker.next(now_ms).filter(|_| attacker.draw().is_left()) else { break };
+        look(&datagram);
+        // A CONNECT is granted.
+        if let Some((_, grant)) = RawPeer::granting(&datagram) {
+            attacker.hear(&grant);
+        }
+    }
+});
+
+fn look(bytes: &[u8]) {
     let Some((header, body)) = Header::decode(bytes) else { return };
     let mut again = Vec::new();
     header.encode(&mut again);
@@ -39,4 +57,4 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(again, rest[..rest.len() - behind.len()], "{command:?}");
         rest = behind;
     }
-});
+}

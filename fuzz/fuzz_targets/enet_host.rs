@@ -1,4 +1,5 @@
-//! Drives a server and a client through arbitrary sequences of calls, losses and forgeries:
+//! Drives a server and a client through arbitrary sequences of calls, losses and forgeries, or has an attacker converse with
+//! one of them field by field, its numbers drawn from the input:
 //! `cargo +nightly fuzz run enet_host -- -rss_limit_mb=1000`.
 //!
 //! Nothing panics, memory stays within its budget, and an address that is not proven is never sent more than it sent.
@@ -13,6 +14,7 @@ use prony_enet::wire::ThrottleParameters;
 use prony_enet::{
     Event, Host, Packet, PeerId, PeerSettings, PeerTimeout, RangeCoder, Settings, WireProfile, crc32_checksum,
 };
+use prony_testing::enet::attacker::{Attacker, Bytes, Coding, Draw, Role};
 
 const SLOTS: usize = 4;
 const PACKET_BYTES: usize = 8000;
@@ -106,6 +108,7 @@ impl World {
 
     fn check(&self) {
         for host in &self.hosts {
+            host.check_invariants().expect("the tables of a host agree");
             assert!(host.held_bytes() <= HELD_BYTES);
             // A reliable and an unreliable packet of each peer, with a bit a piece and what they are kept in.
             assert!(host.exempt_bytes() <= 2 * SLOTS * (PACKET_BYTES + 2000), "{} bytes", host.exempt_bytes());
@@ -123,9 +126,44 @@ impl World {
     }
 }
 
+/// Has an attacker converse with a host, which a program uses that answers.
+fn converse(form: u8, input: &[u8]) {
+    let coding = Coding { checksum: form & 1 != 0, range_coder: form & 2 != 0 };
+    let role = if form & 32 == 0 { Role::Client } else { Role::Server };
+    let mut attacker = Attacker::new(Bytes(input), role, coding);
+    let mut world =
+        World { hosts: [host(form, 1), host(form, 2)], now_ms: 1000, under_way: Vec::new(), traffic: BTreeMap::new() };
+    let mut bytes = Vec::new();
+    while attacker.draw().is_left() {
+        let target = &mut world.hosts[0];
+        if role == Role::Server && target.free_slots() == SLOTS {
+            let _ = target.connect(address(9), 4, 0);
+        }
+        let datagram = attacker.next(world.now_ms);
+        let now = Duration::from_millis(world.now_ms);
+        if let Some(datagram) = datagram {
+            target.handle_datagram(now, address(9), &datagram);
+        }
+        target.handle_timeout(now);
+        while let Some(event) = target.poll_event() {
+            if let (Event::Receive { peer, packet }, true) = (event, target.commands() < COMMANDS) {
+                let _ = target.send(peer, packet.channel, Packet::reliable(vec![7; 3000]));
+            }
+        }
+        while target.poll_transmit(now, &mut bytes).is_some() {
+            attacker.hear(&bytes);
+        }
+        world.now_ms += 1 + attacker.draw().below(200);
+        world.check();
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     let mut input = Input(bytes);
     let form = input.byte().unwrap_or(0);
+    if form & 16 != 0 {
+        return converse(form, input.0);
+    }
     let mut world = World {
         hosts: [host(form, 1), host(form, 2)],
         now_ms: input.number() as u64,
