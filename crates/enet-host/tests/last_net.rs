@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-use prony_enet::{Compressor, DisconnectReason, Event, Host, Packet, PeerId, RangeCoder, Recovered, Settings};
+use prony_enet::{Compressor, DisconnectReason, Dropped, Event, Host, Packet, PeerId, RangeCoder, Recovered, Settings};
 use prony_enet_host::{Driver, SocketOptions, guarded, limit_panic_messages};
 
 /// A range coder that panics when a datagram expands to one with the word in it.
@@ -80,6 +80,29 @@ fn the_rest_of_a_batch_is_kept_and_the_panic_is_counted() {
     assert_eq!((received, failed, server.host().statistics().panics), (CLIENTS - 1, 1, 1));
     assert_eq!(server.host().connected_peers(), CLIENTS - 1);
     server.host().check_invariants().unwrap();
+}
+
+/// Reading one that was cut failed in stock hosts, which then read nothing more (godotengine/godot pull request 79699).
+#[test]
+fn the_longest_datagrams_that_udp_takes_keep_back_none_behind_them() {
+    let (mut server, mut clients) = connected(1);
+    let at = server.socket().local_address().unwrap();
+    let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    for length in [4096, 4097, 65_507] {
+        stranger.send_to(&vec![0xff; length], at).unwrap();
+    }
+    let (client, peer) = &mut clients[0];
+    client.host_mut().send(*peer, 0, Packet::reliable(b"behind all that")).unwrap();
+    client.flush();
+    let started = Instant::now();
+    let packet = loop {
+        assert!(started.elapsed() < Duration::from_secs(30));
+        if let Some(Event::Receive { packet, .. }) = server.service(Duration::from_millis(10)).unwrap() {
+            break packet;
+        }
+    };
+    assert_eq!(packet.payload, b"behind all that");
+    assert_eq!(server.host().statistics().dropped(Dropped::Long), 2);
 }
 
 #[test]

@@ -10,7 +10,10 @@
 //! these apart, which no public header explains, do nothing.
 //!
 //! **What callers uphold**, as with the stock library: pointers are null where that is allowed, or lead to what the
-//! header says; a host and its peers are used by one thread at a time. Panics do not cross into C: the call fails.
+//! header says; a host and its peers are used by one thread at a time.
+//!
+//! A panic while a peer's data is handled costs that peer its connection, which the program sees as a disconnect, and prints a
+//! message, one a second at most. No other crosses into C: the call fails.
 #![allow(clippy::missing_safety_doc)]
 #![deny(clippy::indexing_slicing)]
 
