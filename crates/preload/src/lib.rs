@@ -35,6 +35,7 @@ mod file_times;
 mod handlers;
 mod pids;
 mod programs;
+mod sanitizer;
 // Replaying.
 mod player;
 // Threads and processes that come and go.

@@ -6,7 +6,7 @@
 use super::notes;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-use super::state::{errno, set_errno};
+use super::state::{control, errno, set_errno};
 use super::thread::PassThrough;
 use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
@@ -82,9 +82,10 @@ pub fn watch_thread() {
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 const IS_I386: bool = cfg!(target_arch = "x86");
 
-/// True in objects whose raw calls are nobody's business: the loader maps, the kernel's page reads clocks.
+/// True in objects whose raw calls are not the server's: the loader maps, the kernel's page reads clocks, and the calls of excluded
+/// objects (allocators, the runtime of a sanitizer) are not recorded.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-fn is_loaders(address: *mut c_void) -> bool {
+fn is_aside(address: *mut c_void) -> bool {
     // SAFETY: any address may be asked about; what is found is the C string of an object that is loaded.
     unsafe {
         let mut found: libc::Dl_info = std::mem::zeroed();
@@ -92,7 +93,11 @@ fn is_loaders(address: *mut c_void) -> bool {
             return false;
         }
         let path = CStr::from_ptr(found.dli_fname).to_bytes();
+        let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or(path);
+        let excluded = control().excluded.read();
+        let mut excluded = excluded.split(|&byte| byte == 0).filter(|excluded| !excluded.is_empty());
         path.windows(6).any(|part| part == b"ld-lin" || part == b"-vdso.")
+            || excluded.any(|excluded| name.starts_with(excluded))
     }
 }
 
@@ -120,7 +125,7 @@ unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, contex
         let details = (3 * size_of::<c_int>()).next_multiple_of(size_of::<usize>());
         let address: *mut c_void = info.byte_add(details).cast::<*mut c_void>().read();
         let number = info.byte_add(details + size_of::<usize>()).cast::<c_int>().read();
-        let harmless = is_loaders(address);
+        let harmless = is_aside(address);
         if !harmless {
             note(number, address);
         }

@@ -108,6 +108,27 @@ pub fn prove_every_call(story: &str, flags: &[&str]) {
 }
 
 #[test]
+fn a_build_with_sanitizers_is_recorded_and_replayed() {
+    prove_every_call("sanitized", &["-g", "-fsanitize=address,undefined"]);
+}
+
+#[test]
+fn a_build_with_sanitizers_joins_the_replay_of_another_one() {
+    let scratch = Scratch::new("sanitized-build");
+    let demo = scratch.arg("claims.demo");
+    let plain = compiled(&scratch, "claims.c", &[]);
+    run(&mut scratch.command(&["record", "-o", &demo, "--", &plain, "2"]));
+    for flags in
+        [&["-g", "-fsanitize=address"][..], &["-g", "-fsanitize=address", "-static-libasan"], &["-fsanitize=undefined"]]
+    {
+        let sanitized = compiled(&scratch, "claims.c", flags);
+        let answer = scratch.prony(&["replay", &demo, "--show-output", "--", &sanitized, "2"]);
+        assert_eq!(answer.code, Some(0), "{flags:?}: {answer:?}");
+        assert!(answer.stdout.contains("identical"), "{flags:?}: {answer:?}");
+    }
+}
+
+#[test]
 fn a_pool_of_cpp_threads_on_one_socket_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("pool");
