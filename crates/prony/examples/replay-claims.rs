@@ -22,7 +22,7 @@ use prony_demo::{Class, Demo, HEAD_BYTES, Head, Op, PartKind, Parts, Record, che
 
 /// Replays at the same time.
 const JOBS: usize = 2;
-/// A replay takes some 30 ms.
+/// A replay takes some 30 ms; one whose build computes is given up after twelve times its watchdog.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// SplitMix64 (Steele, Lea, Flood 2014).
@@ -278,7 +278,7 @@ fn main() {
                     fs::write(&demo, &bytes).expect("the directory is writable");
                     let options = format!("ASAN_OPTIONS=log_path={}", place.join("report").display());
                     let mut command = Command::new(prony);
-                    command.arg("replay").arg(&demo).args(["--watchdog", "5s", "--env", &options, "--"]).arg(build);
+                    command.arg("replay").arg(&demo).args(["--watchdog", "2s", "--env", &options, "--"]).arg(build);
                     let ended = run(command.env("TMPDIR", &place), &place.join("said"));
                     let entries = fs::read_dir(&place).expect("it is there").flatten().map(|entry| entry.path());
                     let is_report = |path: &PathBuf| path.to_string_lossy().contains("/report.");

@@ -113,7 +113,11 @@ pub unsafe fn recorded<const N: usize>(
             recorder::emit(thread, op, fd, aux, outcome(value), &pieces(value));
             set_errno(errno);
         } else {
-            let found = player::take(thread, op, fd);
+            // What the answer is about is in `aux`: that of another name or request is none.
+            let found = match op {
+                Op::Sysconf | Op::Ioctl => player::take_with(thread, op, fd, aux),
+                _ => player::take(thread, op, fd),
+            };
             let errno = errno();
             value = answer(found);
             set_errno(errno);

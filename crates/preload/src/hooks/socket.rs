@@ -398,6 +398,20 @@ unsafe fn message_pieces(message: *const msghdr, name_room: socklen_t, count: us
     }
 }
 
+/// Bytes of control data up to the first message that does not lie within it, as this architecture lays them out. The demo was
+/// checked for the layout of either word size.
+fn whole_messages(control: &[u8]) -> usize {
+    let mut whole = 0;
+    while let Some(rest) = control.get(whole..).filter(|rest| !rest.is_empty()) {
+        let length = rest.first_chunk().map_or(0, |length| usize::from_ne_bytes(*length));
+        if length < size_of::<libc::cmsghdr>() || length > rest.len() {
+            return whole;
+        }
+        whole += length.next_multiple_of(size_of::<usize>());
+    }
+    control.len()
+}
+
 /// Gives one recorded message to the server. `address`, `control` and `content` are its parts.
 unsafe fn give_message(
     message: *mut msghdr,
@@ -416,6 +430,7 @@ unsafe fn give_message(
             (*message).msg_namelen = address.len() as socklen_t;
         }
         let room = if (*message).msg_control.is_null() { 0 } else { (*message).msg_controllen };
+        let room = room.min(whole_messages(control));
         if control.len() > room {
             answer.lost(control.len(), room);
         }

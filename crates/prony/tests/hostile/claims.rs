@@ -107,6 +107,7 @@ fn a_build_that_would_lose_a_part_of_a_result_diverges() {
     let long = [b'x'; 1400];
     let flags = 0_u32.to_le_bytes();
     let head = [1400_u32.to_le_bytes(), [0; 4]].concat();
+    let narrow = [24, 1, 1, 1, 1, 1].map(u32::to_le_bytes).concat();
     let rights = [&20_u64.to_le_bytes()[..], &[1, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]].concat();
     for (record, call, said) in [
         (
@@ -133,6 +134,12 @@ fn a_build_that_would_lose_a_part_of_a_result_diverges() {
         (record(Op::Gethostname, 0, 0, &[(Value, b"a long name\0")]), ["gethostname", "4"], "room for 4"),
         (record(Op::Getsockopt, 0, 8, &[(Value, &long[..8])]), ["getsockopt", "4"], "room for 4"),
         (record(Op::Recvmsg, 0, 0, &[(Control, &rights), (Value, &flags)]), ["control", "8"], "room for 8"),
+        // Whole as i386 lays it out, where the length has four bytes.
+        (
+            record(Op::Recvmsg, 0, 0, &[(Control, &narrow), (Value, &flags)]),
+            ["control", "64"],
+            "24 recorded, the build has room for 0",
+        ),
         (record(Op::Recvmmsg, 2, 4, &[(Message, &[0; 8]), (Message, &[0; 8])]), ["recvmmsg", "8"], "room for 1"),
         (record(Op::Sendfile, 1400, 1400, &[(Out, &long)]), ["sendfile", "5"], "different output"),
         (record(Op::Sendto, 5, 5, &[(Out, b"uuuuu")]), ["sendto", "4"], "different output"),
@@ -159,6 +166,15 @@ fn what_loses_nothing_is_no_divergence() {
         let (code, printed) = replay(record, &call);
         assert_eq!(code, Some(0), "{call:?}: {printed}");
     }
+}
+
+#[test]
+fn the_answer_to_another_question_is_none() {
+    const SIOCGIFFLAGS: u32 = 0x8913;
+    let answer = record(Op::Ioctl, 0, SIOCGIFFLAGS, &[(Value, &[0xff; 40])]);
+    let (code, printed) = replay(answer, &["ioctl", "4"]);
+    assert_eq!(code, Some(1), "{printed}");
+    assert!(printed.contains("ioctl"), "{printed}");
 }
 
 #[test]
