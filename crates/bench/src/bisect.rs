@@ -51,8 +51,8 @@ pub struct BisectOptions {
     pub limits: Limits,
     /// Take the demo for one that this user recorded here.
     pub trusted: bool,
-    /// Let the builds have the variables of the recording that choose code.
-    pub keep_code_variables: bool,
+    /// Variables that keep the recorded value although they may choose code.
+    pub keep_variables: Vec<OsString>,
     /// Source of the files that the recorded server only read.
     pub files: FileOptions,
     /// Command that builds a commit, for `sh -c` in its tree.
@@ -593,7 +593,7 @@ impl<'a> Run<'a> {
     fn replay_options(&self, position: usize) -> ReplayOptions {
         ReplayOptions {
             trusted: self.options.trusted,
-            keep_code_variables: self.options.keep_code_variables,
+            keep_variables: self.options.keep_variables.clone(),
             files: self.options.files.clone(),
             limits: self.options.limits,
             stop: self.interrupt.map(Interrupt::flag),
@@ -659,7 +659,7 @@ impl<'a> Run<'a> {
             limits: self.options.limits,
             builds: [build(base), build(position)],
             trusted: self.options.trusted,
-            keep_code_variables: self.options.keep_code_variables,
+            keep_variables: self.options.keep_variables.clone(),
             files: self.options.files.clone(),
             plan: Plan {
                 alpha: alpha.min(0.5),

@@ -39,8 +39,8 @@ pub struct DemoOptions {
     pub builds: [Build; 2],
     /// Take the demo for one that this user recorded here.
     pub trusted: bool,
-    /// Let the builds have the variables of the recording that choose code.
-    pub keep_code_variables: bool,
+    /// Variables that keep the recorded value although they may choose code.
+    pub keep_variables: Vec<OsString>,
     /// Source of the files that the recorded server only read.
     pub files: FileOptions,
     /// Error rate, margin and time limit.
@@ -128,7 +128,7 @@ pub struct DemoReport {
 pub fn bench_demo(options: &DemoOptions, interrupt: Option<&Interrupt>, events: &mut dyn FnMut(Event)) -> DemoReport {
     let replays = options.builds.each_ref().map(|build| ReplayOptions {
         trusted: options.trusted,
-        keep_code_variables: options.keep_code_variables,
+        keep_variables: options.keep_variables.clone(),
         files: options.files.clone(),
         limits: options.limits,
         ..ReplayOptions::to_measure(options.demo.clone(), build.command.clone())

@@ -91,7 +91,7 @@ fn options(args: &BisectArgs, trusted: bool) -> Result<BisectOptions, Failure> {
         demo: args.demo.clone(),
         limits: args.limits.into(),
         trusted,
-        keep_code_variables: args.trust.keep_code_variables,
+        keep_variables: args.trust.keep_variable.clone(),
         files: (&args.files).into(),
         build: args.build.clone(),
         command: args.command.clone(),

@@ -327,12 +327,12 @@ impl From<&FileArgs> for prony_replay::FileOptions {
 /// Permissions of a demo: options of all verbs that replay one.
 #[derive(Debug, Clone, Default, Args)]
 pub struct TrustArgs {
-    /// Treat the demo as recorded by you on this machine: run its command and use its state directories
+    /// Trust the demo's author: run its command and use its files, with all of its variables but those known to load code
     #[arg(long, requires = "demo", help_heading = "Trust")]
     pub trust_demo: bool,
-    /// Pass recorded variables that load code, such as LD_PRELOAD, to the build; by default yours apply
-    #[arg(long, requires = "demo", help_heading = "Trust")]
-    pub keep_code_variables: bool,
+    /// Give the build this variable as recorded, although it may load code; may be repeated
+    #[arg(long, value_name = "NAME", requires = "demo", help_heading = "Trust")]
+    pub keep_variable: Vec<OsString>,
 }
 
 /// Limits on the resources that a demo may use.

@@ -344,10 +344,18 @@ pub fn hint(args: &ReplayArgs, report: &ReplayReport) -> Option<String> {
         }
         (Verdict::Weak(_), _) if args.ignore_environment => Some("record longer, with busy clients".to_owned()),
         (Verdict::Weak(_), _) => Some("use --ignore-environment to accept the result anyway".to_owned()),
-        (_, Some(found)) => Some(divergence::hint(args, report, found)),
+        (_, Some(found)) => {
+            let hint = divergence::hint(args, report, found);
+            Some(match report.variables_withheld.as_slice() {
+                [] => hint,
+                names => {
+                    format!("{hint}; the build lacks recorded variables: use {}", trust::keep_options(names))
+                }
+            })
+        }
         _ if !report.variables_withheld.is_empty() => {
-            let names = report.variables_withheld.join(", ");
-            Some(format!("use --keep-code-variables to give the build {names} as recorded"))
+            let options = trust::keep_options(&report.variables_withheld);
+            Some(format!("use {options} to give the build recorded variables"))
         }
         _ => None,
     }
@@ -381,7 +389,7 @@ pub fn start(args: &ReplayArgs, rules: Option<Rules>) -> Result<ReplayReport, Fa
         show_output: args.show_output,
         keep_output: args.explain,
         trusted: args.trust.trust_demo,
-        keep_code_variables: args.trust.keep_code_variables,
+        keep_variables: args.trust.keep_variable.clone(),
         restore_in_place: args.restore_in_place.clone(),
         ignore_environment: args.ignore_environment,
         other_architecture: args.other_architecture,
@@ -458,6 +466,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         ReplayError::Interrupted
         | ReplayError::Tape(TapeError::Interrupted)
         | ReplayError::State(_)
+        | ReplayError::WorkingDirectory(_)
         | ReplayError::System { .. } => cannot(),
     }
 }

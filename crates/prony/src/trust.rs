@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use prony_demo::Header;
-use prony_replay::{KnownDemos, KnownError, Privilege, loads_code};
+use prony_replay::{KnownDemos, KnownError, Privilege, TrustedDemos, kept_from_strangers, loads_code};
 use prony_text::Untrusted;
 
 use crate::cli::TrustArgs;
@@ -20,6 +20,16 @@ pub fn is_known(demo: &Path) -> bool {
         if !matches!(error, KnownError::NoHome) {
             eprintln!("warning: the list of demos recorded here cannot be used: {error}");
         }
+        false
+    })
+}
+
+/// True when a hash or a key in the user's configuration vouches for the demo. Says so when that cannot be known.
+pub fn is_listed(demo: &Path) -> bool {
+    let Some(list) = TrustedDemos::of_user() else { return false };
+    let Ok(file) = File::open(demo) else { return false };
+    list.contains(demo, &file).unwrap_or_else(|error| {
+        eprintln!("warning: the list of trusted demos cannot be used: {error}");
         false
     })
 }
@@ -41,7 +51,7 @@ pub fn of(demo: &Path, header: &Header, build: bool, args: &TrustArgs) -> Result
         return Ok(true);
     }
     let Some(privilege) = Privilege::of(header, build) else { return Ok(false) };
-    if is_known(demo) {
+    if is_known(demo) || is_listed(demo) {
         // The replay looks it up again, in the very file that it reads.
         return Ok(false);
     }
@@ -80,6 +90,21 @@ fn is_confirmed(question: &str) -> bool {
 /// Names of the recorded variables by which code or files are chosen.
 pub fn code_variables(header: &Header) -> Vec<String> {
     header.environment.iter().filter(|(name, _)| loads_code(name)).map(|(name, _)| shown(name)).collect()
+}
+
+/// Names of the recorded variables that a build gets although the demo is neither own nor trusted.
+pub fn variables_kept(header: &Header) -> Vec<String> {
+    let kept = header.environment.iter().filter(|(name, value)| name == b"PATH" || kept_from_strangers(name, value));
+    kept.map(|(name, _)| shown(name)).collect()
+}
+
+/// The options that give the build these variables as they were recorded. The warnings of a replay name all of them.
+pub fn keep_options(names: &[String]) -> String {
+    const NAMED_MOST: usize = 3;
+    match names.len() {
+        0..=NAMED_MOST => names.iter().map(|name| format!("--keep-variable {name}")).collect::<Vec<_>>().join(" "),
+        many => format!("--keep-variable NAME for each of the {many} that it needs"),
+    }
 }
 
 /// The recorded command, as a shell takes it.

@@ -74,11 +74,7 @@ impl KnownDemos {
     /// # Errors
     /// [`KnownError`] when the list cannot be read, or not be believed.
     pub fn contains(&self, demo: &File) -> Result<bool, KnownError> {
-        // Whoever else could write the file could change it after it was looked up.
-        let own = demo.metadata().is_ok_and(|data| {
-            data.is_file() && data.uid() == geteuid().as_raw() && data.mode() & WRITABLE_BY_OTHERS == 0
-        });
-        if !own {
+        if !is_only_ours(demo) {
             return Ok(false);
         }
         let Some(list) = self.open()? else { return Ok(false) };
@@ -168,8 +164,15 @@ impl KnownDemos {
     }
 }
 
+/// True for a regular file that belongs to this user and that no other user may write: another one could change it after it was
+/// looked up.
+pub(crate) fn is_only_ours(file: &File) -> bool {
+    file.metadata()
+        .is_ok_and(|data| data.is_file() && data.uid() == geteuid().as_raw() && data.mode() & WRITABLE_BY_OTHERS == 0)
+}
+
 /// Bits of a mode: group and others may write.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
+pub(crate) const WRITABLE_BY_OTHERS: u32 = 0o022;
 
 /// The file, unless others may read or write it.
 fn private(path: &Path, file: File) -> Result<File, KnownError> {
@@ -181,7 +184,7 @@ fn private(path: &Path, file: File) -> Result<File, KnownError> {
 }
 
 /// The home directory that `/etc/passwd` names, if it is there.
-fn home_in_passwd() -> Option<PathBuf> {
+pub(crate) fn home_in_passwd() -> Option<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
     home_of(&users, geteuid().as_raw()).filter(|home| home.is_dir())
 }

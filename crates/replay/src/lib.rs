@@ -45,11 +45,12 @@ mod sockets;
 mod state;
 mod syscalls;
 mod tape;
+mod trusted;
 mod windows;
 
 pub use channel::{Counted, Fault, RecordScope};
 pub use decoder::{DecoderError, Side};
-pub use environment::{CODE_VARIABLES, loads_code};
+pub use environment::{Origin, kept_from_strangers, loads_code};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
 pub use library::has_i386;
@@ -67,3 +68,4 @@ pub use report::{
 };
 pub use state::{SetIdFile, StateError, set_id_files};
 pub use tape::TapeError;
+pub use trusted::{TrustedDemos, TrustedError};

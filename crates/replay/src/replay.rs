@@ -6,7 +6,7 @@ use crate::compare;
 use crate::decoded::{self, Comparison, JudgeError, Unlike};
 use crate::decoder::DecoderError;
 use crate::diverged;
-use crate::environment::{self, Withheld};
+use crate::environment::{self, Filter, Origin, Withheld};
 use crate::facts::flags_lacking;
 use crate::failures::{self, Place};
 use crate::files::{self, Assets};
@@ -28,6 +28,7 @@ use crate::scratch;
 use crate::sockets;
 use crate::state::{self, RestoreOptions, Restored, StateError};
 use crate::tape::{Tape, TapeError};
+use crate::trusted::TrustedDemos;
 use prony_demo::tolerance::Rules;
 use prony_demo::{Demo, DemoError, Exit, FileEntry, FileRole, Header, Truncation};
 use prony_text::Untrusted;
@@ -66,8 +67,8 @@ pub struct ReplayOptions {
     pub keep_output: bool,
     /// Take the demo for one that this user recorded here: its own command may run, and its state be brought back.
     pub trusted: bool,
-    /// Let a build that `command` names have the variables of the recording that choose code.
-    pub keep_code_variables: bool,
+    /// Variables that keep the recorded value although they may choose code.
+    pub keep_variables: Vec<OsString>,
     /// State directories that are brought back where they were recorded instead of over it.
     pub restore_in_place: Vec<PathBuf>,
     /// Trust the result although the machine differs.
@@ -110,7 +111,7 @@ impl ReplayOptions {
             show_output: false,
             keep_output: false,
             trusted: false,
-            keep_code_variables: false,
+            keep_variables: Vec::new(),
             restore_in_place: Vec::new(),
             ignore_environment: true,
             other_architecture: false,
@@ -134,6 +135,9 @@ pub enum ReplayError {
     /// The demo is somebody else's, and what it would do was not allowed.
     #[error("it was not recorded by this user on this machine, and {0}")]
     NotTrusted(Privilege),
+    /// The demo is another user's, and its working directory is one that the kernel makes up.
+    #[error("it was not recorded by this user on this machine, and its working directory is `{}`", Untrusted::new(.0))]
+    WorkingDirectory(PathBuf),
     /// The demo cannot be laid out.
     #[error(transparent)]
     Tape(#[from] TapeError),
@@ -363,9 +367,8 @@ impl<'a> Replayer<'a> {
         }
         let header = demo.header();
         let build = !options.command.is_empty();
-        // A list that cannot be believed knows nothing.
-        let trusted =
-            options.trusted || KnownDemos::of_user().and_then(|known| known.contains(&listed)).unwrap_or(false);
+        let origin = origin(&options.demo, &listed, options.trusted);
+        let trusted = origin.is_trusted();
         if let Some(privilege) = Privilege::of(header, build).filter(|_| !trusted) {
             return Err(ReplayError::NotTrusted(privilege));
         }
@@ -379,13 +382,16 @@ impl<'a> Replayer<'a> {
             header.environment.iter().map(|(name, value)| (program::os(name), program::os(value))).collect();
         // A build of the user's own is found, and loads what it loads, as if the user had started it.
         let own = |name: &OsStr| std::env::var_os(name);
+        let filter =
+            Filter { origin, keep: &options.keep_variables, own: &own, is_safe: &environment::is_safe_directory };
+        // The command of a demo is its author's program already, and runs only for those who trust him.
+        if build {
+            withheld = filter.apply(&mut environment);
+            warnings.extend(warnings_of(&withheld, origin));
+        }
         let mut search = environment.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
         if build {
             search = own(OsStr::new("PATH"));
-            if !options.keep_code_variables {
-                withheld = environment::withhold(&mut environment, !trusted, own);
-                warnings.extend(warnings_of(&withheld));
-            }
         }
         for (name, value) in &options.environment {
             if name == "PATH" {
@@ -395,6 +401,9 @@ impl<'a> Replayer<'a> {
             environment.push((name.clone(), value.clone()));
         }
         let cwd = PathBuf::from(program::os(&header.cwd));
+        if origin != Origin::Own && is_made_up(&cwd) {
+            return Err(ReplayError::WorkingDirectory(cwd));
+        }
         // A build given on the command line is looked for from where the person is.
         let here = if build { std::env::current_dir().unwrap_or_default() } else { cwd.clone() };
         let program = Program::find(&command, &here, search.as_deref())?;
@@ -562,11 +571,29 @@ impl<'a> Replayer<'a> {
     }
 }
 
+/// Where a demo comes from. `trusted`: the user says that it is to be trusted. A list that cannot be believed knows nothing.
+pub fn origin(demo: &Path, file: &File, trusted: bool) -> Origin {
+    let is_own = || KnownDemos::of_user().and_then(|known| known.contains(file)).unwrap_or(false);
+    let is_listed = || TrustedDemos::of_user().is_some_and(|list| list.contains(demo, file).unwrap_or(false));
+    match () {
+        () if is_own() => Origin::Own,
+        () if trusted || is_listed() => Origin::Trusted,
+        () => Origin::Unknown,
+    }
+}
+
+/// True for a directory of the file systems that the kernel makes up, and for one that leads there: `/proc/self/cwd` is where
+/// the reader is, and what lies in `/dev` is no file.
+fn is_made_up(directory: &Path) -> bool {
+    let made_up = |path: &Path| ["/proc", "/dev", "/sys"].iter().any(|root| path.starts_with(root));
+    made_up(directory) || directory.canonicalize().is_ok_and(|real| made_up(&real))
+}
+
 /// Recorded variables that the build does not get.
-fn warnings_of(withheld: &Withheld) -> impl Iterator<Item = Warning> {
-    let warning = |names: &[OsString], kind: fn(Vec<String>) -> Warning| {
+fn warnings_of(withheld: &Withheld, origin: Origin) -> impl Iterator<Item = Warning> {
+    let warning = |names: &[OsString], kind: fn(Vec<String>, Origin) -> Warning| {
         let names: Vec<String> = names.iter().map(|name| Untrusted::new(name).to_string()).collect();
-        (!names.is_empty()).then(|| kind(names))
+        (!names.is_empty()).then(|| kind(names, origin))
     };
     let dropped = warning(&withheld.dropped, Warning::VariablesDropped);
     let replaced = warning(&withheld.replaced, Warning::VariablesReplaced);

@@ -70,7 +70,7 @@ pub struct ReplayReport {
     pub divergence: Option<Divergence>,
     /// Warnings that qualify the verdict.
     pub warnings: Vec<Warning>,
-    /// Variables of the recording that choose code and that the build did not get as they were recorded.
+    /// Variables of the recording that the build did not get as they were recorded, as the demo's author could choose code by them.
     pub variables_withheld: Vec<String>,
     /// Files of the demo, and others with the recorded content, that the build read in the place of those here.
     pub files_laid_over: u64,

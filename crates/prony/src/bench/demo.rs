@@ -126,7 +126,7 @@ fn options(args: &BenchArgs, demo: &Path, several: usize) -> Result<DemoOptions,
     };
     Ok(DemoOptions {
         trusted: trust::of(demo, opened.header(), true, &args.trust)?,
-        keep_code_variables: args.trust.keep_code_variables,
+        keep_variables: args.trust.keep_variable.clone(),
         files: (&args.files).into(),
         demo: demo.to_owned(),
         limits: args.limits.into(),

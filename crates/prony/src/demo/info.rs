@@ -34,6 +34,8 @@ struct Facts<'a> {
     duration_ns: u64,
     /// This user recorded it on this machine.
     known: bool,
+    /// A hash or a key in the user's configuration vouches for it.
+    listed: bool,
     /// Programs in its state that run as their owner; `None` when the state cannot be read.
     set_id_files: Option<Vec<SetIdFile>>,
     calls: Option<BTreeMap<String, CallCount>>,
@@ -70,6 +72,7 @@ pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
         file_bytes: demo.file_bytes(),
         duration_ns: demo.trailer().map_or(last_frame_ns, |trailer| trailer.duration_ns),
         known: trust::is_known(&args.demo),
+        listed: trust::is_listed(&args.demo),
         set_id_files,
         calls,
     };
@@ -137,7 +140,15 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     }
     line("left out", list(&header.excluded_objects));
     line("environment", count(header.environment.len() as u64, "variable"));
-    line("known", if facts.known { "recorded here by you" } else { "no: not recorded here by you" }.to_owned());
+    let known = match (facts.known, facts.listed) {
+        (true, _) => "recorded here by you",
+        (false, true) => "trusted by your configuration",
+        (false, false) => "no: not recorded here by you",
+    };
+    line("known", known.to_owned());
+    let kept = trust::variables_kept(header);
+    let kept = if kept.is_empty() { "no variable".to_owned() } else { kept.join(", ") };
+    line("if unknown", format!("a build gets {kept}"));
     line("loads code", trust::code_variables(header).join(", "));
     for file in facts.set_id_files.iter().flatten() {
         line("set-id", format!("{} (mode {:04o})", Untrusted::new(&file.path), file.mode));
@@ -245,6 +256,8 @@ fn answer(facts: &Facts<'_>) -> Value {
         },
         "state_directories": texts(&header.state_directories),
         "known": facts.known,
+        "trusted_by_configuration": facts.listed,
+        "variables_kept_if_unknown": trust::variables_kept(header),
         "code_variables": trust::code_variables(header),
         "set_id_files": facts.set_id_files.as_ref().map(|files| files.iter().map(set_id_file).collect::<Vec<_>>()),
         "excluded_objects": texts(&header.excluded_objects),

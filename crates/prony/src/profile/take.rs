@@ -117,7 +117,7 @@ fn of_replay(args: &TakeArgs, options: &Options) -> Result<ProfileRun, Failure> 
         watchdog: WATCHDOG,
         env: args.env.clone(),
         files: args.files.clone(),
-        trust: TrustArgs { trust_demo, ..args.trust },
+        trust: TrustArgs { trust_demo, ..args.trust.clone() },
         limits: args.limits,
         ..ReplayArgs::of(demo.clone())
     };

@@ -382,6 +382,7 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
         }),
         ReplayError::OtherArchitecture { program: program(), found: "x86_64", recorded: "i386".to_owned() },
         ReplayError::NotTrusted(prony_replay::Privilege::Command(vec!["sh".into()])),
+        ReplayError::WorkingDirectory("/proc/self/cwd".into()),
         ReplayError::NotTrusted(prony_replay::Privilege::State(vec!["/srv/a".into(), "/srv/\u{1b}b".into()])),
         ReplayError::State(prony_replay::StateError::NotOfTheDemo {
             directory: "/srv".to_owned(),
@@ -404,7 +405,7 @@ fn every_reason_that_keeps_a_replay_from_running_is_named() {
 fn variables_that_the_build_did_not_get_have_a_next_step() {
     let report = ReplayReport { variables_withheld: vec!["LD_PRELOAD".to_owned()], ..identical() };
     let hint = hint(&args(&[]), &report).expect("there is a next step");
-    assert_eq!(hint, "use --keep-code-variables to give the build LD_PRELOAD as recorded");
+    assert_eq!(hint, "use --keep-variable LD_PRELOAD to give the build recorded variables");
     assert_eq!(json::answer(&report)["variables_withheld"][0], "LD_PRELOAD");
 }
 

@@ -111,7 +111,7 @@ fn a_library_in_the_state_of_a_demo_is_not_loaded_into_a_build_that_the_user_nam
         assert!(matches!(trusted.status.code(), Some(0 | 1 | 3)), "{verb}: {}", said(&trusted));
         assert!(said(&trusted).contains("the demo sets LD_PRELOAD, "), "{verb}: {}", said(&trusted));
 
-        let asked = attack.against_a_build(verb, &forged, &["--trust-demo", "--keep-code-variables"]);
+        let asked = attack.against_a_build(verb, &forged, &["--trust-demo", "--keep-variable", "LD_PRELOAD"]);
         assert!(attack.marker.exists(), "{verb}: the attack works where it is let in: {}", said(&asked));
         assert!(!said(&asked).contains("LD_PRELOAD"), "{verb}: {}", said(&asked));
         fs::remove_file(&attack.marker).expect("it is there");
@@ -135,7 +135,7 @@ fn a_build_gets_the_loader_variables_of_whoever_names_it() {
     let dropped = run(None);
     let answer: serde_json::Value = serde_json::from_slice(&dropped.stdout).expect("an answer");
     assert_eq!(answer["verdict"], "identical", "{answer}");
-    let told = "the demo sets LD_PRELOAD, which can choose code or files: dropped, because a command was given";
+    let told = "the demo sets LD_PRELOAD, which can choose code or files: not given to the build";
     // Its state has a set-user-id file besides.
     assert_eq!(answer["warnings"][0], told, "{}", said(&dropped));
     assert!(said(&dropped).contains("1 set-user-id or set-group-id file"), "{}", said(&dropped));
@@ -351,4 +351,87 @@ fn a_study_runs_the_command_of_a_demo_only_where_it_says_so() {
     assert!(said(&refused).contains("allow it with `trust_demo = true` in the workload"), "{}", said(&refused));
     let trusted = study("trust_demo = true\n");
     assert!(attack.marker.exists(), "the study trusts it: {}", said(&trusted));
+}
+
+#[test]
+fn a_build_on_a_demo_of_unknown_origin_gets_harmless_variables_only() {
+    let _turn = Turn::take();
+    let attack = Attack::new("allowed");
+    let scratch = &attack.story.scratch;
+    let forge = |cwd: &'static [u8]| {
+        attack.forged(|header| {
+            header.state_directories.clear();
+            for (name, value) in
+                [("ACC_PROFLIB", "/tmp/evil.so"), ("GOMAXPROCS", "3"), ("HOME", "."), ("LANG", "/tmp/x")]
+            {
+                header.environment.retain(|(known, _)| known != name.as_bytes());
+                header.environment.push((name.into(), value.into()));
+            }
+            if !cwd.is_empty() {
+                header.cwd = cwd.to_vec();
+            }
+        })
+    };
+    // The build writes down what it got, and is no server: it diverges, which names what it did not get.
+    let seen = scratch.arg("seen");
+    let source = scratch.write(
+        "build.c",
+        format!(
+            "#include <stdio.h>\n#include <unistd.h>\nextern char **environ;\n\
+             int main(void) {{ FILE *seen = fopen({seen:?}, \"w\"); for (char **at = environ; *at; at++) fprintf(seen, \"%s\\n\", *at); \
+             fclose(seen); return getppid() == 0; }}\n"
+        ),
+    );
+    let build = scratch.arg("build");
+    run(std::process::Command::new("cc").args(["-o", &build, &source]));
+    let replay = |demo: &Path, flags: &[&str], change: &dyn Fn(&mut std::process::Command)| {
+        let _ = fs::remove_file(&seen);
+        let mut command = prony();
+        command.current_dir("/").env_remove("ACC_PROFLIB").env_remove("LANG").env("HOME", "/");
+        command
+            .env("XDG_CONFIG_HOME", scratch.arg("config"))
+            .args(["replay"])
+            .args(flags)
+            .arg(demo)
+            .arg("--")
+            .arg(&build);
+        change(&mut command);
+        let output = command.output().expect("prony starts");
+        (output, fs::read_to_string(&seen).unwrap_or_default())
+    };
+    let has = |environment: &str, line: &str| environment.lines().any(|found| found == line);
+    let forged = forge(b"");
+    let (output, environment) = replay(&forged, &[], &|_| {});
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(has(&environment, "GOMAXPROCS=3") && has(&environment, "HOME=/"), "{environment}");
+    assert!(!environment.contains("ACC_PROFLIB") && !environment.contains("LANG="), "{environment}");
+    let named = said(&output).lines().any(|line| line.contains(", sets ") && line.contains("ACC_PROFLIB"));
+    assert!(named && said(&output).contains("--keep-variable NAME"), "{}", said(&output));
+
+    let (_, environment) = replay(&forged, &["--keep-variable", "ACC_PROFLIB"], &|_| {});
+    assert!(has(&environment, "ACC_PROFLIB=/tmp/evil.so") && has(&environment, "HOME=/"), "{environment}");
+
+    // The user's own list trusts it, by the hash of this very file.
+    let hash = std::process::Command::new("sha256sum").arg(&forged).output().expect("coreutils are there").stdout;
+    let hash = String::from_utf8(hash).expect("text");
+    scratch.write("config/prony/trusted-demos", format!("sha256:{}\n", hash.split_once(' ').expect("HASH FILE").0));
+    for (path, mode) in [("config/prony/trusted-demos", "644"), ("config/prony", "755")] {
+        run(std::process::Command::new("chmod").args([mode, &scratch.arg(path)]));
+    }
+    run(std::process::Command::new("chmod").arg("600").arg(&forged));
+    let (output, environment) = replay(&forged, &[], &|_| {});
+    assert!(has(&environment, "HOME=.") && has(&environment, "LANG=/tmp/x"), "{environment}");
+    assert!(!environment.contains("ACC_PROFLIB"), "known to load code: {environment}{}", said(&output));
+    let (_, environment) = replay(&forged, &[], &|command| {
+        command.env("XDG_CONFIG_HOME", scratch.arg("another"));
+    });
+    assert!(has(&environment, "HOME=/"), "another user's list: {environment}");
+
+    // Where `.` is whatever the reader's is.
+    let forged = forge(b"/proc/self/cwd");
+    for flags in [&[][..], &["--trust-demo"]] {
+        let (output, environment) = replay(&forged, flags, &|_| {});
+        assert_eq!((output.status.code(), environment.as_str()), (Some(2), ""), "{}", said(&output));
+        assert!(said(&output).contains("its working directory is `/proc/self/cwd`"), "{}", said(&output));
+    }
 }

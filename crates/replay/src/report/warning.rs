@@ -1,5 +1,6 @@
 //! Warnings that qualify a demo or the result of a replay.
 
+use crate::environment::Origin;
 use crate::known::KnownError;
 use std::fmt;
 use std::path::PathBuf;
@@ -19,10 +20,10 @@ pub enum RecordWarning {
 /// Something to look at before the verdict of a replay is relied on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Warning {
-    /// Recorded variables that choose code or files, dropped as a command was given: their names, harmless to show.
-    VariablesDropped(Vec<String>),
-    /// Recorded variables that choose code or files, replaced by those of this environment: their names, harmless to show.
-    VariablesReplaced(Vec<String>),
+    /// Recorded variables that the build does not have: their names, harmless to show, and whose demo it is.
+    VariablesDropped(Vec<String>, Origin),
+    /// Recorded variables that have the values of this environment: their names, harmless to show, and whose demo it is.
+    VariablesReplaced(Vec<String>, Origin),
     /// Another processor than that of the recording.
     Processor(ProcessorChange),
     /// Library with another build id than the recorded one.
@@ -37,17 +38,22 @@ pub enum Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let chosen_by = |f: &mut fmt::Formatter<'_>, names: &[String], what: &str| {
-            write!(f, "the demo sets {}, which can choose code or files: {what}", names.join(", "))
+        let names_of = |f: &mut fmt::Formatter<'_>, names: &[String], origin: &Origin| {
+            let names = names.join(", ");
+            match origin {
+                Origin::Unknown => write!(f, "the demo, which is not yours, sets {names}: "),
+                Origin::Own | Origin::Trusted => write!(f, "the demo sets {names}, which can choose code or files: "),
+            }
         };
         match self {
-            Warning::VariablesDropped(names) => chosen_by(f, names, "dropped, because a command was given"),
-            Warning::VariablesReplaced(names) => chosen_by(
-                f,
-                names,
-                "the build gets the values of this \
-                 environment",
-            ),
+            Warning::VariablesDropped(names, origin) => {
+                names_of(f, names, origin)?;
+                f.write_str("not given to the build")
+            }
+            Warning::VariablesReplaced(names, origin) => {
+                names_of(f, names, origin)?;
+                f.write_str("the build gets the values of this environment")
+            }
             Warning::Processor(change) => change.fmt(f),
             Warning::OtherLibrary(path) => write!(f, "`{}` differs from the recorded library", path.display()),
             Warning::Written(path) => write!(

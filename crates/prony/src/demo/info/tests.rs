@@ -61,6 +61,7 @@ fn a_demo_introduces_itself() {
         file_bytes: 982_114,
         duration_ns: 26_000_000_000,
         known: true,
+        listed: false,
         set_id_files: Some(vec![SetIdFile { path: "/srv/teeworlds/state/su".into(), mode: 0o4755 }]),
         calls: Some(calls.into()),
     };
@@ -69,6 +70,7 @@ fn a_demo_introduces_itself() {
     let cut = Facts {
         trailer: None,
         known: false,
+        listed: false,
         set_id_files: None,
         remains: Some(
             "ends at byte 0x2c40 without a commit marker; 41 complete blocks, 200 records and 9 frames remain".into(),
