@@ -316,11 +316,14 @@ pub struct FileArgs {
     /// Search this directory for missing recorded files, by content; may be repeated
     #[arg(long, value_name = "DIR", requires = "demo", conflicts_with = "files_here", help_heading = "Files")]
     pub assets: Vec<PathBuf>,
+    /// Allow files of a trusted demo also over those below this directory, besides its own ones; may be repeated
+    #[arg(long, value_name = "DIR", requires = "demo", conflicts_with = "files_here", help_heading = "Files")]
+    pub overlay: Vec<PathBuf>,
 }
 
 impl From<&FileArgs> for prony_replay::FileOptions {
     fn from(args: &FileArgs) -> prony_replay::FileOptions {
-        prony_replay::FileOptions { here: args.files_here, assets: args.assets.clone() }
+        prony_replay::FileOptions { here: args.files_here, assets: args.assets.clone(), overlay: args.overlay.clone() }
     }
 }
 

@@ -449,7 +449,7 @@ fn failure(args: &ReplayArgs, error: &ReplayError) -> Failure {
         }
         ReplayError::Tape(TapeError::Changed) => cannot().hint("replay it again while nothing writes to the file"),
         ReplayError::State(
-            StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Directories { .. },
+            StateError::MoreThanStated { .. } | StateError::Path { .. } | StateError::Kernel { .. } | StateError::Directories { .. },
         )
         | ReplayError::Tape(
             TapeError::MoreThanStated { .. }

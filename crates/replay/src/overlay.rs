@@ -122,6 +122,44 @@ impl Place {
     }
 }
 
+/// Directories below which files of a demo may be seen instead of those here.
+#[derive(Debug, Default)]
+pub(crate) struct Roots(Vec<PathBuf>);
+
+/// Directories of the system: a demo that was recorded at or below one, or above all of them, does not have it.
+const SYSTEM: [&str; 12] =
+    ["/etc", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/boot", "/proc", "/sys", "/dev"];
+
+impl Roots {
+    /// `stated`: directories that the demo states. `named`: those that the user names, which may be any.
+    pub(crate) fn of(stated: impl IntoIterator<Item = PathBuf>, named: &[PathBuf]) -> Roots {
+        let is_system = |path: &Path| path == Path::new("/") || SYSTEM.iter().any(|system| path.starts_with(system));
+        let stated = stated.into_iter().filter(|path| !is_system(path));
+        let stated = stated.filter_map(|path| resolved(&path).ok()).filter(|path| !is_system(path));
+        let named = named.iter().filter_map(|path| {
+            let absolute = fs::canonicalize(path).or_else(|_| std::path::absolute(path)).ok()?;
+            resolved(&absolute).ok()
+        });
+        Roots(stated.chain(named).collect())
+    }
+
+    /// True if this path lies below one of them, links on the way followed. `file`: its last part is a file.
+    pub(crate) fn hold(&self, path: &Path, file: bool) -> bool {
+        Place::of(path, file).is_ok_and(|place| self.0.iter().any(|root| place.path().starts_with(root)))
+    }
+}
+
+/// A path without the links on the way, as far as it is there.
+///
+/// # Errors
+/// [`OverlayError::Place`] for one below `/proc`, `/sys` or `/dev`.
+pub(crate) fn resolved(path: &Path) -> Result<PathBuf, OverlayError> {
+    if ["/proc", "/sys", "/dev"].iter().any(|made_up| path.starts_with(made_up)) {
+        return Err(OverlayError::Place(path.to_owned()));
+    }
+    Place::of(path, false).map(|place| place.path())
+}
+
 /// Where it lies below the directory in which everything is laid out as below the root directory.
 fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))

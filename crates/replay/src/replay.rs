@@ -15,7 +15,7 @@ use crate::launch::Launched;
 use crate::layout::LayoutError;
 use crate::library::Libraries;
 use crate::limits::Limits;
-use crate::overlay::{self, Attributes, OverlayError, Plan};
+use crate::overlay::{self, Attributes, OverlayError, Plan, Roots};
 use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
@@ -92,6 +92,8 @@ pub struct FileOptions {
     pub here: bool,
     /// Directories that are searched, by content, for files that are not in the demo.
     pub assets: Vec<PathBuf>,
+    /// Directories below which files of the demo may be laid over those here, besides those that the demo states.
+    pub overlay: Vec<PathBuf>,
 }
 
 impl ReplayOptions {
@@ -236,9 +238,12 @@ struct Planned<'a> {
     trusted: bool,
     attributes: BTreeMap<PathBuf, Attributes>,
     assets: Assets,
+    roots: Roots,
     seen: BTreeSet<PathBuf>,
     plan: Plan,
     withheld: u64,
+    /// Directories of files that would be laid over those here, were the directories the demo's or the user's.
+    outside: BTreeSet<PathBuf>,
 }
 
 impl<'a> Planned<'a> {
@@ -252,8 +257,10 @@ impl<'a> Planned<'a> {
         let packed = trusted && !options.here && manifest.iter().any(|entry| entry.content.is_some());
         let attributes = if packed { state::file_attributes(demo, limits)? } else { BTreeMap::new() };
         let assets = Assets::below(if options.here { &[] } else { &options.assets }, manifest);
-        let (seen, plan) = (BTreeSet::new(), Plan::default());
-        Ok(Planned { manifest, options, trusted, attributes, assets, seen, plan, withheld: 0 })
+        let stated = state::state_directories(demo).into_iter().chain([program::os(&demo.header().cwd).into()]);
+        let roots = Roots::of(stated, &options.overlay);
+        let (seen, plan, outside) = (BTreeSet::new(), Plan::default(), BTreeSet::new());
+        Ok(Planned { manifest, options, trusted, attributes, assets, roots, seen, plan, withheld: 0, outside })
     }
 
     /// True when the file of this machine is no matter.
@@ -263,18 +270,27 @@ impl<'a> Planned<'a> {
         if self.options.here {
             return false;
         }
-        if content.is_some() && !self.trusted {
-            self.withheld += u64::from(differs);
+        if !self.trusted {
+            let is_had = differs && (content.is_some() || self.assets.find(entry).is_some());
+            self.withheld += u64::from(is_had);
+            return false;
         }
         let name = content.and_then(|content| overlay::archived_name(&files::path_of(content)));
         let Some(seen) = overlay::seen_as(path) else { return false };
         let found = name.and_then(|name| self.attributes.get(&name).copied().map(|attributes| (name, attributes)));
+        let climbed = overlay::climbed(path).into_iter().filter(|path| !path.is_dir()).collect::<Vec<_>>();
+        if !self.roots.hold(&seen, true) || !climbed.iter().all(|path| self.roots.hold(path, false)) {
+            if differs && (found.is_some() || self.assets.find(entry).is_some()) {
+                self.outside.extend(seen.parent().map(Path::to_owned));
+            }
+            return false;
+        }
         if let Some((name, attributes)) = found {
             // Web servers tell when a file was changed, others look at who may read it.
             if (differs || !attributes.are_those_of(path)) && self.seen.insert(seen.clone()) {
                 self.plan.packed.entry(name).or_default().push(seen);
                 self.plan.bytes += entry.size_bytes;
-                self.climb(path);
+                self.plan.directories.extend(climbed);
             }
             return true;
         }
@@ -282,13 +298,9 @@ impl<'a> Planned<'a> {
         let Some(asset) = differs.then(|| self.assets.find(entry)).flatten() else { return false };
         if self.seen.insert(seen.clone()) {
             self.plan.assets.push((asset.to_owned(), seen));
-            self.climb(path);
+            self.plan.directories.extend(climbed);
         }
         true
-    }
-
-    fn climb(&mut self, path: &Path) {
-        self.plan.directories.extend(overlay::climbed(path).into_iter().filter(|path| !path.is_dir()));
     }
 }
 
@@ -322,6 +334,8 @@ pub struct Replayer<'a> {
     plan: Plan,
     /// Files that the demo has and that differ here, where it is not trusted.
     files_withheld: u64,
+    /// Directories of files that it has, that differ here, and that lie neither below its directories nor the user's.
+    directories_outside: Vec<String>,
     warnings: Vec<Warning>,
     /// Recorded variables that the build does not get.
     withheld: Withheld,
@@ -422,7 +436,8 @@ impl<'a> Replayer<'a> {
         let manifest = demo.trailer().map(|trailer| trailer.files.clone()).unwrap_or_default();
         let mut planned = Planned::of(&mut demo, &manifest, &options.files, trusted, &options.limits)?;
         let differences = files::differences(&manifest, |number, path, differs| planned.take(number, path, differs));
-        let Planned { mut plan, withheld: files_withheld, .. } = planned;
+        let Planned { mut plan, withheld: files_withheld, outside, .. } = planned;
+        let directories_outside = outside.iter().map(|path| path.display().to_string()).collect();
         if !cwd.is_dir() {
             plan.directories.push(cwd.clone());
         }
@@ -454,6 +469,7 @@ impl<'a> Replayer<'a> {
             missing,
             plan,
             files_withheld,
+            directories_outside,
             warnings,
             withheld,
             reasons,
@@ -474,6 +490,7 @@ impl<'a> Replayer<'a> {
         report.variables_withheld = withheld.map(|name| Untrusted::new(name).to_string()).collect();
         report.files_laid_over = self.plan.files() as u64;
         report.files_withheld = self.files_withheld;
+        report.directories_outside = self.directories_outside.clone();
         report.surroundings = self.surroundings.clone();
         if let Some(missing) = &self.missing {
             let detail = Detail::FilesLacking(missing.clone());

@@ -74,8 +74,11 @@ pub struct ReplayReport {
     pub variables_withheld: Vec<String>,
     /// Files of the demo, and others with the recorded content, that the build read in the place of those here.
     pub files_laid_over: u64,
-    /// Files that the demo has, that differ here, and that the build did not get, as the demo is not trusted.
+    /// Files that the demo or its assets have, that differ here, and that the build did not get, as the demo is not trusted.
     pub files_withheld: u64,
+    /// Directories of such files that the build did not get as they lie neither below a directory of the demo nor one
+    /// that the user named.
+    pub directories_outside: Vec<String>,
     /// Differences that the rules of `--tolerance` excused.
     pub tolerance: Option<ToleranceSummary>,
     /// Facts about the build and its surroundings, known before it runs.
@@ -113,6 +116,7 @@ impl ReplayReport {
             variables_withheld: Vec::new(),
             files_laid_over: 0,
             files_withheld: 0,
+            directories_outside: Vec::new(),
             tolerance: None,
             surroundings: Surroundings::default(),
             failed_calls: Vec::new(),

@@ -56,6 +56,14 @@ pub enum StateError {
         /// Path that the demo states.
         path: String,
     },
+    /// Nothing is mounted there.
+    #[error(
+        "state directory `{path}`: expected a directory on a disk, found the root directory or one of a kernel file system"
+    )]
+    Kernel {
+        /// Path that the demo states.
+        path: String,
+    },
     /// More directories than a demo is believed to have.
     #[error("expected at most {limit} state directories, found {found}")]
     Directories {
@@ -199,7 +207,7 @@ pub fn set_id_files<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Vec<SetIdFile>
     Ok(found)
 }
 
-fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> {
+pub(crate) fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> {
     demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect()
 }
 
@@ -302,7 +310,8 @@ impl Restored {
             left.bytes -= used.bytes.min(left.bytes);
             left.entries -= used.entries.min(left.entries);
             if !in_place {
-                restored.mounts.push(Mount::Bind { what: target, place: path.clone() });
+                let place = overlay::resolved(path).map_err(StateError::Files)?;
+                restored.mounts.push(Mount::Bind { what: target, place });
             }
         }
         restored._scratch = Some(scratch);
@@ -345,7 +354,12 @@ fn check(directories: &[PathBuf]) -> Result<(), StateError> {
     {
         return Err(StateError::Path { path: path.display().to_string() });
     }
-    Ok(())
+    let made_up =
+        |path: &&PathBuf| path.parent().is_none() || matches!(overlay::resolved(path), Err(OverlayError::Place(_)));
+    match directories.iter().find(made_up) {
+        Some(path) => Err(StateError::Kernel { path: path.display().to_string() }),
+        None => Ok(()),
+    }
 }
 
 /// Bytes of all archives; a demo that was cut does not say.

@@ -185,6 +185,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
              the demo"
                 .to_owned()
         }
+        Cause::MissingFile if !report.directories_outside.is_empty() => step_for_outside(report),
         Cause::MissingFile => format!(
             "search for it below DIR by content with --assets DIR; `prony demo info {demo}` lists what the demo \
              lacks"
@@ -212,6 +213,7 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
         Cause::Written(_) => "record again with --state and their directory, so that each replay finds their \
                               original content"
             .to_owned(),
+        Cause::ChangedFiles(_) if !report.directories_outside.is_empty() => step_for_outside(report),
         Cause::ChangedFiles(_) => "restore the recorded content, or record again".to_owned(),
         Cause::Libraries(_) => "record again with the local libraries, or replay where the recorded ones are \
                                 installed"
@@ -227,6 +229,15 @@ pub(super) fn step(args: &ReplayArgs, report: &ReplayReport, found: &Divergence,
              `prony demo info {demo}`; if at different records, threads race"
         ),
     }
+}
+
+/// Next step where files of the demo belong elsewhere than below its own directories.
+fn step_for_outside(report: &ReplayReport) -> String {
+    let directories: Vec<String> = report.directories_outside.iter().map(|path| format!("--overlay {path}")).collect();
+    format!(
+        "the file that was recorded lies outside the demo's working and state directories: use {} to let the build read it",
+        directories.join(" ")
+    )
 }
 
 fn step_for_failure(failed: &FailedCall) -> String {

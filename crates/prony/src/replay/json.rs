@@ -63,6 +63,7 @@ pub fn answer(report: &ReplayReport) -> Value {
     put("variables_withheld", report.variables_withheld.as_slice().into());
     put("files_laid_over", report.files_laid_over.into());
     put("files_withheld", report.files_withheld.into());
+    put("directories_outside", report.directories_outside.as_slice().into());
     put("warnings", report.warnings.iter().map(ToString::to_string).collect::<Vec<_>>().into());
     if let Some(tolerance) = &report.tolerance {
         put("tolerance", json!(tolerance));

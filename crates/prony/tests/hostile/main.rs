@@ -2,6 +2,7 @@
 
 mod claims;
 mod demos;
+mod overlay;
 mod place;
 mod scratch;
 mod servers;

@@ -7,7 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use prony_demo::{Exit, FileEntry, Head, Header, ObjectEntry, Op, PartKind, Record, Trailer, Writer, WriterOptions};
+use prony_demo::{
+    Exit, FILES_ARCHIVE, FileEntry, Head, Header, ObjectEntry, Op, PartKind, Record, Trailer, Writer, WriterOptions,
+};
 use prony_testing::scratch::Scratch;
 
 /// A directory of the test's own; the temporary directory of its commands is `tmp` there.
@@ -19,6 +21,12 @@ pub struct Made<'a> {
     /// State directories with their archives.
     pub state: &'a [(PathBuf, Vec<u8>)],
     pub files: &'a [FileEntry],
+    /// Archive of files that the demo has; empty: none.
+    pub packed: &'a [u8],
+    /// Working directory; `None`: the root directory.
+    pub cwd: Option<&'a Path>,
+    /// Variables besides `PATH`.
+    pub environment: &'a [(&'a [u8], &'a [u8])],
     pub objects: &'a [ObjectEntry],
     /// Bytes that the one recorded `recv` has brought.
     pub received: &'a [u8],
@@ -39,14 +47,19 @@ impl Place {
             architecture: std::env::consts::ARCH.to_owned(),
             executable: b"/bin/true".to_vec(),
             argv: vec![b"/bin/true".to_vec()],
-            cwd: b"/".to_vec(),
-            environment: vec![(b"PATH".to_vec(), b"/usr/bin:/bin".to_vec())],
+            cwd: made.cwd.map_or_else(|| b"/".to_vec(), bytes),
+            environment: std::iter::once((b"PATH".to_vec(), b"/usr/bin:/bin".to_vec()))
+                .chain(made.environment.iter().map(|(name, value)| (name.to_vec(), value.to_vec())))
+                .collect(),
             state_directories: made.state.iter().map(|(path, _)| path.as_os_str().as_bytes().to_vec()).collect(),
             ..Header::default()
         };
         let mut writer = Writer::new(Vec::new(), &header, WriterOptions::default()).expect("memory takes it");
         for (number, (_, archive)) in made.state.iter().enumerate() {
             writer.state_chunk(number as u32, archive).expect("memory takes it");
+        }
+        if !made.packed.is_empty() {
+            writer.state_chunk(FILES_ARCHIVE, made.packed).expect("memory takes it");
         }
         let head = |op: Op| Head { size: 0, op: op as u16, thread: 0, order: 0, time: 0, ret: 0, fd: -1, aux: 0 };
         let length = made.received.len();

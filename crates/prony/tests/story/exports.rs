@@ -106,7 +106,8 @@ fn a_store_that_tells_addresses_of_its_arguments_and_files_still_replays_without
         let hexadecimal: String = written.bytes().map(|byte| format!("{byte:02x}")).collect();
         assert!(!dump.contains(&hexadecimal) && !info.contains(written), "{written} is left");
     }
-    replay(&scratch, &anonymous, &[], &[]).assert_identical();
+    // OpenSSL's configuration has a number like an address, and lies outside the demo's directories.
+    replay(&scratch, &anonymous, &["--overlay", "/usr/lib/ssl"], &[]).assert_identical();
 }
 
 #[test]

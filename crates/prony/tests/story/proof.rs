@@ -83,12 +83,13 @@ fn it_replays_where_only_packages_are(scratch: &Scratch, demo: &Path) {
         for file in prony demo; do : >"$file"; done
         mount --bind "$2" prony
         mount --bind "$3" demo
-        exec chroot . /prony replay --json --trust-demo /demo
+        exec chroot . /prony replay --json --trust-demo --overlay "$4" /demo
     "#;
     let root = scratch.directory("elsewhere");
     let mut command = Command::new("unshare");
     command.args(["--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh", &root]);
-    let output = command.arg(prony_testing::program()).arg(demo).output().expect("unshare(1) is there");
+    let output =
+        command.arg(prony_testing::program()).arg(demo).arg(scratch.path()).output().expect("unshare(1) is there");
     let answer: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(answer["verdict"], "identical", "elsewhere: {}\n{said}", answer["divergence"]);

@@ -4,7 +4,7 @@ use super::{c_string, check};
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::fd::RawFd;
-use std::path::PathBuf;
+use std::path::{Component, Path, PathBuf};
 
 /// Something that a server finds in its mount namespace alone. What is merged is mounted before what is bound.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub(crate) enum Mount {
     Bind {
         /// Path of what is mounted.
         what: PathBuf,
-        /// Path that it is mounted over.
+        /// Path that it is mounted over, without links: what was mounted before may have brought some.
         place: PathBuf,
     },
     /// A directory whose files are seen over those of another. What is written there goes into it, too.
@@ -23,7 +23,7 @@ pub(crate) enum Mount {
         /// An empty directory of the same file system, for the kernel. Neither it nor `upper` lies below `place`, and
         /// neither path has a comma, colon or backslash.
         work: PathBuf,
-        /// Path that the merged directory is mounted over.
+        /// Path that the merged directory is mounted over, without links.
         place: PathBuf,
         /// Paths of mounts below `place`, which stay visible.
         inner: Vec<PathBuf>,
@@ -33,14 +33,66 @@ pub(crate) enum Mount {
 /// Mounts in the form that the kernel takes, with room for values that are known only in the child.
 pub(super) struct Mounts {
     /// Each with a descriptor, where one is needed.
-    binds: Vec<(CString, CString, RawFd)>,
+    binds: Vec<(CString, Place, RawFd)>,
     merges: Vec<Merge>,
 }
 
 struct Merge {
-    place: CString,
+    place: Place,
     options: CString,
-    inner: Vec<(CString, RawFd)>,
+    inner: Vec<(CString, Place, RawFd)>,
+}
+
+/// The names that lead to a place from the root directory.
+struct Place(Vec<CString>);
+
+impl Place {
+    fn of(path: &Path) -> io::Result<Place> {
+        let names = path.components().filter_map(|part| match part {
+            Component::Normal(name) => Some(c_string(name.as_ref())),
+            _ => None,
+        });
+        Ok(Place(names.collect::<io::Result<_>>()?))
+    }
+
+    /// Opens the place name by name, so that no link leads elsewhere.
+    ///
+    /// # Safety
+    /// As for [`Mounts::mount`].
+    unsafe fn open(&self) -> io::Result<RawFd> {
+        const FLAGS: libc::c_int = libc::O_PATH | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        // SAFETY: the strings live across the calls, `facts` is as large as the kernel writes, and every descriptor that
+        // is closed was opened here.
+        unsafe {
+            let mut at = check(libc::open(c"/".as_ptr(), FLAGS | libc::O_DIRECTORY))?;
+            for name in &self.0 {
+                let next = check(libc::openat(at, name.as_ptr(), FLAGS));
+                libc::close(at);
+                at = next?;
+                let mut facts: libc::stat = std::mem::zeroed();
+                check(libc::fstat(at, &raw mut facts))?;
+                if facts.st_mode & libc::S_IFMT == libc::S_IFLNK {
+                    libc::close(at);
+                    return Err(io::Error::from_raw_os_error(libc::ELOOP));
+                }
+            }
+            Ok(at)
+        }
+    }
+
+    /// Makes the place the working directory.
+    ///
+    /// # Safety
+    /// As for [`Mounts::mount`].
+    unsafe fn enter(&self) -> io::Result<()> {
+        // SAFETY: the caller is such a child, and the descriptor is ours.
+        unsafe {
+            let at = self.open()?;
+            let entered = check(libc::fchdir(at));
+            libc::close(at);
+            entered.map(|_| ())
+        }
+    }
 }
 
 impl Mounts {
@@ -48,7 +100,7 @@ impl Mounts {
         let mut made = Mounts { binds: Vec::new(), merges: Vec::new() };
         for mount in mounts {
             match mount {
-                Mount::Bind { what, place } => made.binds.push((c_string(what)?, c_string(place)?, -1)),
+                Mount::Bind { what, place } => made.binds.push((c_string(what)?, Place::of(place)?, -1)),
                 Mount::Merge { upper, work, place, inner } => {
                     // Extended attributes of the other kind are for root alone (overlayfs.rst of Linux, "User xattr").
                     // SAFETY: only asks.
@@ -58,8 +110,11 @@ impl Mounts {
                     options.push(",workdir=");
                     options.push(work);
                     options.push(owner);
-                    let inner = inner.iter().map(|path| Ok((c_string(path)?, -1))).collect::<io::Result<_>>()?;
-                    made.merges.push(Merge { place: c_string(place)?, options: c_string(options.as_ref())?, inner });
+                    let inner = inner
+                        .iter()
+                        .map(|path| Ok((c_string(path)?, Place::of(path)?, -1)))
+                        .collect::<io::Result<_>>()?;
+                    made.merges.push(Merge { place: Place::of(place)?, options: c_string(options.as_ref())?, inner });
                 }
             }
         }
@@ -100,7 +155,9 @@ impl Mounts {
             let none = std::ptr::null();
             if self.merges.is_empty() {
                 for (what, place, _) in &self.binds {
-                    check(libc::mount(what.as_ptr(), place.as_ptr(), none, libc::MS_BIND, none.cast()))?;
+                    // Only directories are bound where nothing is merged.
+                    place.enter()?;
+                    check(libc::mount(what.as_ptr(), c".".as_ptr(), none, libc::MS_BIND, none.cast()))?;
                 }
                 return Ok(());
             }
@@ -108,14 +165,14 @@ impl Mounts {
                 *tree = take_tree(what, 0)?;
             }
             for Merge { place, options, inner } in &mut self.merges {
-                for (path, tree) in inner.iter_mut() {
+                for (path, _, tree) in inner.iter_mut() {
                     *tree = take_tree(path, libc::AT_RECURSIVE as libc::c_uint)?;
                 }
-                check(libc::chdir(place.as_ptr()))?;
+                place.enter()?;
                 let kind = c"overlay".as_ptr();
-                check(libc::mount(kind, place.as_ptr(), kind, 0, options.as_ptr().cast()))?;
-                for (path, tree) in inner.iter() {
-                    put_tree(*tree, path)?;
+                check(libc::mount(kind, c".".as_ptr(), kind, 0, options.as_ptr().cast()))?;
+                for (_, place, tree) in inner.iter() {
+                    put_tree(*tree, place)?;
                 }
             }
             for (_, place, tree) in &self.binds {
@@ -137,13 +194,15 @@ unsafe fn take_tree(path: &CString, flags: libc::c_uint) -> io::Result<RawFd> {
 }
 
 /// Mounts it (move_mount(2)) and lets go.
-unsafe fn put_tree(tree: RawFd, place: &CString) -> io::Result<()> {
+unsafe fn put_tree(tree: RawFd, place: &Place) -> io::Result<()> {
     const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
-    // SAFETY: the strings live across the calls, and the descriptor is ours.
+    const MOVE_MOUNT_T_EMPTY_PATH: libc::c_uint = 0x40;
+    // SAFETY: the strings live across the calls, and the descriptors are ours.
     unsafe {
-        let (from, to) = (c"".as_ptr(), place.as_ptr());
-        let flags = MOVE_MOUNT_F_EMPTY_PATH;
-        check(libc::syscall(libc::SYS_move_mount, tree, from, libc::AT_FDCWD, to, flags) as libc::c_int)?;
+        let (to, none) = (place.open()?, c"".as_ptr());
+        let flags = MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH;
+        check(libc::syscall(libc::SYS_move_mount, tree, none, to, none, flags) as libc::c_int)?;
+        check(libc::close(to))?;
         check(libc::close(tree))?;
     }
     Ok(())
