@@ -21,7 +21,7 @@ struct Made {
 impl Made {
     /// One datagram from nowhere with this payload.
     fn received(payload: &[u8]) -> Made {
-        Made { records: vec![record(Op::Recv).with_part(PartKind::In, payload)], ..Made::default() }
+        Made { records: vec![received(payload)], ..Made::default() }
     }
 
     fn bytes(mut self) -> Vec<u8> {
@@ -42,6 +42,13 @@ impl Made {
 
 fn record(op: Op) -> Record {
     Record::new(Head { size: 0, op: op as u16, thread: 0, order: 0, time: 0, ret: 0, fd: 3, aux: 0 })
+}
+
+/// Bytes that were received, for a request of as many.
+fn received(payload: &[u8]) -> Record {
+    let mut head = record(Op::Recv).head;
+    (head.ret, head.aux) = (payload.len() as i64, payload.len() as u32);
+    Record::new(head).with_part(PartKind::In, payload)
 }
 
 /// A file as `ustar` has it.
@@ -145,7 +152,7 @@ fn a_name_or_string_in_another_case_is_replaced_in_that_case() {
 fn what_is_left_is_named_and_the_result_has_another_name() {
     let sample = Sample::new();
     let mut made = Made::received(b"my name is hunter");
-    made.records.push(record(Op::Recv).with_part(PartKind::In, b"2, in base64 aHVudGVyMg=="));
+    made.records.push(received(b"2, in base64 aHVudGVyMg=="));
     fs::write(sample.file("in.demo"), made.bytes()).expect("the directory is writable");
     let verb = ["demo", "anonymize", "in.demo", "-o", "out.demo", "--seed", "3", "--replace", "hunter2"];
     let answer = sample.prony(&verb);
