@@ -6,6 +6,8 @@
 
 pub(crate) mod abi;
 pub(crate) mod config;
+#[cfg(test)]
+mod conversation;
 mod eventfd;
 mod machine;
 mod process;
