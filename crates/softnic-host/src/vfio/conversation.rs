@@ -25,10 +25,19 @@ pub(crate) use source::Source;
 
 const PAGE: u64 = 4096;
 const PORTS: usize = 2;
-/// Pages of the driver, by what they are: shared, a gap, private, only read, shared in another file, one behind the other.
-const LAYOUT: [(u64, Kind); 5] =
-    [(32, Kind::Shared), (4, Kind::Nothing), (8, Kind::Private), (8, Kind::ReadOnly), (12, Kind::Shared)];
-const PAGES: u64 = 64;
+/// Pages of the driver, by what they are: shared, a gap, private, only read, shared in another file, one behind the other. Around them is
+/// nothing, as far as an address near an end can be: what the device has mapped in this process is no memory of the driver.
+const LAYOUT: [(u64, Kind); 7] = [
+    (AROUND, Kind::Nothing),
+    (32, Kind::Shared),
+    (4, Kind::Nothing),
+    (8, Kind::Private),
+    (8, Kind::ReadOnly),
+    (12, Kind::Shared),
+    (AROUND, Kind::Nothing),
+];
+const AROUND: u64 = 64;
+const PAGES: u64 = 64 + 2 * AROUND;
 /// Where the arguments of requests end: behind it is nothing.
 const ARGUMENTS_END: u64 = 0x2_0000;
 const ARGUMENTS_BYTES: u64 = 512;
@@ -277,12 +286,12 @@ impl<S: Source> Conversation<S> {
     }
 
     fn give(&mut self) {
-        let edges = [0, 32, 36, 44, 52, 63].map(|page| memory() + page * PAGE);
+        let edges = [0, 32, 36, 44, 52, 63].map(|page| memory() + (AROUND + page) * PAGE);
         let edge = self.source.any_of(&edges);
         let address = match self.source.below(4) {
             0 => self.source.near(edge, 1),
             1 => self.source.near(edge, PAGE),
-            _ => memory() + PAGE * self.source.below(PAGES),
+            _ => memory() + PAGE * (AROUND + self.source.below(PAGES - 2 * AROUND)),
         };
         let pages = self.source.any_of(&[0, 1, 1, 2, 4, 16, 32]);
         let bytes = match self.source.below(8) {
