@@ -111,27 +111,33 @@ impl Datagram {
     /// [`FrameError`] if the bytes are no frame.
     pub fn read(frame: &[u8]) -> Result<Datagram, FrameError> {
         let (head, rest) = frame
-            .split_at_checked(HEAD_BYTES)
+            .split_first_chunk::<HEAD_BYTES>()
             .ok_or(FrameError::Length(u32::try_from(frame.len()).unwrap_or(u32::MAX)))?;
-        let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-        let long = |at: usize| u64::from_le_bytes(std::array::from_fn(|byte| head[at + byte]));
-        let flag = |at: usize| match head[at] {
-            byte @ 0..=1 => Ok(byte == 1),
+        let flag = |byte: [u8; 1]| match byte {
+            [byte @ 0..=1] => Ok(byte == 1),
             _ => Err(FrameError::Head),
         };
-        let (peer, payload) = rest.split_at_checked(short(24).into()).ok_or(FrameError::Peer)?;
+        let (peer, payload) =
+            rest.split_at_checked(u16::from_le_bytes(field::<24, 2>(head)).into()).ok_or(FrameError::Peer)?;
         Ok(Datagram {
-            direction: if flag(0)? { Direction::FromServer } else { Direction::ToServer },
-            is_stream: flag(1)?,
-            process: short(2),
-            number: long(4),
-            frame: long(12),
-            socket: short(20),
-            local_port: short(22),
+            direction: if flag(field::<0, 1>(head))? { Direction::FromServer } else { Direction::ToServer },
+            is_stream: flag(field::<1, 1>(head))?,
+            process: u16::from_le_bytes(field::<2, 2>(head)),
+            number: u64::from_le_bytes(field::<4, 8>(head)),
+            frame: u64::from_le_bytes(field::<12, 8>(head)),
+            socket: u16::from_le_bytes(field::<20, 2>(head)),
+            local_port: u16::from_le_bytes(field::<22, 2>(head)),
             peer: String::from_utf8(peer.to_vec()).map_err(|_| FrameError::Peer)?,
             payload: payload.to_vec(),
         })
     }
+}
+
+/// The `N` bytes at `AT` of a head.
+#[expect(clippy::indexing_slicing, reason = "the assertion proves at compile time that the bytes lie in the head")]
+fn field<const AT: usize, const N: usize>(head: &[u8; HEAD_BYTES]) -> [u8; N] {
+    const { assert!(AT + N <= HEAD_BYTES) };
+    std::array::from_fn(|byte| head[AT + byte])
 }
 
 #[cfg(test)]

@@ -25,6 +25,8 @@
 //!
 //! prony_decoder::serve(Scores).expect("prony reads what is written");
 //! ```
+
+#![deny(clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
 
 mod answer;
