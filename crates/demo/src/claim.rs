@@ -464,7 +464,7 @@ impl<'a> Claim<'a> {
         self.expect("text", fits && ends, expected, || format!("{} bytes", value.len()))
     }
 
-    /// Entries of a list, each with so many addresses.
+    /// Entries of a list, each with `addresses` addresses.
     fn entries(&self, addresses: usize) -> Checked {
         let count = self.parts(PartKind::Value).count();
         self.expect("entries", count <= MOST_ENTRIES, || format!("at most {MOST_ENTRIES}"), || count.to_string())?;

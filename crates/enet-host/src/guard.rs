@@ -1,4 +1,4 @@
-//! The last net under a host: a panic costs the peer that it happened for its connection, and nobody else anything.
+//! Recovery after a panic: the peer whose data was being handled loses its connection, and no other peer loses anything.
 //!
 //! It is never the fix. Each panic that is caught is a fault of the host, or of its checksum or compressor, and counts in
 //! [`prony_enet::Statistics::panics`].

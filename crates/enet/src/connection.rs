@@ -135,7 +135,7 @@ pub enum DisconnectReason {
     /// The answer to our CONNECT did not fit it.
     Refused,
     /// A panic interrupted this host while it worked for the peer, or for another one and the state that all share did not
-    /// survive it: see [`Host::recover`](crate::Host::recover). The peer is not told, and times out.
+    /// survive it: see [`Host::recover`](crate::Host::recover). The peer is not notified, and times out.
     Failed,
 }
 

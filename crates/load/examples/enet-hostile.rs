@@ -6,7 +6,7 @@
 //!
 //! It prints one object of JSON. The strategies are those of the simulation in `crates/enet`; `--strategy list` prints
 //! their names. The honest client sends a reliable and an unreliable packet each 20 ms. `Conversation` is the attacker that
-//! converses field by field; with `--mbit 0` it sends as fast as the server reads. `--datagrams` ends it after so many.
+//! converses field by field; with `--mbit 0` it sends as fast as the server reads. `--datagrams N` ends it after N.
 //!
 //! `enet-hostile --listen [--seed 1] [--checksum] [--compress]`
 //!

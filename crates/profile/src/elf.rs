@@ -215,7 +215,7 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).custom_flags(flags).open(format!("/proc/self/fd/{}", found.as_raw_fd()))
 }
 
-/// Opens a regular file that a program's file names, if it is of nobody's but those who run here: our own or root's, or the
+/// Opens a regular file that a program's file names, if it belongs to a user of this profile: to us, to root, or to the
 /// owner's of the program's file. Another user's program leads only to what that user may read, too.
 ///
 /// # Errors

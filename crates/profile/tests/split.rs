@@ -1,4 +1,4 @@
-//! Split debug information (`.dwo`, `.dwp`) and debug links: regular files only, and of nobody else's.
+//! Split debug information (`.dwo`, `.dwp`) and debug links: regular files only, and no other user's.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};

@@ -19,22 +19,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use prony_demo::{Class, Demo, HEAD_BYTES, Head, Op, PartKind, Parts, Record, check_result, rewrite};
+use prony_testing::random::SplitMix64;
 
 /// Replays at the same time.
 const JOBS: usize = 2;
 /// A replay takes some 30 ms; one whose build computes is given up after twelve times its watchdog.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// SplitMix64 (Steele, Lea, Flood 2014).
-struct Random(u64);
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_number()
     }
 
     fn below(&mut self, limit: usize) -> usize {
@@ -274,7 +270,7 @@ fn main() {
                         return;
                     }
                     let demo = place.join("x.demo");
-                    let bytes = base.changed(&mut Random(seed.wrapping_mul(1 << 32).wrapping_add(number)));
+                    let bytes = base.changed(&mut Random(SplitMix64(seed.wrapping_mul(1 << 32).wrapping_add(number))));
                     fs::write(&demo, &bytes).expect("the directory is writable");
                     let options = format!("ASAN_OPTIONS=log_path={}", place.join("report").display());
                     let mut command = Command::new(prony);

@@ -3,6 +3,8 @@
 //! From a demo of unknown origin a build gets what [`kept_from_strangers`] allows, and nothing else. Demos that the user recorded or
 //! trusts keep all but what is known to load code, for a build that was not there when they were recorded.
 
+use crate::regular::is_below_made_up;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -373,14 +375,14 @@ impl Filter<'_> {
 pub(crate) fn is_safe_directory(path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let user = rustix::process::geteuid().as_raw();
-    let kernels = ["/proc", "/dev", "/sys"];
     let Ok(real) = path.canonicalize() else { return false };
     let Ok(facts) = real.metadata() else { return false };
     path.is_absolute()
         && facts.is_dir()
         && [0, user].contains(&facts.uid())
         && facts.mode() & 0o022 == 0
-        && !kernels.iter().any(|kernel| path.starts_with(kernel) || real.starts_with(kernel))
+        && !is_below_made_up(path)
+        && !is_below_made_up(&real)
 }
 
 /// The pairs of our own environment, sorted by name so that a replay can lay them out the same.

@@ -59,9 +59,7 @@ impl KnownDemos {
     /// # Errors
     /// [`KnownError::NoHome`].
     pub fn of_user() -> Result<KnownDemos, KnownError> {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || home_in_passwd().or_else(|| absolute("HOME")).map(|home| home.join(".local/state"));
-        let state_home = absolute("XDG_STATE_HOME").or_else(home).ok_or(KnownError::NoHome)?;
+        let state_home = directory_of_user("XDG_STATE_HOME", ".local/state").ok_or(KnownError::NoHome)?;
         Ok(KnownDemos::below(&state_home, &machine_id()))
     }
 
@@ -137,19 +135,9 @@ impl KnownDemos {
     /// Entry of the list for this file on this machine.
     fn entry(&self, demo: &File) -> Result<Vec<u8>, KnownError> {
         let mut content = blake3::Hasher::new();
-        let mut bytes = vec![0; 1 << 20];
-        let mut at = 0;
-        loop {
-            match demo.read_at(&mut bytes, at) {
-                Ok(0) => break,
-                Ok(read) => {
-                    content.update(&bytes[..read]);
-                    at += read as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
-            }
-        }
+        each_piece(demo, |piece| {
+            content.update(piece);
+        })?;
         let mut entry = blake3::Hasher::new_derive_key(CONTEXT);
         entry.update(&self.machine).update(&[0]).update(content.finalize().as_bytes());
         Ok(format!("{}\n", entry.finalize().to_hex()).into_bytes())
@@ -183,8 +171,32 @@ fn private(path: &Path, file: File) -> Result<File, KnownError> {
     }
 }
 
+/// Reads a whole file, wherever its position is.
+pub(crate) fn each_piece(file: &File, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut bytes = vec![0; 1 << 20];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut bytes, at) {
+            Ok(0) => return Ok(()),
+            Ok(read) => {
+                take(&bytes[..read]);
+                at += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The directory that a variable of XDG names, or `otherwise` in the home directory of `/etc/passwd`, or of `$HOME` if that has none.
+pub(crate) fn directory_of_user(variable: &str, otherwise: &str) -> Option<PathBuf> {
+    let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let home = || home_in_passwd().or_else(|| absolute("HOME")).map(|home| home.join(otherwise));
+    absolute(variable).or_else(home)
+}
+
 /// The home directory that `/etc/passwd` names, if it is there.
-pub(crate) fn home_in_passwd() -> Option<PathBuf> {
+fn home_in_passwd() -> Option<PathBuf> {
     let users = std::fs::read_to_string("/etc/passwd").ok()?;
     home_of(&users, geteuid().as_raw()).filter(|home| home.is_dir())
 }

@@ -3,6 +3,7 @@
 
 use crate::launch::Mount;
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
+use crate::regular::is_below_made_up;
 use crate::scratch::Scratch;
 use prony_demo::{ArchiveError, ArchiveLimits, Demo, FILES_ARCHIVE, Member, MemberKind, StateArchiveWalk};
 
@@ -96,7 +97,7 @@ impl Place {
             found += 1;
         }
         let there = fs::canonicalize(&there).map_err(at(&there))?;
-        if ["/proc", "/sys", "/dev"].iter().any(|made_up| there.starts_with(made_up)) {
+        if is_below_made_up(&there) {
             return Err(OverlayError::Place(path.to_owned()));
         }
         Ok(Place { there, missing: names[found..].iter().collect() })
@@ -154,7 +155,7 @@ impl Roots {
 /// # Errors
 /// [`OverlayError::Place`] for one below `/proc`, `/sys` or `/dev`.
 pub(crate) fn resolved(path: &Path) -> Result<PathBuf, OverlayError> {
-    if ["/proc", "/sys", "/dev"].iter().any(|made_up| path.starts_with(made_up)) {
+    if is_below_made_up(path) {
         return Err(OverlayError::Place(path.to_owned()));
     }
     Place::of(path, false).map(|place| place.path())

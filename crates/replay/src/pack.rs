@@ -87,8 +87,7 @@ impl Content {
     }
 }
 
-/// What the kernel makes up is no file of the server's, and what lies below these directories comes with packages.
-const MADE_UP: [&str; 3] = ["/proc", "/sys", "/dev"];
+/// What lies below these directories comes with packages.
 const OF_PACKAGES: [&str; 5] = ["/usr", "/lib", "/lib64", "/bin", "/sbin"];
 
 fn below(path: &Path, folders: &[&str]) -> bool {
@@ -101,7 +100,7 @@ pub fn needed(files: &[FileEntry]) -> impl Iterator<Item = &FileEntry> {
 }
 
 fn is_needed(entry: &FileEntry) -> bool {
-    entry.role == FileRole::Read && entry.content.is_none() && !below(&path_of(entry), &MADE_UP)
+    entry.role == FileRole::Read && entry.content.is_none() && !regular::is_below_made_up(&path_of(entry))
 }
 
 /// Appends the archive of files to a demo and tells each entry where its content is. `find` says where a file lies now.

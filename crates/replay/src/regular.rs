@@ -50,6 +50,14 @@ pub(crate) fn open_object(path: &Path) -> Result<File, FileError> {
     }
 }
 
+/// Directories in which the kernel makes files up: none of them is a place for files of a server or a demo.
+const MADE_UP: [&str; 3] = ["/proc", "/sys", "/dev"];
+
+/// True for a path below such a directory. Links are not followed.
+pub(crate) fn is_below_made_up(path: &Path) -> bool {
+    MADE_UP.iter().any(|directory| path.starts_with(directory))
+}
+
 /// True for files that the kernel makes up while they are read; the size it states of them says nothing.
 pub(crate) fn is_made_up(file: &File) -> bool {
     /// Type of sysfs: `SYSFS_MAGIC` of Linux.

@@ -19,6 +19,7 @@ use crate::overlay::{self, Attributes, OverlayError, Plan, Roots};
 use crate::printed::Printed;
 use crate::program::{self, Program, ProgramError};
 use crate::record::EBADF;
+use crate::regular::is_below_made_up;
 use crate::report::{
     Detail, Divergence, DivergenceClass, FilesLacking, Lack, ProcessorChange, Progress, ReplayReport, Surroundings,
     Verdict, Warning, WeakReason,
@@ -381,7 +382,8 @@ impl<'a> Replayer<'a> {
         }
         let header = demo.header();
         let build = !options.command.is_empty();
-        let origin = origin(&options.demo, &listed, options.trusted);
+        // To tell an own demo from a trusted one takes reading it, which only the working directory is worth.
+        let origin = if options.trusted { Origin::Trusted } else { origin(&options.demo, &listed) };
         let trusted = origin.is_trusted();
         if let Some(privilege) = Privilege::of(header, build).filter(|_| !trusted) {
             return Err(ReplayError::NotTrusted(privilege));
@@ -415,7 +417,7 @@ impl<'a> Replayer<'a> {
             environment.push((name.clone(), value.clone()));
         }
         let cwd = PathBuf::from(program::os(&header.cwd));
-        if origin != Origin::Own && is_made_up(&cwd) {
+        if origin != Origin::Own && is_made_up(&cwd) && !is_own(&listed) {
             return Err(ReplayError::WorkingDirectory(cwd));
         }
         // A build given on the command line is looked for from where the person is.
@@ -588,22 +590,25 @@ impl<'a> Replayer<'a> {
     }
 }
 
-/// Where a demo comes from. `trusted`: the user says that it is to be trusted. A list that cannot be believed knows nothing.
-pub fn origin(demo: &Path, file: &File, trusted: bool) -> Origin {
-    let is_own = || KnownDemos::of_user().and_then(|known| known.contains(file)).unwrap_or(false);
+/// Where a demo comes from, that the user did not say to trust. A list that cannot be believed knows nothing.
+fn origin(demo: &Path, file: &File) -> Origin {
     let is_listed = || TrustedDemos::of_user().is_some_and(|list| list.contains(demo, file).unwrap_or(false));
     match () {
-        () if is_own() => Origin::Own,
-        () if trusted || is_listed() => Origin::Trusted,
+        () if is_own(file) => Origin::Own,
+        () if is_listed() => Origin::Trusted,
         () => Origin::Unknown,
     }
+}
+
+/// True for a demo that this user recorded here. Reads all of it.
+fn is_own(demo: &File) -> bool {
+    KnownDemos::of_user().and_then(|known| known.contains(demo)).unwrap_or(false)
 }
 
 /// True for a directory of the file systems that the kernel makes up, and for one that leads there: `/proc/self/cwd` is where
 /// the reader is, and what lies in `/dev` is no file.
 fn is_made_up(directory: &Path) -> bool {
-    let made_up = |path: &Path| ["/proc", "/dev", "/sys"].iter().any(|root| path.starts_with(root));
-    made_up(directory) || directory.canonicalize().is_ok_and(|real| made_up(&real))
+    is_below_made_up(directory) || directory.canonicalize().is_ok_and(|real| is_below_made_up(&real))
 }
 
 /// Recorded variables that the build does not get.

@@ -3,16 +3,17 @@
 //! `docs/formats/trusted.md` draws the file. A list that others could have written, or that has a line which is not understood, trusts
 //! nothing.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use minisign_verify::{PublicKey, Signature};
 use prony_machine::own::{self, NotOurs, Whose};
 use sha2::{Digest, Sha256};
 
-use crate::known::{WRITABLE_BY_OTHERS, home_in_passwd, is_only_ours};
+use crate::known::{WRITABLE_BY_OTHERS, directory_of_user, each_piece, is_only_ours};
+use crate::regular;
 
 /// Error of using the list.
 #[derive(Debug, thiserror::Error)]
@@ -75,9 +76,7 @@ impl TrustedDemos {
     /// The list of the user who runs this process, `prony/trusted-demos` below `$XDG_CONFIG_HOME`, or below `.config` in the home
     /// directory of `/etc/passwd`. `None` for a user without either.
     pub fn of_user() -> Option<TrustedDemos> {
-        let absolute = |name| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let home = || home_in_passwd().or_else(|| absolute("HOME")).map(|home| home.join(".config"));
-        absolute("XDG_CONFIG_HOME").or_else(home).map(|config| TrustedDemos::below(&config))
+        directory_of_user("XDG_CONFIG_HOME", ".config").map(|config| TrustedDemos::below(&config))
     }
 
     fn below(config: &Path) -> TrustedDemos {
@@ -104,21 +103,11 @@ impl TrustedDemos {
             }
         }
         let mut hash = Sha256::new();
-        let mut bytes = vec![0; 1 << 20];
-        let mut at = 0;
-        loop {
-            match file.read_at(&mut bytes, at) {
-                Ok(0) => break,
-                Ok(read) => {
-                    let piece = bytes.get(..read).unwrap_or_default();
-                    hash.update(piece);
-                    keys.iter_mut().for_each(|key| key.update(piece));
-                    at += read as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(TrustedError::Read { path: demo.to_owned(), error }),
-            }
-        }
+        let read = each_piece(file, |piece| {
+            hash.update(piece);
+            keys.iter_mut().for_each(|key| key.update(piece));
+        });
+        read.map_err(|error| TrustedError::Read { path: demo.to_owned(), error })?;
         let hash: [u8; 32] = hash.finalize().into();
         let is_listed = entries.iter().any(|entry| matches!(entry, Entry::Hash(listed) if *listed == hash));
         Ok(is_listed || keys.into_iter().any(|mut key| key.finalize().is_ok()))
@@ -157,11 +146,7 @@ impl TrustedDemos {
 fn signature_of(demo: &Path) -> Option<Signature> {
     let mut path = demo.as_os_str().to_owned();
     path.push(".minisig");
-    let flags = (rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
+    let (file, _) = regular::open(Path::new(&path)).ok()?;
     let mut text = String::new();
     file.take(SIGNATURE_BYTES_MOST).read_to_string(&mut text).ok()?;
     Signature::decode(&text).ok()
@@ -169,7 +154,7 @@ fn signature_of(demo: &Path) -> Option<Signature> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::Permissions;
+    use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;

@@ -5,6 +5,7 @@ mod answer;
 pub mod clients;
 pub mod compile;
 pub mod enet;
+pub mod random;
 pub mod recording;
 pub mod scratch;
 #[cfg(feature = "studies")]

@@ -2,16 +2,13 @@
 
 use prony_demo::{HEAD_BYTES, Head, Op, PartKind, Record};
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, seeded, and its output does not compress.
-struct Random(u64);
+use crate::random::SplitMix64;
+
+struct Random(SplitMix64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_number()
     }
 
     fn below(&mut self, limit: u64) -> u64 {
@@ -41,7 +38,7 @@ const MONOTONIC_NS: u64 = 86_400_000_000_000;
 
 impl Conversation {
     fn new(seed: u64) -> Conversation {
-        Conversation { records: Vec::new(), random: Random(seed), now_ns: 0 }
+        Conversation { records: Vec::new(), random: Random(SplitMix64(seed)), now_ns: 0 }
     }
 
     fn push(&mut self, op: Op, ret: i64, fd: i32, aux: u32, parts: &[(PartKind, &[u8])]) {

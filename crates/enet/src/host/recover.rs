@@ -1,6 +1,6 @@
 //! What is left of a host after a panic.
 //!
-//! This crate catches none: it may run where there is nothing to catch them. Whoever drives a host does, and calls
+//! This crate catches none: it may run where there is nothing to catch them. The driver of a host does, and calls
 //! [`Host::recover`]. A panic is a fault all the same, and is counted as one.
 
 use super::*;
@@ -44,7 +44,7 @@ impl Host {
         }
     }
 
-    /// Ends the connection of `slot`; one that the application was not told of leaves no event.
+    /// Ends the connection of `slot`; one that the application never saw leaves no event.
     fn fail(&mut self, slot: u32) {
         match self.peer_of(slot).map(Connection::shown_state) {
             Some(State::ConnectionPending | State::AcknowledgingConnect) => self.release(slot),
@@ -52,7 +52,7 @@ impl Host {
         }
     }
 
-    /// Makes every table anew and drops every peer, by an event with [`DisconnectReason::Failed`] each. No peer is told.
+    /// Rebuilds every table and drops every peer, with an event with [`DisconnectReason::Failed`] for each. No peer is notified.
     pub fn drop_all_peers(&mut self) {
         let slots = self.slots.len();
         self.statistics.work = self.statistics.work.wrapping_add(self.wheel.work);
@@ -237,7 +237,7 @@ mod tests {
             assert_eq!(ended.filter(|event| matches!(event, Event::Disconnect { .. })).count(), 3, "{what}");
             assert_eq!(world.server.free_slots(), 8, "{what}");
             world.server.check_invariants().unwrap();
-            // It goes on as a host does that was made anew.
+            // It goes on as a new host does.
             for (number, (client, peer)) in world.clients.iter_mut().enumerate() {
                 *client = Host::new(1, Settings::default(), &[20 + number as u8; 16]);
                 *peer = client.connect(SERVER, 2, 0).unwrap();

@@ -5,7 +5,7 @@ pub trait Source {
     /// A byte; `None` when the conversation is over.
     fn byte(&mut self) -> Option<u8>;
 
-    /// A number of so many bytes; what is missing is 0.
+    /// A number of N bytes; missing ones are 0.
     fn number(&mut self, bytes: usize) -> u64 {
         (0..bytes).fold(0, |number, _| number << 8 | u64::from(self.byte().unwrap_or(0)))
     }

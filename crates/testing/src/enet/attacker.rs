@@ -13,6 +13,7 @@ use prony_enet::wire::{
 use prony_enet::{RangeCoder, crc32};
 
 use super::dice::Dice;
+use super::raw::command_bytes;
 
 /// Where an attacker gets its numbers from.
 pub trait Draw {
@@ -238,7 +239,7 @@ impl<D: Draw> Attacker<D> {
         let mut bytes = 8;
         loop {
             let command = self.command(now_ms);
-            bytes += command.body.fixed_bytes() + payload_bytes(&command.body);
+            bytes += command_bytes(&command.body);
             if bytes > DATAGRAM_BYTES && !commands.is_empty() {
                 break;
             }
@@ -387,7 +388,7 @@ impl<D: Draw> Attacker<D> {
             }
             28 => with(MUST_ACKNOWLEDGE, CONTROL, 1, Body::ThrottleConfigure(self.throttle())),
             29 if self.one_in(16) => with(MUST_ACKNOWLEDGE, CONTROL, 1, Body::Disconnect(7)),
-            // A request of `prony load enet`: the host's program answers with so many bytes, and has them in flight.
+            // A request of `prony load enet`: the host's program answers with that many bytes, and has them in flight.
             _ => {
                 let sequence = self.next_reliable(place);
                 with(MUST_ACKNOWLEDGE, channel, sequence, Body::Reliable(&REQUEST))
@@ -529,15 +530,4 @@ fn with(flags: u8, channel: u8, sequence: u16, body: Body<'static>) -> Command<'
 
 fn acknowledgement(channel: u8, sequence: u16, sent_time: u16) -> Command<'static> {
     with(0, channel, sequence, Body::Acknowledge { sequence, sent_time })
-}
-
-fn payload_bytes(body: &Body) -> usize {
-    match body {
-        Body::Reliable(payload)
-        | Body::Unreliable(_, payload)
-        | Body::Unsequenced(_, payload)
-        | Body::ReliableFragment(_, payload)
-        | Body::UnreliableFragment(_, payload) => payload.len(),
-        _ => 0,
-    }
 }

@@ -4,6 +4,19 @@ use prony_enet::wire::{
     Body, CONTROL, Command, ConnectParameters, Header, MUST_ACKNOWLEDGE, NO_PEER, ThrottleParameters,
 };
 
+/// Bytes of a command on the wire.
+pub fn command_bytes(body: &Body) -> usize {
+    let payload = match body {
+        Body::Reliable(payload)
+        | Body::Unreliable(_, payload)
+        | Body::Unsequenced(_, payload)
+        | Body::ReliableFragment(_, payload)
+        | Body::UnreliableFragment(_, payload) => payload.len(),
+        _ => 0,
+    };
+    body.fixed_bytes() + payload
+}
+
 /// A CONNECT, as the first datagram of a stock client.
 pub fn connect_datagram(connect_id: u32, channels: u32) -> Vec<u8> {
     let parameters = ConnectParameters {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use prony_enet::wire::{Body, CONTROL, Command, Fragment, Header, MUST_ACKNOWLEDGE, ThrottleParameters};
 
 use super::dice::Dice;
-use super::raw::{RawPeer, connect_datagram};
+use super::raw::{RawPeer, command_bytes, connect_datagram};
 
 /// Bytes of UDP payload that a strategy fills its datagrams up to.
 const DATAGRAM_BYTES: usize = 1300;
@@ -182,7 +182,7 @@ impl HostilePeer {
         let mut bytes = 4 + commands.len() * 8;
         loop {
             let command = self.left_over.take().unwrap_or_else(|| self.command(strategy, now_ms));
-            bytes += command.body.fixed_bytes() + payload_bytes(&command.body);
+            bytes += command_bytes(&command.body);
             if bytes > DATAGRAM_BYTES && !commands.is_empty() {
                 self.left_over = Some(command);
                 break;
@@ -257,17 +257,6 @@ impl HostilePeer {
                 must(220, (at + 1 - at / 64) as u16, Body::Reliable(&REQUEST))
             }
         }
-    }
-}
-
-fn payload_bytes(body: &Body) -> usize {
-    match body {
-        Body::Reliable(payload)
-        | Body::Unreliable(_, payload)
-        | Body::Unsequenced(_, payload)
-        | Body::ReliableFragment(_, payload)
-        | Body::UnreliableFragment(_, payload) => payload.len(),
-        _ => 0,
     }
 }
 
