@@ -274,7 +274,7 @@ const CODE_VARIABLES: &[&str] = &[
     "_RJEM_MALLOC_CONF",
 ];
 
-/// True for a variable that [`CODE_VARIABLES`] names.
+/// True for a variable that is known to load code. No such list is complete: it decides nothing for demos of unknown origin.
 pub fn loads_code(name: &[u8]) -> bool {
     CODE_VARIABLES.iter().any(|pattern| {
         let pattern = pattern.as_bytes();
