@@ -122,7 +122,14 @@ fn a_build_with_sanitizers_joins_the_replay_of_another_one() {
         [&["-g", "-fsanitize=address"][..], &["-g", "-fsanitize=address", "-static-libasan"], &["-fsanitize=undefined"]]
     {
         let sanitized = compiled(&scratch, "claims.c", flags);
-        let answer = scratch.prony(&["replay", &demo, "--show-output", "--", &sanitized, "2"]);
+        // A static runtime of 32 bits looks for leaks by calls of libc, which the recorded program did not make.
+        let is_32_bit = std::env::var("PRONY_STORY_FLAGS").is_ok_and(|flags| flags.contains("-m32"));
+        let without_leaks: &[&str] = match is_32_bit && flags.contains(&"-static-libasan") {
+            true => &["--env", "ASAN_OPTIONS=detect_leaks=0"],
+            false => &[],
+        };
+        let build = ["--show-output", "--", &sanitized, "2"];
+        let answer = scratch.prony(&[&["replay", &demo], without_leaks, &build[..]].concat());
         assert_eq!(answer.code, Some(0), "{flags:?}: {answer:?}");
         assert!(answer.stdout.contains("identical"), "{flags:?}: {answer:?}");
     }
