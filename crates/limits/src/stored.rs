@@ -3,6 +3,8 @@
 //! `docs/formats/limits.md` draws what is in it besides. Whatever reads samples reads limits: `prony stats`, `hist`, pyperf, and a
 //! study's page.
 
+#![deny(clippy::indexing_slicing)]
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
