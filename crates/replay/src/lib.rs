@@ -20,6 +20,7 @@ mod facts;
 mod failures;
 mod files;
 mod functions;
+mod inspection;
 mod known;
 mod launch;
 mod layout;
@@ -51,6 +52,7 @@ mod windows;
 pub use channel::{Counted, Fault, RecordScope};
 pub use decoder::{DecoderError, Side};
 pub use environment::{Origin, kept_from_strangers, loads_code};
+pub use inspection::{CodeFile, CodeKind, FileInspection, SetIdFile, inspect_files};
 pub use known::{KnownDemos, KnownError};
 pub use layout::LayoutError;
 pub use library::has_i386;
@@ -66,6 +68,6 @@ pub use report::{
     ProcessorChange, Progress, RecordReport, RecordWarning, Recorded, ReplayReport, Surroundings, ThreadReport,
     Verdict, Warning, WeakReason,
 };
-pub use state::{SetIdFile, StateError, set_id_files};
+pub use state::StateError;
 pub use tape::TapeError;
 pub use trusted::{TrustedDemos, TrustedError};

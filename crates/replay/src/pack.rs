@@ -99,7 +99,7 @@ pub fn needed(files: &[FileEntry]) -> impl Iterator<Item = &FileEntry> {
     files.iter().filter(|entry| is_needed(entry))
 }
 
-fn is_needed(entry: &FileEntry) -> bool {
+pub(crate) fn is_needed(entry: &FileEntry) -> bool {
     entry.role == FileRole::Read && entry.content.is_none() && !regular::is_below_made_up(&path_of(entry))
 }
 

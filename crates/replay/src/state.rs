@@ -5,9 +5,8 @@ use crate::launch::Mount;
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
 use crate::limits::Limits;
 use crate::overlay::{self, Attributes, Overlay, OverlayError, Plan};
-use crate::program;
 use crate::scratch::Scratch;
-use prony_demo::{ArchiveError, ArchiveLimits, Demo, MemberKind, StateArchiveWalk, WriteError, Writer};
+use prony_demo::{ArchiveError, ArchiveLimits, Demo, StateArchiveWalk, WriteError, Writer};
 use prony_text::Untrusted;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -169,44 +168,6 @@ pub(crate) fn append_mtime<W: Write>(archive: &mut tar::Builder<W>, changed: Sys
     archive.append_data(&mut header, "mtime", record.as_bytes())
 }
 
-/// A program in the state of a demo that runs as its owner or group, whoever starts it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SetIdFile {
-    /// Intended path of the file.
-    pub path: PathBuf,
-    /// Permission bits, as `chmod` takes them.
-    pub mode: u32,
-}
-
-/// Largest number of files that are listed.
-const SET_ID_FILES_MAX: usize = 100;
-
-/// Finds the set-user-id and set-group-id files in the state of a demo, a hundred at most.
-///
-/// # Errors
-/// [`StateError::Restore`] when an archive cannot be read.
-pub fn set_id_files<R: Read + Seek>(demo: &mut Demo<R>) -> Result<Vec<SetIdFile>, StateError> {
-    let mut found = Vec::new();
-    let directories = state_directories(demo);
-    // Nothing is laid out, so the demo may have what it states, or any amount if it was cut: one piece is held at a time.
-    let mut left = ArchiveLimits { bytes: stated_bytes(demo).unwrap_or(u64::MAX), entries: u64::MAX };
-    check(&directories)?;
-    for (number, directory) in directories.iter().enumerate() {
-        let mut archive = StateArchiveWalk::new(demo.state_archive(number as u32), left);
-        let failed =
-            |error: ArchiveError| StateError::Restore { path: directory.display().to_string(), error: error.into() };
-        while let Some(member) = archive.next_member().map_err(failed)? {
-            let is_file = matches!(member.kind, MemberKind::File { .. });
-            if is_file && member.mode & 0o6000 != 0 && found.len() < SET_ID_FILES_MAX {
-                let path = member.path.iter().fold(directory.clone(), |path, name| path.join(program::os(name)));
-                found.push(SetIdFile { path, mode: member.mode });
-            }
-        }
-        left.bytes -= archive.used().bytes.min(left.bytes);
-    }
-    Ok(found)
-}
-
 pub(crate) fn state_directories<R: Read + Seek>(demo: &Demo<R>) -> Vec<PathBuf> {
     demo.state_dirs().iter().map(|path| PathBuf::from(OsString::from_vec(path.clone()))).collect()
 }
@@ -343,7 +304,7 @@ fn allowed<R: Read + Seek>(
 }
 
 /// The number and the names of state directories are as a recording has them.
-fn check(directories: &[PathBuf]) -> Result<(), StateError> {
+pub(crate) fn check(directories: &[PathBuf]) -> Result<(), StateError> {
     if directories.len() > MOST_DIRECTORIES {
         return Err(StateError::Directories { limit: MOST_DIRECTORIES, found: directories.len() });
     }
@@ -363,7 +324,7 @@ fn check(directories: &[PathBuf]) -> Result<(), StateError> {
 }
 
 /// Bytes of all archives; a demo that was cut does not say.
-fn stated_bytes<R: Read + Seek>(demo: &Demo<R>) -> Option<u64> {
+pub(crate) fn stated_bytes<R: Read + Seek>(demo: &Demo<R>) -> Option<u64> {
     demo.trailer().map(|trailer| trailer.totals.state_bytes)
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use prony_demo::dump::call_name;
 use prony_demo::{Exit as ServerExit, FileEntry, FileRole, FrameRule, Head, Header, PartKind, Parts, Totals, Trailer};
-use prony_replay::{SetIdFile, exit_text};
+use prony_replay::{CodeFile, CodeKind, FileInspection, SetIdFile, exit_text};
 use prony_text::{Untrusted, bytes, count, printable_line, significant, thousands};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,6 +21,9 @@ use crate::trust;
 
 /// Files that a demo still needs and that are named one by one.
 const NEEDED_MOST: usize = 10;
+
+/// Files of one kind that load code and that are named one by one.
+const CODE_FILES_MOST: usize = 5;
 
 /// Facts about a demo that need no reading of its records.
 struct Facts<'a> {
@@ -36,8 +39,8 @@ struct Facts<'a> {
     known: bool,
     /// A hash or a key in the user's configuration vouches for it.
     listed: bool,
-    /// Programs in its state that run as their owner; `None` when the state cannot be read.
-    set_id_files: Option<Vec<SetIdFile>>,
+    /// Files that run as their owner or load code; `None` when the archives cannot be read.
+    files: Option<FileInspection>,
     calls: Option<BTreeMap<String, CallCount>>,
 }
 
@@ -54,7 +57,7 @@ struct CallCount {
 pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
     let mut demo = super::open("read", &args.demo)?;
     let calls = if args.calls { Some(count_calls(&mut demo, &args.demo)?) } else { None };
-    let set_id_files = match prony_replay::set_id_files(&mut demo) {
+    let files = match prony_replay::inspect_files(&mut demo) {
         Ok(found) => Some(found),
         Err(error) => {
             eprintln!("warning: {error}");
@@ -73,7 +76,7 @@ pub fn run(args: &InfoArgs) -> Result<Exit, Failure> {
         duration_ns: demo.trailer().map_or(last_frame_ns, |trailer| trailer.duration_ns),
         known: trust::is_known(&args.demo),
         listed: trust::is_listed(&args.demo),
-        set_id_files,
+        files,
         calls,
     };
     if args.json {
@@ -150,7 +153,10 @@ fn text(path: &Path, facts: &Facts<'_>) -> String {
     let kept = if kept.is_empty() { "no variable".to_owned() } else { kept.join(", ") };
     line("if unknown", format!("a build gets {kept}"));
     line("loads code", trust::code_variables(header).join(", "));
-    for file in facts.set_id_files.iter().flatten() {
+    for kind in facts.files.iter().flat_map(code_kinds) {
+        line("loads code", kind);
+    }
+    for file in facts.files.iter().flat_map(|files| &files.set_id) {
         line("set-id", format!("{} (mode {:04o})", Untrusted::new(&file.path), file.mode));
     }
     if !header.state_directories.is_empty() {
@@ -259,7 +265,9 @@ fn answer(facts: &Facts<'_>) -> Value {
         "trusted_by_configuration": facts.listed,
         "variables_kept_if_unknown": trust::variables_kept(header),
         "code_variables": trust::code_variables(header),
-        "set_id_files": facts.set_id_files.as_ref().map(|files| files.iter().map(set_id_file).collect::<Vec<_>>()),
+        "code_files": facts.files.as_ref().map(|files| files.code.iter().map(code_file).collect::<Vec<_>>()),
+        "code_file_counts": facts.files.as_ref().map(code_file_counts),
+        "set_id_files": facts.files.as_ref().map(|files| files.set_id.iter().map(set_id_file).collect::<Vec<_>>()),
         "excluded_objects": texts(&header.excluded_objects),
         "environment": pairs,
         "properties": properties,
@@ -295,6 +303,47 @@ fn answer(facts: &Facts<'_>) -> Value {
         answer["calls"] = json!(calls);
     }
     answer
+}
+
+/// One line for each kind of file that loads code: how many there are, and which.
+fn code_kinds(files: &FileInspection) -> Vec<String> {
+    let shown = |(&kind, &all): (&CodeKind, &u64)| {
+        let names = files.code.iter().filter(|file| file.kind == kind).take(CODE_FILES_MOST);
+        let names: Vec<String> = names.map(|file| Untrusted::new(&file.path).to_string()).collect();
+        let what = match kind {
+            CodeKind::Object => count(all, "ELF file"),
+            CodeKind::Executable => count(all, "executable"),
+            CodeKind::Bytecode => count(all, "bytecode file"),
+            CodeKind::Configuration => count(all, "configuration file"),
+            CodeKind::Source => count(all, "source file"),
+            CodeKind::StartFile => count(all, "hidden file"),
+        };
+        match all.saturating_sub(names.len() as u64) {
+            0 => format!("{what}: {}", names.join(", ")),
+            _ if names.is_empty() => format!("{what}, not listed"),
+            more => format!("{what}: {}, and {} more", names.join(", "), thousands(more)),
+        }
+    };
+    files.code_files.iter().map(shown).collect()
+}
+
+const fn kind_name(kind: CodeKind) -> &'static str {
+    match kind {
+        CodeKind::Object => "object",
+        CodeKind::Executable => "executable",
+        CodeKind::Bytecode => "bytecode",
+        CodeKind::Configuration => "configuration",
+        CodeKind::Source => "source",
+        CodeKind::StartFile => "start_file",
+    }
+}
+
+fn code_file(file: &CodeFile) -> Value {
+    json!({ "path": file.path.to_string_lossy(), "kind": kind_name(file.kind) })
+}
+
+fn code_file_counts(files: &FileInspection) -> BTreeMap<&'static str, u64> {
+    files.code_files.iter().map(|(&kind, &all)| (kind_name(kind), all)).collect()
 }
 
 fn set_id_file(file: &SetIdFile) -> Value {

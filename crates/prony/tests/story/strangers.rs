@@ -5,7 +5,7 @@ use std::io::{BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use prony_demo::{Demo, Header, WriterOptions, rewrite_with};
+use prony_demo::{Demo, FileEntry, Header, Trailer, WriterOptions, rewrite_with};
 
 use crate::calls::compiled;
 use crate::failures::{ANSWERS, Story, ask, quit};
@@ -56,11 +56,16 @@ impl Attack {
 
     /// The demo with another header, as a stranger could send it.
     fn forged(&self, change: impl FnOnce(&mut Header)) -> PathBuf {
+        self.rewritten(|header, _| change(header))
+    }
+
+    /// The demo with another header and trailer.
+    fn rewritten(&self, change: impl FnOnce(&mut Header, &mut Trailer)) -> PathBuf {
         let forged = self.story.scratch.path().join("forged.demo");
         let file = File::open(&self.story.demo).expect("the demo is there");
         let mut demo = Demo::open(BufReader::new(file)).expect("it is a demo");
-        let (mut header, trailer) = (demo.header().clone(), demo.trailer().expect("it is whole").clone());
-        change(&mut header);
+        let (mut header, mut trailer) = (demo.header().clone(), demo.trailer().expect("it is whole").clone());
+        change(&mut header, &mut trailer);
         let out = File::create(&forged).expect("the temporary directory is writable");
         rewrite_with(&mut demo, out, WriterOptions::default(), &header, &trailer, |_, _| {})
             .expect("the demo can be rewritten");
@@ -325,6 +330,25 @@ fn what_a_demo_could_do_is_shown_before_it_runs() {
     assert_eq!((&answer["known"], &answer["code_variables"]), (&false.into(), &serde_json::json!(["LD_PRELOAD"])));
     assert_eq!(answer["set_id_files"], serde_json::json!([{ "path": format!("{state}/su"), "mode": "4755" }]));
     assert!(info(&attack.story.demo, &[]).contains("  known       recorded here by you\n"));
+
+    // Files count by what they contain, and those that have to be brought by where they belong.
+    let forged = attack.rewritten(|_, trailer| {
+        let needed = ["/etc/ld.so.preload", "/etc/nsswitch.conf", "/usr/lib/gconv/gconv-modules", "/srv/maps/dm1.map"];
+        let entry = |path: &str| FileEntry { path: path.into(), size_bytes: 9, hash: [1; 32], ..FileEntry::default() };
+        trailer.files.extend(needed.map(entry));
+    });
+    let text = info(&forged, &[]);
+    for line in [
+        format!("  loads code  1 ELF file: {state}/evil.so\n"),
+        format!("  loads code  1 executable: {state}/su\n"),
+        "  loads code  3 configuration files: /etc/ld.so.preload, /etc/nsswitch.conf, /usr/lib/gconv/gconv-modules\n"
+            .to_owned(),
+    ] {
+        assert!(text.contains(&line), "expected {line} in {text}");
+    }
+    let answer: serde_json::Value = serde_json::from_str(&info(&forged, &["--json"])).expect("it is JSON");
+    assert_eq!(answer["code_file_counts"], serde_json::json!({ "object": 1, "executable": 1, "configuration": 3 }));
+    assert_eq!(answer["code_files"][0], serde_json::json!({ "path": format!("{state}/evil.so"), "kind": "object" }));
 }
 
 #[test]

@@ -62,7 +62,15 @@ fn a_demo_introduces_itself() {
         duration_ns: 26_000_000_000,
         known: true,
         listed: false,
-        set_id_files: Some(vec![SetIdFile { path: "/srv/teeworlds/state/su".into(), mode: 0o4755 }]),
+        files: Some(FileInspection {
+            set_id: vec![SetIdFile { path: "/srv/teeworlds/state/su".into(), mode: 0o4755 }],
+            code: ["a.so", "b.so", "c.so", "d.so", "e.so"]
+                .map(|name| CodeFile { path: format!("/srv/teeworlds/state/{name}").into(), kind: CodeKind::Object })
+                .into_iter()
+                .chain([CodeFile { path: "/etc/ld.so.preload".into(), kind: CodeKind::Configuration }])
+                .collect(),
+            code_files: [(CodeKind::Object, 1207), (CodeKind::Configuration, 1), (CodeKind::Source, 3)].into(),
+        }),
         calls: Some(calls.into()),
     };
     insta::assert_snapshot!("info", text(Path::new("teeworlds.demo"), &facts));
@@ -71,7 +79,7 @@ fn a_demo_introduces_itself() {
         trailer: None,
         known: false,
         listed: false,
-        set_id_files: None,
+        files: None,
         remains: Some(
             "ends at byte 0x2c40 without a commit marker; 41 complete blocks, 200 records and 9 frames remain".into(),
         ),
