@@ -2,6 +2,7 @@
 //!
 //! Everything is read and written below a [`Tree`]: the machine itself, or a directory that
 //! imitates `/proc` and `/sys`, so that tests tune a tree of their own.
+#![deny(clippy::indexing_slicing)]
 
 mod abilities;
 pub mod affinity;

@@ -155,6 +155,10 @@ fn probe(tree: &Tree, cpus: &CpuSet) -> Option<Wait> {
 
 impl Tuning<'_> {
     /// Makes one change: undo file, write, read again.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "`place` numbers the changes of this plan, and none is removed while it is carried out"
+    )]
     fn change(&mut self, place: usize) -> Result<(), TuneError> {
         let tree = self.tree;
         let change = &mut self.undo.changes[place];
@@ -213,6 +217,7 @@ impl Tuning<'_> {
     }
 
     /// Makes the groups of the shield, and measures what they are worth.
+    #[expect(clippy::indexing_slicing, reason = "`first` was the number of changes, which only grows")]
     fn raise_shield(
         &mut self,
         planned: shield::PlannedShield,

@@ -1,4 +1,5 @@
 //! Reader of ELF files: memory layout, build IDs, names and functions.
+#![deny(clippy::indexing_slicing)]
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -138,10 +139,10 @@ impl Functions {
             key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
         });
         functions.dedup_by_key(|function| function.start);
-        for at in 0..functions.len() {
-            let next = functions.get(at + 1).map_or(u64::MAX, |next| next.start);
-            let function = &mut functions[at];
+        let mut next = u64::MAX;
+        for function in functions.iter_mut().rev() {
             function.end = if function.end > function.start { function.end.min(next) } else { next };
+            next = function.start;
         }
         Functions(functions)
     }
@@ -152,7 +153,7 @@ impl Functions {
 
     pub(crate) fn at(&self, address: u64) -> Option<&Function> {
         let after = self.0.partition_point(|function| function.start <= address);
-        self.0[..after].last().filter(|function| address < function.end)
+        self.0.get(after.checked_sub(1)?).filter(|function| address < function.end)
     }
 }
 

@@ -10,8 +10,9 @@
 //! A head, frames from the innermost on, an empty line. Names of functions are shortened as FlameGraph's
 //! `stackcollapse-perf.pl` does, and each stack counts 1, so that the result is the same. Profiles are long and their
 //! lines few: each line of a frame is understood once and then only recognised.
+#![deny(clippy::indexing_slicing)]
 
-use memchr::{memchr, memchr_iter, memrchr};
+use memchr::{memchr_iter, memrchr};
 use rustc_hash::FxHashMap;
 
 use crate::stacks::{NameId, Stacks};
@@ -47,13 +48,8 @@ pub fn looks_like_perf_script(text: &[u8]) -> bool {
 /// Parses the text that `perf script` prints. Nothing in it is an error: what means nothing is counted.
 pub fn read_perf_script(text: &[u8]) -> PerfScript {
     let mut reader = Reader::default();
-    let mut rest = text;
-    while let Some(end) = memchr(b'\n', rest) {
-        reader.line(&rest[..end]);
-        rest = &rest[end + 1..];
-    }
-    if !rest.is_empty() {
-        reader.line(rest);
+    for line in text.split_inclusive(|&byte| byte == b'\n') {
+        reader.line(line.strip_suffix(b"\n").unwrap_or(line));
     }
     // perf ends every stack with an empty line; one without it may lack frames.
     reader.read.is_cut = reader.in_stack && text.last() != Some(&b'\n');
@@ -143,7 +139,8 @@ impl<'a> Reader<'a> {
                 range
             }
         };
-        self.stack.extend_from_slice(&self.names[from as usize..to as usize]);
+        let names = self.names.get(from as usize..to as usize);
+        self.stack.extend_from_slice(names.expect("ranges of `frames` lie in `names`, which only grows"));
     }
 
     fn odd(&mut self) {
@@ -168,11 +165,13 @@ impl<'a> Head<'a> {
             return None;
         }
         for blank in memchr_iter(b' ', line) {
-            let rest = line[blank..].trim_ascii_start();
+            let (name, rest) = line.split_at_checked(blank)?;
+            let rest = rest.trim_ascii_start();
             let number = rest.iter().take_while(|byte| byte.is_ascii_digit() || **byte == b'/').count();
-            let is_number = number > 0 && rest[0] != b'/' && rest.get(number).is_some_and(u8::is_ascii_whitespace);
+            let is_number =
+                number > 0 && !rest.starts_with(b"/") && rest.get(number).is_some_and(u8::is_ascii_whitespace);
             if is_number {
-                return Some(Head { thread: line[..blank].trim_ascii_end(), event: event(line) });
+                return Some(Head { thread: name.trim_ascii_end(), event: event(line) });
             }
         }
         None
@@ -182,7 +181,7 @@ impl<'a> Head<'a> {
 /// `… 9031.127:   1001001 cpu-clock:pppH:` or `… 9031.127: cycles:`; what stands between the time and the last colon.
 fn event(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_end().strip_suffix(b":")?;
-    let name = &line[memrchr(b' ', line)? + 1..];
+    let name = line.get(memrchr(b' ', line)? + 1..)?;
     (!name.is_empty() && !name.iter().all(|byte| byte.is_ascii_digit() || *byte == b'.')).then_some(name)
 }
 
@@ -196,7 +195,7 @@ struct Frame<'a> {
 fn behind_address(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     let address = line.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-    let rest = &line[address..];
+    let rest = line.get(address..)?;
     (address > 0 && rest.first().is_some_and(|byte| *byte == b' ')).then_some(rest)
 }
 
@@ -209,7 +208,8 @@ fn frame(line: &[u8]) -> Option<Frame<'_>> {
                 // ` (module)` alone: no function, as perf prints without symbols.
                 (rest.first() == Some(&b'(')).then_some(0)
             })?;
-            (rest[..open].trim_ascii(), &rest[open + 1..])
+            let (function, module) = rest.split_at_checked(open)?;
+            (function.trim_ascii(), module.get(1..)?)
         }
         None => return None,
     };

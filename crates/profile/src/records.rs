@@ -1,5 +1,6 @@
 //! The records of a ring, decoded: `enum perf_event_type` of include/uapi/linux/perf_event.h, for the samples
 //! that `prony_machine::perf` asks for.
+#![deny(clippy::indexing_slicing)]
 
 /// Record of the kernel's ring buffer.
 #[derive(Debug, PartialEq, Eq)]
@@ -167,8 +168,8 @@ fn map(mut fields: Fields<'_>, misc: u16) -> Option<Map<'_>> {
     let (_protection, _flags) = (fields.u32()?, fields.u32()?);
     let identity = match misc & MISC_MMAP_BUILD_ID {
         // One byte of length, three reserved, up to twenty bytes of build id.
-        0 => Identity::Inode(Fields(&which[8..]).u64()?),
-        _ => Identity::BuildId(which[4..].get(..usize::from(which[0]))?),
+        0 => Identity::Inode(Fields(which.get(8..)?).u64()?),
+        _ => Identity::BuildId(which.get(4..)?.get(..usize::from(*which.first()?))?),
     };
     Some(Map { pid, start, length, offset, identity, path: until_zero(fields.0) })
 }

@@ -1,4 +1,5 @@
 //! Address spaces as they change: the file, and the place in it, of an address of a process.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,6 +21,15 @@ pub struct Place {
 
 /// Number of an object in a recording.
 pub type ObjectId = u32;
+
+/// The object with this number.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "numbers of objects are given out by `Spaces` alone, and no object is removed"
+)]
+pub(crate) fn object(objects: &[Object], id: ObjectId) -> &Object {
+    &objects[id as usize]
+}
 
 /// Whatever code can be in.
 #[derive(Debug)]
@@ -175,8 +185,8 @@ impl Spaces {
         };
         let is_file = matches!(kind, ObjectKind::File(_));
         let object = self.object(kind, if is_file { identity } else { FileIdentity::None });
-        if is_file && self.objects[object as usize].file.is_none() {
-            self.objects[object as usize].file = held(pid, start, length, path);
+        if let Some(object) = self.objects.get_mut(object as usize).filter(|object| is_file && object.file.is_none()) {
+            object.file = held(pid, start, length, path);
         }
         // What is no file has no offsets: its places are its addresses.
         let offset = if is_file { offset } else { start };

@@ -1,6 +1,7 @@
 //! Stacks with names, counted: what every way of reading samples leads to, and every answer starts from.
 //!
 //! Written as text they are Brendan Gregg's folded stacks, a line each: `thread;main;tick;send 42`.
+#![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write;
 
@@ -75,6 +76,10 @@ impl Stacks {
     }
 
     /// A name by its number.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "numbers of names are given out by `name` alone, and no name is removed"
+    )]
     pub fn text(&self, name: NameId) -> &str {
         &self.names[name as usize]
     }
@@ -100,16 +105,15 @@ impl Stacks {
 
     fn insert(&mut self, stack: &[NameId], weight: u64) -> usize {
         self.total = self.total.saturating_add(weight);
-        let number = match self.known_stacks.get(stack) {
-            Some(&known) => known,
-            None => {
-                self.stacks.push((stack.into(), 0));
-                self.known_stacks.insert(stack.into(), self.stacks.len() - 1);
-                self.stacks.len() - 1
-            }
-        };
-        let (_, counted) = &mut self.stacks[number];
-        *counted = counted.saturating_add(weight);
+        if let Some(&known) = self.known_stacks.get(stack)
+            && let Some((_, counted)) = self.stacks.get_mut(known)
+        {
+            *counted = counted.saturating_add(weight);
+            return known;
+        }
+        let number = self.stacks.len();
+        self.stacks.push((stack.into(), weight));
+        self.known_stacks.insert(stack.into(), number);
         number
     }
 

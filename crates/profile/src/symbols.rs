@@ -1,4 +1,5 @@
 //! Names for places of code.
+#![deny(clippy::indexing_slicing)]
 
 mod debug_info;
 mod demangle;
@@ -18,7 +19,7 @@ pub use jit::{JitMap, read_map};
 pub use readable::shortened;
 
 use crate::elf::Bulky;
-use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place};
+use crate::space::{FileIdentity, Object, ObjectId, ObjectKind, Place, object};
 use debug_info::Refused;
 use object_file::ObjectFile;
 
@@ -111,7 +112,7 @@ impl<'a> Symbols<'a> {
 
     /// The functions at a place, innermost first: more than one where calls were inlined. Never none.
     pub(crate) fn names(&mut self, place: Place) -> Vec<String> {
-        let object = &self.objects[place.object as usize];
+        let object = object(self.objects, place.object);
         let missing_symbols = &mut self.missing_symbols;
         let source = self.sources.entry(place.object).or_insert_with(|| {
             let (source, why) = open(object);
@@ -138,7 +139,7 @@ impl<'a> Symbols<'a> {
             self.sources.iter().filter_map(|(&id, source)| Some((id, source.refused()?))).collect();
         refused.sort_by_key(|&(id, _)| id);
         for (id, Refused { path: split, why }) in refused {
-            let kind = &self.objects[id as usize].kind;
+            let kind = &object(self.objects, id).kind;
             let path = if let ObjectKind::File(path) = kind { Some(path.clone()) } else { None };
             let why = NoSymbols::Split { path: split, why };
             self.missing_symbols.push((id, MissingSymbols { object: shown(kind), path, why }));

@@ -1,5 +1,6 @@
 //! Stacks from registers, a copy of the stack and the tables that compilers write for exceptions (DWARF call
 //! frame information), where programs keep no frame pointers. `framehop` does the walking, but for 32-bit programs.
+#![deny(clippy::indexing_slicing)]
 
 #[cfg(target_arch = "x86_64")]
 mod i386;
@@ -13,7 +14,7 @@ use rustc_hash::FxHashMap;
 
 use crate::elf::{Segments, read, section};
 use crate::records::UserStack;
-use crate::space::{Object, ObjectId, Space};
+use crate::space::{Object, ObjectId, Space, object};
 
 /// Number of frames past which a stack is cut.
 const DEPTH_MAX: usize = 512;
@@ -105,7 +106,7 @@ impl Walker {
         }
         let mut tables = Tables::new();
         for (start, mapping) in space.mappings() {
-            let object = &objects[mapping.object as usize];
+            let object = object(objects, mapping.object);
             let sections = self.objects.entry(mapping.object).or_insert_with(|| sections(object));
             let Some(sections) = sections else { continue };
             let Some(stated) = sections.segments.address(mapping.offset) else { continue };

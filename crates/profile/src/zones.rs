@@ -1,5 +1,6 @@
 //! Reads what the zones of a program left: the file of `prony_zones.h` and of the crate `prony-zones`, which
 //! `docs/formats/profile.md` draws.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

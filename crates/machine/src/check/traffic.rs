@@ -11,7 +11,12 @@ const INTERRUPTS_PER_S: f64 = 10.0;
 const TICKS_PER_S: f64 = 10.0;
 
 pub(super) fn findings(window: &Window) -> Vec<Finding> {
-    let [cpu, memory, io] = [0, 1, 2].map(|resource| pressure(window, resource));
+    let [cpu_before, memory_before, io_before] = window.before.pressure_us;
+    let [cpu_after, memory_after, io_after] = window.after.pressure_us;
+    let pressure = |name, what, before, after| pressure(window, (name, what), before, after);
+    let cpu = pressure(Disturbance::CpuPressure, "a task of the machine waited for a CPU", cpu_before, cpu_after);
+    let memory = pressure(Disturbance::MemoryPressure, "a task waited for memory", memory_before, memory_after);
+    let io = pressure(Disturbance::IoPressure, "a task waited for a disk", io_before, io_after);
     vec![
         steal(window),
         queue_wait(window),
@@ -61,14 +66,14 @@ fn queue_wait(window: &Window) -> Finding {
     }
 }
 
-fn pressure(window: &Window, resource: usize) -> Finding {
-    let (name, what) = [
-        (Disturbance::CpuPressure, "a task of the machine waited for a CPU"),
-        (Disturbance::MemoryPressure, "a task waited for memory"),
-        (Disturbance::IoPressure, "a task waited for a disk"),
-    ][resource];
-    let grown = window.after.pressure_us[resource].zip(window.before.pressure_us[resource]);
-    match grown.and_then(|(after, before)| after.checked_sub(before)) {
+/// Time for which tasks waited for a resource, `before` and `after` the window, in microseconds.
+fn pressure(
+    window: &Window,
+    (name, what): (Disturbance, &'static str),
+    before: Option<u64>,
+    after: Option<u64>,
+) -> Finding {
+    match after.zip(before).and_then(|(after, before)| after.checked_sub(before)) {
         Some(stalled_us) => share(name, stalled_us as f64 / 1e6 / window.elapsed_s, what),
         None => unknown(name, "no /proc/pressure: this kernel has no PSI, or psi=1 is missing on its command line"),
     }

@@ -65,9 +65,14 @@ impl Ring {
     /// As [`Ring::open`].
     pub fn add(&mut self, sampling: &Sampling, target: Target) -> Result<(), PerfError> {
         let event = open(sampling, target, self.cpu, self.data_bytes / 4)?;
-        redirect(&event, &self.events[0])?;
+        redirect(&event, self.first_event())?;
         self.events.push(event);
         Ok(())
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "a ring is made with one event, and none is removed")]
+    fn first_event(&self) -> &File {
+        &self.events[0]
     }
 
     /// Starts the events, which are off until then.
@@ -101,22 +106,27 @@ impl Ring {
         let data = unsafe { std::slice::from_raw_parts(self.page.as_ptr().add(self.page_bytes), self.data_bytes) };
         while head.wrapping_sub(tail) >= HEADER_BYTES as u64 {
             let at = (tail % self.data_bytes as u64) as usize;
-            let byte = |offset: usize| data[(at + offset) % self.data_bytes];
-            let length = usize::from(u16::from_ne_bytes([byte(6), byte(7)]));
-            if length < HEADER_BYTES || length as u64 > head.wrapping_sub(tail) {
+            let (before, behind) = data.split_at(at);
+            // The last two bytes of a header.
+            let mut size = behind.iter().chain(before).skip(HEADER_BYTES - 2);
+            let (Some(&low), Some(&high)) = (size.next(), size.next()) else { break };
+            let length = usize::from(u16::from_ne_bytes([low, high]));
+            let is_whole = length >= HEADER_BYTES && length as u64 <= head.wrapping_sub(tail);
+            let record = match behind.get(..length) {
+                Some(record) => Some(record),
+                None => before.get(..length - behind.len()).map(|rest| {
+                    whole.clear();
+                    whole.extend_from_slice(behind);
+                    whole.extend_from_slice(rest);
+                    whole.as_slice()
+                }),
+            };
+            let Some(record) = record.filter(|_| is_whole) else {
                 // Only a kernel that breaks its word writes this; what follows has no beginning.
                 tail = head;
                 break;
-            }
-            let until_end = self.data_bytes - at;
-            if length <= until_end {
-                each(&data[at..at + length]);
-            } else {
-                whole.clear();
-                whole.extend_from_slice(&data[at..]);
-                whole.extend_from_slice(&data[..length - until_end]);
-                each(&whole);
-            }
+            };
+            each(record);
             tail += length as u64;
         }
         // Reads of the data come before the kernel may write there again.
@@ -148,7 +158,7 @@ fn map(event: &File, bytes: usize) -> io::Result<NonNull<u8>> {
 /// # Errors
 /// What the kernel said; a signal is no error.
 pub fn wait(rings: &[Ring], stop: Option<BorrowedFd>, time: Duration) -> io::Result<()> {
-    let descriptors = rings.iter().map(|ring| ring.events[0].as_raw_fd()).chain(stop.map(|stop| stop.as_raw_fd()));
+    let descriptors = rings.iter().map(|ring| ring.first_event().as_raw_fd()).chain(stop.map(|stop| stop.as_raw_fd()));
     let mut polled: Vec<libc::pollfd> =
         descriptors.map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 }).collect();
     let mut limit = time;

@@ -193,6 +193,6 @@ impl OwnWait {
     pub(super) fn read_ns(&self) -> Option<u64> {
         let mut text = [0; 64];
         let length = self.0.read_at(&mut text, 0).ok()?;
-        parse_schedstat(str::from_utf8(&text[..length]).ok()?).map(|schedstat| schedstat.waited_ns)
+        parse_schedstat(str::from_utf8(text.get(..length)?).ok()?).map(|schedstat| schedstat.waited_ns)
     }
 }

@@ -71,7 +71,7 @@ impl Drain {
                 Ok(0) => return Ok(Flow::Closed),
                 Ok(length) => {
                     let room = self.keep_bytes.saturating_sub(self.bytes.len());
-                    self.bytes.extend_from_slice(&chunk[..length.min(room)]);
+                    self.bytes.extend_from_slice(chunk.get(..length.min(room)).unwrap_or_default());
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Flow::Open),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -86,8 +86,8 @@ impl Counters {
 fn read(file: &mut File) -> io::Result<Reading> {
     let mut bytes = [0; size_of::<Reading>()];
     file.read_exact(&mut bytes)?;
-    let field = |at: usize| u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
-    Ok([field(0), field(8), field(16)])
+    let mut fields = bytes.as_chunks().0.iter().map(|field| u64::from_ne_bytes(*field));
+    Ok(std::array::from_fn(|_| fields.next().unwrap_or_default()))
 }
 
 /// Reads give, after the count, for how long it was wanted and had a place in the hardware.

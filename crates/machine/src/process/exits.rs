@@ -234,7 +234,7 @@ fn receive(socket: &OwnedFd, mut each: impl FnMut(&[u8])) -> io::Error {
         // SAFETY: a buffer and its length.
         let length = unsafe { libc::recv(socket.as_raw_fd(), message.as_mut_ptr().cast(), message.len(), 0) };
         match usize::try_from(length) {
-            Ok(length) => each(&message[..length]),
+            Ok(length) => each(message.get(..length).unwrap_or_default()),
             Err(_) => match io::Error::last_os_error() {
                 error if error.kind() == ErrorKind::Interrupted => {}
                 error => return error,

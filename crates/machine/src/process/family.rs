@@ -146,6 +146,10 @@ fn members(root: u32, events: &[Event]) -> Result<HashMap<u32, Task>, NoWait> {
 
 /// Takes out the tasks whose lives do not touch and that ran longest together: weighted interval
 /// scheduling (Kleinberg & Tardos 2006, section 6.1).
+#[expect(
+    clippy::indexing_slicing,
+    reason = "`best_ns` has one entry more than `lives`, and `before` and `first` are numbers of lives"
+)]
 fn without_longest_chain(mut lives: Vec<Life>) -> Vec<Life> {
     lives.sort_unstable_by_key(|life| life.end_ns);
     let before = |life: &Life| lives.partition_point(|other| other.end_ns <= life.begin_ns);

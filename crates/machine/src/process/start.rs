@@ -216,14 +216,15 @@ impl Child {
         watched.extend(drains.iter().map(|drain| watch(drain.from.as_raw_fd())));
         loop {
             poll(&mut watched, -1)?;
-            if watched[0].revents != 0 {
+            let [ended, stopped, pipes @ ..] = watched.as_mut_slice() else { return Ok(false) };
+            if ended.revents != 0 {
                 return Ok(false);
             }
-            if watched[1].revents != 0 {
+            if stopped.revents != 0 {
                 self.end()?;
                 return Ok(true);
             }
-            for (drain, watched) in drains.iter_mut().zip(&mut watched[2..]) {
+            for (drain, watched) in drains.iter_mut().zip(pipes) {
                 if watched.revents != 0 && drain.empty()? == Flow::Closed {
                     watched.fd = -1;
                 }

@@ -2,6 +2,7 @@
 //!
 //! A file names its split debug information by paths of its own choice, so these are opened as [`elf::open_named`] has
 //! it, and all of them together stay within a budget.
+#![deny(clippy::indexing_slicing)]
 
 use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::OsStr;

@@ -1,4 +1,5 @@
 //! Names as they stand in the source: C++, Rust and Swift; C and Go names are plain.
+#![deny(clippy::indexing_slicing)]
 
 use symbolic_common::{Language, Name, NameMangling};
 use symbolic_demangle::{Demangle, DemangleOptions};

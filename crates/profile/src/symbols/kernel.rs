@@ -1,4 +1,5 @@
 //! Names of the kernel's functions, from `/proc/kallsyms`.
+#![deny(clippy::indexing_slicing)]
 
 use crate::elf::{Function, Functions};
 

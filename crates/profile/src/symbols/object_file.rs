@@ -1,4 +1,5 @@
 //! Names from an ELF file and its debug information, if both belong to what ran.
+#![deny(clippy::indexing_slicing)]
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Names that people can read: without the arguments that templates of the standard library have by default, and where
 //! little room is, without those of any template.
+#![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
 
@@ -93,7 +94,7 @@ fn closing(name: &str, open: usize) -> Option<usize> {
         match byte {
             b'<' => depth += 1,
             // `->`, of a function's result.
-            b'>' if at > open && name.as_bytes()[at - 1] != b'-' => {
+            b'>' if at > open && name.as_bytes().get(at - 1) != Some(&b'-') => {
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
                     return Some(at);

@@ -1,4 +1,5 @@
 //! Stacks of 32-bit programs on a 64-bit kernel: the same tables with other registers, which `framehop` does not read.
+#![deny(clippy::indexing_slicing)]
 
 use gimli::{BaseAddresses, CfaRule, EhFrame, EhFrameOffset, Encoding, EndianSlice, EvaluationResult, Format};
 use gimli::{LittleEndian, Location, RegisterRule, UnwindContext, UnwindExpression, UnwindSection as _, Value, X86};
@@ -8,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::DEPTH_MAX;
 use crate::elf::{Segments, read, section};
 use crate::records::UserStack;
-use crate::space::{Object, ObjectId, ObjectKind, Space};
+use crate::space::{Object, ObjectId, ObjectKind, Space, object};
 
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -104,7 +105,7 @@ impl Walker {
         memory: &mut Memory<'_>,
     ) -> Option<(Registers, bool)> {
         let (start, mapping) = space.at(address)?;
-        let object = &objects[mapping.object as usize];
+        let object = object(objects, mapping.object);
         if object.kind == ObjectKind::Vdso {
             return Some((after_system_call(space, registers, memory)?, false));
         }
