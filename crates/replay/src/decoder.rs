@@ -1,4 +1,5 @@
 //! A decoder as a process: datagrams go in, a line of JSON comes back for each.
+#![deny(clippy::indexing_slicing)]
 
 use prony_decoder::{Answer, AnswerError, Datagram, MOST_LINE_BYTES, Reply, greeting, read_hello};
 use prony_text::Untrusted;
@@ -387,7 +388,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn garbage(&self, datagram: u64, error: AnswerError, line: &[u8]) -> DecoderError {
-        let line = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned();
+        let line = String::from_utf8_lossy(line.get(..SHOWN_BYTES).unwrap_or(line)).into_owned();
         DecoderError::Garbage { side: self.side, datagram, error, line }
     }
 
@@ -447,7 +448,7 @@ fn keep_end(mut from: ChildStderr, to: &Mutex<Vec<u8>>) {
     let mut buffer = [0; 1024];
     while let Ok(count @ 1..) = from.read(&mut buffer) {
         let mut kept = to.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.extend(&buffer[..count]);
+        kept.extend(buffer.get(..count).unwrap_or_default());
         let over = kept.len().saturating_sub(KEPT_BYTES);
         kept.drain(..over);
     }

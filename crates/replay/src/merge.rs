@@ -1,6 +1,7 @@
 //! Puts the records of all threads into the order of their process, or of the processes that share one.
 //!
 //! The bytes come from memory that the server can write to, so they may be anything.
+#![deny(clippy::indexing_slicing)]
 
 use crate::channel::{Fault, Run};
 use prony_channel::CLOCK_RUN;
@@ -23,13 +24,18 @@ struct Pending {
 impl Pending {
     /// The head of the first record, if the record is whole.
     fn front(&self, slot: usize) -> Result<Option<Head>, Fault> {
-        let bytes = &self.bytes[self.start..];
+        let bytes = self.rest();
         let Some(first) = bytes.first_chunk::<HEAD_BYTES>() else { return Ok(None) };
-        let size = u32::from_le_bytes([first[0], first[1], first[2], first[3]]);
+        let size = first.first_chunk().map_or(0, |size| u32::from_le_bytes(*size));
         let head = Head::from_bytes(first).filter(|head| head.size as usize <= MAX_RECORD_BYTES);
         let head =
             head.ok_or(Fault { what: "bytes of a record", slot, limit: MAX_RECORD_BYTES as u64, found: size.into() })?;
         Ok((bytes.len() >= head.size as usize).then_some(head))
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "`step` goes over whole records only")]
+    fn rest(&self) -> &[u8] {
+        &self.bytes[self.start..]
     }
 
     fn waiting(&self) -> usize {
@@ -38,10 +44,11 @@ impl Pending {
 
     /// Hands the first record on and steps over it; returns the places it took in the order.
     fn hand_on<E>(&mut self, head: &Head, each: &mut impl FnMut(u16, &[u8]) -> Result<(), E>) -> Result<u64, E> {
-        let record = &self.bytes[self.start..self.start + head.size as usize];
+        let record = self.rest();
+        let record = record.get(..head.size as usize).unwrap_or(record);
         let mut places = 1;
         if head.op == CLOCK_RUN {
-            let reads = record[HEAD_BYTES..].chunks_exact(8);
+            let reads = record.get(HEAD_BYTES..).unwrap_or_default().chunks_exact(8);
             places = reads.len() as u64;
             let mut read = Head { size: HEAD_BYTES as u32, op: head.ret as u16, fd: -1, ..*head };
             for (place, nanoseconds) in reads.enumerate() {

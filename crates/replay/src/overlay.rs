@@ -1,5 +1,6 @@
 //! The files of a demo in the place of those of this machine, where these are missing or differ: seen by the server
 //! alone, gone afterwards. Directories on the way that are missing here, the working directory among them, too.
+#![deny(clippy::indexing_slicing)]
 
 use crate::launch::Mount;
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
@@ -92,15 +93,18 @@ impl Place {
         let directories = names.len() - usize::from(file && !names.is_empty());
         let mut there = PathBuf::from("/");
         let mut found = 0;
-        while found < directories && there.join(names[found]).is_dir() {
-            there.push(names[found]);
+        for name in names.iter().take(directories) {
+            if !there.join(name).is_dir() {
+                break;
+            }
+            there.push(name);
             found += 1;
         }
         let there = fs::canonicalize(&there).map_err(at(&there))?;
         if is_below_made_up(&there) {
             return Err(OverlayError::Place(path.to_owned()));
         }
-        Ok(Place { there, missing: names[found..].iter().collect() })
+        Ok(Place { there, missing: names.iter().skip(found).collect() })
     }
 
     /// As [`Place::of`]; a directory missing in the root directory is made, as nothing can be merged with that.
@@ -207,7 +211,7 @@ impl Plan {
         let make = |path: &Path| DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(at(path));
         let mut mounts = Vec::new();
         for (asset, path) in &self.assets {
-            let path = places[path].path();
+            let path = places.get(path).map_or_else(|| path.clone(), Place::path);
             let here = below(&root, &path);
             make(here.parent().unwrap_or(&root))?;
             // Something to mount it on.
@@ -366,7 +370,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
         match digits.filter(|_| first == b'\\') {
             Some(digits) => {
                 out.push(digits.iter().fold(0u8, |value, digit| value.wrapping_mul(8).wrapping_add(digit - b'0')));
-                rest = &after[3..];
+                rest = after.get(3..).unwrap_or_default();
             }
             None => {
                 out.push(first);

@@ -1,5 +1,6 @@
 //! Directories that a server writes and reads back: archived when recording starts, and laid over
 //! the real ones for each replay.
+#![deny(clippy::indexing_slicing)]
 
 use crate::launch::Mount;
 use crate::layout::{LayoutError, UnpackOptions, lay_out};
@@ -183,16 +184,17 @@ fn named(directories: &[PathBuf], asked: &[PathBuf]) -> Result<Vec<bool>, StateE
             (Some(Ok(parent)), Some(name)) => parent.join(name),
             _ => absolute.clone(),
         };
-        let Some(number) = directories.iter().position(|path| *path == real || *path == absolute) else {
+        let mut numbered = directories.iter().zip(&mut named);
+        let Some((found, named)) = numbered.find(|(path, _)| **path == real || **path == absolute) else {
             return Err(StateError::NotOfTheDemo {
                 directory: directory.display().to_string(),
                 state: directories.to_vec(),
             });
         };
-        if fs::symlink_metadata(&directories[number]).is_ok_and(|data| data.is_symlink()) {
+        if fs::symlink_metadata(found).is_ok_and(|data| data.is_symlink()) {
             return Err(StateError::Link { path: directory.display().to_string() });
         }
-        named[number] = true;
+        *named = true;
     }
     Ok(named)
 }

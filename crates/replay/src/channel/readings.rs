@@ -1,10 +1,11 @@
 //! Counts and states that a server keeps in the control area, as the process outside reads them.
+#![deny(clippy::indexing_slicing)]
 
 use super::Channel;
 use super::memory::Mapped;
 use prony_channel::{
     AT_END, Counts, FAILURES, FRAMES_OFFSET, Failure, FrameTime, NO_THREAD, PROCESSES, Process, ProcessState, Report,
-    ReportState, SlotState, Stop, StopKind, THREADS, Waiting,
+    ReportState, SlotState, Stop, StopKind, Thread, Waiting,
 };
 use std::io;
 use std::os::fd::AsFd;
@@ -37,10 +38,8 @@ impl Channel {
 
     /// Counts of a replay, summed over all threads.
     pub(crate) fn counted(&self) -> Counted {
-        let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
         let ended = std::iter::once(&self.control().ended_counts);
-        let counts: Vec<&Counts> =
-            ended.chain(self.control().threads[..used].iter().map(|slot| &slot.counts)).collect();
+        let counts: Vec<&Counts> = ended.chain(self.thread_slots().map(|slot| &slot.counts)).collect();
         let sum = |pick: fn(&Counts) -> &AtomicU64| {
             counts.iter().map(|counts| pick(counts).load(Ordering::Relaxed)).fold(0, u64::wrapping_add)
         };
@@ -71,13 +70,24 @@ impl Channel {
     /// Slots of the processes so far.
     fn slots(&self) -> &[Process] {
         let used = self.control().processes_used.load(Ordering::Acquire) as usize;
-        &self.control().processes[..used.min(PROCESSES)]
+        let all = &self.control().processes;
+        all.get(..used).unwrap_or(all)
+    }
+
+    /// Slots of the threads so far.
+    fn thread_slots(&self) -> impl Iterator<Item = &Thread> {
+        self.control().threads.iter().take(self.control().thread_slots_used.load(Ordering::Acquire) as usize)
+    }
+
+    /// The slot of a process; for a number that the server has overwritten, of some process.
+    #[expect(clippy::indexing_slicing, reason = "a remainder of the length of the array")]
+    fn process_slot(&self, process: u32) -> &Process {
+        &self.control().processes[process as usize % PROCESSES]
     }
 
     /// State of each live thread of a replay.
     pub(crate) fn threads(&self) -> Vec<ThreadState> {
-        let used = (self.control().thread_slots_used.load(Ordering::Acquire) as usize).min(THREADS);
-        let live = self.control().threads[..used].iter().filter(|slot| {
+        let live = self.thread_slots().filter(|slot| {
             let process = slot.process.load(Ordering::Relaxed) as usize % PROCESSES;
             slot.state.is(SlotState::InUse, Ordering::Acquire)
                 && slot.thread.load(Ordering::Relaxed) != NO_THREAD
@@ -85,7 +95,7 @@ impl Channel {
         });
         live.map(|slot| {
             let process = slot.process.load(Ordering::Relaxed);
-            let known = &self.control().processes[process as usize % PROCESSES];
+            let known = self.process_slot(process);
             let leader = known.leader.load(Ordering::Relaxed).checked_sub(1).unwrap_or(process);
             ThreadState {
                 process,
@@ -96,7 +106,7 @@ impl Channel {
                 finished: slot.call.load(Ordering::Relaxed) == AT_END,
                 record: slot.record.load(Ordering::Relaxed),
                 turn: slot.turn.load(Ordering::Relaxed),
-                now: self.control().processes[leader as usize % PROCESSES].order.load(Ordering::Relaxed),
+                now: self.process_slot(leader).order.load(Ordering::Relaxed),
             }
         })
         .collect()
@@ -143,9 +153,8 @@ impl Channel {
     pub(crate) fn failures(&self) -> (Vec<FailedCall>, u32) {
         let used = self.control().failures_used.load(Ordering::Acquire);
         let numbers = used.saturating_sub(FAILURES as u32)..used;
-        let places = numbers.map(|number| (number, number as usize % FAILURES));
-        let failures = places.filter_map(|(number, place)| {
-            let failure = &self.control().failures[place];
+        let failures = numbers.filter_map(|number| {
+            let failure = self.control().failures.get(number as usize % FAILURES)?;
             (failure.state.load(Ordering::Acquire) == number.wrapping_add(1)).then(|| FailedCall::of(failure))
         });
         (failures.collect(), used)
@@ -241,7 +250,7 @@ impl FailedCall {
 
 /// The first `length` bytes, or all where it says more.
 fn cut(bytes: &[u8], length: u32) -> Vec<u8> {
-    bytes[..(length as usize).min(bytes.len())].to_vec()
+    bytes.get(..length as usize).unwrap_or(bytes).to_vec()
 }
 
 /// Text before the first zero byte.

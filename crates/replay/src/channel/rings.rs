@@ -1,8 +1,9 @@
 //! Records of a server's threads as the recorder reads them from the rings.
+#![deny(clippy::indexing_slicing)]
 
 use super::Channel;
 use super::memory::Mapped;
-use prony_channel::{LEAST_RING_BYTES, PROCESSES, RING_BYTES, THREADS, ring_offset};
+use prony_channel::{LEAST_RING_BYTES, PROCESSES, RING_BYTES, ring_offset};
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -66,12 +67,14 @@ impl Channel {
     /// # Errors
     /// When a ring cannot be mapped, or the server has written over what the library says of it.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(u32, u32, usize, Run)) -> Result<usize, DrainError> {
-        let used = self.control().thread_slots_used.load(Ordering::Acquire) as usize;
+        let Channel { memory, control, rings, tails, .. } = self;
+        let control = control.control();
+        let used = control.thread_slots_used.load(Ordering::Acquire) as usize;
         let mut total = 0;
-        for place in 0..used.min(THREADS) {
-            let slot = &self.control().threads[place];
+        let slots = control.threads.iter().zip(tails).zip(rings).take(used).enumerate();
+        for (place, ((slot, known_tail), mapped)) in slots {
             let head = slot.head.0.load(Ordering::Acquire);
-            let tail = self.tails[place];
+            let tail = *known_tail;
             if head == tail {
                 continue;
             }
@@ -85,24 +88,24 @@ impl Channel {
                 return Err(fault("bytes of a ring", ring_bytes as u64, length).into());
             }
             let process = slot.process.load(Ordering::Relaxed);
-            if process as usize >= PROCESSES {
+            let Some(known) = control.processes.get(process as usize) else {
                 return Err(fault("index of a process", PROCESSES as u64 - 1, process.into()).into());
-            }
-            let leader = match self.control().processes[process as usize].leader.load(Ordering::Relaxed) {
+            };
+            let leader = match known.leader.load(Ordering::Relaxed) {
                 0 => process,
                 leader if leader as usize <= PROCESSES => leader - 1,
                 found => return Err(fault("leader of an order", PROCESSES as u64, found.into()).into()),
             };
-            if self.rings[place].as_ref().is_none_or(|ring| ring.length() != 2 * ring_bytes) {
-                let ring = Mapped::of(self.memory.as_fd(), ring_offset(place), ring_bytes, true);
-                self.rings[place] = Some(ring.map_err(DrainError::System)?);
+            if mapped.as_ref().is_none_or(|ring| ring.length() != 2 * ring_bytes) {
+                let ring = Mapped::of(memory.as_fd(), ring_offset(place), ring_bytes, true);
+                *mapped = Some(ring.map_err(DrainError::System)?);
             }
-            let Some(ring) = &self.rings[place] else { continue };
+            let Some(ring) = mapped else { continue };
             // Mapped twice in a row: as many bytes as the ring holds lie behind every place of the first half.
             let start = tail as usize & (ring_bytes - 1);
             each(process, leader, place, Run { ring, start, length: length as usize });
-            self.tails[place] = head;
-            self.control().threads[place].tail.0.store(head, Ordering::Release);
+            *known_tail = head;
+            slot.tail.0.store(head, Ordering::Release);
             total += length as usize;
         }
         Ok(total)
