@@ -15,7 +15,7 @@ use std::net::IpAddr;
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use crate::address::Address;
-use crate::{Class, Head, Op, Part, PartKind, Parts, WAIT_FOREVER};
+use crate::{Class, Head, Op, Part, PartKind, Parts, READY_AGE, READY_AGE_SHIFT, WAIT_FOREVER};
 
 pub use errno::errno_name;
 
@@ -138,7 +138,11 @@ fn part_text(f: &mut fmt::Formatter<'_>, op: u16, part: &Part<'_>, full: bool) -
         Some(PartKind::Ready) => {
             write!(f, "{{")?;
             for (place, (fd, events)) in ready(part.bytes).enumerate() {
-                write!(f, "{}{fd}: {events:#x}", if place > 0 { ", " } else { "" })?;
+                write!(f, "{}{fd}: {:#x}", if place > 0 { ", " } else { "" }, events & !READY_AGE)?;
+                match (events & READY_AGE) >> READY_AGE_SHIFT {
+                    0 => {}
+                    age => write!(f, " of the registration {age} before")?,
+                }
             }
             write!(f, "}}")
         }

@@ -49,6 +49,13 @@ pub struct Head {
 /// The timeout of a wait that has none.
 pub const WAIT_FOREVER: u32 = u32::MAX;
 
+/// Bits of the events of `epoll` in a [`PartKind::Ready`] that no kernel sets: how often the descriptor was added to the instance
+/// after the registration that the event belongs to. Above 0 that registration is gone, and the data is that which it had.
+pub const READY_AGE: u32 = 0b11 << READY_AGE_SHIFT;
+
+/// Place of the lowest bit of [`READY_AGE`].
+pub const READY_AGE_SHIFT: u32 = 16;
+
 /// `ret` of the creation of a thread: from here on, acquisitions of this process that need no wait have no record. Those
 /// that have one begin with [`Op::AcquireStart`](crate::Op::AcquireStart), whose `ret` is the number of acquisitions that
 /// the thread made without since its last call that [restarts the count](crate::Op::restarts_count).
@@ -99,7 +106,7 @@ pub enum PartKind {
     Addr = 3,
     /// Ancillary data (`cmsghdr` and content).
     Control = 4,
-    /// Ready descriptors of a wait: `fd: i32, events: u32` each.
+    /// Ready descriptors of a wait: `fd: i32, events: u32` each. For `epoll`, [`READY_AGE`] in `events` counts additions.
     Ready = 5,
     /// Other result bytes, in the C layout of the call.
     Value = 6,

@@ -2,6 +2,10 @@
 //! registration instead, so that a record can say which descriptor was ready, and the server gets
 //! its own value back, in record and replay.
 //!
+//! A thread that waits may leave the kernel with an event for a descriptor that another thread closes, opens again and adds
+//! again before the first one has its turn. The server gets the data of the registration that the kernel spoke of, not of the
+//! one that has its descriptor now: so the kernel gets the number of the addition as well, and data of the last ones is kept.
+//!
 //! A registration belongs to an open file description, not to a descriptor: through copies made by
 //! `dup`, sent over a socket or inherited by a forked child, all see the same ones. So each epoll
 //! instance has a name of its own that its copies share, and the table is memory that a forked child
@@ -20,11 +24,17 @@ pub type Instance = u64;
 
 struct Registration {
     epoll: AtomicU64,
-    data: AtomicU64,
+    /// Data of the last additions, each at its number modulo [`KEPT`].
+    data: [AtomicU64; KEPT],
     fd: AtomicI32,
+    /// Number of the last addition of this descriptor to this instance, from 1.
+    addition: AtomicU32,
     /// Next registration in the same bucket, plus one; 0 ends the list.
     next: AtomicU32,
 }
+
+/// Additions of one descriptor whose data is kept. An event that is older than all of them is given the oldest data.
+const KEPT: usize = 4;
 
 const REGISTRATIONS: usize = if cfg!(target_pointer_width = "64") { 1 << 20 } else { 1 << 18 };
 const BUCKETS: usize = REGISTRATIONS / 4;
@@ -129,26 +139,55 @@ fn bucket(epoll: Instance, fd: i32) -> &'static AtomicU32 {
     &table().first[(mixed >> 46) as usize & (BUCKETS - 1)]
 }
 
-/// Remembers what the server attached to `fd` in an epoll instance; returns the registration's number.
-pub fn register(epoll: Instance, fd: i32, data: u64) -> Option<u64> {
-    if let Some(number) = find(epoll, fd) {
-        table().all[number as usize].data.store(data, Ordering::Relaxed);
-        return Some(u64::from(number));
+/// What `epoll_ctl` is about to change in the table.
+pub struct Change {
+    number: u32,
+    addition: u32,
+    is_new: bool,
+    data_before: u64,
+}
+
+impl Change {
+    /// Value for the kernel to give back with each event: the number of the registration, and above it that of the addition.
+    pub fn token(&self) -> u64 {
+        u64::from(self.addition) << 32 | u64::from(self.number)
     }
+
+    /// The call failed: the table is as it was.
+    pub fn undo(self) {
+        let registration = &table().all[self.number as usize];
+        registration.data[self.addition as usize % KEPT].store(self.data_before, Ordering::Relaxed);
+        if self.is_new {
+            registration.addition.store(self.addition.wrapping_sub(1), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Remembers what the server attaches to `fd` in an epoll instance; `is_new`: it is being added. `None` when the table is
+/// full.
+pub fn register(epoll: Instance, fd: i32, data: u64, is_new: bool) -> Option<Change> {
+    let number = find(epoll, fd).or_else(|| insert(epoll, fd))?;
+    let registration = &table().all[number as usize];
+    let addition = registration.addition.load(Ordering::Relaxed).wrapping_add(u32::from(is_new));
+    let data_before = registration.data[addition as usize % KEPT].swap(data, Ordering::Relaxed);
+    registration.addition.store(addition, Ordering::Relaxed);
+    Some(Change { number, addition, is_new, data_before })
+}
+
+fn insert(epoll: Instance, fd: i32) -> Option<u32> {
     let number = table().used.fetch_add(1, Ordering::Relaxed);
     let Some(registration) = table().all.get(number as usize) else {
         table().used.fetch_sub(1, Ordering::Relaxed);
         return None;
     };
     registration.epoll.store(epoll, Ordering::Relaxed);
-    registration.data.store(data, Ordering::Relaxed);
     registration.fd.store(fd, Ordering::Relaxed);
     let first = bucket(epoll, fd);
     let mut next = first.load(Ordering::Relaxed);
     loop {
         registration.next.store(next, Ordering::Relaxed);
         match first.compare_exchange_weak(next, number + 1, Ordering::Release, Ordering::Relaxed) {
-            Ok(_) => return Some(u64::from(number)),
+            Ok(_) => return Some(number),
             Err(found) => next = found,
         }
     }
@@ -166,19 +205,45 @@ fn find(epoll: Instance, fd: i32) -> Option<u32> {
     None
 }
 
-/// Instance, descriptor and data of a registration the kernel handed back.
-pub fn registered(number: u64) -> (Instance, i32, u64) {
-    let registration = &table().all[number as usize & (REGISTRATIONS - 1)];
-    let (fd, data) = (registration.fd.load(Ordering::Relaxed), registration.data.load(Ordering::Relaxed));
-    (registration.epoll.load(Ordering::Relaxed), fd, data)
+/// Registration of an event that the kernel has handed out.
+pub struct Registered {
+    /// Instance that it belongs to.
+    pub instance: Instance,
+    /// Descriptor that was added.
+    pub fd: i32,
+    /// Additions of this descriptor since that one: more than 0 for a registration that is gone.
+    pub age: u32,
+    /// Data that the server attached to it.
+    pub data: u64,
 }
 
-/// Data that the server attached to `fd` in an epoll instance, the `epoll_data` of `epoll_ctl`.
+/// Registration for which the kernel gave this value back.
+pub fn registered(token: u64) -> Registered {
+    let registration = &table().all[token as usize & (REGISTRATIONS - 1)];
+    let addition = (token >> 32) as u32;
+    let age = registration.addition.load(Ordering::Relaxed).wrapping_sub(addition).min(KEPT as u32 - 1);
+    Registered {
+        instance: registration.epoll.load(Ordering::Relaxed),
+        fd: registration.fd.load(Ordering::Relaxed),
+        age,
+        data: registration.data(age),
+    }
+}
+
+impl Registration {
+    /// Data of the addition that came so many before the last one.
+    fn data(&self, age: u32) -> u64 {
+        let addition = self.addition.load(Ordering::Relaxed).wrapping_sub(age);
+        self.data[addition as usize % KEPT].load(Ordering::Relaxed)
+    }
+}
+
+/// Data that the server attached to `fd` in an epoll instance, the `epoll_data` of `epoll_ctl`, `age` additions ago.
 ///
 /// Processes have no common order: what another one registers may not be there yet in a replay, and
 /// is waited for, a second at the most.
-pub fn data(epoll: Instance, fd: i32) -> Option<u64> {
-    let attached = || find(epoll, fd).map(|number| table().all[number as usize].data.load(Ordering::Relaxed));
+pub fn data(epoll: Instance, fd: i32, age: u32) -> Option<u64> {
+    let attached = || find(epoll, fd).map(|number| table().all[number as usize].data(age));
     let elsewhere = epoll >> 32 != u64::from(state::index()) || epoll as u32 <= INHERITED.load(Ordering::Relaxed);
     for _ in 0..1000 {
         if attached().is_some() || !elsewhere {

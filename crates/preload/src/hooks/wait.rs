@@ -1,7 +1,8 @@
 //! Waits for descriptors and for time, and what `epoll` attaches to them.
 
+use super::super::baton;
 use super::super::descriptors;
-use super::super::epoll::{self, Instance};
+use super::super::epoll::{self, Instance, Registered};
 use super::super::player::{self, Answer};
 use super::super::real::hooks;
 use super::super::recorder::{self, Piece};
@@ -11,7 +12,7 @@ use super::super::widths::Time;
 use super::super::widths::plain::{timespec, timeval};
 use super::{blocking, enter, leave, recorded};
 use libc::{c_int, c_ulong, epoll_event, fd_set, nfds_t, pollfd, sigset_t, useconds_t};
-use prony_demo::{Op, PartKind, WAIT_FOREVER};
+use prony_demo::{Op, PartKind, READY_AGE, READY_AGE_SHIFT, WAIT_FOREVER};
 use std::ptr::null_mut;
 
 /// A ready descriptor as it is recorded.
@@ -99,10 +100,12 @@ unsafe fn emit_ready(
     // SAFETY: the block is the calling thread's own. The list is written from its start on, and only what was written
     // is read; any bytes make an entry.
     unsafe {
+        // Events are translated in the turn in which they stand in the record: what a number means depends on it.
+        baton::keep(thread);
         let mut ready = std::mem::MaybeUninit::<[Ready; MOST_READY]>::uninit();
         let (count, more) = gather(&mut *ready.as_mut_ptr(), value);
         let piece = Piece::some(PartKind::Ready, ready.as_ptr().cast(), count * size_of::<Ready>());
-        recorder::emit(thread, op, fd, timeout_ms, i64::from(value), &[piece, more]);
+        recorder::emit_at_once(thread, op, fd, timeout_ms, i64::from(value), &[piece, more]);
     }
 }
 
@@ -252,9 +255,9 @@ unsafe fn wait_epoll(
                 let mut known = true;
                 for (place, at) in ready.iter_mut().zip(0..value as usize) {
                     let event = events.add(at);
-                    let (instance, fd, data) = epoll::registered((*event).u64);
+                    let Registered { instance, fd, age, data } = epoll::registered((*event).u64);
                     (*event).u64 = data;
-                    *place = Ready { fd, events: (*event).events };
+                    *place = Ready { fd, events: (*event).events | age << READY_AGE_SHIFT };
                     *instances.add(at) = instance;
                     known &= instance == waiting;
                 }
@@ -265,11 +268,12 @@ unsafe fn wait_epoll(
                 let mut given = 0;
                 let mut instances = answer.part(PartKind::Value, 0).chunks_exact(size_of::<Instance>());
                 for (fd, bits) in each_ready(answer) {
+                    let age = (bits & READY_AGE) >> READY_AGE_SHIFT;
                     let instance = instances
                         .next()
                         .map_or(waiting, |name| Instance::from_le_bytes(name.try_into().expect("eight bytes")));
-                    if let (true, Some(data)) = (given < count, epoll::data(instance, fd)) {
-                        *events.add(given as usize) = epoll_event { events: bits, u64: data };
+                    if let (true, Some(data)) = (given < count, epoll::data(instance, fd, age)) {
+                        *events.add(given as usize) = epoll_event { events: bits & !READY_AGE, u64: data };
                         given += 1;
                     }
                 }
@@ -401,21 +405,28 @@ hooks! {
     fn epoll_ctl(epoll: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
         // Registered before the kernel knows it: the event may arrive on another thread at once.
         let mut asked = epoll_event { events: 0, u64: 0 };
+        let mut change = None;
         if operation != libc::EPOLL_CTL_DEL && !event.is_null() {
-            let Some(number) = epoll::register(epoll::instance(epoll), fd, (*event).u64) else {
+            let is_new = operation == libc::EPOLL_CTL_ADD;
+            let Some(made) = epoll::register(epoll::instance(epoll), fd, (*event).u64, is_new) else {
                 set_errno(libc::ENOSPC);
                 return -1;
             };
-            asked = epoll_event { events: (*event).events, u64: number };
+            asked = epoll_event { events: (*event).events, u64: made.token() };
+            change = Some(made);
         }
-        recorded(
+        let value = recorded(
             Op::EpollCtl,
             fd,
             operation as u32,
             || real::epoll_ctl(epoll, operation, fd, if event.is_null() { event } else { &mut asked }) as isize,
             |_| [],
             Answer::success,
-        ) as c_int
+        ) as c_int;
+        if let Some(change) = change.filter(|_| value == -1) {
+            change.undo();
+        }
+        value
     }
 
     time64 [__nanosleep64] fn nanosleep(time: *const timespec, left: *mut timespec) -> c_int {

@@ -10,8 +10,21 @@ use crate::report::{self, Finding};
 use crate::state::{self, control, index, leader, slot};
 use crate::thread::{PASS_THROUGH, Thread};
 use prony_channel::{self as channel, NO_THREAD, OP_MASK, SlotState, Stop, StopKind, TAKEN};
-use prony_demo::{Class, HEAD_BYTES, Head, Op, PartKind};
+use prony_demo::{Bound, Class, HEAD_BYTES, Head, Op, PartKind};
 use std::sync::atomic::Ordering;
+
+/// True for a record behind which the descriptor's number means something else.
+unsafe fn ends(record: *const Head, fd: i32) -> bool {
+    // SAFETY: the caller passes a record that is in memory.
+    unsafe {
+        (*record).op & TAKEN == 0
+            && match Op::from_number(number(record)) {
+                Some(Op::Close | Op::CloseFile) => (*record).fd == fd,
+                Some(op) => matches!(op.bound(), Bound::Descriptor | Bound::Accepted) && (*record).ret == i64::from(fd),
+                None => false,
+            }
+    }
+}
 
 /// Number of records that a call looks ahead within its frame.
 const SEARCH_RECORDS: usize = 4096;
@@ -35,7 +48,9 @@ pub(super) unsafe fn search(thread: *mut Thread, op: Op, fd: i32, timeout_ms: u3
             return taken(thread, first);
         }
         let (end, _) = reach(thread);
-        let Some(record) = find(first, end, |record| fits(record, op, fd)) else {
+        // What is behind the end of a descriptor is about another one of the same number.
+        let found = find(first, end, |record| fits(record, op, fd) || ends(record, fd));
+        let Some(record) = found.filter(|&record| fits(record, op, fd)) else {
             return without_record(thread, op, fd, first, end);
         };
         // Locks that were not taken hold other threads up: they are passed over before anything else

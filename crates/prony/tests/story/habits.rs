@@ -127,6 +127,20 @@ fn registrations_belong_to_what_is_behind_an_epoll_descriptor() {
 }
 
 #[test]
+fn an_event_of_a_registration_that_is_gone_has_the_data_of_that_registration() {
+    let _turn = Turn::take();
+    let scratch = Scratch::new("stale");
+    let address = free_address();
+    let command = vec![compiled(&scratch, "stale.c", &[]), address.port().to_string()];
+    let (_, demo) = recorded(&scratch, address, command, &[]);
+    let dump = run(prony().args(["demo", "dump"]).arg(&demo));
+    let answers = dump.lines().filter(|line| line.contains(": a stale even")).count();
+    assert!(answers >= QUESTIONS, "each of {QUESTIONS} answers is about a stale event, found {answers}");
+    assert!(dump.matches(" of the registration 1 before").count() >= QUESTIONS, "the demo marks each of them");
+    replay(&scratch, &demo, &[], &[]).assert_identical();
+}
+
+#[test]
 fn a_script_that_becomes_a_server_with_threads_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("wrapper");
