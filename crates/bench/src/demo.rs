@@ -190,7 +190,7 @@ pub fn run_of_replay(report: &ReplayReport) -> Run {
         frame_ns: report.frame_cpu_ns.iter().map(|ns| ns / report.frames_in_each).collect(),
         ..Measured::default()
     };
-    Run { measured: Some(measured), ..Run::of(wall_s) }
+    Run { measured: Some(Box::new(measured)), ..Run::of(wall_s) }
 }
 
 impl<'a> Replays<'a> {

@@ -156,7 +156,7 @@ pub fn measured_run_as(
     let times = times(&run, &measured, measure);
     // The same where pyperf looks for it.
     run.metadata.extend(measured.peak_rss_bytes.map(|bytes| (COMMAND_MAX_RSS.to_owned(), bytes.into())));
-    run.measured = Some(measured);
+    run.measured = Some(Box::new(measured));
     Ok(MeasuredRun { run, times })
 }
 

@@ -35,12 +35,12 @@ impl Address {
                 Address::Ip(SocketAddr::new(IpAddr::V6(Ipv6Addr::from(ip)), port(bytes)?))
             }
             FAMILY_UNIX => {
-                let name = &bytes[2..];
+                let name = bytes.get(2..)?;
                 let end = match name.first() {
                     Some(0) => name.len(),
                     _ => name.iter().position(|&byte| byte == 0).unwrap_or(name.len()),
                 };
-                Address::Unix(name[..end].to_vec())
+                Address::Unix(name.get(..end)?.to_vec())
             }
             other => Address::Other(other),
         })

@@ -188,7 +188,7 @@ impl Learner {
                 Place::Ip4(at) => self.certain_address(places::ip4(record, at).map(IpAddr::V4)),
                 Place::Ip6(at) => self.certain_address(places::ip6(record, at)),
                 Place::Hardware(at) => self.hardware_address(places::hardware(record, at)),
-                Place::Name(at, length) => self.name(&record[at..at + length]),
+                Place::Name(at, length) => self.name(record.get(at..at + length).unwrap_or_default()),
             }
         }
         for part in Parts::new(record).filter(|part| is_text(part.kind, part.bytes)) {
@@ -210,7 +210,7 @@ impl Learner {
         let mut at = 0;
         while at < path.len() {
             let found = spelling::address_at(path, at);
-            let named = path[..at].iter().rev().find(|byte| !matches!(byte, b'-' | b'_' | b'.'));
+            let named = path.iter().take(at).rev().find(|byte| !matches!(byte, b'-' | b'_' | b'.'));
             at = match found {
                 Some(Spelled::Ip4 { .. }) if named.is_some_and(u8::is_ascii_alphabetic) => at + 1,
                 Some(spelled) if self.spelled(&spelled) => spelled.end(),
@@ -445,6 +445,13 @@ pub struct Anonymizer {
     scratch: Vec<u8>,
 }
 
+/// Writes bytes to a place of a record, if it has room for all of them.
+fn put<const N: usize>(record: &mut [u8], at: usize, bytes: [u8; N]) {
+    if let Some(place) = record.get_mut(at..).and_then(<[u8]>::first_chunk_mut) {
+        *place = bytes;
+    }
+}
+
 impl Anonymizer {
     /// Replaces addresses and names in a record.
     pub fn rewrite(&mut self, record: &mut [u8]) {
@@ -458,19 +465,20 @@ impl Anonymizer {
         let bare_addresses = |at: usize| known.iter().any(|place| matches!(place, Place::Ip4(known) if *known == at));
         for place in &known {
             if let Place::Name(at, length) = *place {
-                self.report.texts_rewritten += u64::from(self.replacements.replace_whole(&mut record[at..at + length]));
+                self.report.texts_rewritten +=
+                    u64::from(self.replacements.replace_whole(record.get_mut(at..at + length).unwrap_or_default()));
             }
         }
         for (at, length) in texts {
             if !bare_addresses(at) {
-                self.text(&mut record[at..at + length]);
+                self.text(record.get_mut(at..at + length).unwrap_or_default());
             }
         }
         for place in known {
             let changed = match place {
                 Place::Ip4(at) => places::ip4(record, at).is_some_and(|was| match self.map.map(IpAddr::V4(was)) {
                     IpAddr::V4(new) if new != was => {
-                        record[at..at + 4].copy_from_slice(&new.octets());
+                        put(record, at, new.octets());
                         true
                     }
                     _ => false,
@@ -479,15 +487,15 @@ impl Anonymizer {
                     let new = self.map.map(was);
                     match new {
                         // The last four bytes of ::ffff:a.b.c.d.
-                        IpAddr::V4(new) => record[at + 12..at + 16].copy_from_slice(&new.octets()),
-                        IpAddr::V6(new) => record[at..at + 16].copy_from_slice(&new.octets()),
+                        IpAddr::V4(new) => put(record, at + 12, new.octets()),
+                        IpAddr::V6(new) => put(record, at, new.octets()),
                     }
                     new != was
                 }),
                 Place::Hardware(at) => {
                     let new = places::hardware(record, at).and_then(|was| self.hardware.get(&was));
                     if let Some(new) = new {
-                        record[at..at + HARDWARE_BYTES].copy_from_slice(new);
+                        put(record, at, *new);
                     }
                     new.is_some()
                 }
@@ -513,7 +521,9 @@ impl Anonymizer {
         let mut at = start;
         while at < text.len() && (last || at + ahead <= text.len()) {
             if let Some((length, new)) = self.replacements.at(text, at) {
-                out[at..at + length].copy_from_slice(&new);
+                if let Some(place) = out.get_mut(at..at + length).filter(|place| place.len() == new.len()) {
+                    place.copy_from_slice(&new);
+                }
                 at += length;
             } else if let Some(end) = spelling::address_at(text, at).and_then(|found| self.respell(&found, out)) {
                 at = end;

@@ -179,10 +179,8 @@ fn kind_name(kind: u8) -> String {
 }
 
 fn ready(bytes: &[u8]) -> impl Iterator<Item = (i32, u32)> {
-    bytes.chunks_exact(8).map(|entry| {
-        let word = |at: usize| [entry[at], entry[at + 1], entry[at + 2], entry[at + 3]];
-        (i32::from_le_bytes(word(0)), u32::from_le_bytes(word(4)))
-    })
+    let words = bytes.as_chunks::<4>().0.as_chunks().0.iter();
+    words.map(|&[fd, events]| (i32::from_le_bytes(fd), u32::from_le_bytes(events)))
 }
 
 fn message(bytes: &[u8]) -> Option<(u32, u32)> {
@@ -198,7 +196,7 @@ fn bytes_text(f: &mut fmt::Formatter<'_>, name: &str, bytes: &[u8], full: bool) 
         }
         return Ok(());
     }
-    let shown = &bytes[..bytes.len().min(PREVIEW_BYTES)];
+    let shown = bytes.get(..PREVIEW_BYTES).unwrap_or(bytes);
     if shown.is_empty() {
         return Ok(());
     }

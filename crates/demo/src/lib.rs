@@ -1,6 +1,7 @@
 //! The demo file: a recorded conversation between a server and its services.
 //!
 //! Pure: bytes in, records out, and back. No clock, no files of its own, no unsafe.
+#![deny(clippy::indexing_slicing)]
 #![forbid(unsafe_code)]
 
 mod bound;

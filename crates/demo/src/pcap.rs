@@ -200,7 +200,7 @@ impl Pcap {
     fn socket(&mut self, process: u16, head: &Head, record: &[u8]) {
         let value =
             Parts::new(record).find(|part| part.kind == PartKind::Value as u8).map_or(&[][..], |part| part.bytes);
-        let number = |at: usize| value.get(at..at + 4).map(|n| i32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+        let number = |at: usize| crate::record::word(value, at).map(u32::cast_signed);
         let domain = number(0).and_then(|domain| u16::try_from(domain).ok());
         // The low four bits are the type; SOCK_NONBLOCK and SOCK_CLOEXEC lie above them.
         let kind = match (domain, number(4).map(|kind| kind & 0xf)) {

@@ -168,13 +168,20 @@ impl<'a> Iterator for Parts<'a> {
     type Item = Part<'a>;
 
     fn next(&mut self) -> Option<Part<'a>> {
-        let head = self.record.get(self.at..self.at + PART_HEAD_BYTES)?;
-        let length = u32::from_le_bytes(head[4..8].try_into().ok()?) as usize;
+        let head: &[u8; PART_HEAD_BYTES] = self.record.get(self.at..)?.first_chunk()?;
+        let [kind, _, _, _, length @ ..] = *head;
+        let length = u32::from_le_bytes(length) as usize;
         let offset = self.at + PART_HEAD_BYTES;
         let bytes = self.record.get(offset..offset.checked_add(length)?)?;
         self.at += part_size(length);
-        Some(Part { kind: head[0], offset, bytes })
+        Some(Part { kind, offset, bytes })
     }
+}
+
+/// The little-endian word at a place.
+#[cfg(feature = "file")]
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|word| u32::from_le_bytes(*word))
 }
 
 /// A whole record that owns its bytes, for tools that build or edit records.
@@ -199,7 +206,9 @@ impl Record {
         self.bytes.extend_from_slice(content);
         self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
         self.head.size = self.bytes.len() as u32;
-        self.bytes[..4].copy_from_slice(&self.head.size.to_le_bytes());
+        if let Some(size) = self.bytes.first_chunk_mut() {
+            *size = self.head.size.to_le_bytes();
+        }
         self
     }
 

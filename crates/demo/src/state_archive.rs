@@ -242,8 +242,11 @@ impl<R: Read> StateArchiveWalk<R> {
         let mut runs = Vec::new();
         let (mut end, mut data) = (0u64, 0u64);
         let mut add = |map: &[u8]| {
-            for entry in map.chunks_exact(24).filter(|entry| entry[0] != 0 && entry[12] != 0) {
-                let (from, length) = number(&entry[..12]).zip(number(&entry[12..]))?;
+            for [from, length] in map.as_chunks::<12>().0.as_chunks().0 {
+                if from.first() == Some(&0) || length.first() == Some(&0) {
+                    continue;
+                }
+                let (from, length) = number(from).zip(number(length))?;
                 let (until, all) = from.checked_add(length).zip(data.checked_add(length))?;
                 if from < end || all > stored || runs.len() == MOST_RUNS {
                     return None;
@@ -279,7 +282,7 @@ impl<R: Read> StateArchiveWalk<R> {
         }
         let (place, left) = self.run;
         let bytes = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-        self.read_exact(&mut buffer[..bytes])?;
+        self.read_exact(buffer.get_mut(..bytes).unwrap_or_default())?;
         self.run = (place + bytes as u64, left - bytes as u64);
         Ok(Some((place, bytes)))
     }
@@ -357,11 +360,11 @@ impl Extended {
     fn read(&mut self, mut records: &[u8]) -> Option<()> {
         while !records.is_empty() {
             let space = records.iter().position(|&byte| byte == b' ')?;
-            let length: usize = std::str::from_utf8(&records[..space]).ok()?.parse().ok()?;
+            let length: usize = std::str::from_utf8(records.get(..space)?).ok()?.parse().ok()?;
             let (record, rest) = records.split_at_checked(length)?;
             let record = record.get(space + 1..)?.strip_suffix(b"\n")?;
             let equals = record.iter().position(|&byte| byte == b'=')?;
-            let (key, value) = (&record[..equals], &record[equals + 1..]);
+            let (key, value) = (record.get(..equals)?, record.get(equals + 1..)?);
             let text = || std::str::from_utf8(value).ok();
             match key {
                 b"path" => self.name = Some(value.to_vec()),
@@ -424,10 +427,11 @@ fn path_of(name: &[u8]) -> Option<Vec<Vec<u8>>> {
 
 /// Digits, ended by a space or zero byte; GNU's base-256 form begins with a byte above 127.
 pub(crate) fn number(field: &[u8]) -> Option<u64> {
-    if field[0] & 0x80 != 0 {
-        return field[1..]
+    let (&first, rest) = field.split_first()?;
+    if first & 0x80 != 0 {
+        return rest
             .iter()
-            .try_fold(u64::from(field[0] & 0x7f), |value, &byte| value.checked_mul(256)?.checked_add(byte.into()));
+            .try_fold(u64::from(first & 0x7f), |value, &byte| value.checked_mul(256)?.checked_add(byte.into()));
     }
     let digits = field.iter().skip_while(|&&byte| byte == b' ').take_while(|byte| byte.is_ascii_digit());
     digits

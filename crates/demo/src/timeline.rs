@@ -404,6 +404,7 @@ impl<'a> Drawing<'a> {
 }
 
 /// The cell of a unit: the last one, as units come in order, or nearly so.
+#[expect(clippy::indexing_slicing, reason = "`place` is where a cell was found or put")]
 fn cell<T: Default>(lane: &mut Lane<T>, unit: u32) -> &mut T {
     let place = match lane.cells.last() {
         Some(last) if last.0 == unit => lane.cells.len() - 1,

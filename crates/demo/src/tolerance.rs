@@ -116,11 +116,10 @@ impl Rules {
     /// be equal. A byte that several fields cover is excused when one of them excuses it.
     pub fn judge(&self, ports: Ports, recorded: &[u8], replayed: &[u8]) -> Likeness {
         let Some(first) = first_difference(recorded, replayed) else { return Likeness::Identical };
-        let rule = match self.rules.iter().position(|rule| rule.applies(ports, recorded)) {
-            Some(rule) if recorded.len() == replayed.len() => rule,
-            _ => return Likeness::Different { offset: first, exceeded: None },
-        };
-        self.rules[rule].judge(rule, recorded, replayed)
+        match self.rules.iter().enumerate().find(|(_, rule)| rule.applies(ports, recorded)) {
+            Some((number, rule)) if recorded.len() == replayed.len() => rule.judge(number, recorded, replayed),
+            _ => Likeness::Different { offset: first, exceeded: None },
+        }
     }
 
     /// Number of rules for bytes.
@@ -159,7 +158,9 @@ impl Rule {
         for (field, place) in self.fields.iter().enumerate() {
             for offset in place.offsets(recorded.len()) {
                 let bytes = offset..offset + place.width;
-                let (was, is) = (&recorded[bytes.clone()], &replayed[bytes.clone()]);
+                let (Some(was), Some(is)) = (recorded.get(bytes.clone()), replayed.get(bytes.clone())) else {
+                    continue;
+                };
                 if was == is {
                     continue;
                 }
@@ -176,11 +177,11 @@ impl Rule {
                         }
                     },
                 };
-                excused[bytes].fill(true);
+                excused.get_mut(bytes).unwrap_or_default().fill(true);
                 fields.push(FieldDifference { field, offset, difference });
             }
         }
-        match (0..recorded.len()).find(|&byte| recorded[byte] != replayed[byte] && !excused[byte]) {
+        match recorded.iter().zip(replayed).zip(&excused).position(|((was, is), excused)| was != is && !excused) {
             None => Likeness::Tolerant(Tolerated { rule, fields }),
             Some(offset) => {
                 let covers = |e: &Exceeded| (e.offset..e.offset + e.kind.width()).contains(&offset);

@@ -148,12 +148,12 @@ fn benchmark(measured: &Measured) -> Benchmark {
         if let Some(taint) = sample.taint {
             run.metadata.insert(TAINT.to_owned(), MetadataValue::text(taint.word()));
         }
-        run.measured = Some(Cost {
+        run.measured = Some(Box::new(Cost {
             wall_s: Some(sample.seconds * passes as f64),
             faults: Some(Faults { minor: sample.faults, major: 0 }),
             counters: BTreeMap::from([(CORE_HZ.to_owned(), sample.core_hz as u64)]),
             ..Cost::default()
-        });
+        }));
         run
     };
     benchmark.runs = measured.values.iter().zip(&measured.series.samples).map(run).collect();

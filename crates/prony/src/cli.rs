@@ -28,7 +28,7 @@ pub use load::{EnetArgs, LoadArgs, LoadVerb};
 pub use machine::{MachineArgs, MachineVerb};
 pub use nic::{NicArgs, NicVerb};
 pub use profile::{ProfileArgs, ProfileVerb};
-pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, StatsArgs};
+pub use samples::{CheckSamplesArgs, CompareArgs, HistArgs, ReadArgs, StatsArgs};
 pub use study::{StudyArgs, StudyVerb};
 
 use crate::numbers::{duration, size};

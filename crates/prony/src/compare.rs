@@ -41,7 +41,7 @@ struct Asked<'a> {
 pub fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     // A place that cannot be written is told at once.
     let html = args.export_html.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
-    let files = load_all_by("compare", &args.files, args.metric)?;
+    let files = load_all_by("compare", &args.files, args.read, args.metric)?;
     let sets = match args.metric {
         Some(_) => vec![files],
         None => with_allocations(files),

@@ -10,9 +10,11 @@ use std::path::{Path, PathBuf};
 
 use prony_stats::import::{Beginning, Format, ImportError, criterion, import};
 use prony_stats::judge::Metric;
+use prony_stats::memory::within;
 use prony_stats::samples::{MOST_BYTES, Samples, SamplesError};
 
 use crate::bench::human::metric_name;
+use crate::cli::ReadArgs;
 use crate::failure::Failure;
 
 /// A file that was read.
@@ -34,16 +36,21 @@ const DEEPEST: usize = 16;
 ///
 /// # Errors
 /// The first file that cannot be read.
-pub fn load_all(verb: &str, paths: &[PathBuf]) -> Result<Vec<Loaded>, Failure> {
-    paths.iter().map(|path| load(verb, path)).collect()
+pub fn load_all(verb: &str, paths: &[PathBuf], read: ReadArgs) -> Result<Vec<Loaded>, Failure> {
+    paths.iter().map(|path| within(read.max_memory, || load(verb, path))).collect()
 }
 
 /// Reads all files, and takes of each run the time that is asked for, or was judged alone when it was measured.
 ///
 /// # Errors
 /// The first file that cannot be read, or that has no run of which this time was measured.
-pub fn load_all_by(verb: &str, paths: &[PathBuf], metric: Option<Metric>) -> Result<Vec<Loaded>, Failure> {
-    let mut files = load_all(verb, paths)?;
+pub fn load_all_by(
+    verb: &str,
+    paths: &[PathBuf],
+    read: ReadArgs,
+    metric: Option<Metric>,
+) -> Result<Vec<Loaded>, Failure> {
+    let mut files = load_all(verb, paths, read)?;
     for file in &mut files {
         by_metric(verb, file, metric)?;
     }
@@ -108,6 +115,10 @@ fn unreadable(verb: &str, path: &Path, error: &ImportError) -> Failure {
                 failure.hint(format!("convert it to version 1.0 with `python3 -m pyperf convert {file} -o NEW`"))
             }
             SamplesError::PronyVersion { .. } => failure.hint("it was made by a newer prony: update this one"),
+            &SamplesError::Memory { needed, .. } => {
+                let allowed = (needed + needed / 4).next_multiple_of(1 << 20) >> 20;
+                failure.hint(format!("allow it with --max-memory {allowed}MiB if you trust the file"))
+            }
             SamplesError::TooLong { .. } => failure.hint("measure fewer benchmarks per file"),
             SamplesError::Json { .. } | SamplesError::Rule { .. } => {
                 failure.hint("the file was truncated or altered, or written by another tool: write it again")

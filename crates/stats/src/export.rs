@@ -43,7 +43,7 @@ impl Summary {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let measured = |time: fn(&crate::samples::Measured) -> Option<f64>, stored: &str| {
             let runs = benchmark.runs.iter().filter(|run| !run.values.is_empty());
-            let times: Option<Vec<f64>> = runs.map(|run| run.measured.as_ref().and_then(time)).collect();
+            let times: Option<Vec<f64>> = runs.map(|run| run.measured.as_deref().and_then(time)).collect();
             match times {
                 Some(times) => Some(times.iter().sum::<f64>() / times.len() as f64),
                 // hyperfine's first version stored the mean only.

@@ -15,7 +15,10 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::samples::{Benchmark, Metadata, MetadataValue, Run, Samples, SamplesError, from_json, one_line, shown};
+use crate::memory::{self, Exceeded};
+use crate::samples::{
+    Benchmark, Measured, Metadata, MetadataValue, Run, Samples, SamplesError, from_json, one_line, shown,
+};
 
 /// Imported samples, and notes about skipped parts.
 #[derive(Debug, Clone, PartialEq)]
@@ -160,6 +163,10 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
 /// # Errors
 /// What is wrong and where.
 pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
+    memory::accounted(bytes.len(), || import_charged(bytes))
+}
+
+fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
     match detect(bytes)? {
         Format::Hyperfine => hyperfine::import(bytes),
         Format::GoogleBenchmark => google_benchmark::import(bytes),
@@ -230,6 +237,16 @@ impl Gathered {
         Ok(Import { format, samples, notes: self.notes })
     }
 }
+
+/// Charges so many runs of one value each, with what is known of them beside it.
+fn charge_runs(runs: usize) -> Result<(), Exceeded> {
+    let metadata = memory::map_bytes::<MetadataValue>(1) + crate::samples::PROCESS.len();
+    let each = 2 * size_of::<Run>() + size_of::<f64>() + size_of::<Measured>() + metadata + ALLOCATIONS_OF_RUN;
+    memory::charge(runs.saturating_mul(each))
+}
+
+/// What the allocations of a run take beside their bytes: its value, its metadata with a key, what was measured.
+const ALLOCATIONS_OF_RUN: usize = 4 * memory::ALLOCATION_BYTES;
 
 /// A run of which one value counts, for so many loops; tools count loops as floating point numbers too.
 fn run(value: f64, loops: f64) -> Run {

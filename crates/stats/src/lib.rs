@@ -18,6 +18,7 @@ pub mod geometric_mean;
 pub mod histogram;
 pub mod import;
 pub mod judge;
+pub mod memory;
 pub mod multiplicity;
 pub mod outliers;
 pub mod pairing;

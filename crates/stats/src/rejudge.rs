@@ -267,7 +267,7 @@ mod tests {
             let time = 0.02 * (noise + slower).exp();
             let measured =
                 Measured { pair: Some(number as u64), cpu_s: Some(time), wall_s: Some(time), ..Measured::default() };
-            Run { measured: Some(measured), ..Run::of(time) }
+            Run { measured: Some(Box::new(measured)), ..Run::of(time) }
         });
         Benchmark { runs: runs.collect(), ..Benchmark::new(name) }
     }
@@ -304,7 +304,7 @@ mod tests {
                 let frame_ns: Vec<u64> = (0..20).map(&mut frame).collect();
                 let cpu_s = frame_ns.iter().sum::<u64>() as f64 / 1e9;
                 let measured = Measured { pair: Some(number), cpu_s: Some(cpu_s), frame_ns, ..Measured::default() };
-                Run { measured: Some(measured), ..Run::of(cpu_s) }
+                Run { measured: Some(Box::new(measured)), ..Run::of(cpu_s) }
             });
             Benchmark { runs: runs.collect(), ..Benchmark::new("replays") }
         };

@@ -18,14 +18,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::judge::Metric;
+use crate::memory;
 
 pub use error::SamplesError;
 pub(crate) use error::shown;
 pub(crate) use json::from_json;
 pub use metadata::{Metadata, MetadataValue, one_line};
 
-/// Longest samples file that is read or written, in bytes. A file of this length, made to harm, takes
-/// some gigabytes in memory; twenty thousand frames a replay, two hundred times, take a third of it.
+/// Longest samples file that is read or written, in bytes. See [`memory`] for what reading one
+/// may take; twenty thousand frames a replay, two hundred times, take a third of this length.
 pub const MOST_BYTES: usize = 128 << 20;
 
 /// The version of what stands under `prony`; a reader refuses a newer one.
@@ -80,7 +81,8 @@ pub struct Run {
     /// Metadata of this run that not all runs share.
     pub metadata: Metadata,
     /// Other measurements of the run.
-    pub measured: Option<Measured>,
+    /// In memory of its own: most runs of other tools have none.
+    pub measured: Option<Box<Measured>>,
 }
 
 /// Discarded value of a warm-up.
@@ -139,10 +141,10 @@ pub struct Circumstances {
     pub metric: Option<Metric>,
     /// Completion times of all pairs, in seconds since the start, in order. A later comparison must use the same looks;
     /// otherwise the rate of false alarms differs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub pairs_done_s: Vec<f64>,
     /// Warnings that the reader should know before trusting the numbers, including failed runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub warnings: Vec<String>,
 }
 
@@ -150,7 +152,7 @@ pub struct Circumstances {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// The command and its arguments.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub command: Vec<String>,
     /// Facts about the executable, such as its build id.
     #[serde(default, skip_serializing_if = "Value::is_null", deserialize_with = "json::facts")]
@@ -165,7 +167,7 @@ pub struct Subject {
     #[serde(default, skip_serializing_if = "Better::is_lower")]
     pub better: Better,
     /// Parameter values substituted into the command.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "memory::map")]
     pub parameters: BTreeMap<String, String>,
     /// Circumstances of this benchmark and of those compared with it, where a file holds several measurements; they take
     /// the place of those of the file.
@@ -185,7 +187,7 @@ pub struct Measurement {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
     /// Completion times of all pairs, in seconds since the start of this measurement.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub pairs_done_s: Vec<f64>,
 }
 
@@ -253,10 +255,10 @@ pub struct Measured {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// Hardware counters, by their name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "memory::map")]
     pub counters: BTreeMap<String, u64>,
     /// A replay: how long each frame took.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "memory::list")]
     pub frame_ns: Vec<u64>,
 }
 

@@ -62,7 +62,7 @@ fn samples(factor: f64) -> Samples {
                 frame_ns: vec![1_000_000, 1_200_000],
                 ..Measured::default()
             };
-            let mut run = Run { measured: Some(measured), ..Run::of(time) };
+            let mut run = Run { measured: Some(Box::new(measured)), ..Run::of(time) };
             run.metadata.insert("date".to_owned(), MetadataValue::text("2026-11-21 20:32:49.125000"));
             run.metadata.insert("command_max_rss".to_owned(), (3_u64 << 20).saturating_add(4096 * pair).into());
             run

@@ -171,7 +171,7 @@ pub fn replays(dir: &Path, frames: usize, repeats: u32, seed: u64) -> Results {
                 let mut cell = cell(&[build], (0, workload, repeat), Role::Measured, value);
                 cell.samples = Some(format!("cells/{}.json", cell.key));
                 let mut run = Run::of(value);
-                run.measured = Some(Measured { frame_ns, ..Measured::default() });
+                run.measured = Some(Box::new(Measured { frame_ns, ..Measured::default() }));
                 let mut benchmark = Benchmark::new("replay");
                 benchmark.runs.push(run);
                 let samples = Samples { benchmarks: vec![benchmark], circumstances: None };

@@ -134,10 +134,11 @@ fn width(choice: &RangeInclusive<u16>) -> usize {
 }
 
 fn assemble(like: IpAddr, choices: &[RangeInclusive<u16>], digits: &[usize]) -> IpAddr {
-    let chosen = |place: usize| choices[place].start() + digits[place] as u16;
+    let mut chosen = choices.iter().zip(digits).map(|(choice, &digit)| choice.start() + digit as u16);
+    let mut next = |_| chosen.next().unwrap_or_default();
     match like {
-        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(std::array::from_fn(|place| chosen(place) as u8))),
-        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from(std::array::from_fn::<u16, 8, _>(chosen))),
+        IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::from(std::array::from_fn(|place| next(place) as u8))),
+        IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::from(std::array::from_fn::<u16, 8, _>(next))),
     }
 }
 

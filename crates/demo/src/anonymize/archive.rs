@@ -50,7 +50,7 @@ pub(super) fn walk<E: From<io::Error>>(
                 )?;
             }
             _ => {
-                each(Event::Content { bytes: &header[..found], last: false })?;
+                each(Event::Content { bytes: header.get(..found).unwrap_or_default(), last: false })?;
                 contents(&mut from, u64::MAX, &mut buffer, &mut each)?;
                 return Ok(());
             }
@@ -69,10 +69,10 @@ fn contents<E: From<io::Error>>(
     }
     loop {
         let wanted = buffer.len().min(usize::try_from(size).unwrap_or(usize::MAX));
-        let found = fill(from, &mut buffer[..wanted])?;
+        let found = fill(from, buffer.get_mut(..wanted).unwrap_or_default())?;
         size -= found as u64;
         let last = found < wanted || size == 0;
-        each(Event::Content { bytes: &buffer[..found], last })?;
+        each(Event::Content { bytes: buffer.get(..found).unwrap_or_default(), last })?;
         if last {
             return Ok(());
         }
@@ -85,10 +85,23 @@ pub(super) fn mend(header: &mut [u8; BLOCK_BYTES]) {
     header[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
 }
 
+/// A text field of a header.
+#[expect(clippy::indexing_slicing, reason = "fields of a header lie within it, and are written here as constants")]
+pub(super) fn text(header: &[u8; BLOCK_BYTES], field: std::ops::Range<usize>) -> &[u8] {
+    &header[field]
+}
+
+/// As [`text`], to be changed.
+#[expect(clippy::indexing_slicing, reason = "as for `text`")]
+pub(super) fn text_mut(header: &mut [u8; BLOCK_BYTES], field: std::ops::Range<usize>) -> &mut [u8] {
+    &mut header[field]
+}
+
 /// The path that a header gives its entry.
 pub(super) fn entry_name(header: &[u8; BLOCK_BYTES]) -> Vec<u8> {
-    let field =
-        |range: std::ops::Range<usize>| header[range].split(|&byte| byte == 0).next().unwrap_or_default().to_vec();
+    let field = |range: std::ops::Range<usize>| {
+        text(header, range).split(|&byte| byte == 0).next().unwrap_or_default().to_vec()
+    };
     match field(345..500) {
         prefix if prefix.is_empty() => field(0..100),
         prefix => [prefix, b"/".to_vec(), field(0..100)].concat(),

@@ -252,9 +252,10 @@ impl<'a> Search<'a> {
         }
         let hexadecimal: String = old.iter().map(|byte| format!("{byte:02x}")).collect();
         self.needles.add_folded(hexadecimal.as_bytes(), needle(Form::Hexadecimal, Beside::Any));
-        let wide: Vec<u8> = old.iter().flat_map(|&byte| [byte, 0]).collect();
+        let mut wide: Vec<u8> = old.iter().flat_map(|&byte| [byte, 0]).collect();
         // Its last zero may be the first byte of something else.
-        self.needles.add_folded(&wide[..wide.len() - 1], needle(Form::Utf16, Beside::Any));
+        wide.pop();
+        self.needles.add_folded(&wide, needle(Form::Utf16, Beside::Any));
         for before in 0..3 {
             let encoded = base64_inside(old, before);
             if encoded.len() >= BASE64_BYTES {
@@ -300,11 +301,13 @@ impl<'a> Search<'a> {
         let mut ambiguous = std::mem::take(&mut self.ambiguous);
         for replacement in replacements.chain(addresses).chain(hardware) {
             for at in 0..replacement.len() {
-                self.each_at(&replacement, at, Content::Text, |_, needle| ambiguous[needle.secret as usize] = true);
+                self.each_at(&replacement, at, Content::Text, |_, needle| mark(&mut ambiguous, needle.secret));
             }
         }
         for (&address, &secret) in &self.by_address {
-            ambiguous[secret as usize] |= self.anonymizer.map.is_given(address);
+            if self.anonymizer.map.is_given(address) {
+                mark(&mut ambiguous, secret);
+            }
         }
         self.check.not_searched = ambiguous.iter().filter(|&&ambiguous| ambiguous).count() as u64;
         self.ambiguous = ambiguous;
@@ -371,7 +374,7 @@ impl<'a> Search<'a> {
     fn report(&mut self, needle: Needle, place: impl FnOnce() -> Where) {
         self.check.found += 1;
         if self.check.findings.len() < MOST_FINDINGS {
-            let (kind, replacement) = self.secrets[needle.secret as usize].clone();
+            let Some((kind, replacement)) = self.secrets.get(needle.secret as usize).cloned() else { return };
             self.check.findings.push(Finding { place: place(), kind, form: needle.form, replacement });
         }
     }
@@ -420,7 +423,7 @@ impl<'a> Search<'a> {
                     // The path as a whole, which may be in two fields, then the other texts.
                     self.search(&name, 0, true, Content::Text, place);
                     for field in &archive::TEXTS[1..4] {
-                        self.search(&header[field.clone()], 0, true, Content::Text, place);
+                        self.search(archive::text(header, field.clone()), 0, true, Content::Text, place);
                     }
                 }
                 Event::Content { bytes, last } => {
@@ -474,7 +477,7 @@ impl<'a> Search<'a> {
     /// Matches that begin in `tail` and end in `more`; `tail` then holds the last bytes of both.
     fn split(&self, tail: &mut Vec<u8>, more: &[u8], ahead: usize) -> Vec<Needle> {
         let before = tail.len();
-        tail.extend_from_slice(&more[..more.len().min(ahead)]);
+        tail.extend_from_slice(more.get(..ahead).unwrap_or(more));
         let mut found = Vec::new();
         for at in 0..before {
             self.each_at(tail, at, Content::Text, |length, needle| {
@@ -486,7 +489,7 @@ impl<'a> Search<'a> {
         found.dedup_by_key(|(at, needle)| (*at, needle.secret));
         if more.len() > ahead {
             tail.clear();
-            tail.extend_from_slice(&more[more.len() - ahead..]);
+            tail.extend_from_slice(more.get(more.len() - ahead..).unwrap_or_default());
         }
         let kept = tail.len().saturating_sub(ahead);
         tail.drain(..kept);
@@ -494,9 +497,15 @@ impl<'a> Search<'a> {
     }
 }
 
+fn mark(list: &mut [bool], place: u32) {
+    if let Some(marked) = list.get_mut(place as usize) {
+        *marked = true;
+    }
+}
+
 fn stands_alone(text: &[u8], at: usize, length: usize, beside: Beside) -> bool {
     let before = spelling::before(text, at);
-    let rest = &text[at + length..];
+    let rest = text.get(at + length..).unwrap_or_default();
     match beside {
         Beside::Any => true,
         Beside::NoWord => replacements::stands_alone(Edge::Word, before, rest.first()),
@@ -509,7 +518,7 @@ fn stands_alone(text: &[u8], at: usize, length: usize, beside: Beside) -> bool {
                 one.is_some_and(|byte| byte.is_ascii_hexdigit())
                     || (one == Some(b':') && other.is_some_and(|byte| byte.is_ascii_hexdigit() || byte == b':'))
             };
-            let second = at.checked_sub(2).map(|second| text[second]);
+            let second = at.checked_sub(2).and_then(|second| text.get(second).copied());
             !joined(before, second) && !joined(rest.first().copied(), rest.get(1).copied())
         }
     }
@@ -521,6 +530,10 @@ fn hardware_text(address: &[u8; HARDWARE_BYTES]) -> String {
 
 /// The characters of base64 (RFC 4648) that `secret` alone decides, when `before` other bytes stand
 /// before it in its group of three.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "bits are below the length of the secret, and six of them number a character"
+)]
 fn base64_inside(secret: &[u8], before: usize) -> Vec<u8> {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let bit = |place: usize| secret[place / 8] >> (7 - place % 8) & 1;

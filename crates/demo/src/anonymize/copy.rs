@@ -59,7 +59,9 @@ impl Learner {
         let mut window = Window::default();
         archive::walk(from, |event| {
             match event {
-                Event::Header(header) => archive::TEXTS.into_iter().for_each(|field| self.text(&header[field])),
+                Event::Header(header) => {
+                    archive::TEXTS.into_iter().for_each(|field| self.text(archive::text(header, field)))
+                }
                 Event::Content { bytes, last } => {
                     window
                         .push(bytes, last, spelling::BEFORE, |text, start, _, last| self.text_from(text, start, last));
@@ -153,7 +155,7 @@ impl Anonymizer {
         archive::walk(from, |event| match event {
             Event::Header(header) => {
                 for field in archive::TEXTS {
-                    self.text(&mut header[field]);
+                    self.text(archive::text_mut(header, field));
                 }
                 archive::mend(header);
                 write(header)
@@ -167,7 +169,7 @@ impl Anonymizer {
                     written = start..decided;
                     decided
                 });
-                write(&out[written])
+                write(out.get(written).unwrap_or_default())
             }
         })
     }

@@ -54,7 +54,8 @@ impl<T: Copy> Needles<T> {
     /// those of one kind, until it returns true.
     #[inline]
     pub(super) fn at(&self, text: &[u8], at: usize, mut each: impl FnMut(usize, T) -> bool) -> bool {
-        let (first, second) = (text[at], text.get(at + 1).copied().unwrap_or(0));
+        let Some(&first) = text.get(at) else { return false };
+        let second = text.get(at + 1).copied().unwrap_or(0);
         let folded = pair(first.to_ascii_lowercase(), second.to_ascii_lowercase());
         if self.folded.may_begin(folded) {
             for &length in self.folded.lengths.get(&folded).into_iter().flatten() {
@@ -92,14 +93,17 @@ impl<T> Table<T> {
         match old[..] {
             // Whatever follows it, also nothing.
             [only] => (0..=255).for_each(|second| self.begin(pair(only, second), 1)),
-            _ => self.begin(pair(old[0], old[1]), old.len()),
+            [first, second, ..] => self.begin(pair(first, second), old.len()),
+            [] => {}
         }
         self.values.insert(old, value);
         true
     }
 
     fn begin(&mut self, pair: u16, length: usize) {
-        self.filter[usize::from(pair) / 64] |= 1 << (pair % 64);
+        if let Some(word) = self.filter.get_mut(usize::from(pair) / 64) {
+            *word |= 1 << (pair % 64);
+        }
         let lengths = self.lengths.entry(pair).or_default();
         if let Err(place) = lengths.binary_search_by(|known| length.cmp(known)) {
             lengths.insert(place, length);
@@ -107,7 +111,7 @@ impl<T> Table<T> {
     }
 
     fn may_begin(&self, pair: u16) -> bool {
-        self.filter[usize::from(pair) / 64] & (1 << (pair % 64)) != 0
+        self.filter.get(usize::from(pair) / 64).is_some_and(|word| word & (1 << (pair % 64)) != 0)
     }
 }
 

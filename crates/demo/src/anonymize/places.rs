@@ -41,7 +41,7 @@ pub(super) fn places(op: Option<Op>, record: &[u8]) -> impl Iterator<Item = Plac
             (Some(PartKind::Value), Some(Op::Uname)) if part.bytes.len() >= UTSNAME_FIELD_BYTES * UTSNAME_FIELDS => {
                 for field in [UTSNAME_NODE, UTSNAME_DOMAIN] {
                     let at = field * UTSNAME_FIELD_BYTES;
-                    let name = &part.bytes[at..at + UTSNAME_FIELD_BYTES];
+                    let name = part.bytes.get(at..at + UTSNAME_FIELD_BYTES).unwrap_or_default();
                     // What the kernel says when no domain is set.
                     if !name.starts_with(b"(none)\0") {
                         found.push(c_string(name, part.offset + at));
@@ -74,7 +74,7 @@ fn socket_address(bytes: &[u8], at: usize) -> Option<Place> {
         FAMILY_INET if bytes.len() >= 8 => Some(Place::Ip4(at + 4)),
         FAMILY_INET6 if bytes.len() >= 24 => Some(Place::Ip6(at + 8)),
         // struct sockaddr_ll: the length of the hardware address at 11, itself at 12.
-        FAMILY_PACKET if bytes.len() >= 12 + HARDWARE_BYTES && usize::from(bytes[11]) == HARDWARE_BYTES => {
+        FAMILY_PACKET if bytes.len() >= 12 + HARDWARE_BYTES && bytes.get(11) == Some(&(HARDWARE_BYTES as u8)) => {
             Some(Place::Hardware(at + 12))
         }
         _ => None,
@@ -85,7 +85,7 @@ fn socket_address(bytes: &[u8], at: usize) -> Option<Place> {
 fn control(bytes: &[u8], base: usize, found: &mut Vec<Place>) {
     let mut at = 0;
     while let Some(head) = bytes.get(at..at + 16) {
-        let word = |from: usize| i32::from_le_bytes([head[from], head[from + 1], head[from + 2], head[from + 3]]);
+        let word = |from: usize| crate::record::word(head, from).unwrap_or_default().cast_signed();
         let Some(length) = usize::try_from(word(0)).ok().filter(|&length| length >= 16 && at + length <= bytes.len())
         else {
             return;

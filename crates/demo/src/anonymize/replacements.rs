@@ -48,12 +48,11 @@ impl Replacements {
                 // Letters and digits outside of escapes; what an escape says stays.
                 other = encoded.clone();
                 let mut at = 0;
-                while at < other.len() {
-                    match other[at] {
+                while let Some(byte) = other.get_mut(at) {
+                    match byte {
                         b'%' => at += 3,
-                        _ => {
-                            let one = self.disguise_byte(&encoded, at);
-                            other[at] = one;
+                        byte => {
+                            *byte = self.disguise_byte(&encoded, at);
                             at += 1;
                         }
                     }
@@ -98,7 +97,7 @@ impl Replacements {
                 } else {
                     cased(&self.disguise(&bare.to_ascii_lowercase()), &bare.to_ascii_lowercase(), bare)
                 };
-                [new, label[bare.len()..].to_vec()].concat()
+                [new.as_slice(), label.get(bare.len()..).unwrap_or_default()].concat()
             })
             .collect();
         if new == name {
@@ -110,7 +109,7 @@ impl Replacements {
         }
         let first = name.iter().position(|&byte| byte == b'.').unwrap_or(0);
         if first >= shortest {
-            self.add(&name[..first], Some(&new[..first]), Edge::Word);
+            self.add(name.get(..first).unwrap_or_default(), new.get(..first), Edge::Word);
         }
         true
     }
@@ -133,6 +132,7 @@ impl Replacements {
         old.iter().map(next).collect()
     }
 
+    #[expect(clippy::indexing_slicing, reason = "`at` is a place of the text")]
     fn disguise_byte(&self, text: &[u8], at: usize) -> u8 {
         disguised(text[at], &mut Random::new(self.seed, &text[..=at]))
     }
@@ -149,7 +149,7 @@ impl Replacements {
 
     /// Replaces `text` when all of it is a known word.
     pub(super) fn replace_whole(&self, text: &mut [u8]) -> bool {
-        let Some(word) = self.needles.folded(text).map(|word| &self.entries[word]) else { return false };
+        let Some(word) = self.needles.folded(text).and_then(|word| self.entries.get(word)) else { return false };
         let new = cased(&word.new, &word.old, text);
         text.copy_from_slice(&new);
         true
@@ -159,10 +159,11 @@ impl Replacements {
     pub(super) fn at(&self, text: &[u8], at: usize) -> Option<(usize, Vec<u8>)> {
         let mut found = None;
         self.needles.at(text, at, |length, word| {
-            let word = &self.entries[word];
+            let (Some(word), Some(found_text)) = (self.entries.get(word), text.get(at..at + length)) else {
+                return false;
+            };
             let fits = stands_alone(word.edge, spelling::before(text, at), text.get(at + length));
             if fits {
-                let found_text = &text[at..at + length];
                 let new = match word.edge {
                     // All digits are in one case, whichever of them are letters.
                     Edge::Hexadecimal if found_text.iter().any(u8::is_ascii_uppercase) => word.new.to_ascii_uppercase(),

@@ -46,7 +46,7 @@ impl Spelled {
     pub(super) fn write4(octets: &[Digits; 4], new: Ipv4Addr, text: &mut [u8]) {
         for (digits, octet) in octets.iter().zip(new.octets()) {
             let written = format!("{octet:0width$}", width = digits.length);
-            text[digits.at..digits.at + digits.length].copy_from_slice(written.as_bytes());
+            digits.write(&written, text);
         }
     }
 
@@ -54,7 +54,8 @@ impl Spelled {
     pub(super) fn write6(groups: &[(usize, Digits)], new: Ipv6Addr, text: &mut [u8]) {
         let capitals = has_capitals(groups.iter().map(|(_, digits)| digits), text);
         for (place, digits) in groups {
-            write_hexadecimal(*digits, new.segments()[*place], capitals, text);
+            let Some(&segment) = new.segments().get(*place) else { continue };
+            write_hexadecimal(*digits, segment, capitals, text);
         }
     }
 
@@ -68,22 +69,29 @@ impl Spelled {
 }
 
 fn has_capitals<'a>(mut digits: impl Iterator<Item = &'a Digits>, text: &[u8]) -> bool {
-    digits.any(|digits| text[digits.at..digits.at + digits.length].iter().any(u8::is_ascii_uppercase))
+    digits.any(|digits| text.iter().skip(digits.at).take(digits.length).any(u8::is_ascii_uppercase))
 }
 
 fn write_hexadecimal(digits: Digits, value: u16, capitals: bool, text: &mut [u8]) {
     let width = digits.length;
     let written = if capitals { format!("{value:0width$X}") } else { format!("{value:0width$x}") };
-    // A replacement has as many digits; were it longer, nothing is better than a panic on a stranger's demo.
-    if written.len() == width {
-        text[digits.at..digits.at + width].copy_from_slice(written.as_bytes());
+    digits.write(&written, text);
+}
+
+impl Digits {
+    /// Writes as many digits over these. A replacement has as many; were it longer, nothing is better than a panic on a
+    /// stranger's demo.
+    fn write(self, written: &str, text: &mut [u8]) {
+        if let Some(place) = text.get_mut(self.at..self.at + self.length).filter(|place| place.len() == written.len()) {
+            place.copy_from_slice(written.as_bytes());
+        }
     }
 }
 
 /// The address that begins at `at`, if one does: of several readings the longest.
 #[inline]
 pub(super) fn address_at(text: &[u8], at: usize) -> Option<Spelled> {
-    let first = text[at];
+    let first = *text.get(at)?;
     if !first.is_ascii_hexdigit() && first != b':' && first != b'%' {
         return None;
     }
@@ -102,7 +110,7 @@ fn begins(text: &[u8], at: usize, is_digit: impl Fn(&u8) -> bool) -> bool {
 /// The byte before `at`, unless it ends an escape as `%20` or `\\n`, which stands for another.
 pub(super) fn before(text: &[u8], at: usize) -> Option<u8> {
     let before = *text.get(at.checked_sub(1)?)?;
-    let escaped = match text[..at - 1] {
+    let escaped = match *text.get(..at - 1)? {
         [.., b'%', first] => first.is_ascii_hexdigit() && before.is_ascii_hexdigit(),
         [.., b'\\'] => before.is_ascii_alphabetic(),
         _ => false,
@@ -208,7 +216,7 @@ fn ip6(text: &[u8], start: usize) -> Option<Spelled> {
         .map(|(number, digits)| (if number < before { number } else { number + skipped }, digits))
         .collect();
     for (place, digits) in &placed {
-        segments[*place] = digits.value;
+        *segments.get_mut(*place)? = digits.value;
     }
     Some(Spelled::Ip6 { address: Ipv6Addr::from(segments), groups: placed })
 }
@@ -234,7 +242,8 @@ fn hardware(text: &[u8], start: usize) -> Option<Spelled> {
     }
     // A part of a fingerprint, say.
     let goes_on = separator(at).is_some_and(|(_, length)| text.get(at + length).is_some_and(u8::is_ascii_hexdigit));
-    let follows = start >= 2 && matches!(text[start - 1], b':' | b'-') && text[start - 2].is_ascii_hexdigit();
+    let before = start.checked_sub(2).and_then(|before| text.get(before..start));
+    let follows = matches!(before, Some([digit, b':' | b'-']) if digit.is_ascii_hexdigit());
     if goes_on || follows {
         return None;
     }

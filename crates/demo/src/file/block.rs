@@ -56,7 +56,7 @@ impl BlockHead {
     }
 
     fn from_bytes(bytes: &[u8; BLOCK_HEAD_BYTES]) -> Result<BlockHead, BlockProblem> {
-        let word = |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
+        let word = |at: usize| crate::record::word(bytes, at).unwrap_or_default();
         if bytes[..4] != MARKER {
             return Err(BlockProblem::Marker { found: [bytes[0], bytes[1], bytes[2], bytes[3]] });
         }
@@ -130,14 +130,13 @@ impl Packer {
                 self.block.extend_from_slice(raw);
             }
             let stored = self.block.len() - start;
-            let head = &mut self.block[entry..entry + COLUMN_HEAD_BYTES];
-            head[0..2].copy_from_slice(&id.to_le_bytes());
-            head[2..4].copy_from_slice(&codec.to_le_bytes());
-            head[4..8].copy_from_slice(&(raw.len() as u32).to_le_bytes());
-            head[8..12].copy_from_slice(&(stored as u32).to_le_bytes());
+            let head = ColumnHead { id, codec, raw_bytes: raw.len() as u32, stored_bytes: stored as u32 };
+            if let Some(place) = self.block.get_mut(entry..).and_then(<[u8]>::first_chunk_mut) {
+                *place = head.to_bytes();
+            }
             entry += COLUMN_HEAD_BYTES;
         }
-        let body = &self.block[BLOCK_HEAD_BYTES..];
+        let body = self.block.get(BLOCK_HEAD_BYTES..).unwrap_or_default();
         let head = BlockHead {
             kind,
             columns: used as u16,
@@ -145,7 +144,9 @@ impl Packer {
             body_bytes: body.len() as u32,
             body_checksum: crc32c::crc32c(body),
         };
-        self.block[..BLOCK_HEAD_BYTES].copy_from_slice(&head.to_bytes());
+        if let Some(place) = self.block.first_chunk_mut() {
+            *place = head.to_bytes();
+        }
         self.number += 1;
         Ok(&self.block)
     }
@@ -153,9 +154,35 @@ impl Packer {
     /// Appends the compressed column; false when that is no shorter.
     fn compress(&mut self, raw: &[u8], start: usize) -> io::Result<bool> {
         self.block.resize(start + zstd::zstd_safe::compress_bound(raw.len()), 0);
-        let packed = self.compressor.compress_to_buffer(raw, &mut self.block[start..])?;
+        let packed = self.compressor.compress_to_buffer(raw, self.block.get_mut(start..).unwrap_or_default())?;
         self.block.truncate(start + packed);
         Ok(packed < raw.len())
+    }
+}
+
+/// An entry of a block's table of columns.
+struct ColumnHead {
+    id: u16,
+    codec: u16,
+    raw_bytes: u32,
+    stored_bytes: u32,
+}
+
+impl ColumnHead {
+    fn from_bytes(bytes: &[u8; COLUMN_HEAD_BYTES]) -> ColumnHead {
+        let &[i0, i1, c0, c1, r0, r1, r2, r3, s0, s1, s2, s3] = bytes;
+        ColumnHead {
+            id: u16::from_le_bytes([i0, i1]),
+            codec: u16::from_le_bytes([c0, c1]),
+            raw_bytes: u32::from_le_bytes([r0, r1, r2, r3]),
+            stored_bytes: u32::from_le_bytes([s0, s1, s2, s3]),
+        }
+    }
+
+    fn to_bytes(&self) -> [u8; COLUMN_HEAD_BYTES] {
+        let ([i0, i1], [c0, c1]) = (self.id.to_le_bytes(), self.codec.to_le_bytes());
+        let ([r0, r1, r2, r3], [s0, s1, s2, s3]) = (self.raw_bytes.to_le_bytes(), self.stored_bytes.to_le_bytes());
+        [i0, i1, c0, c1, r0, r1, r2, r3, s0, s1, s2, s3]
     }
 }
 
@@ -225,11 +252,8 @@ impl Unpacker {
             return Err(BlockProblem::Content { what: "column table" });
         };
         let mut total = 0usize;
-        for entry in table.chunks_exact(COLUMN_HEAD_BYTES) {
-            let word = |at: usize| u32::from_le_bytes([entry[at], entry[at + 1], entry[at + 2], entry[at + 3]]);
-            let id = u16::from_le_bytes([entry[0], entry[1]]);
-            let codec = u16::from_le_bytes([entry[2], entry[3]]);
-            let (raw, stored) = (word(4), word(8));
+        for entry in table.as_chunks::<COLUMN_HEAD_BYTES>().0 {
+            let ColumnHead { id, codec, raw_bytes: raw, stored_bytes: stored } = ColumnHead::from_bytes(entry);
             let Some((packed, after)) = rest.split_at_checked(stored as usize) else {
                 return Err(BlockProblem::Content { what: "column table" });
             };
@@ -240,7 +264,9 @@ impl Unpacker {
             if self.unpacked.len() < total {
                 self.unpacked.resize(total, 0);
             }
-            let target = &mut self.unpacked[start..total];
+            let Some(target) = self.unpacked.get_mut(start..total) else {
+                return Err(BlockProblem::Content { what: "column table" });
+            };
             match codec {
                 0 if raw == stored => target.copy_from_slice(packed),
                 1 => match self.decompressor.decompress_to_buffer(packed, target) {
@@ -260,15 +286,15 @@ impl Unpacker {
     /// The column with this number, empty when the block has none.
     pub(crate) fn column(&self, id: u16) -> &[u8] {
         let found = self.columns.iter().find(|(column, _)| *column == id);
-        found.map_or(&[], |(_, range)| &self.unpacked[range.clone()])
+        found.and_then(|(_, range)| self.unpacked.get(range.clone())).unwrap_or_default()
     }
 }
 
 /// Fills as much of `buffer` as the stream has.
 pub(crate) fn read_up_to(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
-    while filled < buffer.len() {
-        match from.read(&mut buffer[filled..]) {
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
             Ok(0) => break,
             Ok(bytes) => filled += bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -148,12 +148,13 @@ fn decode_columns<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> R
     let mut at = 0;
     let mut current = templates.first().map_or(0, |template| template.process);
     for &id in &into.ids {
-        let template = &templates[id as usize];
+        let template = templates.get(id as usize).ok_or(wrong("columns of records"))?;
         if template.process != current {
-            into.runs.push(Run { end: at, process: processes[current as usize].id });
+            let process = processes.get(current as usize).ok_or(wrong("columns of records"))?;
+            into.runs.push(Run { end: at, process: process.id });
             current = template.process;
         }
-        let process = &mut processes[template.process as usize];
+        let process = processes.get_mut(template.process as usize).ok_or(wrong("columns of records"))?;
         let end = put_record(&mut into.raw, at, template, process, &mut slots, &mut columns, &shapes);
         at = end.ok_or(wrong("columns of records"))?;
     }
@@ -308,7 +309,7 @@ fn put_record(
                 1 => columns.fine.take(&mut columns.wide)?,
                 unit => columns.coarse.take(&mut columns.wide)?.wrapping_mul(unit),
             };
-            let slot = &mut slots[template.slot as usize];
+            let slot = slots.get_mut(template.slot as usize)?;
             *slot = slot.wrapping_add(delta);
             head[24..32].copy_from_slice(&slot.to_le_bytes());
         }
@@ -338,7 +339,7 @@ fn put_record(
     if size > MAX_RECORD_BYTES || !size.is_multiple_of(8) {
         return None;
     }
-    raw[at..at + 4].copy_from_slice(&(size as u32).to_le_bytes());
+    *raw.get_mut(at..)?.first_chunk_mut()? = (size as u32).to_le_bytes();
     Some(end)
 }
 
@@ -355,9 +356,10 @@ fn put_parts(raw: &mut [u8], mut at: usize, shape: &Shape, ret: i64, columns: &m
             }
         };
         let part = raw.get_mut(at..at.checked_add(part_size(content.len()))?)?;
-        part[..4].copy_from_slice(&[kind, 0, 0, 0]);
-        part[4..PART_HEAD_BYTES].copy_from_slice(&(content.len() as u32).to_le_bytes());
-        let (bytes, padding) = part[PART_HEAD_BYTES..].split_at_mut(content.len());
+        let (head, part) = part.split_first_chunk_mut::<PART_HEAD_BYTES>()?;
+        let [l0, l1, l2, l3] = (content.len() as u32).to_le_bytes();
+        *head = [kind, 0, 0, 0, l0, l1, l2, l3];
+        let (bytes, padding) = part.split_at_mut_checked(content.len())?;
         bytes.copy_from_slice(content);
         padding.fill(0);
         at += part_size(content.len());

@@ -75,7 +75,7 @@ pub fn copy<R: Read + Seek, W: Write>(
             if read == 0 {
                 break;
             }
-            writer.state_chunk(number, &bytes[..read])?;
+            writer.state_chunk(number, bytes.get(..read).unwrap_or_default())?;
         }
     }
     let mut records = demo.records();

@@ -87,6 +87,10 @@ impl Encoder {
 
     /// Appends a record to the block. `record`: as long as its head says. `place`: where its process stands before it;
     /// the time that the demo keeps for it is put there.
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "templates, processes and slots are numbered by this encoder as it makes them, and stay for the block"
+    )]
     pub(crate) fn push(&mut self, process: u16, record: &[u8], head: &Head, place: &mut Place) {
         let process = self.process_index(process, place);
         let mut template = Template {
@@ -138,7 +142,7 @@ impl Encoder {
         }
         if flags & OPAQUE != 0 {
             varint::put(&mut self.lengths, (record.len() - HEAD_BYTES) as u64);
-            self.other.extend_from_slice(&record[HEAD_BYTES..]);
+            self.other.extend_from_slice(record.get(HEAD_BYTES..).unwrap_or_default());
         } else if record.len() > HEAD_BYTES {
             self.push_parts(id, record);
         }
@@ -200,6 +204,10 @@ impl Encoder {
         template.flags = flags;
     }
 
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "templates, processes and slots are numbered by this encoder as it makes them, and stay for the block"
+    )]
     fn template_id(&mut self, mut template: Template, head: &Head) -> u16 {
         let mut new_shape = false;
         match self.shapes.iter().position(|shape| *shape == self.shape) {
@@ -243,15 +251,18 @@ impl Encoder {
         self.templates.push(Known { template, slot, successor: 0 });
         self.template_ids.insert(template, id);
         self.templates_of.resize(TEMPLATE_COUNTS, 0);
-        self.templates_of[head.op as usize % TEMPLATE_COUNTS] += 1;
+        if let Some(count) = self.templates_of.get_mut(head.op as usize % TEMPLATE_COUNTS) {
+            *count += 1;
+        }
         id
     }
 
+    #[expect(clippy::indexing_slicing, reason = "`id` is a template's, whose shape `split_parts` made of this record")]
     fn push_parts(&mut self, id: u16, record: &[u8]) {
         let shape = &self.shapes[self.templates[id as usize].template.shape as usize];
         let mut at = HEAD_BYTES;
         for &(kind, mode) in shape {
-            let length = part_length(record, at);
+            let length = part_head(record, at).map_or(0, |(_, length)| length);
             let content = &record[at + PART_HEAD_BYTES..at + PART_HEAD_BYTES + length];
             at += part_size(length);
             if mode == Mode::Word {
@@ -383,8 +394,12 @@ fn clock_unit(op: Op, value: i64) -> Option<i64> {
     Some(if value >= 0 && value % unit == 0 { unit } else { 1 })
 }
 
-fn part_length(record: &[u8], at: usize) -> usize {
-    u32::from_le_bytes([record[at + 4], record[at + 5], record[at + 6], record[at + 7]]) as usize
+/// Kind and length of the part at a place; `None` where there is none, or its padding is not zero.
+fn part_head(record: &[u8], at: usize) -> Option<(u8, usize)> {
+    match *record.get(at..)?.first_chunk::<PART_HEAD_BYTES>()? {
+        [kind, 0, 0, 0, length @ ..] => Some((kind, u32::from_le_bytes(length) as usize)),
+        _ => None,
+    }
 }
 
 /// Lists the parts of a record; false when decoding them could not give the same bytes back.
@@ -392,15 +407,13 @@ fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool
     shape.clear();
     let mut at = HEAD_BYTES;
     while at < record.len() {
-        if record.len() - at < PART_HEAD_BYTES || record[at + 1..at + 4] != [0; 3] || shape.len() == MAX_SHAPE_PARTS {
+        let Some((kind, length)) = part_head(record, at).filter(|_| shape.len() < MAX_SHAPE_PARTS) else {
             return false;
-        }
-        let length = part_length(record, at);
+        };
         let Some(padding) = record.get(at + PART_HEAD_BYTES + length..at + part_size(length)) else { return false };
         if padding.iter().any(|&byte| byte != 0) {
             return false;
         }
-        let kind = record[at];
         let payload = matches!(PartKind::from_number(kind), Some(PartKind::In | PartKind::Out));
         let mode = if by_ret && payload && length as i64 == ret {
             Mode::Ret
@@ -417,6 +430,10 @@ fn split_parts(record: &[u8], ret: i64, by_ret: bool, shape: &mut Shape) -> bool
 
 /// Template numbers, with runs of short patterns: 0 says that the last `period` records repeat for
 /// `count` more; any other number is a template plus one.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "`at` is below the length of the list, and no period is longer than what lies before"
+)]
 fn put_heads(out: &mut Vec<u8>, ids: &[u16]) {
     // Below this a run costs as much as it saves.
     const SHORTEST_RUN: usize = 8;

@@ -170,7 +170,7 @@ impl Template {
             let count: usize = input.fitting()?;
             let listed = input.bytes(count.checked_mul(2)?)?;
             let shape: Option<Shape> =
-                listed.chunks_exact(2).map(|part| Some((part[0], Mode::from_number(part[1])?))).collect();
+                listed.as_chunks().0.iter().map(|&[kind, mode]| Some((kind, Mode::from_number(mode)?))).collect();
             shapes.push(shape?);
         }
         (shapes.len() <= MAX_SHAPES && shapes.len() > template.shape as usize).then_some((template, slot))

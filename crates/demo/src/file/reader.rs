@@ -198,7 +198,7 @@ impl<R: Read + Seek> Demo<R> {
 
     /// Reads, checks and unpacks the block with this number.
     fn unpack_block(&mut self, number: usize) -> Result<(), DemoError> {
-        let BlockEntry { kind, offset } = self.blocks[number];
+        let BlockEntry { kind, offset } = self.block(number);
         self.from.seek(SeekFrom::Start(offset))?;
         let head = self.read_here(Some(number as u32), offset)?;
         if head.kind != kind {
@@ -215,7 +215,15 @@ impl<R: Read + Seek> Demo<R> {
     }
 
     fn wrong(&self, number: usize, problem: BlockProblem) -> DemoError {
-        DemoError::Block { index: number as u32, offset: self.blocks[number].offset, problem }
+        DemoError::Block { index: number as u32, offset: self.block(number).offset, problem }
+    }
+
+    #[expect(
+        clippy::indexing_slicing,
+        reason = "numbers of blocks are places in `blocks`, which is not changed once it is read"
+    )]
+    fn block(&self, number: usize) -> BlockEntry {
+        self.blocks[number]
     }
 
     fn decode_block(&mut self, number: usize) -> Result<(), DemoError> {
@@ -255,9 +263,10 @@ impl<R: Read + Seek> Demo<R> {
         self.blocks = index.blocks;
         self.blocks.push(BlockEntry { kind: Kind::INDEX, offset: commit.index_offset });
         self.blocks.push(BlockEntry { kind: Kind::COMMIT, offset: commit_offset });
-        let trailer = self.blocks.iter().position(|block| block.offset == commit.trailer_offset);
+        let mut blocks = self.blocks.iter().enumerate();
+        let trailer = blocks.find(|(_, block)| block.offset == commit.trailer_offset);
         let known = self.blocks.len() == head.number as usize + 1;
-        let Some(trailer) = trailer.filter(|&at| known && self.blocks[at].kind == Kind::TRAILER) else {
+        let Some((trailer, _)) = trailer.filter(|(_, block)| known && block.kind == Kind::TRAILER) else {
             return Err(in_commit(BlockProblem::Content { what: "commit marker" }));
         };
         self.unpack_block(trailer)?;
@@ -268,9 +277,10 @@ impl<R: Read + Seek> Demo<R> {
 
     /// Follows the index blocks back to the first one, then reads them in order.
     fn read_index_chain(&mut self, commit: &Commit) -> Result<IndexDecoder, DemoError> {
-        let mut links = vec![(commit.index_offset, commit.index_number)];
+        let (mut offset, mut number) = (commit.index_offset, commit.index_number);
+        let mut links = Vec::new();
         loop {
-            let (offset, number) = links[links.len() - 1];
+            links.push((offset, number));
             self.read_index_block(offset, number)?;
             let column = self.unpacker.column(INDEX_BEFORE_COLUMN);
             if column.is_empty() {
@@ -281,7 +291,7 @@ impl<R: Read + Seek> Demo<R> {
             // Strictly backwards, so the chain ends.
             let link = before.filter(|&(at, before)| at < offset && before < number);
             let problem = BlockProblem::Content { what: "frame index" };
-            links.push(link.ok_or(DemoError::Block { index: number, offset, problem })?);
+            (offset, number) = link.ok_or(DemoError::Block { index: number, offset, problem })?;
         }
         let mut index = IndexDecoder::default();
         for &(offset, number) in links.iter().rev() {
@@ -323,7 +333,7 @@ fn check_file_head(from: &mut impl Read) -> Result<(), DemoError> {
     if found < FILE_HEAD_BYTES {
         return Err(DemoError::TooShort { found: found as u64 });
     }
-    let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+    let word = |at: usize| crate::record::word(&head, at).unwrap_or_default();
     let (expected, found) = (word(12), crc32c::crc32c(&head[..12]));
     if expected != found {
         return Err(DemoError::FileHead { expected, found });
@@ -533,8 +543,7 @@ impl<R: Read + Seek> Read for StateArchive<'_, R> {
                 return Ok(0);
             }
         }
-        let bytes = buffer.len().min(self.held.len() - self.at);
-        buffer[..bytes].copy_from_slice(&self.held[self.at..self.at + bytes]);
+        let bytes = self.held.get(self.at..).unwrap_or_default().read(buffer)?;
         self.at += bytes;
         Ok(bytes)
     }

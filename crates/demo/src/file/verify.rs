@@ -267,7 +267,7 @@ impl Scan {
         if self.orders.len() <= process as usize {
             self.orders.resize(process as usize + 1, 0);
         }
-        let next = &mut self.orders[process as usize];
+        let Some(next) = self.orders.get_mut(process as usize) else { return };
         let expected = std::mem::replace(next, found.wrapping_add(1));
         if expected != found {
             self.report(Problem::Order { process, block, expected, found });

@@ -104,9 +104,9 @@ fn transport_checksum(protocol: u8, from: IpAddr, to: IpAddr, header: &[u8], pay
 
 /// RFC 1071: 16-bit words; an odd last byte is the high half of its word.
 fn add(sum: u64, bytes: &[u8]) -> u64 {
-    bytes
-        .chunks(2)
-        .fold(sum, |sum, pair| sum + (u64::from(pair[0]) << 8) + u64::from(pair.get(1).copied().unwrap_or(0)))
+    let (pairs, odd) = bytes.as_chunks();
+    let sum = pairs.iter().fold(sum, |sum, &pair| sum + u64::from(u16::from_be_bytes(pair)));
+    odd.iter().fold(sum, |sum, &high| sum + (u64::from(high) << 8))
 }
 
 fn finish(mut sum: u64) -> u16 {

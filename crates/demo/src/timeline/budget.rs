@@ -63,8 +63,12 @@ fn slowest(timeline: &Timeline, interest: &Interest, each: u64) -> Vec<u64> {
             .iter()
             .sum()
     };
-    let time = |unit: usize| if interest.frame_ns.is_empty() { timeline.units[unit].busy_ns } else { of_replay(unit) };
-    let mut order: Vec<(u64, u64)> = (0..timeline.units.len()).map(|unit| (time(unit), unit as u64)).collect();
+    let units = timeline.units.iter().enumerate();
+    let time = |(number, unit): (usize, &crate::timeline::Unit)| match interest.frame_ns.is_empty() {
+        true => (unit.busy_ns, number as u64),
+        false => (of_replay(number), number as u64),
+    };
+    let mut order: Vec<(u64, u64)> = units.map(time).collect();
     order.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
     order.into_iter().map(|(_, unit)| unit).collect()
 }

@@ -1,6 +1,6 @@
 //! Fields that a decoder names: which rule allows a difference, and how the differences grow.
 
-use super::drift::{Growth, Place, growth, median_of};
+use super::drift::{Growth, Place, growth, median_of, raise};
 use super::number::{float_distance, ordinal_double, ordinal_single};
 use super::{Ports, Rules};
 use prony_decoder::Value;
@@ -311,10 +311,7 @@ impl DecodedDrifts {
             ruled.worst = Some((apart, field.to_owned(), place));
         }
         // Processes take turns, so a frame may come up again after a later one.
-        match ruled.frame_max.binary_search_by_key(&place.frame, |&(frame, _)| frame) {
-            Ok(at) => ruled.frame_max[at].1 = ruled.frame_max[at].1.max(apart),
-            Err(at) => ruled.frame_max.insert(at, (place.frame, apart)),
-        }
+        raise(&mut ruled.frame_max, place.frame, apart);
     }
 
     /// The findings; `rules` are those that judged.

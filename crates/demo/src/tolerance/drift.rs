@@ -118,10 +118,7 @@ impl Drift {
                 continue;
             }
             // Processes take turns, so a frame may come up again after a later one.
-            match series.frame_max.binary_search_by_key(&frame, |&(frame, _)| frame) {
-                Ok(at) => series.frame_max[at].1 = series.frame_max[at].1.max(difference),
-                Err(at) => series.frame_max.insert(at, (frame, difference)),
-            }
+            raise(&mut series.frame_max, frame, difference);
         }
     }
 
@@ -163,6 +160,15 @@ pub(super) struct Place {
     pub(super) record: u64,
 }
 
+/// Raises the value of a frame, in a list in the order of frames, to at least this one.
+pub(super) fn raise(frame_max: &mut Vec<(u64, f64)>, frame: u64, value: f64) {
+    let place = frame_max.partition_point(|&(other, _)| other < frame);
+    match frame_max.get_mut(place).filter(|(other, _)| *other == frame) {
+        Some((_, known)) => *known = known.max(value),
+        None => frame_max.insert(place, (frame, value)),
+    }
+}
+
 pub(super) fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
     let (&(first_frame, _), &(last_frame, _)) = (frame_max.first()?, frame_max.last()?);
     let tenth = frame_max.len().div_ceil(10);
@@ -171,26 +177,24 @@ pub(super) fn growth(frame_max: &[(u64, f64)]) -> Option<Growth> {
         frames: frame_max.len(),
         first_frame,
         last_frame,
-        first_tenth_median: median(&frame_max[..tenth]),
-        last_tenth_median: median(&frame_max[frame_max.len() - tenth..]),
+        first_tenth_median: median(frame_max.iter().take(tenth)),
+        last_tenth_median: median(frame_max.iter().rev().take(tenth)),
         slope_per_frame,
         r_squared,
         frame_max: frame_max.to_vec(),
     })
 }
 
-fn median(points: &[(u64, f64)]) -> f64 {
-    median_of(points.iter().map(|&(_, value)| value).collect())
+fn median<'a>(points: impl Iterator<Item = &'a (u64, f64)>) -> f64 {
+    median_of(points.map(|&(_, value)| value).collect())
 }
 
 /// The median of these values; 0 of none.
 pub(super) fn median_of(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
+    let at = |place: usize| values.get(place).copied().unwrap_or(0.0);
     let middle = values.len() / 2;
-    if values.is_empty() {
-        return 0.0;
-    }
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+    if values.len() % 2 == 1 { at(middle) } else { f64::midpoint(at(middle.saturating_sub(1)), at(middle)) }
 }
 
 /// Slope and coefficient of determination of the least-squares line, both 0 where undefined.

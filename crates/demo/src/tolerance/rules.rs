@@ -229,7 +229,7 @@ fn hex(text: Spanned<String>) -> Result<Vec<u8>, Misplaced> {
         .collect();
     match digits {
         Some(digits) if digits.len().is_multiple_of(2) => {
-            Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+            Ok(digits.as_chunks().0.iter().map(|[high, low]| high << 4 | low).collect())
         }
         _ => misplaced(
             text.span(),

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use prony_limits::Experiment;
 
+use super::samples::ReadArgs;
+
 const LIMITS_EXAMPLES: &str = "\
 Examples:
   prony limits                              all experiments, a few minutes
@@ -122,6 +124,8 @@ pub struct CompareLimitsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 fn experiment(word: &str) -> Result<Experiment, String> {

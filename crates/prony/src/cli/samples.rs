@@ -6,6 +6,7 @@ use clap::Args;
 use prony_stats::judge::Metric;
 
 use super::bench::{alpha, margin, metric};
+use super::size;
 
 const FORMATS: &str = "\
 Files: samples of `prony bench --export-json` or pyperf; JSON of hyperfine or Google Benchmark; the text of
@@ -29,6 +30,14 @@ Exit codes:
   1  one of them is slower
   2  could not compare: another metric, another unit, no benchmark in common
   3  unclear";
+
+/// How stored samples are read: options of all verbs that do.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct ReadArgs {
+    /// Memory that reading one file may take [default: ten times its bytes, at least 64MiB and at most 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size, help_heading = "Resource limits")]
+    pub max_memory: Option<u64>,
+}
 
 /// Compare stored samples.
 #[derive(Debug, Args)]
@@ -64,6 +73,8 @@ pub struct CompareArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Summarise samples: median with confidence interval, spread, quantiles.
@@ -79,6 +90,8 @@ pub struct StatsArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 /// Draw histograms of samples.
@@ -94,6 +107,8 @@ pub struct HistArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }
 
 const CHECK_EXAMPLES: &str = "\
@@ -118,4 +133,6 @@ pub struct CheckSamplesArgs {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub read: ReadArgs,
 }

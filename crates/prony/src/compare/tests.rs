@@ -14,6 +14,7 @@ fn args(files: usize) -> CompareArgs {
         markdown: false,
         export_html: None,
         json: false,
+        read: crate::cli::ReadArgs { max_memory: None },
     }
 }
 

@@ -81,7 +81,7 @@ struct ShareOut {
 /// # Errors
 /// When either file cannot be read, they are of two machines, or no benchmark says how much a run is.
 pub fn run(args: &CompareLimitsArgs) -> Result<Exit, Failure> {
-    let loaded = load_all("compare", std::slice::from_ref(&args.run))?;
+    let loaded = load_all("compare", std::slice::from_ref(&args.run), args.read)?;
     let samples = &loaded[0].samples;
     let limits = store::load(args.from.as_deref())?;
     same_machine(&args.run, samples, &limits)?;

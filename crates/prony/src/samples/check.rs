@@ -55,7 +55,7 @@ struct Checked<'a> {
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &CheckSamplesArgs) -> Result<Exit, Failure> {
-    let files = load_all_by("check", &args.files, args.metric)?;
+    let files = load_all_by("check", &args.files, args.read, args.metric)?;
     let all: Vec<Checked<'_>> = files
         .iter()
         .flat_map(|file| {
@@ -224,7 +224,7 @@ fn far_out(benchmark: &Benchmark) -> Found {
 }
 
 fn waiting(benchmark: &Benchmark) -> Found {
-    let measured = || benchmark.runs.iter().filter_map(|run| run.measured.as_ref());
+    let measured = || benchmark.runs.iter().filter_map(|run| run.measured.as_deref());
     let both = |measured: &Measured| Some((measured.wait_s?, measured.wall_s?));
     let (wait_s, wall_s) = measured().filter_map(both).fold((0.0, 0.0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
     (wall_s > 0.0 && wait_s > MOST_WAITING * wall_s).then(|| {

@@ -15,7 +15,7 @@ use crate::output;
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &HistArgs) -> Result<Exit, Failure> {
-    let files = load_all("read", &args.files)?;
+    let files = load_all("read", &args.files, args.read)?;
     let all = || files.iter().flat_map(|file| file.samples.benchmarks.iter().map(|benchmark| (&file.name, benchmark)));
     let bins = usize::from(args.bins);
     if args.json {

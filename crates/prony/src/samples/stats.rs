@@ -44,7 +44,7 @@ struct Stats<'a> {
 /// # Errors
 /// When a file cannot be read.
 pub fn run(args: &StatsArgs) -> Result<Exit, Failure> {
-    let files = load_all_by("read", &args.files, args.metric)?;
+    let files = load_all_by("read", &args.files, args.read, args.metric)?;
     let all: Vec<Stats<'_>> = files
         .iter()
         .flat_map(|file| file.samples.benchmarks.iter().filter_map(|benchmark| Stats::of(&file.name, benchmark)))

@@ -15,7 +15,7 @@ pub fn stored() -> Samples {
     let quiet = Benchmark { runs: runs.collect(), ..Benchmark::new("quiet") };
     let values: Vec<f64> = (0..40).map(|number| 2e-5 + 1e-7 * f64::from(number * number)).collect();
     let measured = Measured { wall_s: Some(0.1), wait_s: Some(0.03), exit_code: Some(3), ..Measured::default() };
-    let run = Run { values, measured: Some(measured), ..Run::of(1.0) };
+    let run = Run { values, measured: Some(Box::new(measured)), ..Run::of(1.0) };
     Samples {
         benchmarks: vec![quiet, Benchmark { runs: vec![run], ..Benchmark::new("disturbed") }],
         circumstances: None,
@@ -36,7 +36,7 @@ pub fn loaded(name: &str, factor: f64, pairing: Option<&str>) -> Loaded {
             wall_s: Some(time * 1.01),
             ..Measured::default()
         };
-        Run { measured: Some(measured), ..Run::of(time) }
+        Run { measured: Some(Box::new(measured)), ..Run::of(time) }
     });
     let benchmark = Benchmark { runs: runs.collect(), ..Benchmark::new("serve") };
     let circumstances = Circumstances { pairing: pairing.map(str::to_owned), ..Circumstances::default() };

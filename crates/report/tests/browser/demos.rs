@@ -271,7 +271,7 @@ fn samples(name: &str, commands: usize) -> Samples {
             peak_rss_bytes: Some(12_000_000),
             ..Measured::default()
         };
-        Run { measured: Some(measured), ..Run::of(time * 1.1) }
+        Run { measured: Some(Box::new(measured)), ..Run::of(time * 1.1) }
     };
     let benchmark = |which: usize| {
         let time = |at: u64| 0.02 * (1.0 + 0.03 * which as f64) * (1.0 + (at * 7919 % 100) as f64 / 2_000.0);

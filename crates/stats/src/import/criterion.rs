@@ -6,7 +6,8 @@
 
 use serde::Deserialize;
 
-use super::{Format, Gathered, Import, ImportError, describe, in_process, run};
+use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
+use crate::memory;
 use crate::samples::{Benchmark, Measured, Metadata, MetadataValue, Run, SamplesError, Subject, from_json};
 
 /// The files of one benchmark.
@@ -35,7 +36,9 @@ struct Identity {
 struct Sample {
     #[serde(default)]
     sampling_mode: Option<String>,
+    #[serde(deserialize_with = "memory::list")]
     iters: Vec<f64>,
+    #[serde(deserialize_with = "memory::list")]
     times: Vec<f64>,
 }
 
@@ -56,12 +59,15 @@ struct Estimate {
 /// # Errors
 /// What is wrong and where, in the files of the benchmark at the place given.
 pub fn import(all: &[Files<'_>]) -> Result<Import, (usize, ImportError)> {
-    let mut gathered = Gathered::default();
-    for (index, files) in all.iter().enumerate() {
-        let (name, benchmark) = benchmark(files).map_err(|error| (index, error))?;
-        gathered.add(&name, benchmark);
-    }
-    gathered.finish(Format::Criterion, "no benchmark").map_err(|error| (0, error))
+    let lengths = all.iter().flat_map(|files| [Some(files.benchmark), Some(files.sample), files.estimates]);
+    memory::accounted(lengths.flatten().map(<[u8]>::len).sum(), || {
+        let mut gathered = Gathered::default();
+        for (index, files) in all.iter().enumerate() {
+            let (name, benchmark) = benchmark(files).map_err(|error| (index, error))?;
+            gathered.add(&name, benchmark);
+        }
+        gathered.finish(Format::Criterion, "no benchmark").map_err(|error| (0, error))
+    })
 }
 
 fn benchmark(files: &Files<'_>) -> Result<(String, Benchmark), ImportError> {
@@ -71,11 +77,12 @@ fn benchmark(files: &Files<'_>) -> Result<(String, Benchmark), ImportError> {
         let found = format!("{} iterations and {} times", sample.iters.len(), sample.times.len());
         return Err(SamplesError::Rule { path: "times".to_owned(), expected: "one for each of `iters`", found }.into());
     }
+    charge_runs(sample.times.len()).map_err(SamplesError::from)?;
     let mut runs: Vec<Run> = Vec::with_capacity(sample.iters.len());
     for (&iterations, &ns) in sample.iters.iter().zip(&sample.times) {
         let wall_s = Some(ns * 1e-9).filter(|time| *time >= 0.0 && time.is_finite());
         let measured = Measured { wall_s, ..Measured::default() };
-        runs.push(Run { measured: Some(measured), ..run(ns * 1e-9 / iterations, iterations) });
+        runs.push(Run { measured: Some(Box::new(measured)), ..run(ns * 1e-9 / iterations, iterations) });
     }
     in_process(&mut runs, 0);
     let mut metadata = Metadata::new();

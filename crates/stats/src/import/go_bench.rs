@@ -6,11 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use super::{Format, Gathered, Import, ImportError, describe, in_process, run};
+use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
+use crate::memory::{self, Exceeded};
 use crate::samples::{BYTES, Benchmark, MOST_BYTES, Measured, Metadata, MetadataValue, Run, SamplesError, shown};
 
 /// Units that are read; `MB/s` follows from the time and the bytes of an operation.
 const READ: [&str; 4] = ["ns/op", "MB/s", "B/op", "allocs/op"];
+
+/// What each name takes beside its runs: a benchmark with its metadata, and entries in maps.
+const BENCHMARK_BYTES: usize = 2 * size_of::<Benchmark>() + 1024;
 
 /// One line of a benchmark.
 struct Line<'a> {
@@ -33,6 +37,10 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     if bytes.len() > MOST_BYTES {
         return Err(SamplesError::TooLong { most: MOST_BYTES, found: bytes.len() }.into());
     }
+    memory::accounted(bytes.len(), || import_charged(bytes))
+}
+
+fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
         ImportError::Line { line, expected: "text in UTF-8", found: "other bytes".to_owned() }
@@ -76,8 +84,12 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
         for (_, unit) in line.metrics.iter().filter(|(_, unit)| !READ.contains(unit)) {
             *units.entry(unit).or_default() += 1;
         }
+        let read = line.name.as_ptr().addr() - text.as_ptr().addr();
+        let in_all = |exceeded: Exceeded| ImportError::from(SamplesError::from(exceeded.after(read, bytes.len())));
+        charge_runs(1).map_err(in_all)?;
         let all = runs.entry((package, line.name)).or_default();
         if all.is_empty() {
+            memory::charge(BENCHMARK_BYTES).map_err(in_all)?;
             order.push((package, line.name));
         }
         let mut run = run(ns * 1e-9, line.iterations);
@@ -85,7 +97,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
         let allocated = |unit| of(unit).filter(|value| *value >= 0.0);
         let measured =
             Measured { allocated_bytes: allocated("B/op"), allocations: allocated("allocs/op"), ..Measured::default() };
-        run.measured = (measured != Measured::default()).then_some(measured);
+        run.measured = (measured != Measured::default()).then(|| Box::new(measured));
         // The bytes of each operation, of which Go tells the rate only: `b.SetBytes`.
         if let Some(bytes) = of("MB/s").filter(|rate| *rate > 0.0).map(|rate| (rate * 1e6 * ns * 1e-9).round()) {
             bytes_of.entry((package, line.name)).or_insert(bytes);

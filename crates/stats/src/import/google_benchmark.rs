@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Format, Gathered, Import, ImportError, describe, in_process, run};
-use crate::samples::{Benchmark, Measured, Metadata, Run, from_json, shown};
+use super::{Format, Gathered, Import, ImportError, charge_runs, describe, in_process, run};
+use crate::memory::{self, Owns};
+use crate::samples::{Benchmark, Measured, Metadata, Run, SamplesError, from_json, shown};
 
 #[derive(Deserialize)]
 struct File {
     context: Context,
+    #[serde(deserialize_with = "memory::list")]
     benchmarks: Vec<Entry>,
 }
 
@@ -72,6 +74,7 @@ enum TimeUnit {
 pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     let file: File = from_json(bytes)?;
     let found = format!("{} entries, none of them an iteration", file.benchmarks.len());
+    charge_runs(file.benchmarks.len()).map_err(SamplesError::from)?;
     let mut gathered = Gathered::default();
     if file.context.library_build_type.as_deref() == Some("debug") {
         gathered.note("the library was built without optimisation (library_build_type: debug)".to_owned());
@@ -108,6 +111,8 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     gathered.finish(Format::GoogleBenchmark, &found)
 }
 
+impl Owns for Entry {}
+
 impl Entry {
     /// Before version 1.5 only the end of its name tells an aggregate.
     fn is_iteration(&self) -> bool {
@@ -132,6 +137,6 @@ impl Entry {
             allocations: self.allocs_per_iter.filter(|count| *count >= 0.0 && count.is_finite()),
             ..Measured::default()
         };
-        Some(Run { measured: Some(measured), ..run(real_s, self.iterations) })
+        Some(Run { measured: Some(Box::new(measured)), ..run(real_s, self.iterations) })
     }
 }

@@ -9,34 +9,36 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{Format, Gathered, Import, ImportError};
+use super::{Format, Gathered, Import, ImportError, charge_runs};
+use crate::memory::{self, Owns};
 use crate::samples::{Benchmark, Measured, MetadataValue, Run, SamplesError, Subject, from_json, shown};
 
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
     schema_version: Option<u64>,
+    #[serde(deserialize_with = "memory::list")]
     results: Vec<Entry>,
 }
 
 #[derive(Deserialize)]
 struct Entry {
     command: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::map")]
     parameters: BTreeMap<String, Parameter>,
     #[serde(default)]
     parameter: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::optional_list")]
     times: Option<Vec<f64>>,
     #[serde(default)]
     user: Option<f64>,
     #[serde(default)]
     system: Option<f64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::list")]
     memory_usage_byte: Vec<f64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::list")]
     exit_codes: Vec<Option<i32>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::optional_list")]
     measurements: Option<Vec<Measurement>>,
 }
 
@@ -106,6 +108,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
         return Err(SamplesError::Rule { path: "results".to_owned(), expected: "at most 10,000", found }.into());
     }
     for entry in &file.results {
+        charge_runs(entry.runs()).map_err(SamplesError::from)?;
         let parameters = parameters(entry);
         let runs: Vec<Run> = match (&entry.measurements, &entry.times) {
             (Some(measurements), _) => measurements.iter().map(of_measurement).collect(),
@@ -136,6 +139,23 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
     gathered.finish(Format::Hyperfine, &found)
 }
 
+impl Owns for Entry {}
+impl Owns for Measurement {}
+
+impl Owns for Parameter {
+    fn owned_bytes(&self) -> usize {
+        let (Parameter::Text(text) | Parameter::Object { value: text }) = self;
+        text.owned_bytes()
+    }
+}
+
+impl Entry {
+    /// Number of its runs.
+    fn runs(&self) -> usize {
+        self.measurements.as_ref().map(Vec::len).or(self.times.as_ref().map(Vec::len)).unwrap_or(0)
+    }
+}
+
 fn parameters(entry: &Entry) -> BTreeMap<String, String> {
     let text = |value: &Parameter| match value {
         Parameter::Text(value) | Parameter::Object { value } => value.clone(),
@@ -152,7 +172,7 @@ fn of_time(entry: &Entry, index: usize, time: f64) -> Run {
         exit_code: entry.exit_codes.get(index).copied().flatten(),
         ..Measured::default()
     };
-    Run { measured: Some(measured), ..Run::of(time) }
+    Run { measured: Some(Box::new(measured)), ..Run::of(time) }
 }
 
 fn of_measurement(measurement: &Measurement) -> Run {
@@ -169,7 +189,7 @@ fn of_measurement(measurement: &Measurement) -> Run {
         exit_code: measurement.exit_code,
         ..Measured::default()
     };
-    Run { measured: Some(measured), ..Run::of(wall_s) }
+    Run { measured: Some(Box::new(measured)), ..Run::of(wall_s) }
 }
 
 fn note_failures(gathered: &mut Gathered, name: &str, runs: &[Run]) {

@@ -28,8 +28,8 @@ const MOST_BENCHMARKS: usize = 10_000;
 /// Most bytes of the metadata that all benchmarks of a file share: in memory each has its own.
 const MOST_SHARED_BYTES: usize = 1 << 16;
 
-/// Refuses what would take far more memory than its text.
-pub(super) fn budget(benchmarks: usize, shared: &Metadata) -> Result<(), SamplesError> {
+/// Refuses what would take far more memory than its text. Returns the bytes of what is shared.
+pub(super) fn budget(benchmarks: usize, shared: &Metadata) -> Result<usize, SamplesError> {
     if benchmarks > MOST_BENCHMARKS {
         return rule(|| "benchmarks".to_owned(), "at most 10,000", &benchmarks.to_string());
     }
@@ -45,7 +45,7 @@ pub(super) fn budget(benchmarks: usize, shared: &Metadata) -> Result<(), Samples
     if bytes > MOST_SHARED_BYTES {
         return rule(|| "metadata".to_owned(), "at most 65,536 bytes", &bytes.to_string());
     }
-    Ok(())
+    Ok(bytes)
 }
 
 /// # Errors
@@ -55,7 +55,7 @@ pub(super) fn check(samples: &Samples) -> Result<(), SamplesError> {
         return rule(|| "benchmarks".to_owned(), "at least one benchmark", "none");
     }
     if samples.benchmarks.len() > MOST_BENCHMARKS {
-        return budget(samples.benchmarks.len(), &Metadata::new());
+        return budget(samples.benchmarks.len(), &Metadata::new()).map(drop);
     }
     if let Some(circumstances) = &samples.circumstances {
         let times = circumstances.budget_s.iter().chain(&circumstances.pairs_done_s);
@@ -161,6 +161,6 @@ fn fields(path: &str, metadata: &Metadata) -> Result<(), SamplesError> {
     }
 }
 
-fn rule(path: impl FnOnce() -> String, expected: &'static str, found: &str) -> Result<(), SamplesError> {
+fn rule<T>(path: impl FnOnce() -> String, expected: &'static str, found: &str) -> Result<T, SamplesError> {
     Err(SamplesError::Rule { path: path(), expected, found: shown(found) })
 }

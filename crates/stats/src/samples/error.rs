@@ -1,5 +1,7 @@
 //! Errors of samples, as facts; the command adds the remedy.
 
+use crate::memory::Exceeded;
+
 /// Reasons why samples could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SamplesError {
@@ -10,6 +12,14 @@ pub enum SamplesError {
         most: usize,
         /// Length of the file, in bytes.
         found: usize,
+    },
+    /// Reading it would take more memory than a file of its length may; see [`crate::memory`].
+    #[error("memory expected at most {most} bytes, would take about {needed}")]
+    Memory {
+        /// Limit on the memory, in bytes.
+        most: u64,
+        /// Estimate of what the whole file takes, in bytes.
+        needed: u64,
     },
     /// Another version of pyperf's format.
     #[error("`version`: expected \"1.0\", found {found}")]
@@ -43,6 +53,12 @@ pub enum SamplesError {
         /// Value that the file has, as text.
         found: String,
     },
+}
+
+impl From<Exceeded> for SamplesError {
+    fn from(Exceeded { most, charged }: Exceeded) -> SamplesError {
+        SamplesError::Memory { most, needed: charged }
+    }
 }
 
 fn place(path: &str) -> String {

@@ -11,6 +11,7 @@ use super::{
     Benchmark, Circumstances, MOST_BYTES, Measured, PRONY_VERSION, PronyVersion, Run, Samples, Subject, Unit, Warmup,
     check,
 };
+use crate::memory::{self, Owns};
 
 /// Longest JSON of the facts of a machine, a tuning or a build: they are kept as a tree, which takes
 /// up to a hundred times the text.
@@ -21,9 +22,10 @@ const VERSION: &str = "1.0";
 
 #[derive(Deserialize)]
 struct FileIn {
-    version: Value,
+    version: Version,
+    #[serde(deserialize_with = "memory::list")]
     benchmarks: Vec<BenchmarkIn>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::optional_map")]
     metadata: Option<Metadata>,
     #[serde(default)]
     prony: Option<Circumstances>,
@@ -31,8 +33,9 @@ struct FileIn {
 
 #[derive(Deserialize)]
 struct BenchmarkIn {
-    runs: Vec<RunIn>,
-    #[serde(default)]
+    #[serde(deserialize_with = "memory::list")]
+    runs: Vec<Run>,
+    #[serde(default, deserialize_with = "memory::map")]
     metadata: Metadata,
     #[serde(default)]
     prony: Option<Subject>,
@@ -40,21 +43,65 @@ struct BenchmarkIn {
 
 #[derive(Deserialize)]
 struct RunIn {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::list")]
     values: Vec<f64>,
-    #[serde(default)]
-    warmups: Option<Vec<(u64, f64)>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "memory::optional_list")]
+    warmups: Option<Vec<Warmup>>,
+    #[serde(default, deserialize_with = "memory::map")]
     metadata: Metadata,
     #[serde(default)]
     prony: Option<Measured>,
+}
+
+impl Owns for BenchmarkIn {}
+impl Owns for Run {}
+impl Owns for Warmup {}
+
+/// A run as it is read: what its metadata say of `loops` is moved to the field by [`benchmark`].
+impl<'de> Deserialize<'de> for Run {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Run, D::Error> {
+        let read = RunIn::deserialize(deserializer)?;
+        let warmups = read.warmups.unwrap_or_default();
+        // The first one ends the reading, as three bytes of it take a hundred.
+        if read.values.is_empty() && warmups.is_empty() {
+            return Err(D::Error::custom("expected a value or a warm-up, found none"));
+        }
+        if read.prony.is_some() {
+            memory::charge_boxed::<Measured, _>()?;
+        }
+        let measured = read.prony.map(Box::new);
+        Ok(Run { loops: 1, warmups, values: read.values, metadata: read.metadata, measured })
+    }
+}
+
+impl<'de> Deserialize<'de> for Warmup {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Warmup, D::Error> {
+        <(u64, f64)>::deserialize(deserializer).map(|(loops, value)| Warmup { loops, value })
+    }
+}
+
+/// The text of a version, whatever it is.
+#[derive(Default)]
+struct Version(String);
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Version, D::Error> {
+        let raw = <&RawValue>::deserialize(deserializer)?;
+        Ok(Version(shown(raw.get())))
+    }
+}
+
+impl Version {
+    fn is_known(&self) -> bool {
+        serde_json::from_str::<String>(&self.0).is_ok_and(|version| version == VERSION)
+    }
 }
 
 /// Versions, read separately when a file is not as expected: a version may be the reason.
 #[derive(Deserialize)]
 struct Versions {
     #[serde(default)]
-    version: Value,
+    version: Option<Version>,
     #[serde(default)]
     prony: Option<VersionOfProny>,
 }
@@ -97,12 +144,18 @@ struct RunOut<'a> {
 
 /// Parses a samples file; see [`Samples::decode`].
 pub(super) fn decode(bytes: &[u8]) -> Result<Samples, SamplesError> {
+    memory::accounted(bytes.len(), || decode_charged(bytes))
+}
+
+fn decode_charged(bytes: &[u8]) -> Result<Samples, SamplesError> {
     let file: FileIn = from_json(bytes).map_err(|error| version_problem(bytes).unwrap_or(error))?;
-    if file.version != VERSION {
-        return Err(SamplesError::Version { found: shown(&file.version.to_string()) });
+    if !file.version.is_known() {
+        return Err(SamplesError::Version { found: file.version.0 });
     }
     let root = file.metadata.unwrap_or_default();
-    check::budget(file.benchmarks.len(), &root)?;
+    let shared = check::budget(file.benchmarks.len(), &root)? + memory::map_bytes::<MetadataValue>(root.len());
+    memory::charge(file.benchmarks.len().saturating_mul(shared))?;
+    memory::charge_list::<Benchmark>(file.benchmarks.len())?;
     let benchmarks = file.benchmarks.into_iter().enumerate();
     let benchmarks = benchmarks.map(|(index, benchmark)| self::benchmark(index, benchmark, &root));
     let samples = Samples { benchmarks: benchmarks.collect::<Result<_, _>>()?, circumstances: file.prony };
@@ -117,6 +170,10 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Sa
     }
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        if let Some(exceeded) = memory::exceeded() {
+            let read = offset(bytes, error.inner().line(), error.inner().column());
+            return exceeded.after(read, bytes.len()).into();
+        }
         let path = match error.path().to_string() {
             root if root == "." || root == "?" => String::new(),
             path => shown(&path),
@@ -127,10 +184,16 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, Sa
     Ok(value)
 }
 
+/// The byte at a line and a column, from 1.
+fn offset(bytes: &[u8], line: usize, column: usize) -> usize {
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(line.saturating_sub(1));
+    lines.map(<[u8]>::len).sum::<usize>().saturating_add(column).min(bytes.len())
+}
+
 fn version_problem(bytes: &[u8]) -> Option<SamplesError> {
     let versions: Versions = serde_json::from_slice(bytes).ok()?;
-    if versions.version != VERSION && !versions.version.is_null() {
-        return Some(SamplesError::Version { found: shown(&versions.version.to_string()) });
+    if let Some(version) = versions.version.filter(|version| !version.is_known()) {
+        return Some(SamplesError::Version { found: version.0 });
     }
     let found = versions.prony?.version.filter(|&found| found > PRONY_VERSION)?;
     Some(SamplesError::PronyVersion { found, supported: PRONY_VERSION })
@@ -144,21 +207,13 @@ fn benchmark(index: usize, read: BenchmarkIn, root: &Metadata) -> Result<Benchma
     let [mut name, mut unit, mut inner_loops] =
         ["name", "unit", "inner_loops"].map(|key| OneForAll::new(key, &mut shared));
     let shared_loops = shared.remove("loops");
-    let mut runs = Vec::with_capacity(read.runs.len());
-    for (place, mut run) in read.runs.into_iter().enumerate() {
+    let mut runs = read.runs;
+    for (place, run) in runs.iter_mut().enumerate() {
         let path = || format!("benchmarks[{index}].runs[{place}].metadata");
         for field in [&mut name, &mut unit, &mut inner_loops] {
             field.add(&path, &mut run.metadata)?;
         }
-        let loops = count(&path, "loops", run.metadata.remove("loops").as_ref().or(shared_loops.as_ref()))?;
-        let warmups = run.warmups.unwrap_or_default().into_iter().map(|(loops, value)| Warmup { loops, value });
-        runs.push(Run {
-            loops,
-            warmups: warmups.collect(),
-            values: run.values,
-            metadata: run.metadata,
-            measured: run.prony,
-        });
+        run.loops = count(&path, "loops", run.metadata.remove("loops").as_ref().or(shared_loops.as_ref()))?;
     }
     let path = || format!("benchmarks[{index}].metadata");
     let unit = match &unit.value {
@@ -286,7 +341,7 @@ fn benchmark_out<'a>(benchmark: &'a Benchmark, common: &Metadata) -> BenchmarkOu
         }
         RunOut {
             metadata,
-            prony: run.measured.as_ref(),
+            prony: run.measured.as_deref(),
             warmups: run.warmups.iter().map(|warmup| (warmup.loops, warmup.value)).collect(),
             values: &run.values,
         }
@@ -301,6 +356,7 @@ pub(super) fn facts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Value,
         let found = raw.get().len();
         return Err(D::Error::custom(format!("length expected at most {MOST_FACTS_BYTES} bytes, found {found}")));
     }
+    memory::charge_tree(raw.get())?;
     serde_json::from_str(raw.get()).map_err(D::Error::custom)
 }
 

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use super::error::{SamplesError, shown};
+use crate::memory::{self, Owns};
 
 /// Metadata by name, as in pyperf's files.
 pub type Metadata = BTreeMap<String, MetadataValue>;
@@ -30,6 +31,16 @@ impl MetadataValue {
     /// Text value, made one line; see [`one_line`].
     pub fn text(text: &str) -> MetadataValue {
         MetadataValue::Text(one_line(text))
+    }
+}
+
+impl Owns for MetadataValue {
+    fn owned_bytes(&self) -> usize {
+        match self {
+            MetadataValue::Text(text) => text.owned_bytes(),
+            // Tags are charged as they are read.
+            MetadataValue::Number(_) | MetadataValue::Boolean(_) | MetadataValue::Tags(_) => 0,
+        }
     }
 }
 
@@ -153,11 +164,7 @@ impl<'de> Visitor<'de> for ValueVisitor {
         Ok(MetadataValue::Text(text.trim_matches(is_space).to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<MetadataValue, A::Error> {
-        let mut tags = Vec::new();
-        while let Some(tag) = items.next_element()? {
-            tags.push(tag);
-        }
-        Ok(MetadataValue::Tags(tags))
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<MetadataValue, A::Error> {
+        memory::elements(items).map(MetadataValue::Tags)
     }
 }

@@ -224,8 +224,15 @@ fn run() -> impl Strategy<Value = Run> {
     let positive = prop::num::f64::POSITIVE | prop::num::f64::SUBNORMAL;
     let values = vec(positive.prop_map(|value: f64| value.abs()), 1..5);
     let warmups = vec((1_u64..1000, 0.0..1e9_f64).prop_map(|(loops, value)| Warmup { loops, value }), 0..3);
-    (1..5_u64, warmups, values, metadata(), option::of(measured()))
-        .prop_map(|(loops, warmups, values, metadata, measured)| Run { loops, warmups, values, metadata, measured })
+    (1..5_u64, warmups, values, metadata(), option::of(measured())).prop_map(
+        |(loops, warmups, values, metadata, measured)| Run {
+            loops,
+            warmups,
+            values,
+            metadata,
+            measured: measured.map(Box::new),
+        },
+    )
 }
 
 fn measured() -> impl Strategy<Value = Measured> {

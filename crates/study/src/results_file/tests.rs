@@ -100,7 +100,7 @@ fn frames_come_from_the_samples_file_and_from_nowhere_else() {
     let mut results = results();
     let mut benchmark = Benchmark::new("dm1");
     let mut run = Run::of(0.25);
-    run.measured = Some(Measured { frame_ns: vec![5, 7], ..Measured::default() });
+    run.measured = Some(Box::new(Measured { frame_ns: vec![5, 7], ..Measured::default() }));
     benchmark.runs.push(run);
     let samples = Samples { benchmarks: vec![benchmark], circumstances: None };
     fs::create_dir(directory.path().join("cells")).expect("a scratch directory takes it");
