@@ -24,14 +24,22 @@ pub fn correlation_time(series: &[&[f64]]) -> f64 {
     if longest < 4 || variance <= 0.0 {
         return 1.0;
     }
-    // Far lags carry noise only, and the sum below ends long before.
-    let correlations: Vec<f64> = (0..longest.min(LAGS_MAX)).map(|lag| sum_at(lag) / variance).collect();
-    if correlations[1] + 1.0 / n < 1.0 / (count as f64).sqrt() {
+    let next = sum_at(1) / variance;
+    if next + 1.0 / n < 1.0 / (count as f64).sqrt() {
         return 1.0;
     }
+    // Far lags carry noise only. The sum ends long before, so each is computed when it is added.
+    let pairs = longest.min(LAGS_MAX) / 2;
+    let mut known = vec![1.0 + next];
     let mut time = 1.0;
     for _ in 0..3 {
-        time = time_of(&correlations, time / n).clamp(1.0, n);
+        let pair_at = |pair: usize| {
+            if pair == known.len() && pair < pairs {
+                known.push((sum_at(2 * pair) + sum_at(2 * pair + 1)) / variance);
+            }
+            known.get(pair).copied()
+        };
+        time = time_of(pair_at, time / n).clamp(1.0, n);
     }
     time
 }
@@ -48,13 +56,13 @@ fn products(centred: &[f64], lag: usize) -> f64 {
     centred.iter().zip(centred.get(lag..).unwrap_or_default()).map(|(value, later)| value * later).sum()
 }
 
-/// 1 + 2 Σ ρ(lag) over pairs of lags (0, 1), (2, 3), … while their sums are positive and do not grow.
-fn time_of(correlations: &[f64], given_back: f64) -> f64 {
+/// 1 + 2 Σ ρ(lag) over pairs of lags (0, 1), (2, 3), … while their sums, which `pair_at` has, are positive and do not grow.
+fn time_of(pair_at: impl FnMut(usize) -> Option<f64>, given_back: f64) -> f64 {
     let mut pairs_sum = 0.0;
     let mut previous = f64::INFINITY;
-    for (at, pair) in correlations.chunks_exact(2).enumerate() {
+    for (at, pair) in (0..).map_while(pair_at).enumerate() {
         let given_back = if at == 0 { given_back } else { 2.0 * given_back };
-        let sum = (pair[0] + pair[1] + given_back).min(previous);
+        let sum = (pair + given_back).min(previous);
         if sum <= 0.0 {
             break;
         }

@@ -158,19 +158,23 @@ impl Shift {
 
 /// Hodges–Lehmann estimate of a shift: the median of all differences b − a (Hodges & Lehmann 1963).
 fn median_difference(a_sorted: &[f64], b_sorted: &[f64]) -> f64 {
-    let pairs = a_sorted.len() * b_sorted.len();
-    let at = |rank| selection::select(&Differences { a: a_sorted, b: b_sorted }, rank);
-    if pairs % 2 == 1 { at(pairs / 2) } else { 0.5 * (at(pairs / 2 - 1) + at(pairs / 2)) }
+    selection::median(&Differences { a: a_sorted, b: b_sorted })
 }
 
-/// Share of `others` below each value; half of those equal to it.
+/// Share of `others`, which are sorted, below each value; half of those equal to it.
 fn placements(values: &[f64], others: &[f64]) -> Vec<f64> {
-    let place = |value: &f64| {
-        let below = others.partition_point(|other| other < value);
-        let not_above = others.partition_point(|other| other <= value);
-        (below + not_above) as f64 / (2 * others.len()) as f64
-    };
-    values.iter().map(place).collect()
+    // In the order of the values, `others` are passed once; a search for each value would miss the caches each time.
+    let mut order: Vec<(f64, u32)> = values.iter().copied().zip(0..).collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut below, mut not_above) = (0, 0);
+    let mut placements = vec![0.0; values.len()];
+    for (value, place) in order {
+        below += others.iter().skip(below).take_while(|other| **other < value).count();
+        not_above = not_above.max(below);
+        not_above += others.iter().skip(not_above).take_while(|other| **other <= value).count();
+        placements[place as usize] = (below + not_above) as f64 / (2 * others.len()) as f64;
+    }
+    placements
 }
 
 /// Unbiased; 0 for a single value.

@@ -40,12 +40,7 @@ impl Staircase for Averages<'_> {
 ///
 /// `sorted`: ascending and not empty.
 pub fn hodges_lehmann(sorted: &[f64]) -> f64 {
-    let averages = count(sorted.len());
-    if averages % 2 == 1 {
-        select(sorted, averages / 2)
-    } else {
-        0.5 * (select(sorted, averages / 2 - 1) + select(sorted, averages / 2))
-    }
+    selection::median(&Averages { sorted })
 }
 
 #[cfg(test)]
