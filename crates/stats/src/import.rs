@@ -2,6 +2,7 @@
 //!
 //! A value keeps what its tool says of it: seconds, loops, exit code, processor time, memory. What has no
 //! place among samples (summaries, rates that follow from times) is left out and named in a note.
+#![deny(clippy::indexing_slicing)]
 
 pub mod criterion;
 pub mod go_bench;
@@ -151,7 +152,7 @@ pub fn detect(bytes: &[u8]) -> Result<Format, ImportError> {
             [] => Beginning::Nothing,
             [0x1f, 0x8b, ..] => Beginning::Gzip,
             _ => {
-                let beginning = String::from_utf8_lossy(&start[..start.len().min(40)]).into_owned();
+                let beginning = String::from_utf8_lossy(start.get(..40).unwrap_or(start)).into_owned();
                 Beginning::Text(Value::from(one_line(&beginning)).to_string())
             }
         },

@@ -4,6 +4,7 @@
 //! Three bytes of JSON may become a hundred in memory. So readers of lists and maps charge an account of their thread
 //! before they keep an element, and stop where the account is empty. What is charged are sizes of allocations, with
 //! the room of lists that grow.
+#![deny(clippy::indexing_slicing)]
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

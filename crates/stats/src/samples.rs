@@ -6,6 +6,7 @@
 //!
 //! In memory nothing is inherited: a benchmark holds the metadata that all of its runs share, a run
 //! only what is its own. Encoding moves what all benchmarks share to the root, as pyperf does.
+#![deny(clippy::indexing_slicing)]
 
 mod check;
 mod error;

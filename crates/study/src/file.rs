@@ -15,6 +15,7 @@
 //! demo = "demos/{map}.demo"
 //! command = "{engine} +map {map}"
 //! ```
+#![deny(clippy::indexing_slicing)]
 
 mod check;
 mod error;

@@ -3,6 +3,7 @@
 //! A cell is claimed, runs, its samples are written under a temporary name, synced and renamed, and only then is it
 //! committed as done. Whoever opens the ledger next finds the cells that were cut short, and runs them again; a cell
 //! that is done is never run again. `docs/formats/ledger.md` draws the tables.
+#![deny(clippy::indexing_slicing)]
 
 mod guard;
 mod owner;

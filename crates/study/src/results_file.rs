@@ -1,4 +1,5 @@
 //! Results on disk: the directory of a study, `results.json`, and the samples file of a cell.
+#![deny(clippy::indexing_slicing)]
 
 use std::fs;
 use std::io;

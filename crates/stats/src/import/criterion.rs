@@ -3,6 +3,7 @@
 //! `sample.json` holds iterations and nanoseconds of each sample, `benchmark.json` what it is called,
 //! `estimates.json` what criterion made of it. The caller walks the directory; all samples of a benchmark
 //! come from one process.
+#![deny(clippy::indexing_slicing)]
 
 use serde::Deserialize;
 

@@ -3,6 +3,7 @@
 //! `BenchmarkName-8   1000   2339 ns/op   1751.18 MB/s`: name, iterations, then pairs of value and unit. Lines
 //! `key: value` describe what follows. With `-count` the values of a package come from one process; several
 //! outputs in one file are several processes.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ pub fn import(bytes: &[u8]) -> Result<Import, ImportError> {
 
 fn import_charged(bytes: &[u8]) -> Result<Import, ImportError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        let line = bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let line = bytes.iter().take(error.valid_up_to()).filter(|&&byte| byte == b'\n').count() + 1;
         ImportError::Line { line, expected: "text in UTF-8", found: "other bytes".to_owned() }
     })?;
     let mut packages: Vec<&str> = Vec::new();
@@ -139,10 +140,10 @@ fn parse(line: &str) -> Option<Result<Line<'_>, (&'static str, String)>> {
         return Some(Err(("pairs of value and unit", rest.join(" "))));
     }
     let mut metrics = Vec::with_capacity(rest.len() / 2);
-    for pair in rest.chunks_exact(2) {
-        match pair[0].parse::<f64>().ok().filter(|value| value.is_finite()) {
-            Some(value) => metrics.push((value, pair[1])),
-            None => return Some(Err(("a number", pair[0].to_owned()))),
+    for &[number, unit] in rest.as_chunks().0 {
+        match number.parse::<f64>().ok().filter(|value| value.is_finite()) {
+            Some(value) => metrics.push((value, unit)),
+            None => return Some(Err(("a number", number.to_owned()))),
         }
     }
     Some(Ok(Line { name, iterations: iterations as f64, metrics }))

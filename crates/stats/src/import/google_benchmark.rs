@@ -3,6 +3,7 @@
 //! `{"context": {…}, "benchmarks": [{"name", "run_name", "run_type", "iterations", "real_time", "cpu_time",
 //! "time_unit", …}]}`. Means and other aggregates are left out: they are computed from the repetitions. All
 //! repetitions are of one process.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

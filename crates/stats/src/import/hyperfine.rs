@@ -4,6 +4,7 @@
 //! "memory_usage_byte", "exit_codes", "parameters"}]}`; before 1.10 a `parameter` without a name, before 1.12 no exit
 //! codes. Version 2 states `"schema_version": 2` and has one object a run under `measurements`, each quantity with
 //! its unit.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

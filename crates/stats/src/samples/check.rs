@@ -1,4 +1,5 @@
 //! Rules for samples that pyperf reads (pyperf 2.10, `_bench.py`), and for prony's additions.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
 
@@ -90,12 +91,13 @@ fn benchmark(path: &str, benchmark: &Benchmark) -> Result<(), SamplesError> {
     }
     fields(&format!("{path}.metadata"), &benchmark.metadata)?;
     metadata::check(&format!("{path}.metadata"), &benchmark.metadata)?;
+    let Some(first_run) = benchmark.runs.first() else { return Ok(()) };
     for (index, run) in benchmark.runs.iter().enumerate() {
         let path = format!("{path}.runs[{index}]");
         self::run(&path, run)?;
         for key in SAME_IN_ALL_RUNS {
             // Two runs that inherit a value agree on it; comparing it once more for each would take the product of both lengths.
-            let (own, first) = (run.metadata.get(key), benchmark.runs[0].metadata.get(key));
+            let (own, first) = (run.metadata.get(key), first_run.metadata.get(key));
             let shared = benchmark.metadata.get(key);
             if (own.is_some() || first.is_some()) && own.or(shared) != first.or(shared) {
                 let found = own.map_or_else(|| "another".to_owned(), |own| quoted(&own.to_string()));

@@ -1,4 +1,5 @@
 //! Errors of samples, as facts; the command adds the remedy.
+#![deny(clippy::indexing_slicing)]
 
 use crate::memory::Exceeded;
 

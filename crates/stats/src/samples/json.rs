@@ -1,4 +1,5 @@
 //! Samples as JSON and back.
+#![deny(clippy::indexing_slicing)]
 
 use serde::de::{Deserializer, Error};
 use serde::{Deserialize, Serialize, Serializer};

@@ -1,4 +1,5 @@
 //! Metadata: names and values that describe a benchmark or a run, with the types that pyperf asks for.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,5 @@
 //! Checks that need the whole file: names that refer to nothing, and duplicates.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -7,7 +8,7 @@ use toml::Spanned;
 
 use super::error::{Misplaced, inside, misplaced};
 use super::filter::{Filter, finite};
-use super::read::{Placed, numeric_axes};
+use super::read::{self, Placed, numeric_axes};
 use super::template::{Piece, pieces};
 use super::{Factor, Level, Machine};
 
@@ -185,7 +186,7 @@ fn setters<'a>(
             for (what, name) in said(level) {
                 let owner = *owners.entry((what, name)).or_insert(at);
                 if owner != at {
-                    let (one, two) = (&factors[owner].name, &factor.name);
+                    let (one, two) = (&read::numbered(factors, owner).name, &factor.name);
                     return misplaced(
                         place.clone(),
                         format!("expected one factor that sets {what} `{name}`, found `{one}` and `{two}`"),
@@ -233,8 +234,9 @@ fn known(
             let problem = format!("expected the name of a factor, an axis, a file or a `set`, found `{{{name}}}`");
             return misplaced(place(range.start), problem);
         };
-        if let Some(level) = factors[factor].levels.iter().find(|level| !level.set.contains_key(name)) {
-            let (level, factor) = (&level.name, &factors[factor].name);
+        let factor = read::numbered(factors, factor);
+        if let Some(level) = factor.levels.iter().find(|level| !level.set.contains_key(name)) {
+            let (level, factor) = (&level.name, &factor.name);
             let problem = format!("expected every level of `{factor}` to set `{{{name}}}`, found none in `{level}`");
             return misplaced(place(range.start), problem);
         }

@@ -1,4 +1,5 @@
 //! Error in a study file, with its position.
+#![deny(clippy::indexing_slicing)]
 
 use std::ops::Range;
 

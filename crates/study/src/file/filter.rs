@@ -9,6 +9,7 @@
 //! name       = letter or "_", then letters, digits, "_", "-", "."; any other name in `backticks`
 //! value      = "text" | 'text' | number
 //! ```
+#![deny(clippy::indexing_slicing)]
 
 /// The deepest nesting that is read: no recursion of ours may end the process.
 const DEEPEST: usize = 64;

@@ -1,4 +1,5 @@
 //! Levels of a factor, listed or swept over.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

@@ -1,4 +1,5 @@
 //! Reader of a study file's text.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
@@ -232,16 +233,17 @@ fn zips(texts: Vec<Spanned<Vec<Spanned<String>>>>, factors: &[Factor]) -> Result
                 );
             }
             if let Some(&first) = zip.first() {
-                let (expected, found) = (factors[first].levels.len(), factors[factor].levels.len());
+                let (first, factor) = (numbered(factors, first), numbered(factors, factor));
+                let (expected, found) = (first.levels.len(), factor.levels.len());
                 if expected != found {
-                    let first = &factors[first].name;
+                    let first = &first.name;
                     return misplaced(
                         name.span(),
                         format!("zip: expected as many levels as `{first}` has, {expected}, found {found}"),
                     );
                 }
             }
-            if let Some(stop) = &factors[factor].stop {
+            if let Some(stop) = &numbered(factors, factor).stop {
                 return misplaced(name.span(), format!("zip: expected no stopping rule, found `{}`", stop.text));
             }
             zip.push(factor);
@@ -252,6 +254,12 @@ fn zips(texts: Vec<Spanned<Vec<Spanned<String>>>>, factors: &[Factor]) -> Result
         zips.push(zip);
     }
     Ok(zips)
+}
+
+/// The factor with this number, which [`position`] gave out.
+#[expect(clippy::indexing_slicing, reason = "no factor is removed while a file is read")]
+pub(super) fn numbered(factors: &[Factor], number: usize) -> &Factor {
+    &factors[number]
 }
 
 type OnlyText = Spanned<Vec<Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>>>;
@@ -274,10 +282,12 @@ fn only(text: Option<OnlyText>, factors: &[Factor]) -> Result<Vec<Pattern>, Misp
                 Value::Array(levels) => levels,
                 level => vec![level],
             };
-            let levels = levels.iter().map(|level| level_of(&factors[factor], level));
+            let levels = levels.iter().map(|level| level_of(numbered(factors, factor), level));
             let levels = levels.collect::<Result<Vec<usize>, String>>();
             match levels {
-                Ok(levels) => pattern[factor] = Some(levels),
+                Ok(levels) => {
+                    pattern.get_mut(factor).into_iter().for_each(|of_factor| *of_factor = Some(levels.clone()))
+                }
                 Err(problem) => return misplaced(place, problem),
             }
         }
@@ -380,7 +390,9 @@ fn crossed(text: Spanned<WorkloadText>, file: &str) -> Result<Vec<Placed>, Mispl
             let found = values.get_ref();
             return misplaced(values.span(), format!("expected texts or numbers, found {found}"));
         };
-        if let Some(twice) = listed.iter().enumerate().find(|(at, value)| listed[..*at].contains(value)) {
+        if let Some(twice) =
+            listed.iter().enumerate().find(|(at, value)| listed.iter().take(*at).any(|earlier| earlier == *value))
+        {
             return misplaced(values.span(), format!("expected values that differ, found `{}` twice", twice.1));
         }
         axes.push((name.get_ref().clone(), listed));
@@ -397,7 +409,7 @@ fn crossed(text: Spanned<WorkloadText>, file: &str) -> Result<Vec<Placed>, Mispl
     }
     let combination = |mut number: usize| {
         let pick = |(name, values): &(String, Vec<String>)| {
-            let value = values[number % values.len()].clone();
+            let value = values.get(number % values.len()).cloned().unwrap_or_default();
             number /= values.len();
             (name.clone(), value)
         };

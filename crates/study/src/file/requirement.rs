@@ -1,4 +1,5 @@
 //! Required properties of a machine: without them, cells are refused there.
+#![deny(clippy::indexing_slicing)]
 
 use std::cmp::Ordering;
 

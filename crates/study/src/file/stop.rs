@@ -1,4 +1,5 @@
 //! Stopping rules of sweeps: `stop = { when = "late_ticks > 1 %", then = "bisect", resolution = 2 }`.
+#![deny(clippy::indexing_slicing)]
 
 use super::filter::{Comparison, finite};
 

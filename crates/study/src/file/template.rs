@@ -1,4 +1,5 @@
 //! Placeholders in commands: `{engine} +map {map}`; `{{` and `}}` are braces.
+#![deny(clippy::indexing_slicing)]
 
 use std::ops::Range;
 

@@ -1,4 +1,5 @@
 //! A table as text: separators, lines, cells that are filled from above.
+#![deny(clippy::indexing_slicing)]
 
 use csv::{ReaderBuilder, StringRecord};
 
@@ -31,6 +32,13 @@ pub struct Row {
     pub cells: Vec<String>,
 }
 
+impl Row {
+    /// The text in a column; empty where the row has none.
+    fn cell(&self, column: usize) -> &str {
+        self.cells.get(column).map_or("", String::as_str)
+    }
+}
+
 impl Table {
     /// Reads a table in UTF-8 whose first line names the columns. Cells may be quoted as in RFC 4180.
     ///
@@ -42,7 +50,7 @@ impl Table {
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| TableError::NotText {
-            line: 1 + bytes[..error.valid_up_to()].iter().filter(|&&byte| byte == b'\n').count() as u64,
+            line: 1 + bytes.iter().take(error.valid_up_to()).filter(|&&byte| byte == b'\n').count() as u64,
         })?;
         let separator = separator(text);
         let mut reader = ReaderBuilder::new()
@@ -89,7 +97,7 @@ impl Table {
             if name.is_empty() {
                 return Err(TableError::NoName { line, column: at + 1 });
             }
-            if names[..at].contains(name) {
+            if names.iter().take(at).any(|earlier| earlier == name) {
                 return Err(TableError::SameName { line, name: name.clone() });
             }
         }
@@ -114,11 +122,12 @@ impl Table {
         let mut above = "";
         let mut cells = Vec::with_capacity(self.rows.len());
         for row in &self.rows {
-            if !row.cells[column].is_empty() {
-                above = &row.cells[column];
+            let cell = row.cell(column);
+            if !cell.is_empty() {
+                above = cell;
             }
             if above.is_empty() {
-                return Err(TableError::NothingAbove { line: row.line, column: self.header[column].clone() });
+                return Err(TableError::NothingAbove { line: row.line, column: self.column_name(column) });
             }
             cells.push(above);
         }
@@ -130,7 +139,7 @@ impl Table {
     /// # Errors
     /// When it is no number, or one that may be read in two ways.
     pub fn number(&self, row: &Row, column: usize) -> Result<Option<f64>, TableError> {
-        match row.cells[column].as_str() {
+        match row.cell(column) {
             "" => Ok(None),
             text => self.parsed(text).map(Some).ok_or_else(|| self.no_number(row.line, column, text)),
         }
@@ -138,7 +147,11 @@ impl Table {
 
     /// The error for a text that is no number.
     pub fn no_number(&self, line: u64, column: usize, text: &str) -> TableError {
-        TableError::Number { line, column: self.header[column].clone(), found: text.to_owned() }
+        TableError::Number { line, column: self.column_name(column), found: text.to_owned() }
+    }
+
+    fn column_name(&self, column: usize) -> String {
+        self.header.get(column).cloned().unwrap_or_default()
     }
 
     /// A number with a decimal point or, where the comma separates no cells, a decimal comma.

@@ -3,6 +3,7 @@
 //! SQLite runs what a file's schema says, so that the schema is exactly ours or nothing of it is read. Its pages may lead
 //! in circles and lend one text to many rows, so that steps and text of each query are bounded by the file's size
 //! (<https://sqlite.org/security.html>).
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
 use std::fs;

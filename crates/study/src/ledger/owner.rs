@@ -1,4 +1,5 @@
 //! Process that claimed a cell, identified so that others can tell whether it still exists.
+#![deny(clippy::indexing_slicing)]
 
 use std::fs;
 use std::io;

@@ -1,4 +1,5 @@
 //! Queries on a ledger.
+#![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
 //! The tables of a ledger; `docs/formats/ledger.md` says what each column means.
+#![deny(clippy::indexing_slicing)]
 
 use rusqlite::Connection;
 

@@ -1,4 +1,5 @@
 //! Two ledgers of one machine as one: by the keys of cells.
+#![deny(clippy::indexing_slicing)]
 
 use rusqlite::params;
 use serde::Serialize;

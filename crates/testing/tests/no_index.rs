@@ -1,0 +1,108 @@
+//! The code that reads the bytes of others has no index that may panic: `clippy::indexing_slicing` is denied in each file
+//! that a fuzz target reads, and each exception is argued.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const DENY: &str = "#![deny(clippy::indexing_slicing)]";
+
+/// Files and directories below `crates` that each target reads; `None` for a target whose code is another's. A crate that denies it
+/// as a whole covers its files.
+const READ_BY: &[(&str, &[&str])] = &[
+    ("anonymize", &["demo/src/anonymize", "demo/src/anonymize.rs"]),
+    ("decoder_answers", &["decoder/src"]),
+    ("demo_reader", &["demo/src/file", "demo/src/record.rs"]),
+    ("elf_symbols", &["profile/src/elf.rs", "profile/src/symbols", "profile/src/symbols.rs"]),
+    ("enet_datagram", &["enet/src"]),
+    ("enet_host", &["enet/src", "enet-host/src", "enet-host/drop-in/src"]),
+    ("folded", &["profile/src/stacks.rs"]),
+    ("import_criterion", &["stats/src/import"]),
+    ("import_go_bench", &["stats/src/import"]),
+    ("import_google_benchmark", &["stats/src/import"]),
+    ("import_hyperfine", &["stats/src/import", "stats/src/import.rs", "stats/src/memory.rs"]),
+    ("limits", &["limits/src/stored.rs"]),
+    ("machine", &["machine/src"]),
+    ("perf_map", &["profile/src/symbols/jit.rs"]),
+    ("perf_script", &["profile/src/perf_script.rs"]),
+    ("records", &["demo/src/dump.rs", "demo/src/pcap.rs", "demo/src/claim.rs"]),
+    ("replay_tape", &["replay/src/merge.rs", "replay/src/state.rs", "replay/src/layout.rs", "replay/src/overlay.rs"]),
+    ("samples", &["stats/src/samples", "stats/src/samples.rs"]),
+    ("softnic", &["softnic/src"]),
+    ("state_archive", &["demo/src/state_archive.rs"]),
+    ("study", &["study/src/file", "study/src/file.rs", "study/src/ledger", "study/src/ledger.rs"]),
+    ("table", &["study/src/import/table.rs", "study/src/results_file.rs"]),
+    ("tolerance_rules", &["demo/src/tolerance", "demo/src/tolerance.rs"]),
+    ("vfio_calls", &["softnic-host/src/dma_map.rs", "softnic-host/src/iommu.rs", "softnic-host/src/vfio/abi.rs"]),
+    ("zones", &["profile/src/zones.rs"]),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the checkout is there")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Rust files at or below a path, without those of tests.
+fn sources(path: &Path, found: &mut Vec<PathBuf>) {
+    if path.is_file() {
+        return found.push(path.to_owned());
+    }
+    for entry in fs::read_dir(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())) {
+        let path = entry.expect("it can be listed").path();
+        let name = path.file_name().expect("it has a name").to_string_lossy().into_owned();
+        if path.is_dir() && name != "snapshots" && name != "tests" {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn each_fuzz_target_reads_code_without_an_index_that_may_panic() {
+    let root = root();
+    let manifest = read(&root.join("fuzz/Cargo.toml"));
+    let targets: BTreeSet<&str> = manifest
+        .split("[[bin]]")
+        .skip(1)
+        .filter_map(|bin| bin.lines().find_map(|line| line.strip_prefix("name = \"")?.strip_suffix('"')))
+        .collect();
+    let listed: BTreeSet<&str> = READ_BY.iter().map(|(target, _)| *target).collect();
+    assert_eq!(targets, listed, "each target of fuzz/Cargo.toml says what it reads, and none is listed that is gone");
+    let mut missing = Vec::new();
+    for (target, places) in READ_BY {
+        let mut files = Vec::new();
+        for place in *places {
+            sources(&root.join("crates").join(place), &mut files);
+        }
+        assert!(!files.is_empty(), "{target} reads no file");
+        for file in files {
+            let of_crate =
+                file.ancestors().find(|path| path.ends_with("src")).expect("crates have a src").join("lib.rs");
+            if !read(&file).contains(DENY) && !read(&of_crate).contains(DENY) {
+                missing.push(file.strip_prefix(&root).expect("below the root").display().to_string());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "expected `{DENY}` at the top of {}", missing.join(", "));
+}
+
+#[test]
+fn each_exception_is_argued() {
+    let mut files = Vec::new();
+    sources(&root().join("crates"), &mut files);
+    for file in files {
+        let text = read(&file);
+        let allowed = text.match_indices("clippy::indexing_slicing").filter(|(at, _)| {
+            let before = text[..*at].rsplit_once("#[").map_or("", |(_, attribute)| attribute);
+            before.starts_with("expect(") || before.starts_with("allow(")
+        });
+        for (at, _) in allowed {
+            let attribute = text[at..].split_once(']').map_or("", |(attribute, _)| attribute);
+            assert!(attribute.contains("reason = \""), "{}: expected a reason for each exception", file.display());
+        }
+    }
+}
