@@ -70,4 +70,6 @@ pub use report::{
 };
 pub use state::StateError;
 pub use tape::TapeError;
+#[doc(hidden)]
+pub use tape::lay_out_demo;
 pub use trusted::{TrustedDemos, TrustedError};

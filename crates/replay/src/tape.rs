@@ -17,7 +17,7 @@ use prony_demo::dump::call_name;
 use prony_demo::{Class, Demo, DemoError, Framer, HEAD_BYTES, Head, Op, Parts, check_result, part_size};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, BufReader, Read, Seek};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -306,6 +306,15 @@ fn head_of(directory: &Directory, streams: &[Stream], processes: &[Process]) -> 
 
 /// Process and thread of turns, each given by the process that leads its order and its number.
 pub(crate) type TurnOwners = BTreeMap<(u16, u64), (u16, u16)>;
+
+/// Lays out a demo as a replay does, without a build: for what attacks that with demos of its own. Returns the number of records.
+///
+/// # Errors
+/// As for a replay.
+pub fn lay_out_demo(file: File, limit: u64) -> Result<u64, TapeError> {
+    let mut demo = Demo::open(BufReader::new(file.try_clone().map_err(DemoError::Io)?))?;
+    Tape::of(&mut demo, file, limit, None).map(|tape| tape.records)
+}
 
 /// Process and thread that have each of these turns, which are given by the process that leads their order and their number.
 /// None for a thread that takes turns with nobody, and behind the last turn.

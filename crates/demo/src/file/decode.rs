@@ -148,13 +148,13 @@ fn decode_columns<'a>(column: impl Fn(u16) -> &'a [u8], into: &mut Decoded) -> R
     let mut at = 0;
     let mut current = templates.first().map_or(0, |template| template.process);
     for &id in &into.ids {
-        let template = templates.get(id as usize).ok_or(wrong("columns of records"))?;
+        let template = templates.get(id as usize).expect("`take_heads` gives numbers of templates only");
         if template.process != current {
-            let process = processes.get(current as usize).ok_or(wrong("columns of records"))?;
+            let process = processes.get(current as usize).expect("the process of a template, too");
             into.runs.push(Run { end: at, process: process.id });
             current = template.process;
         }
-        let process = processes.get_mut(template.process as usize).ok_or(wrong("columns of records"))?;
+        let process = processes.get_mut(template.process as usize).expect("`take_templates` knows the processes");
         let end = put_record(&mut into.raw, at, template, process, &mut slots, &mut columns, &shapes);
         at = end.ok_or(wrong("columns of records"))?;
     }
@@ -309,7 +309,7 @@ fn put_record(
                 1 => columns.fine.take(&mut columns.wide)?,
                 unit => columns.coarse.take(&mut columns.wide)?.wrapping_mul(unit),
             };
-            let slot = slots.get_mut(template.slot as usize)?;
+            let slot = slots.get_mut(template.slot as usize).expect("`take_templates` makes a slot for each clock");
             *slot = slot.wrapping_add(delta);
             head[24..32].copy_from_slice(&slot.to_le_bytes());
         }
