@@ -1,6 +1,6 @@
 //! Reads what a decoder says: `cargo +nightly fuzz run decoder_answers`.
 //!
-//! An input whose first byte is even is bytes: a frame for a decoder, and a line of one. Another one is a row of choices, which make
+//! An input whose first byte is even is bytes: a frame for a decoder, and a line of one. Another one is a row of choices, behind which random ones follow; they make
 //! two conversations of a decoder, the recorded and the replayed one: answers whose numbers, kinds, names, indices and values are
 //! drawn near those of earlier answers, each as a line, judged by rules as a replay does.
 #![no_main]
@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use libfuzzer_sys::fuzz_target;
 use prony_decoder::{Answer, Datagram, Field, Reply, read_hello};
 use prony_demo::tolerance::{DecodedDrifts, DifferenceAt, Ports, Rules, is_same};
+use prony_testing::random::SplitMix64;
 
 fuzz_target!(|bytes: &[u8]| match bytes.split_first() {
     Some((first, rest)) if first % 2 == 1 => conversations(rest),
@@ -53,11 +54,12 @@ fn rules() -> &'static Rules {
     RULES.get_or_init(|| Rules::parse(TEXT).expect("they are right"))
 }
 
-struct Choices<'a>(&'a [u8]);
+/// Choices that the input makes, and random ones that follow from it when it is over.
+struct Choices<'a>(&'a [u8], SplitMix64);
 
 impl Choices<'_> {
     fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.0.split_first() else { return 0 };
+        let Some((&first, rest)) = self.0.split_first() else { return self.1.next_number() as u8 };
         self.0 = rest;
         first
     }
@@ -137,20 +139,17 @@ fn line(choices: &mut Choices<'_>, number: u64) -> String {
 }
 
 fn conversations(bytes: &[u8]) {
-    let mut choices = Choices(bytes);
+    let mut choices = Choices(bytes, SplitMix64(u64::from(crc32c::crc32c(bytes))));
     let ports = Ports { local: Some(if choices.byte() % 2 == 0 { 8303 } else { 1 }), peer: None };
     let mut drifts = DecodedDrifts::default();
     let mut frame = 0;
-    for number in 0..64 {
-        if choices.0.is_empty() {
-            break;
-        }
+    for number in 0..u64::from(choices.byte() % 64) {
         let mut sides = [Vec::new(), Vec::new()];
         // The replayed answer often begins as the recorded one did.
-        let begun = choices.0;
+        let begun = (choices.0, choices.1.0);
         for side in &mut sides {
             if choices.byte() < 96 {
-                choices.0 = begun;
+                (choices.0, choices.1.0) = begun;
             }
             let Ok(reply) = Reply::from_line(line(&mut choices, number).as_bytes()) else { continue };
             read_again(&reply);

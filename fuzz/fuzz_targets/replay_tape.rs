@@ -1,6 +1,6 @@
 //! Builds a demo field by field and lays it out as a replay does: `cargo +nightly fuzz run replay_tape`.
 //!
-//! An input is a row of choices. They make records of processes and threads, whose numbers are drawn near those of earlier records; or
+//! An input is a row of choices, behind which random ones follow. They make records of processes and threads, whose numbers are drawn near those of earlier records; or
 //! the columns of a block of records, whose templates, shapes, slots, processes, counts and dictionary entries are drawn near those that the
 //! block has. Bytes alone do not get there: nearly all of them end at the first column.
 //!
@@ -13,10 +13,11 @@ use std::io::{Cursor, Seek, Write};
 use libfuzzer_sys::fuzz_target;
 use prony_demo::{Demo, Exit, HEAD_BYTES, Head, Header, Op, PartKind, Record, Totals, Trailer, Writer, WriterOptions};
 use prony_replay::lay_out_demo;
+use prony_testing::random::SplitMix64;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut choices = Choices { bytes, known: vec![0, 1] };
+    let mut choices = Choices { bytes, goes_on: SplitMix64(u64::from(crc32c::crc32c(bytes))), known: vec![0, 1] };
     let demo = match choices.byte() % 3 {
         0 => whole(&mut choices),
         _ => cut(&mut choices),
@@ -31,22 +32,19 @@ fuzz_target!(|bytes: &[u8]| {
     let _ = lay_out_demo(file, limit);
 });
 
-/// Choices that the input makes.
+/// Choices that the input makes, and random ones that follow from it when it is over: short inputs are whole demos, too.
 struct Choices<'a> {
     bytes: &'a [u8],
+    goes_on: SplitMix64,
     /// Numbers that were chosen before.
     known: Vec<u64>,
 }
 
 impl Choices<'_> {
     fn byte(&mut self) -> u8 {
-        let Some((&first, rest)) = self.bytes.split_first() else { return 0 };
+        let Some((&first, rest)) = self.bytes.split_first() else { return self.goes_on.next_number() as u8 };
         self.bytes = rest;
         first
-    }
-
-    fn is_over(&self) -> bool {
-        self.bytes.is_empty()
     }
 
     /// A number below this one, which is not 0.
@@ -73,7 +71,7 @@ impl Choices<'_> {
     /// Mostly a number below this one, else one near those before.
     fn index(&mut self, limit: usize) -> u64 {
         match self.byte() {
-            0..=7 => self.near(),
+            248.. => self.near(),
             byte => u64::from(byte) % limit.max(1) as u64,
         }
     }
@@ -92,10 +90,7 @@ fn header() -> Header {
 /// A whole demo of records that the writer takes.
 fn whole(choices: &mut Choices<'_>) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), &header(), WriterOptions::default()).expect("memory takes it");
-    for _ in 0..200 {
-        if choices.is_over() {
-            break;
-        }
+    for _ in 0..choices.byte() {
         let process = choices.index(4) as u16;
         let record = record(choices);
         let _ = writer.push(process, &record);
@@ -214,18 +209,18 @@ fn columns(choices: &mut Choices<'_>) -> Vec<(u16, Vec<u8>)> {
     let mut table = Vec::new();
     varint(&mut table, processes as u64);
     for process in 0..processes {
-        varint(&mut table, if choices.byte() < 8 { choices.near() } else { process as u64 });
+        varint(&mut table, if choices.byte() >= 248 { choices.near() } else { process as u64 });
         varint(&mut table, choices.index(4));
         varint(&mut table, choices.near() >> 20);
     }
     let (templates, definitions) = templates(choices, processes);
     columns[2].1 = definitions;
     let mut ids = Vec::new();
-    let (mut heads, mut raw) = (Vec::new(), 0);
+    let (mut heads, mut raw) = (Vec::new(), 0_usize);
     let mut words = 0;
     for _ in 0..1 + choices.below(24) {
         let run = choices.byte();
-        if run < 32 && !ids.is_empty() {
+        if run >= 224 && !ids.is_empty() {
             let (period, count) = (choices.index(ids.len().min(8)).wrapping_add(1), choices.index(16));
             heads.push(0);
             varint(&mut heads, period);
@@ -233,24 +228,30 @@ fn columns(choices: &mut Choices<'_>) -> Vec<(u16, Vec<u8>)> {
             for _ in 0..count.min(64) {
                 let Some(&again) = ids.len().checked_sub(period as usize).and_then(|at| ids.get(at)) else { break };
                 ids.push(again);
-                raw = values(choices, &templates[again], &mut columns, &mut words).wrapping_add(raw);
+                let Some(template) = templates.get(again) else {
+                    raw = raw.wrapping_add(HEAD_BYTES);
+                    continue;
+                };
+                raw = values(choices, template, &mut columns, &mut words).wrapping_add(raw);
             }
         } else {
             let id = choices.index(templates.len());
             varint(&mut heads, id.wrapping_add(1));
-            if let Some(template) = templates.get(id as usize) {
-                ids.push(id as usize);
-                raw = values(choices, template, &mut columns, &mut words).wrapping_add(raw);
-            }
+            // A number that no template has counts as a record all the same.
+            ids.push(id as usize);
+            raw = match templates.get(id as usize) {
+                Some(template) => values(choices, template, &mut columns, &mut words).wrapping_add(raw),
+                None => raw.wrapping_add(HEAD_BYTES),
+            };
         }
     }
     columns[1].1 = heads;
     let mut meta = Vec::new();
-    varint(&mut meta, if choices.byte() < 8 { choices.near() } else { ids.len() as u64 });
-    varint(&mut meta, if choices.byte() < 8 { choices.near() } else { raw as u64 });
+    varint(&mut meta, if choices.byte() >= 248 { choices.near() } else { ids.len() as u64 });
+    varint(&mut meta, if choices.byte() >= 248 { choices.near() } else { raw as u64 });
     meta.extend(table);
     columns[0].1 = meta;
-    if choices.byte() < 16 {
+    if choices.byte() >= 240 {
         // A column that ends too early, or has one byte more.
         let column = &mut columns[usize::from(choices.byte()) % 18].1;
         match choices.byte() % 2 {
@@ -266,7 +267,7 @@ fn templates(choices: &mut Choices<'_>, processes: usize) -> (Vec<Template>, Vec
     let (mut shapes, mut slots) = (Vec::<Vec<(u8, u8)>>::new(), 0);
     for _ in 0..1 + choices.below(6) {
         let flags = match choices.byte() {
-            wrong @ 0..=3 => wrong | 0xc0,
+            wrong @ 252.. => wrong,
             byte => {
                 [0, 1, 2][usize::from(byte) % 3]
                     | [0, 4, 8][usize::from(byte / 3) % 3]
@@ -277,7 +278,7 @@ fn templates(choices: &mut Choices<'_>, processes: usize) -> (Vec<Template>, Vec
         out.push(flags);
         varint(&mut out, choices.index(processes));
         let ops = [Op::ClockGettime, Op::Recvfrom, Op::Sendto, Op::EpollWait, Op::ThreadStart, Op::ThreadCreate];
-        varint(&mut out, if choices.byte() < 16 { choices.near() } else { ops[choices.below(ops.len())] as u64 });
+        varint(&mut out, if choices.byte() >= 240 { choices.near() } else { ops[choices.below(ops.len())] as u64 });
         varint(&mut out, choices.index(3));
         varint(&mut out, choices.near() & 0xffff_ffff);
         if flags & 12 == 0 {
