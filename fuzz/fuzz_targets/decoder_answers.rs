@@ -44,7 +44,7 @@ fn rules() -> &'static Rules {
         port = 8303
         fields = [
             { field = "s.character[*].x", within = 2 },
-            { field = "s.character[*].vel_*", within = 40, relative = 0.01 },
+            { field = "s.character[*].vel_*", within = 40, within_relative = 0.01 },
             { field = "s.*[1].y", ulps = 4 },
         ]
 
