@@ -1,6 +1,6 @@
 //! Load time: the library joins its process to the recording, before `main` and before the initialisers of all others.
 
-use super::lifecycle::{attach_thread, exiting};
+use super::lifecycle::{attach_thread, exiting, watch_forks};
 use super::state::{control, mode, slot};
 use super::thread::PassThrough;
 use super::{
@@ -136,6 +136,7 @@ unsafe fn attach(mark: *const c_char) {
         real::look_up_all();
         objects::exclude();
         on_exit(at_exit, null_mut());
+        watch_forks();
         slot().state.store(ProcessState::Running, Ordering::Release);
         hooks::redirect_standard_input();
         attach_thread(0);

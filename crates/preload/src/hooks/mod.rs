@@ -14,6 +14,7 @@ mod raw_i386;
 mod signal;
 mod socket;
 mod sync;
+mod terminal;
 mod time;
 mod unanswered;
 mod wait;

@@ -409,6 +409,18 @@ unsafe fn executed(
     }
 }
 
+/// `fork` for handlers of signals, which calls nobody in parent and child.
+mod bare {
+    #![allow(non_snake_case, reason = "libc has it so")]
+    use super::*;
+
+    hooks! {
+        fn _Fork() -> pid_t {
+            forked(null_mut(), |_| real::_Fork())
+        }
+    }
+}
+
 unsafe extern "C" {
     static environ: *const *const c_char;
 }

@@ -141,6 +141,23 @@ fn an_event_of_a_registration_that_is_gone_has_the_data_of_that_registration() {
 }
 
 #[test]
+fn children_that_libc_forks_within_itself_leave_the_recording_whole() {
+    let _turn = Turn::take();
+    for how in ["forkpty", "openpty", "past"] {
+        let scratch = Scratch::new(&format!("inside-{how}"));
+        let address = free_address();
+        let command =
+            vec![compiled(&scratch, "inside.c", &["-lutil", "-ldl"]), address.port().to_string(), how.to_owned()];
+        let (_, demo) = recorded(&scratch, address, command, &[]);
+        // Of a child that nobody has seen forked, the server learns a number that no replay can know.
+        match how {
+            "past" => assert_noted(&scratch, &demo, "a child that was forked within a library is not recorded"),
+            _ => replay(&scratch, &demo, &[], &[]).assert_identical(),
+        }
+    }
+}
+
+#[test]
 fn a_script_that_becomes_a_server_with_threads_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("wrapper");
