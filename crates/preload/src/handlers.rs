@@ -4,6 +4,7 @@
 use super::thread::PassThrough;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers of signals, 0 included.
 pub const SIGNALS: usize = 65;
@@ -40,6 +41,31 @@ pub fn of(signal: c_int) -> Option<libc::sigaction> {
 pub fn set(signal: c_int, handler: Option<libc::sigaction>) {
     // SAFETY: see `Sync for Actions`.
     unsafe { (*ACTIONS.set.get())[signal as usize] = handler };
+}
+
+/// Signals that the library has taken over and that the server ignores, a bit each.
+static IGNORED: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps the server's action of a signal that the library has taken over.
+pub fn set_taken_over(signal: c_int, action: libc::sigaction) {
+    let bit = 1 << signal;
+    match action.sa_sigaction == libc::SIG_IGN {
+        true => IGNORED.fetch_or(bit, Ordering::Relaxed),
+        false => IGNORED.fetch_and(!bit, Ordering::Relaxed),
+    };
+    set(signal, handler(action));
+}
+
+/// The server's action of a signal that the library has taken over.
+pub fn taken_over(signal: c_int) -> libc::sigaction {
+    of(signal).unwrap_or_else(|| {
+        // SAFETY: all zero is the default action.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        if IGNORED.load(Ordering::Relaxed) >> signal & 1 == 1 {
+            action.sa_sigaction = libc::SIG_IGN;
+        }
+        action
+    })
 }
 
 /// Keeps the details of a signal that is held back.
@@ -82,6 +108,11 @@ pub unsafe fn pass_on(signal: c_int, info: *mut libc::siginfo_t, context: *mut c
     if of(signal).is_some() {
         // SAFETY: as for this function.
         return unsafe { run(signal, info, context) };
+    }
+    // What the kernel reports of an instruction ends a process that ignores it, too.
+    // SAFETY: the caller passes the details of the signal.
+    if unsafe { (*info).si_code } <= 0 && taken_over(signal).sa_sigaction == libc::SIG_IGN {
+        return;
     }
     let _pass_through = PassThrough::enter();
     // SAFETY: all zero but the action is a valid request for the default, which ends the process in most cases.

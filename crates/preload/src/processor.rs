@@ -365,7 +365,7 @@ fn catch() {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
         let mut before: libc::sigaction = std::mem::zeroed();
         libc::sigaction(libc::SIGTRAP, &action, &mut before);
-        handlers::set(libc::SIGTRAP, handlers::handler(before));
+        handlers::set_taken_over(libc::SIGTRAP, before);
         let mut own: libc::sigset_t = std::mem::zeroed();
         libc::sigemptyset(&mut own);
         libc::sigaddset(&mut own, libc::SIGTRAP);

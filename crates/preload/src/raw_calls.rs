@@ -3,6 +3,8 @@
 //! The kernel's syscall user dispatch costs each system call some 60 ns, so it is switched on only
 //! where it can find something. It ends with the thread, and does not follow `exec`.
 
+#[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
+use super::handlers;
 use super::notes;
 use super::report::{self, Text};
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
@@ -10,7 +12,7 @@ use super::state::{control, errno, set_errno};
 use super::thread::PassThrough;
 use libc::c_long;
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Start and end of the code from which every ordinary system call comes: that of libc. On i386 libc makes most of its calls through
 /// the kernel's page, which lies above, and some itself with signals blocked, where a report would end the process. There the
@@ -42,6 +44,14 @@ unsafe extern "C" fn find_libc(info: *mut libc::dl_phdr_info, _size: usize, _: *
     }
 }
 
+/// The handler of SIGSYS is ours.
+static CATCHES: AtomicBool = AtomicBool::new(false);
+
+/// True if the kernel reports raw calls to this library, so that handlers of SIGSYS are kept here and not by the kernel.
+pub fn catches() -> bool {
+    CATCHES.load(Ordering::Relaxed)
+}
+
 /// Makes the kernel report system calls of the calling thread that do not come from libc.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
 pub fn trap() {
@@ -55,7 +65,11 @@ pub fn trap() {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = raw_call as *const () as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-        libc::sigaction(libc::SIGSYS, &action, std::ptr::null_mut());
+        let mut before: libc::sigaction = std::mem::zeroed();
+        if !CATCHES.swap(true, Ordering::Relaxed) {
+            libc::sigaction(libc::SIGSYS, &action, &mut before);
+            handlers::set_taken_over(libc::SIGSYS, before);
+        }
         watch_thread();
     }
 }
@@ -114,11 +128,17 @@ const RESULT: c_int = libc::REG_EAX;
 /// Called by the kernel for a system call from outside of libc: says so, once for each number,
 /// and makes the call through libc.
 #[cfg(any(target_arch = "x86_64", target_arch = "x86"))]
-unsafe extern "C" fn raw_call(_signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+unsafe extern "C" fn raw_call(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    /// What the kernel says of a call that user dispatch reports; seccomp and processes say otherwise.
+    const SYS_USER_DISPATCH: c_int = 2;
     // SAFETY: called by the kernel for SIGSYS with details and context of this shape; the call that the server made is
     // made with the arguments that it gave.
     unsafe {
         let before = errno();
+        if (*info).si_code != SYS_USER_DISPATCH {
+            handlers::pass_on(signal, info, context);
+            return set_errno(before);
+        }
         let context: *mut libc::ucontext_t = context.cast();
         let registers = &mut (*context).uc_mcontext.gregs;
         // `siginfo_t` of SIGSYS: behind three numbers the address of the instruction, then the number of the call.

@@ -10,6 +10,7 @@ use super::baton;
 use super::handlers::{self, SIGNALS};
 use super::player;
 use super::processor;
+use super::raw_calls;
 use super::recorder::{self, Piece};
 use super::state::{self, errno, set_errno};
 use super::thread::{self, PASS_THROUGH, REPLAYING, Thread};
@@ -33,14 +34,19 @@ pub unsafe fn change(
     // SAFETY: called for `sigaction`: the pointers are null or lead to one each. All zero is a valid action.
     unsafe {
         let place = signal as usize;
-        if signal == libc::SIGTRAP && processor::catches() {
+        let taken_over = match signal {
+            libc::SIGTRAP => processor::catches(),
+            libc::SIGSYS => raw_calls::catches(),
+            _ => false,
+        };
+        if taken_over {
             // The kernel keeps calling us, and we call whoever is set here.
-            let before = handlers::of(signal);
+            let before = handlers::taken_over(signal);
             if !new.is_null() {
-                handlers::set(signal, handlers::handler(*new));
+                handlers::set_taken_over(signal, *new);
             }
             if !old.is_null() {
-                *old = before.unwrap_or_else(|| std::mem::zeroed());
+                *old = before;
             }
             return 0;
         }

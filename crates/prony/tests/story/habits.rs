@@ -158,6 +158,21 @@ fn children_that_libc_forks_within_itself_leave_the_recording_whole() {
 }
 
 #[test]
+fn the_signals_that_the_recorder_needs_are_the_servers_all_the_same() {
+    let _turn = Turn::take();
+    for (how, caught) in [("handler", "3030"), ("details", "3030"), ("ignore", "0")] {
+        let scratch = Scratch::new(&format!("taken-{how}"));
+        let address = free_address();
+        let command = vec![compiled(&scratch, "taken.c", &[]), address.port().to_string(), how.to_owned()];
+        let (_, demo) = recorded(&scratch, address, command, &[]);
+        let dump = run(prony().args(["demo", "dump", "--json", "--call", "sendto"]).arg(&demo));
+        let last = format!("{}: raw 3, kept 2, caught {caught}", QUESTIONS - 1);
+        let hex: String = last.bytes().map(|byte| format!("{byte:02x}")).collect();
+        assert!(dump.contains(&hex), "{how}: expected `{last}` as the last answer, {hex} in {dump}");
+    }
+}
+
+#[test]
 fn a_script_that_becomes_a_server_with_threads_replays_identically() {
     let _turn = Turn::take();
     let scratch = Scratch::new("wrapper");
